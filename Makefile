@@ -12,14 +12,14 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | grep -v '^tools/site/' | sort | 
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE := /(cmd|internal/(access|admission|cli|controllers|health|impact|kind|kube|leader|metrics|operator|reconcile|serve|simulate|snapshot|watch))(/|$$)
+RACE := /(cmd|internal/(cli/(impact|simulate|snapshot)|kube/(access|answers|kind|leader|memserver|request|schemas|watch)|operator|reconcile/(announce|loop|podlogs|queue|related|rights|running|tally|view|workers)))(/|$$)|/internal/(cli|kube|reconcile)$$
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
-PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
+PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/operator/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 # What is known without a cluster: for tools without one, and for a browser.
-OFFLINE := ./api/... ./internal/finding ./internal/yamlerror ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/kube/request ./internal/memserver ./internal/object ./internal/render ./internal/render/budget ./internal/render/call ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/pattern ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
-	./internal/manifest ./internal/explain ./internal/minimalrole ./internal/scaffold/... ./internal/uses ./internal/simulate/... ./internal/cases ./internal/tree ./internal/playground ./cmd/playground \
-	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness \
+OFFLINE := ./api/... ./internal/render/finding ./internal/render/yamlerror ./internal/lint/... ./internal/kube/schema ./internal/kube/kind ./internal/kube/answers ./internal/kube/request ./internal/kube/memserver ./internal/kube/object ./internal/render ./internal/render/budget ./internal/render/call ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/pattern ./internal/render/syntax ./internal/render/token ./internal/kube/seal ./internal/reconcile/spec \
+	./internal/lint/manifest ./internal/cli/explain ./internal/cli/minimalrole ./internal/cli/scaffold/... ./internal/reconcile/uses ./internal/cli/simulate/... ./internal/cli/cases ./internal/cli/tree ./internal/cli/playground ./cmd/playground \
+	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/reconcile/problem ./internal/reconcile/readiness \
 	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/teardown ./internal/reconcile/view
 
 # What templater version says; empty means what Go makes of the commit.
@@ -36,7 +36,7 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
-MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/watch/lookup internal/render internal/render/budget internal/render/call internal/render/data internal/render/funcs internal/render/pattern internal/render/syntax internal/render/token internal/render/document internal/controllers internal/controllers/conditions internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/census internal/reconcile/child internal/reconcile/condition internal/reconcile/fields internal/reconcile/gate internal/reconcile/loop internal/reconcile/plan internal/reconcile/podlogs internal/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/related internal/reconcile/related/selection internal/reconcile/rights internal/reconcile/tally internal/reconcile/teardown internal/reconcile/view internal/reconcile/workers internal/seal internal/spec
+MUTATE      ?= internal/kube/kind internal/kube internal/kube/answers internal/kube/watch internal/kube/watch/lookup internal/render internal/render/budget internal/render/call internal/render/data internal/render/funcs internal/render/pattern internal/render/syntax internal/render/token internal/render/document internal/operator/controllers internal/operator/controllers/conditions internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/census internal/reconcile/child internal/reconcile/condition internal/reconcile/fields internal/reconcile/gate internal/reconcile/loop internal/reconcile/plan internal/reconcile/podlogs internal/reconcile/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/related internal/reconcile/related/selection internal/reconcile/rights internal/reconcile/tally internal/reconcile/teardown internal/reconcile/view internal/reconcile/workers internal/kube/seal internal/reconcile/spec
 MUTATE_FLAGS ?=
 E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, one its process, and one
@@ -65,7 +65,7 @@ help: ## List the targets
 
 .PHONY: build
 build: assets ## Build the operator: bin/templater
-	go build -trimpath -tags playground$(if $(VERSION), "-ldflags=-X github.com/templater-dev/templater/internal/version.released=$(VERSION)") -o bin/templater ./cmd/templater
+	go build -trimpath -tags playground$(if $(VERSION), "-ldflags=-X github.com/templater-dev/templater/internal/operator/version.released=$(VERSION)") -o bin/templater ./cmd/templater
 
 .PHONY: image
 image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.tar, without a container tool; PUSH=true also pushes it
@@ -86,7 +86,7 @@ assets: # makes what is embedded in the program and not in the repository: the p
 
 .PHONY: playground
 playground: assets ## Write the playground to bin/playground, for any file server
-	@rm -rf $(PLAYGROUND) && mkdir -p $(dir $(PLAYGROUND)) && cp -r internal/playground/page/dist $(PLAYGROUND)
+	@rm -rf $(PLAYGROUND) && mkdir -p $(dir $(PLAYGROUND)) && cp -r internal/cli/playground/page/dist $(PLAYGROUND)
 
 .PHONY: test
 test: ## Run all tests, those on a real cluster included
@@ -110,16 +110,16 @@ test-unit: ## Run the tests that need no cluster
 	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
 	go test -race $$(go list ./... | grep -E '$(RACE)')
 	$(call say,'Unit tests: what the concurrent packages allocate and hold$(comma) which the race detector changes')
-	go test -run '^($(PLAIN))$$' ./internal/controllers ./internal/kube/... ./internal/reconcile/...
+	go test -run '^($(PLAIN))$$' ./internal/operator/controllers ./internal/kube/... ./internal/reconcile/...
 	$(call say,'Cases of the samples')
 	go run ./cmd/templater test config/samples
 
 .PHONY: test-fuzz
-test-fuzz: ## Fuzz internal/lint/files, internal/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
+test-fuzz: ## Fuzz internal/lint/files, internal/kube/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
 	$(call say,'Fuzzing: $(FUZZTIME) for each target')
 	@set -eo pipefail; \
 	log=$$(mktemp); trap 'rm -f $$log' EXIT; \
-	for package in ./internal/lint/files ./internal/object ./internal/render ./internal/render/document; do \
+	for package in ./internal/lint/files ./internal/kube/object ./internal/render ./internal/render/document; do \
 		targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
 		if [ -z "$$targets" ]; then echo "no fuzz target found in $$package"; exit 1; fi; \
 		for target in $$targets; do \
@@ -133,7 +133,7 @@ test-fuzz: ## Fuzz internal/lint/files, internal/object, internal/render and int
 
 .PHONY: mutate
 mutate: ## Test the unit tests of MUTATE: change the code, and tell what no test notices; MUTATE_FLAGS as of go run ./tools/mutate --help
-	nice go run ./tools/mutate --with internal/controllers,internal/reconcile,internal/render,internal/render/funcs $(MUTATE_FLAGS) $(MUTATE)
+	nice go run ./tools/mutate --with internal/operator/controllers,internal/reconcile,internal/render,internal/render/funcs $(MUTATE_FLAGS) $(MUTATE)
 
 .PHONY: test-helm
 test-helm: ## Compare rendering with Helm's own engine

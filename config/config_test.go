@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
-	"github.com/templater-dev/templater/internal/health"
+	"github.com/templater-dev/templater/internal/operator/health"
 )
 
 // load reads the first object of a file, and refuses fields that it does not have.

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"github.com/templater-dev/templater/internal/admission"
-	"github.com/templater-dev/templater/internal/admission/certificate"
+	"github.com/templater-dev/templater/internal/operator/admission"
+	"github.com/templater-dev/templater/internal/operator/admission/certificate"
 )
 
 func webhookConfiguration(t *testing.T) *admissionregistrationv1.ValidatingWebhookConfiguration {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/files"
-	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // TestTemplateControllersOfPagesHaveNoErrors lints each TemplateController that a page shows, as far as it is whole. Recipes are tested as files, and the

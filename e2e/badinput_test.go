@@ -39,7 +39,7 @@ const usualParent = `{text: s3cr3t-text, list: [s3cr3t-item], number: 31337313}`
 
 // TestBadInput shows everything that the user sees of each mistake in
 // testdata/badinput, word for word; those that need no server are in
-// internal/controllers/testdata/mistakes. A file there has up to three stages, each with
+// internal/operator/controllers/testdata/mistakes. A file there has up to three stages, each with
 //
 //	STAGE/objects.yaml     what else there is; a document without namespace goes to the row's
 //	STAGE/delete           what kubectl deletes then, one per line

@@ -22,7 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/leader"
+	"github.com/templater-dev/templater/internal/kube/leader"
 	templater "github.com/templater-dev/templater/internal/operator"
 )
 
@@ -211,7 +211,7 @@ func (s *scope) visit(first, atATime int) {
 // next are where a worker waits for work. One that waits for an answer for long is replaced by
 // another one, so that they are counted, and not told apart.
 var next = []string{
-	"github.com/templater-dev/templater/internal/controllers.(*Controllers).next",
+	"github.com/templater-dev/templater/internal/operator/controllers.(*Controllers).next",
 	"github.com/templater-dev/templater/internal/reconcile.(*Reconciler).Next",
 }
 

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/schema"
 )
 
 // published returns what the server says of the version of a group.

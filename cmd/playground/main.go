@@ -13,8 +13,8 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/playground"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/cli/playground"
+	"github.com/templater-dev/templater/internal/kube/schema"
 )
 
 func main() {

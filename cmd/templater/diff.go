@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/impact"
+	"github.com/templater-dev/templater/internal/cli/impact"
+	"github.com/templater-dev/templater/internal/cli/snapshot"
 	"github.com/templater-dev/templater/internal/lint/files"
-	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/snapshot"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
 // diffFlags are the flags of templater diff.

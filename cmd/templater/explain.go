@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/explain"
+	"github.com/templater-dev/templater/internal/cli/explain"
 )
 
 func newExplainCommand() *cobra.Command {

@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/cli/tree"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/simulate"
-	"github.com/templater-dev/templater/internal/tree"
 )
 
 // grower grows the tree of a parent by one TemplateController after the other.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/leader"
+	"github.com/templater-dev/templater/internal/kube/leader"
 	"github.com/templater-dev/templater/internal/operator"
 )
 

@@ -12,11 +12,11 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/kube/schemas"
 	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
-	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // lintFlags are the flags of templater lint.

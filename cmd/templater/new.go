@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/scaffold"
-	"github.com/templater-dev/templater/internal/scaffold/chart"
+	"github.com/templater-dev/templater/internal/cli/scaffold"
+	"github.com/templater-dev/templater/internal/cli/scaffold/chart"
+	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
 // newFlags are those of templater new.

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/playground/page"
-	"github.com/templater-dev/templater/internal/serve"
+	"github.com/templater-dev/templater/internal/cli/playground/page"
+	"github.com/templater-dev/templater/internal/operator/serve"
 )
 
 func newPlaygroundCommand() *cobra.Command {

@@ -12,10 +12,10 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/minimalrole"
-	"github.com/templater-dev/templater/internal/snapshot"
+	"github.com/templater-dev/templater/internal/cli/minimalrole"
+	"github.com/templater-dev/templater/internal/cli/snapshot"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
 // rbacFlags are those of templater rbac.

@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/cli/simulate/show"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
-	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/simulate"
-	"github.com/templater-dev/templater/internal/simulate/show"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // renderFlags are the flags of templater render.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/templater-dev/templater/internal/cases"
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/cli/cases"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // testFlags are the flags of templater test.

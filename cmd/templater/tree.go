@@ -16,17 +16,17 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/cli/snapshot"
+	"github.com/templater-dev/templater/internal/cli/tree"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/files"
-	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/simulate"
-	"github.com/templater-dev/templater/internal/snapshot"
-	"github.com/templater-dev/templater/internal/spec"
-	"github.com/templater-dev/templater/internal/tree"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // treeFlags are the flags of templater tree.

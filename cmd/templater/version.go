@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/version"
+	"github.com/templater-dev/templater/internal/operator/version"
 )
 
 func newVersionCommand() *cobra.Command {

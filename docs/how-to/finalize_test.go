@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/cases"
-	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/cli/cases"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
 // TestTheEndIsTested has a case delete the parent wherever spec.finalize says what happens then.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/cases"
-	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/cli/cases"
+	"github.com/templater-dev/templater/internal/cli/minimalrole"
+	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/lint/files"
-	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/minimalrole"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
 // samples is the folder of the samples, beside which recipes are applied to one cluster.

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
 // dateKey is for the value of a context whose requests note the Date of their answers.

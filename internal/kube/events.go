@@ -19,8 +19,8 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/object"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/schema"
 )
 
 // ending is a context that ends when it was asked so often whether it has.

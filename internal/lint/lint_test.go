@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // TestErrorsAreRejections holds that the operator refuses what has an error, and nothing else, whatever is known of kinds.

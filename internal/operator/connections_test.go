@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/metrics"
-	"github.com/templater-dev/templater/internal/watch"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/metrics"
 )
 
 // deaf is a watch.Handler.

@@ -15,12 +15,12 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/controllers"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
-	"github.com/templater-dev/templater/internal/leader"
-	"github.com/templater-dev/templater/internal/seal/keeper"
-	"github.com/templater-dev/templater/internal/watch"
+	"github.com/templater-dev/templater/internal/kube/leader"
+	"github.com/templater-dev/templater/internal/kube/seal/keeper"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers"
 )
 
 // Options are what an operator runs with.

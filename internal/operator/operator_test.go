@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/leader"
+	"github.com/templater-dev/templater/internal/kube/leader"
 )
 
 // server is an API server with no objects but one Lease.

@@ -15,18 +15,18 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/admission"
-	"github.com/templater-dev/templater/internal/controllers"
-	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/schemas"
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/kube/seal/keeper"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/admission"
+	"github.com/templater-dev/templater/internal/operator/controllers"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/seal"
-	"github.com/templater-dev/templater/internal/seal/keeper"
-	"github.com/templater-dev/templater/internal/watch"
 )
 
 // process is an operator: what its steps have made so far.

@@ -10,15 +10,15 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/access"
-	"github.com/templater-dev/templater/internal/controllers"
-	"github.com/templater-dev/templater/internal/health"
-	"github.com/templater-dev/templater/internal/metrics"
+	"github.com/templater-dev/templater/internal/kube/access"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers"
+	"github.com/templater-dev/templater/internal/operator/health"
+	"github.com/templater-dev/templater/internal/operator/metrics"
+	"github.com/templater-dev/templater/internal/operator/serve"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
-	"github.com/templater-dev/templater/internal/serve"
-	"github.com/templater-dev/templater/internal/watch"
 )
 
 // Addresses are where the operator lets itself be looked at, such as ":8080"; empty is

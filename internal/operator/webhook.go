@@ -11,13 +11,13 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/admission"
-	"github.com/templater-dev/templater/internal/admission/certificate"
-	"github.com/templater-dev/templater/internal/controllers"
-	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/serve"
-	"github.com/templater-dev/templater/internal/watch"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/admission"
+	"github.com/templater-dev/templater/internal/operator/admission/certificate"
+	"github.com/templater-dev/templater/internal/operator/controllers"
+	"github.com/templater-dev/templater/internal/operator/serve"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // Webhook says how TemplateControllers are checked before they are written.

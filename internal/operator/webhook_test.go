@@ -9,7 +9,7 @@ import (
 	"go.uber.org/goleak"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/admission"
+	"github.com/templater-dev/templater/internal/operator/admission"
 )
 
 func TestTheWebhookIsOffWhereNobodyCanAsk(t *testing.T) {

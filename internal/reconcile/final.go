@@ -8,10 +8,10 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
-	"github.com/templater-dev/templater/internal/spec"
 )
 
 // finish makes the objects of spec.finalize.children, and reports whether all of them are ready. From then on an annotation of the

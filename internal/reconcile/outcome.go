@@ -2,8 +2,8 @@ package reconcile
 
 import (
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // outcome returns what became of a pass over a parent that was looked at.

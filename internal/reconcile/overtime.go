@@ -6,11 +6,11 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/answers"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
-	"github.com/templater-dev/templater/internal/spec"
 )
 
 // overtime reports whether the cleanup of a deleted parent has been attempted for longer than spec.finalize.timeout. If not, it returns when

@@ -3,7 +3,7 @@ package reconcile
 import (
 	"testing"
 
-	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )

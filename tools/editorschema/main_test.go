@@ -13,7 +13,7 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/validate"
 	"sigs.k8s.io/yaml"
 
-	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/playground"
+	"github.com/templater-dev/templater/internal/cli/playground"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
 // example is one to choose from. The texts are those of a request to package playground.

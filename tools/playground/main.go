@@ -1,4 +1,4 @@
-// Playground writes the page of the playground to a folder that any file server can serve: the files of internal/playground/page/src, the
+// Playground writes the page of the playground to a folder that any file server can serve: the files of internal/cli/playground/page/src, the
 // program for the browser, and the examples that the repository has. The same sources make the same bytes.
 package main
 
@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	sources = "internal/playground/page/src"
+	sources = "internal/cli/playground/page/src"
 	// mostBytes is how long the program may be, compressed: what a browser has to load.
 	mostBytes = 8 << 20
 )
@@ -24,7 +24,7 @@ const (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("playground: ")
-	output := flag.String("output", "internal/playground/page/dist", "folder to write")
+	output := flag.String("output", "internal/cli/playground/page/dist", "folder to write")
 	flag.Parse()
 	if err := run(*output); err != nil {
 		log.Fatal(err)

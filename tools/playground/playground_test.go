@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/playground"
+	"github.com/templater-dev/templater/internal/cli/playground"
 )
 
 // TestExamplesHaveChildren answers each example as the page does: it has children, or a status where it is about that alone, and nothing is

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
 // Location names an object on the server.

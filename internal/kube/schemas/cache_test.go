@@ -21,8 +21,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/object"
-	types "github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/object"
+	types "github.com/templater-dev/templater/internal/kube/schema"
 )
 
 var errAway = errors.New("connection refused")

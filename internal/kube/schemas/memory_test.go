@@ -12,7 +12,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	types "github.com/templater-dev/templater/internal/schema"
+	types "github.com/templater-dev/templater/internal/kube/schema"
 )
 
 // written returns the schema of a type, without references.

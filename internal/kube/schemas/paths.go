@@ -10,8 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/object"
-	types "github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/object"
+	types "github.com/templater-dev/templater/internal/kube/schema"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apitypes "k8s.io/apimachinery/pkg/types"
 
-	types "github.com/templater-dev/templater/internal/schema"
+	types "github.com/templater-dev/templater/internal/kube/schema"
 )
 
 // content is what has been read from a path of the server.

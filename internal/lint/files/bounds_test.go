@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
 // size is that of the templates that are to be checked in 100 ms and 64 MiB.

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/templater-dev/templater/config/schema"
-	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/templater-dev/templater/config/schema"
-	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // TestWhatTheServerRefuses says before what the API server would say.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
-	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // FuzzLint checks any text as TemplateControllers and as definitions of kinds: it never panics, and takes no memory without end. What

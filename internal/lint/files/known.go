@@ -7,10 +7,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/problem"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Known is what is known of kinds: of those that Kubernetes has itself, and of those that files define. It is safe for concurrent use.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
-	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 var update = flag.Bool("update", false, "write docs/reference/findings.md: make generate does")

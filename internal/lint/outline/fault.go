@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/yamlerror"
+	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // FirstFault returns where a template prints text that is not YAML, and why; "" if it does not, as far as it is known without data: up to

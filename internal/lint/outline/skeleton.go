@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/yamlerror"
+	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // Skeleton is the YAML that the text of a template shows, whatever its actions print: all branches of it, once.

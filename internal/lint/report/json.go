@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // jsonReport is what JSON writes. Its form is documented in docs/reference/commands/templater_lint.md, and fields are only ever added.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // Source is the text that a TemplateController was read from.

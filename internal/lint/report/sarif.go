@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // The part of SARIF 2.1.0 that is used: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // Painter paints text for a terminal.

@@ -9,10 +9,10 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/spec"
 )
 
 // This file has the rule that no two documents yield the same object: see internal/reconcile/child/factory.go. It is silent wherever

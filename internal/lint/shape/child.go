@@ -9,9 +9,9 @@ import (
 	"go.yaml.in/yaml/v4"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/outline"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // shape compares the text of a template with the type of what it yields.

@@ -3,9 +3,9 @@ package shape
 import (
 	"go.yaml.in/yaml/v4"
 
-	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // ownCondition notes a condition of the status template that is templater's own: see internal/reconcile/condition.

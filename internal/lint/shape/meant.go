@@ -5,7 +5,7 @@ import (
 
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 

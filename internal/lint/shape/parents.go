@@ -10,8 +10,8 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // This file has the rule about children that are parents, too. It is silent wherever data decide whether they are.

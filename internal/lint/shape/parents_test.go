@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 func TestChildrenThatAreParents(t *testing.T) {

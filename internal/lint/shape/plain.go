@@ -6,11 +6,11 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/document"
+	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/yamlerror"
+	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // plain notes texts without quotes that versions of YAML read in different ways, which rendering refuses.

@@ -3,9 +3,9 @@ package shape
 import (
 	"go.yaml.in/yaml/v4"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/outline"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // value compares what one action prints, where it is all of a value, with the type that is expected there.

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
-	"github.com/templater-dev/templater/internal/schema"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // TestNumbersThatArePutTogether has what stands where a whole number is wanted. Where that is told to be text, it is rendered as text.

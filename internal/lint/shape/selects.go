@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // This file has the rules about what select templates yield: see internal/reconcile/related/selection.

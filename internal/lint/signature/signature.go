@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // Signature says what a function takes and yields.

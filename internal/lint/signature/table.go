@@ -3,8 +3,8 @@ package signature
 import (
 	"strings"
 
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // params are the kinds of parameters, by a letter. A capital one may be missing.

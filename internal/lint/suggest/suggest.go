@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // How far suggestions are looked for.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // Words says why a value is always missing, and what to write in place of its key; "" = nobody knows.

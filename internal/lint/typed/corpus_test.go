@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/schema"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 const repository = "../../.."

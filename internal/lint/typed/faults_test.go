@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 const brokenHelpers = `{{ define "labels" }}app: shop

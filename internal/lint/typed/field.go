@@ -1,9 +1,9 @@
 package typed
 
 import (
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // field returns the value of a key of v, and notes what is wrong with asking for it.

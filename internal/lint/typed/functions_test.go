@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // samples are values as templates write them.

@@ -1,9 +1,9 @@
 package typed
 
 import (
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // This file has what conditions are made of: functions whose result is known where it does not depend on objects. A branch that is

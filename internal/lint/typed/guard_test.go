@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // TestGuardedBranchesHaveNoError has helpers that render with all that they are called with, as they look at it first.

@@ -3,10 +3,10 @@ package typed
 import (
 	"maps"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/signature"
 	"github.com/templater-dev/templater/internal/lint/value"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 func dict(c *checker, call *invocation) *value.Value {

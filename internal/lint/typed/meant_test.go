@@ -3,8 +3,8 @@ package typed
 import (
 	"testing"
 
-	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 func TestKindThatMayBeMeant(t *testing.T) {

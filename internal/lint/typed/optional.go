@@ -4,10 +4,10 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // test notes that a condition looks at a value: what is optional on the way to it is provided for.

@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // noErrorIn fails if there is an error in templates that render, and returns the warnings.
@@ -147,7 +147,7 @@ func TestNoFalseAlarmInGoldens(t *testing.T) {
 // parents of which nothing is known.
 func TestNoFalseAlarmInTestsOfWholePasses(t *testing.T) {
 	n := 0
-	for _, pattern := range []string{"e2e/*_test.go", "e2e/*/*.go", "internal/controllers/*_test.go", "internal/simulate/*_test.go"} {
+	for _, pattern := range []string{"e2e/*_test.go", "e2e/*/*.go", "internal/operator/controllers/*_test.go", "internal/cli/simulate/*_test.go"} {
 		files, err := filepath.Glob(filepath.Join(repository, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // results tell more of what functions yield than their signatures do, and what is wrong with their arguments. It is filled

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/schema"
-	"github.com/templater-dev/templater/internal/spec"
-	"github.com/templater-dev/templater/internal/yamlerror"
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // onlyOf returns the findings of a code in a spec, as text.

@@ -3,7 +3,7 @@ package value
 import (
 	"cmp"
 
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/schema"
 )
 
 // Compare returns how two constants of one kind are in order, or false if nobody knows.

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/schema"
 )
 
 // Join returns what a value is that is one of two.

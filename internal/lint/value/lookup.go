@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/kube/schema"
 )
 
 // Lookup returns what is known of a key of a map, or false if it cannot have it.

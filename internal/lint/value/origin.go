@@ -1,6 +1,6 @@
 package value
 
-import "github.com/templater-dev/templater/internal/schema"
+import "github.com/templater-dev/templater/internal/kube/schema"
 
 // Origin says where a value is from, in words of the author.
 type Origin struct {

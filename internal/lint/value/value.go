@@ -1,6 +1,6 @@
 package value
 
-import "github.com/templater-dev/templater/internal/schema"
+import "github.com/templater-dev/templater/internal/kube/schema"
 
 // Value is what is known of a value at a place in a template. It does not change.
 type Value struct {

@@ -7,8 +7,8 @@ import (
 	"maps"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Body returns the text of the child as it is applied: what its author wants, what templater adds,

@@ -4,9 +4,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
-	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // InTheWay says why an object cannot be taken for the child of that name, or nil when it is ours.

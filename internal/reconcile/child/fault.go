@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 

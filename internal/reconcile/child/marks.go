@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
 // Marks are what templater adds to a child: labels, annotations and an owner reference. They are no part of

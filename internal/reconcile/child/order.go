@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Sort sorts by kind, namespace and name, p-2 before p-10, and returns its argument.

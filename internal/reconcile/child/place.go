@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
 // place fills in the namespace. It returns what is wrong, or "".

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
 func TestNamespacesOfChildren(t *testing.T) {

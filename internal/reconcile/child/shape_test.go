@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
 // packed is the object that YAML describes.

@@ -11,8 +11,8 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Parent is whose status holds the conditions.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // DropNulls returns m without nulls, which a schema may refuse and nobody needs.

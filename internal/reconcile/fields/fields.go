@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
 // Set is a set of fields as managedFields holds it (FieldsV1): a tree whose keys

@@ -3,7 +3,7 @@ package fields
 import (
 	"hash/maphash"
 
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
 var seed = maphash.MakeSeed()

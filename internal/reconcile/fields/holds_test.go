@@ -3,7 +3,7 @@ package fields
 import (
 	"testing"
 
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
 // TestHolds compares what an author wants with what a server shows.

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/seal"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // order has page, which waits for web, which waits for db; lone, which waits for nobody; and both, which waits for db and web.

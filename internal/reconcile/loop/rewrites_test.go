@@ -3,8 +3,8 @@ package loop
 import (
 	"testing"
 
-	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 func TestFlapsTellWhoseDoingItIs(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Rollout is how far the objects of an entry are that changes a few of them at a time, while some of them are out of date.

@@ -3,8 +3,8 @@ package readiness
 import (
 	"slices"
 
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Rule returns whether a live object is ready as its entry of spec.children says, and whether the entry says anything. A

@@ -3,8 +3,8 @@ package readiness
 import (
 	"testing"
 
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 func TestJudge(t *testing.T) {

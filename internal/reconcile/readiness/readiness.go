@@ -1,6 +1,6 @@
 package readiness
 
-import "github.com/templater-dev/templater/internal/object"
+import "github.com/templater-dev/templater/internal/kube/object"
 
 // State is whether an object is ready.
 type State int

@@ -7,12 +7,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/kube/watch/lookup"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
-	"github.com/templater-dev/templater/internal/spec"
-	"github.com/templater-dev/templater/internal/watch"
-	"github.com/templater-dev/templater/internal/watch/lookup"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Entry is an entry of spec.related as it runs: where its objects are read, and who sees them. It is not changed once it is made.

@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
-	"github.com/templater-dev/templater/internal/spec"
-	"github.com/templater-dev/templater/internal/watch"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // pods is a kind with namespaces.

@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch/lookup"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
-	"github.com/templater-dev/templater/internal/watch/lookup"
 )
 
 // Index remembers what each parent of a TemplateController selects by one entry, and so finds the parents that see an object. It

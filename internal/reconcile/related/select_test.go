@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
-	"github.com/templater-dev/templater/internal/watch"
 )
 
 // large yields so many mappings, each with so many values for a label. All of them select the Pods of the app a.

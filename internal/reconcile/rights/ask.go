@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // finding is what the server says of a claim.

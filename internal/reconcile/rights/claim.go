@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/uses"
+	"github.com/templater-dev/templater/internal/reconcile/uses"
 )
 
 // Use is what templater does with the objects of a resource.

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // knowing is a subject that works as a user, who is there, and about whose claim the server has said that.

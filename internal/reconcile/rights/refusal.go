@@ -5,9 +5,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube/answers"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Refusal tells what the server's answer to the write of an object of that kind in a namespace means. what names the

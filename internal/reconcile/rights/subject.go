@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/problem"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Subject asks for the rights that one TemplateController needs.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 

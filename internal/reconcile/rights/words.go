@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/problem"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // mayNot says that the verbs are missing, with the rule for those to add.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/render"
 )
 

@@ -3,8 +3,8 @@ package running
 import (
 	"slices"
 
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/watch"
 )
 
 // ParentsSynced reports whether the parents of that namespace are all known.

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/spec"
-	"github.com/templater-dev/templater/internal/watch"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // IsLeaving reports whether a namespace is watched only because children are left there.

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // What a child may say of itself.

@@ -2,8 +2,8 @@ package teardown
 
 import (
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/census"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // SkipAdvice is the way out.

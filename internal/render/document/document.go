@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/token"
-	"github.com/templater-dev/templater/internal/yamlerror"
+	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // yamlText is text that is read as YAML. It does not change.

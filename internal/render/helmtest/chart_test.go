@@ -17,16 +17,16 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/scaffold"
+	convert "github.com/templater-dev/templater/internal/cli/scaffold/chart"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
-	"github.com/templater-dev/templater/internal/scaffold"
-	convert "github.com/templater-dev/templater/internal/scaffold/chart"
-	"github.com/templater-dev/templater/internal/spec"
 )
 
 // TestChartsYieldWhatHelmDoes renders charts with their default values by Helm's own engine, and by templater what templater new
 // makes of them. The objects are the same, but for files of which a note says that they are not.
 func TestChartsYieldWhatHelmDoes(t *testing.T) {
-	const folder = "../../scaffold/chart/testdata"
+	const folder = "../../cli/scaffold/chart/testdata"
 	for _, name := range []string{"webapp", "stateful", "library", "operator", "dynamic"} {
 		t.Run(name, func(t *testing.T) {
 			result, err := convert.Convert(os.DirFS(filepath.Join(folder, name)), schema.GroupVersionKind{Group: "charts.example.org", Version: "v1"})

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/scaffold"
-	convert "github.com/templater-dev/templater/internal/scaffold/chart"
+	"github.com/templater-dev/templater/internal/cli/scaffold"
+	convert "github.com/templater-dev/templater/internal/cli/scaffold/chart"
 )
 
 // recipe is the page for those who come from a Helm operator. Its folder before/chart has the chart.

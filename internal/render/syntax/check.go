@@ -9,7 +9,7 @@ import (
 	"text/template/parse"
 	"unicode/utf8"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // checker looks through the templates of a unit for what is bound to fail.

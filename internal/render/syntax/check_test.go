@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // TestFindings has mistakes at the edges of what is checked, and templates without any.

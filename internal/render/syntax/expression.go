@@ -4,7 +4,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // expression parses and checks what would stand between the delimiters of an action that prints a value.

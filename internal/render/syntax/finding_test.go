@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // TestErrorsAsData has what editors need to mark a place, and to mend it.

@@ -7,7 +7,7 @@ import (
 	"text/template/parse"
 	"unicode/utf8"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // Text is a template as the author wrote it.

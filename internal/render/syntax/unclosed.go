@@ -6,7 +6,7 @@ import (
 	"text/template/parse"
 	"unicode/utf8"
 
-	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // mostUnclosed is how many blocks without an end are told at most: with more of them, none is.

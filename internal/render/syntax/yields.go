@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/yamlerror"
+	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // Yield is a kind of objects that a template can yield.

@@ -58,7 +58,7 @@ func Build(ctx context.Context, source string, platform Platform, version string
 }
 
 // versionVariable is version.Variable of the operator's module.
-const versionVariable = "github.com/templater-dev/templater/internal/version.released"
+const versionVariable = "github.com/templater-dev/templater/internal/operator/version.released"
 
 // Args are the arguments of go that leave out all that differs from one machine to the next. version may be empty.
 func Args(version string) []string {

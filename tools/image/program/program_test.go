@@ -82,12 +82,12 @@ func TestVersions(t *testing.T) {
 
 // Go ignores a variable that is not there, so the name is compared with the place that has it.
 func TestVariableOfTheVersionIsThere(t *testing.T) {
-	text, err := os.ReadFile("../../../internal/version/version.go")
+	text, err := os.ReadFile("../../../internal/operator/version/version.go")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(text), `= "`+versionVariable+`"`) || !strings.Contains(string(text), "\nvar released string\n") {
-		t.Errorf("internal/version has no variable %s", versionVariable)
+		t.Errorf("internal/operator/version has no variable %s", versionVariable)
 	}
 }
 

@@ -4,8 +4,8 @@ package selection
 import (
 	"slices"
 
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/watch/lookup"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch/lookup"
 )
 
 // Selection says which of the watched objects a parent sees: those that any of its parts selects. A nil Selection selects none.

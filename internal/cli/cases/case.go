@@ -1,0 +1,158 @@
+// Package cases tests TemplateControllers by cases in folders: what is there, step by step, and what templater makes of it. It needs no
+// cluster.
+package cases
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/templater-dev/templater/internal/lint/manifest"
+)
+
+// File is the name of the file that makes a folder a case.
+const File = manifest.CaseFile
+
+// Case is one case, as its file says.
+type Case struct {
+	// Folder holds the file, and all that it names.
+	Folder string `json:"-"`
+	// Files are the files and folders with the TemplateController and CustomResourceDefinitions. Without any, it is the nearest
+	// templatecontroller.yaml, in the folder or above, and the crd.yaml beside that.
+	Files []string `json:"files,omitempty"`
+	// Controller is the name of the TemplateController; needed where there are several.
+	Controller string `json:"controller,omitempty"`
+	// Parent is the file of the parent; parent.yaml if empty.
+	Parent string `json:"parent,omitempty"`
+	// Objects and Related are files of objects that are there at the beginning: children, and others for spec.related.
+	Objects []string `json:"objects,omitempty"`
+	Related []string `json:"related,omitempty"`
+	// Time is when the first step is; the begin of 2026 if it is not given.
+	Time  time.Time `json:"time,omitzero"`
+	Steps []Step    `json:"steps"`
+
+	broken error // says why the file makes no sense
+}
+
+// Step is what happens, before templater makes passes until nothing is left to do.
+type Step struct {
+	Name string `json:"name"`
+	// After is how long after the step before; 0 if empty.
+	After string `json:"after,omitempty"`
+	// Parent is merged into the parent: null takes a field away.
+	Parent map[string]any `json:"parent,omitempty"`
+	// Delete is whether somebody deletes the parent: what spec.finalize says happens before it goes.
+	Delete bool `json:"delete,omitempty"`
+	// Observe is merged into objects that are there, or added: each has apiVersion, kind and metadata.name, and is in the namespace of the
+	// parent if it gives none.
+	Observe []map[string]any `json:"observe,omitempty"`
+	// Related is the same for related objects.
+	Related []map[string]any `json:"related,omitempty"`
+	// Logs are those of Pods from now on, by NAMESPACE/NAME and container.
+	Logs map[string]map[string]string `json:"logs,omitempty"`
+	// Remove takes objects away, of either sort, by apiVersion, kind and metadata.
+	Remove []map[string]any `json:"remove,omitempty"`
+	// Ready are entries whose objects are ready in this step as soon as they are there; AllReady are all.
+	Ready    []string `json:"ready,omitempty"`
+	AllReady bool     `json:"allReady,omitempty"`
+}
+
+// Find returns the cases in folders and below, in their order. A file or a folder that cannot be read is a Case, too: Run says why.
+func Find(folders []string) []*Case {
+	var all []*Case
+	for _, folder := range folders {
+		found := len(all)
+		root := manifest.Root(folder)
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				all = append(all, unreadable(path, err))
+			case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
+				return fs.SkipDir
+			case !entry.IsDir() && entry.Name() == File:
+				all = append(all, read(path))
+			}
+			return nil
+		})
+		if len(all) == found {
+			all = append(all, &Case{Folder: folder, broken: fmt.Errorf("no %s in %s", File, folder)})
+		}
+	}
+	return all
+}
+
+// unreadable returns the Case that stands for a path which the system does not read.
+func unreadable(path string, err error) *Case {
+	if of, is := errors.AsType[*fs.PathError](err); is {
+		err = of.Err
+	}
+	return &Case{Folder: path, broken: fmt.Errorf("%s: %w", path, err)}
+}
+
+// begin is when cases are that do not say.
+var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// read reads the file of a case.
+func read(path string) *Case {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return unreadable(path, err)
+	}
+	c := &Case{Folder: filepath.Dir(path), Parent: "parent.yaml", Time: begin}
+	if err := manifest.CheckYAML(path, content); err != nil {
+		c.broken = err
+	} else if err := c.decode(content); err != nil {
+		c.broken = fmt.Errorf("%s: %w", path, err)
+	} else if fault := c.fault(); fault != "" {
+		c.broken = fmt.Errorf("%s: %s", path, fault)
+	}
+	return c
+}
+
+// fault says what is wrong with the steps, or "".
+func (c *Case) fault() string {
+	if len(c.Steps) == 0 {
+		return "no steps: give at least one"
+	}
+	var names []string
+	deleted := -1
+	for i, s := range c.Steps {
+		if s.Name == "" {
+			return fmt.Sprintf("steps[%d] has no name", i)
+		}
+		if after, err := time.ParseDuration(s.After); s.After != "" && (err != nil || after < 0) {
+			return fmt.Sprintf("steps[%d].after: write a duration such as 90s or 10m", i)
+		}
+		if slices.Contains(names, slug(s.Name)) {
+			return fmt.Sprintf("steps[%d]: another step is called %s, too", i, s.Name)
+		}
+		names = append(names, slug(s.Name))
+		switch {
+		case s.Delete && i == 0:
+			return "steps[0].delete: templater has made nothing for the parent yet: let another step come before"
+		case s.Delete && deleted >= 0:
+			return fmt.Sprintf("steps[%d].delete: the parent is being deleted since steps[%d]", i, deleted)
+		case s.Delete:
+			deleted = i
+		}
+	}
+	return ""
+}
+
+var noSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug makes a name of a file of the name of a step.
+func slug(name string) string {
+	return strings.Trim(noSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
+}
+
+// expected is the file of what a step is to come to.
+func (c *Case) expected(i int) string {
+	return filepath.Join(c.Folder, manifest.ExpectedFolder, fmt.Sprintf("%d-%s.yaml", i+1, slug(c.Steps[i].Name)))
+}

@@ -1,0 +1,102 @@
+package cases
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/simulate"
+)
+
+// happen makes the changes of a step.
+func (w *world) happen(s Step) error {
+	after, _ := time.ParseDuration(s.After) // which was read before
+	w.state.Now = w.state.Now.Add(after)
+	if s.Parent != nil {
+		before := w.state.Parent
+		w.state.Parent = simulate.Patch(before, s.Parent)
+		simulate.CountGeneration(before, w.state.Parent)
+	}
+	if s.Delete {
+		w.state = w.state.Deleted()
+	}
+	if s.Logs != nil {
+		w.state.Logs = s.Logs
+	}
+	for _, o := range s.Observe {
+		if err := w.put(&w.state.Objects, o); err != nil {
+			return fmt.Errorf("observe: %w", err)
+		}
+	}
+	for _, o := range s.Related {
+		if err := w.put(&w.state.Related, o); err != nil {
+			return fmt.Errorf("related: %w", err)
+		}
+	}
+	for _, o := range s.Remove {
+		id, err := w.id(o)
+		if err != nil {
+			return fmt.Errorf("remove: %w", err)
+		}
+		before := len(w.state.Objects) + len(w.state.Related)
+		gone := func(there map[string]any) bool { other, _ := w.id(there); return other == id }
+		w.state.Objects = slices.DeleteFunc(slices.Clone(w.state.Objects), gone)
+		w.state.Related = slices.DeleteFunc(slices.Clone(w.state.Related), gone)
+		if len(w.state.Objects)+len(w.state.Related) == before {
+			return fmt.Errorf("remove: there is no %s%s", id, w.similar(id, slices.Concat(w.state.Objects, w.state.Related)))
+		}
+	}
+	return nil
+}
+
+// put merges an object into the one of its name, or adds it.
+func (w *world) put(all *[]map[string]any, o map[string]any) error {
+	id, err := w.id(o)
+	if err != nil {
+		return err
+	}
+	*all = slices.Clone(*all)
+	for i, there := range *all {
+		if other, _ := w.id(there); other == id {
+			(*all)[i] = simulate.Patch(there, o)
+			return nil
+		}
+	}
+	*all = append(*all, o)
+	return nil
+}
+
+// checkObserved returns an error if the step has added an object to those that were there before it, and nobody takes note of that: no entry
+// yields it, it does not say whose it is, and no template can read it.
+func (w *world) checkObserved(s Step, before []map[string]any, result simulate.Result) error {
+	var children []map[string]any
+	for _, c := range result.Children {
+		if children = append(children, c.Wanted); c.Wanted == nil {
+			children[len(children)-1] = c.Live
+		}
+	}
+	for _, o := range s.Observe {
+		id, _ := w.id(o)                           // which was read before
+		left := w.find(id, w.state.Objects) == nil // as children do
+		if left || saysWhose(o) || w.find(id, before) != nil || w.find(id, children) != nil {
+			continue
+		}
+		if !w.isRelated(id, result) {
+			return fmt.Errorf("observe: no entry yields %s, and neither the label %s nor an owner reference says whose it is; what is only to be read belongs to related%s", id, v1.LabelChild, w.similar(id, children))
+		}
+	}
+	return nil
+}
+
+// isRelated reports whether the templates can read an object by spec.related.
+func (w *world) isRelated(of id, result simulate.Result) bool {
+	for _, objects := range result.Related {
+		for _, o := range objects {
+			if other, _ := w.id(o.Content()); other == of {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package impact
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+)
+
+func mapping(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func metadataText(content map[string]any, field string) string {
+	return text(mapping(content["metadata"])[field])
+}
+
+func annotation(content map[string]any, key string) string {
+	return text(mapping(mapping(content["metadata"])["annotations"])[key])
+}
+
+func groupOf(apiVersion string) string { return schema.FromAPIVersionAndKind(apiVersion, "").Group }
+
+// liveOf returns a live object under the entry that its label names.
+func liveOf(content map[string]any) *child.Live {
+	o, err := object.From(content)
+	if err != nil {
+		panic(err) // it was an object before
+	}
+	return child.NewLive(kind.Guess(child.GVKOf(content)), o)
+}
+
+// parentOf is the UID of the parent that a child names.
+func parentOf(o *object.Object) types.UID { return types.UID(o.Label(v1.LabelParentUID)) }
+
+// changeOf names an object and its fate.
+func changeOf(verb Verb, entry string, content map[string]any) Change {
+	id := child.IDOf(content)
+	return Change{Verb: verb, Entry: entry, APIVersion: text(content["apiVersion"]), Kind: id.Kind.Kind, Namespace: id.Name.Namespace, Name: id.Name.Name}
+}
+
+// statusOf returns the status of a parent without the times of its conditions.
+func statusOf(parent map[string]any) map[string]any {
+	status := maps.Clone(mapping(parent["status"]))
+	list, ok := status["conditions"].([]any)
+	if !ok {
+		return status
+	}
+	conditions := make([]any, len(list))
+	for i, c := range list {
+		condition := maps.Clone(mapping(c))
+		delete(condition, "lastTransitionTime")
+		conditions[i] = condition
+	}
+	status["conditions"] = conditions
+	return status
+}

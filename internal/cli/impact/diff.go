@@ -1,0 +1,79 @@
+package impact
+
+import (
+	"maps"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/cli/simulate/show"
+)
+
+// diffOf is the unified diff of an object. Values of Secrets are masked.
+func diffOf(c Change, before, after map[string]any) string {
+	if c.Kind == "Secret" && groupOf(c.APIVersion) == "" {
+		before, after = masked(before, after)
+	}
+	name := c.Kind + "/" + c.Name
+	if c.Namespace != "" {
+		name = c.Kind + "/" + c.Namespace + "/" + c.Name
+	}
+	return unified(name, yamlOf(before), yamlOf(after))
+}
+
+func unified(name, before, after string) string {
+	return show.Unified("before/"+name, "after/"+name, before, after)
+}
+
+// yamlOf is the text of JSON data, "" for none.
+func yamlOf(content map[string]any) string {
+	if len(content) == 0 {
+		return ""
+	}
+	out, err := yaml.Marshal(content)
+	if err != nil {
+		panic(err) // it is JSON data
+	}
+	return string(out)
+}
+
+// masked hides the values of a Secret as kubectl diff does: one that differs is told, and no more.
+func masked(before, after map[string]any) (was, is map[string]any) {
+	was, is = maps.Clone(before), maps.Clone(after)
+	for _, field := range []string{"data", "stringData"} {
+		a, b := mapping(before[field]), mapping(after[field])
+		if a != nil {
+			was[field] = maskedData(a, b, "*** (before)")
+		}
+		if b != nil {
+			is[field] = maskedData(b, a, "*** (after)")
+		}
+	}
+	hideApplied(was)
+	hideApplied(is)
+	return was, is
+}
+
+func maskedData(data, other map[string]any, word string) map[string]any {
+	out := map[string]any{}
+	for key, value := range data {
+		there, both := other[key]
+		if out[key] = "***"; both && value != there {
+			out[key] = word
+		}
+	}
+	return out
+}
+
+// lastApplied is where kubectl keeps the whole object.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+func hideApplied(content map[string]any) {
+	metadata := maps.Clone(mapping(content["metadata"]))
+	annotations := maps.Clone(mapping(metadata["annotations"]))
+	if annotations[lastApplied] == nil {
+		return
+	}
+	annotations[lastApplied] = "***"
+	metadata["annotations"] = annotations
+	content["metadata"] = metadata
+}

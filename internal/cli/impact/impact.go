@@ -1,0 +1,229 @@
+// Package impact tells what an edited TemplateController would do to the parents of a cluster. It asks the rules of reconcile by way of
+// package simulate, and has the server try writes; it writes nothing.
+package impact
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/cli/snapshot"
+	"github.com/templater-dev/templater/internal/kube/object"
+	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// atATime is how many parents are compared at a time: the requests of most of them wait for the server.
+const atATime = 16
+
+// Comparer compares TemplateControllers with those of a cluster. It is safe for concurrent use.
+type Comparer struct {
+	Source *snapshot.Source
+	Server Server
+	// Definitions are CustomResourceDefinitions that count before those of the cluster.
+	Definitions []map[string]any
+	// Schemas are those of kinds, by which an edited TemplateController is checked; nil knows of none.
+	Schemas schemas.Set
+	Now     time.Time
+	// Progress hears how many of the parents have been compared; nil is for nobody. It is called by several at a time.
+	Progress func(done, all int)
+}
+
+// side is a TemplateController before or after the edit.
+type side struct {
+	tc        *v1.TemplateController
+	compiled  *spec.Compiled
+	simulator *simulate.Simulator
+	related   *snapshot.Related
+	parents   map[types.UID]*object.Object
+}
+
+// comparison compares one TemplateController.
+type comparison struct {
+	*Comparer
+	before   *side // nil where the cluster has none, or none that is served
+	after    *side
+	children map[types.UID][]*object.Object
+	tries    *tries
+}
+
+// Compare tells what the TemplateController would do in the place of the one of its name.
+func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Report, error) {
+	old, err := c.Source.Controller(ctx, tc.Name)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil {
+		tc = withStatus(tc, old)
+	}
+	checked := lint.Check(tc, c.Schemas)
+	if checked.Rejection != nil {
+		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, checked.Rejection.Message)
+	}
+	read, err := c.Source.Definitions(ctx, kindsOf(tc, checked.Compiled))
+	if err != nil {
+		return nil, err
+	}
+	definitions := slices.Concat(c.Definitions, read)
+	x := &comparison{Comparer: c, tries: newTries(c.Source, c.Server, "templater/"+tc.Name)}
+	report := &Report{Controller: tc.Name, New: old == nil}
+	if x.after, err = c.side(ctx, tc, checked.Compiled, definitions); err != nil {
+		return nil, err
+	}
+	if old != nil {
+		// What works already is not stopped by what types show of it.
+		if was := lint.Check(old, nil); was.Rejection != nil {
+			report.note("the TemplateController in the cluster is rejected, so that all that this one does is new: %s", was.Rejection.Message)
+		} else if x.before, err = c.side(ctx, old, was.Compiled, definitions); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.after.noteUnserved(c.Source); err != nil {
+		return nil, err
+	}
+	for _, entry := range x.after.related.Missing {
+		report.note("the cluster does not have the kind of related[%s]", entry)
+	}
+	if tc.Spec.Suspend {
+		report.note("spec.suspend is true: templater does nothing of this before that is false")
+	}
+	specs := []*v1.TemplateControllerSpec{&tc.Spec}
+	if old != nil {
+		specs = append(specs, &old.Spec)
+	}
+	x.children, err = c.Source.Children(ctx, snapshot.Labels{Controller: tc.Name, Kinds: snapshot.ChildKinds(tc, checked.Compiled), Namespaces: snapshot.ChildNamespaces(specs...)})
+	if err != nil {
+		return nil, err
+	}
+	if err := x.all(ctx, report); err != nil {
+		return nil, err
+	}
+	report.note("%s", x.tries.untried())
+	report.finish()
+	return report, nil
+}
+
+// withStatus returns the TemplateController with the status that the cluster's has: it knows the kinds of the children.
+func withStatus(tc, old *v1.TemplateController) *v1.TemplateController {
+	out := *tc
+	out.Status = old.Status
+	return &out
+}
+
+// kindsOf returns the kinds that have to be known.
+func kindsOf(tc *v1.TemplateController, compiled *spec.Compiled) []schema.GroupVersionKind {
+	kinds := append(snapshot.ChildKinds(tc, compiled), compiled.GVK)
+	for _, r := range compiled.Related {
+		kinds = append(kinds, r.GVK)
+	}
+	return kinds
+}
+
+// side reads what the passes of a TemplateController see.
+func (c *Comparer) side(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*side, error) {
+	s := &side{tc: tc, compiled: compiled, parents: map[types.UID]*object.Object{}}
+	var rejection *spec.Rejection
+	if s.simulator, rejection = simulate.New(tc, compiled, definitions); rejection != nil {
+		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, rejection.Message)
+	}
+	parents, err := c.Source.Parents(ctx, tc, compiled)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parents {
+		s.parents[p.UID()] = p
+	}
+	s.related, err = c.Source.Related(ctx, compiled)
+	return s, err
+}
+
+// noteUnserved tells the simulator which kinds of children the cluster does not serve, unless a template yields definitions of kinds.
+func (s *side) noteUnserved(source *snapshot.Source) error {
+	kinds := snapshot.ChildKinds(s.tc, s.compiled)
+	if slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool { return gvk.Kind == "CustomResourceDefinition" }) {
+		return nil
+	}
+	for _, gvk := range kinds {
+		mapping, err := source.Resource(gvk)
+		if err != nil {
+			return err
+		}
+		if mapping == nil {
+			s.simulator.Unserved(gvk)
+		}
+	}
+	return nil
+}
+
+// all compares all parents, several at a time.
+func (x *comparison) all(ctx context.Context, report *Report) error {
+	parents := x.parents()
+	found := make([]*Parent, len(parents))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var done atomic.Int64
+	var group sync.WaitGroup
+	for range atATime {
+		group.Go(func() {
+			for i := range next {
+				one, err := x.parent(ctx, parents[i])
+				if err != nil {
+					cancel(err)
+					return
+				}
+				found[i] = one
+				if x.Progress != nil {
+					x.Progress(int(done.Add(1)), len(parents))
+				}
+			}
+		})
+	}
+	for i := range parents {
+		select {
+		case next <- i:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(next)
+	group.Wait()
+	report.Summary.Parents = len(parents)
+	for _, p := range found {
+		if p != nil {
+			report.Parents = append(report.Parents, p)
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// parents returns those of both sides, by namespace and name, but for those that are being deleted.
+func (x *comparison) parents() []*object.Object {
+	var out []*object.Object
+	for _, p := range x.after.parents {
+		out = append(out, p)
+	}
+	if x.before != nil {
+		for uid, p := range x.before.parents {
+			if x.after.parents[uid] == nil {
+				out = append(out, p)
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, (*object.Object).Deleting)
+	slices.SortFunc(out, func(a, b *object.Object) int {
+		return cmp.Or(object.CompareKeys(a.Key(), b.Key()), cmp.Compare(a.UID(), b.UID()))
+	})
+	return out
+}

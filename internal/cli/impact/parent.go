@@ -1,0 +1,210 @@
+package impact
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
+)
+
+// outcome is what a TemplateController makes of one parent in the end, once all children are ready.
+type outcome struct {
+	effects map[child.ID]effect
+	wanted  map[child.ID]simulate.Child
+	faults  []string
+	all     bool           // nothing is wrong and nothing waits, so that wanted is all that there is to come
+	status  map[string]any // of the parent, whole
+}
+
+// effect is what becomes of one object.
+type effect struct {
+	verb Verb
+	hash string // of what is wanted
+}
+
+// parent compares one parent, and returns nil where nothing changes.
+func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent, error) {
+	live := x.children[parent.UID()]
+	out := &Parent{Kind: parent.Kind(), Namespace: parent.Namespace(), Name: parent.Name(), Changes: []Change{}, Faults: []string{}}
+	if x.after.parents[parent.UID()] == nil {
+		out.Watched = "ends"
+		x.leave(out, live)
+		return out, nil
+	}
+	after := x.outcome(x.after, parent, live)
+	var before *outcome
+	if x.before != nil && x.before.parents[parent.UID()] != nil {
+		before = x.outcome(x.before, parent, live)
+	} else {
+		out.Watched = "begins"
+		before = &outcome{status: statusOf(parent.Content())}
+	}
+	for _, fault := range after.faults {
+		if !slices.Contains(before.faults, fault) {
+			out.Faults = append(out.Faults, fault)
+		}
+	}
+	if err := x.changes(ctx, out, live, before, after); err != nil {
+		return nil, err
+	}
+	out.Status = unified("status", yamlOf(before.status), yamlOf(after.status))
+	if len(out.Changes) == 0 && len(out.Faults) == 0 && out.Status == "" && out.Watched == "" {
+		return nil, nil //nolint:nilnil // nothing changes
+	}
+	return out, nil
+}
+
+// leave tells what becomes of the children of a parent that is none any more.
+func (x *comparison) leave(out *Parent, live []*object.Object) {
+	entries := child.Entries(x.after.tc.Spec.Children)
+	for _, o := range live {
+		if o.Deleting() {
+			continue
+		}
+		l := liveOf(o.Content())
+		verb := Orphan
+		if entries.PrunesUnmatched(l, parentOf(o)) {
+			verb = Delete
+		}
+		out.Changes = append(out.Changes, changeOf(verb, l.Entry, o.Content()))
+	}
+}
+
+// outcome makes passes over the parent until nothing is left to do.
+func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Object) *outcome {
+	own := map[string]bool{}
+	var stay []*object.Object
+	state := simulate.State{Parent: parent.Content(), Now: x.Now}
+	for _, o := range live {
+		own[string(o.UID())] = true
+		if !o.Deleting() { // it is gone in the end
+			state.Objects, stay = append(state.Objects, o.Content()), append(stay, o)
+		}
+	}
+	state.Read = func(entry string, chosen selection.Selection) []*object.Object {
+		return slices.DeleteFunc(s.related.Read(entry, chosen), func(o *object.Object) bool { return own[string(o.UID())] })
+	}
+	result, end, err := s.simulator.SettleReady(s.simulator.Holding(state, parent, stay), func(string) bool { return true })
+	out := &outcome{effects: map[child.ID]effect{}, wanted: map[child.ID]simulate.Child{}, status: statusOf(end.Parent)}
+	if err != nil { // it never rests, or has become none of the parents since these were read
+		out.faults = append(out.faults, err.Error())
+	}
+	out.faults = append(out.faults, result.Faults...)
+	out.all = len(out.faults)+len(result.Waits) == 0
+	for _, c := range result.Children {
+		if c.Wanted != nil {
+			out.wanted[child.IDOf(c.Wanted)] = c
+		}
+	}
+	out.compare(state.Objects, end)
+	return out
+}
+
+// compare notes what has become of the objects.
+func (o *outcome) compare(before []map[string]any, end simulate.State) {
+	there := map[child.ID]map[string]any{}
+	for _, content := range before {
+		there[child.IDOf(content)] = content
+	}
+	for _, content := range end.Objects {
+		id := child.IDOf(content)
+		was := there[id]
+		delete(there, id)
+		e := effect{hash: annotation(content, v1.AnnotationHash)}
+		_, wanted := o.wanted[id]
+		switch {
+		case was == nil:
+			e.verb = Create
+		case metadataText(was, "uid") != metadataText(content, "uid"):
+			e.verb = Recreate
+		case !wanted && o.all: // else it would be gone
+			e.verb, e.hash = Orphan, ""
+		case !wanted:
+			continue
+		case annotation(was, v1.AnnotationHash) != e.hash:
+			e.verb = Update
+		default:
+			continue
+		}
+		o.effects[id] = e
+	}
+	for id := range there {
+		verb := Delete
+		if end.Unsure(id) {
+			verb = Unknown
+		}
+		o.effects[id] = effect{verb: verb}
+	}
+}
+
+// changes tells what becomes of the children that does not become of them without the edit.
+func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Object, before, after *outcome) error {
+	there := map[child.ID]*object.Object{}
+	for _, o := range live {
+		if !o.Deleting() {
+			there[child.IDOf(o.Content())] = o
+		}
+	}
+	ids := map[child.ID]bool{}
+	for id := range after.effects {
+		ids[id] = true
+	}
+	for id := range after.wanted {
+		ids[id] = true
+	}
+	made := after.kindsMade()
+	for _, id := range slices.SortedFunc(maps.Keys(ids), compareIDs) {
+		c := difference{live: there[id], was: before.wanted[id], wanted: after.wanted[id], effect: after.effects[id]}
+		if c.stays(x.after.tc.Spec.Children) {
+			c.effect.verb = Outdated
+		}
+		if c.effect.verb == "" || before.effects[id] == c.effect {
+			continue
+		}
+		c.early = made[id.Kind] || after.effects[child.ID{Kind: schema.GroupKind{Kind: "Namespace"}, Name: types.NamespacedName{Name: id.Name.Namespace}}].verb == Create
+		change, err := x.tries.change(ctx, c)
+		if err != nil {
+			return err
+		}
+		if change != nil {
+			out.Changes = append(out.Changes, *change)
+		}
+	}
+	return nil
+}
+
+// kindsMade returns the kinds that the cluster does not have before the definitions are created that are among the children.
+func (o *outcome) kindsMade() map[schema.GroupKind]bool {
+	made := map[schema.GroupKind]bool{}
+	for id, e := range o.effects {
+		if e.verb != Create || id.Kind != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+			continue
+		}
+		spec := mapping(o.wanted[id].Wanted["spec"])
+		made[schema.GroupKind{Group: text(spec["group"]), Kind: text(mapping(spec["names"])["kind"])}] = true
+	}
+	return made
+}
+
+// stays reports whether the object stays as it is until somebody deletes it, though its template yields something else now.
+func (d difference) stays(entries []v1.Child) bool {
+	return d.live != nil && d.was.Wanted != nil && !same(d.was.Wanted, d.wanted.Wanted) && slices.ContainsFunc(entries, func(c v1.Child) bool {
+		return c.Name == d.wanted.Entry && c.UpdateStrategy.Type == v1.UpdateOnDelete
+	})
+}
+
+func same(a, b map[string]any) bool { return bytes.Equal(object.Append(nil, a), object.Append(nil, b)) }
+
+func compareIDs(a, b child.ID) int {
+	return cmp.Or(cmp.Compare(a.Kind.String(), b.Kind.String()), object.CompareKeys(a.Name, b.Name))
+}

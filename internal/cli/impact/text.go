@@ -1,0 +1,148 @@
+package impact
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// JSON writes reports as one document: {"reports": […]}.
+func JSON(w io.Writer, all []*Report) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(map[string]any{"reports": all})
+}
+
+// Text writes a report for people: the summary, and then the parents.
+func Text(w io.Writer, colours cli.Colours, r *Report) error {
+	t := &printer{colours: colours}
+	t.line("%s", colours.Bold("TemplateController "+r.Controller+": "+r.Summary.String()))
+	for _, note := range r.Notes {
+		t.line("%s", colours.Yellow("Note: "+note))
+	}
+	for _, p := range r.Parents {
+		t.parent(p)
+	}
+	if more := r.Summary.Changed - len(r.Parents); more > 0 && len(r.Parents) > 0 {
+		t.line("\n%s: --limit 0 shows all", problem.Count(more, "more parent changes", "more parents change"))
+	}
+	_, err := io.WriteString(w, t.out.String())
+	return err
+}
+
+// would says what becomes of objects.
+var would = map[Verb]string{
+	Create: "would be created", Update: "would be changed", Recreate: "would be recreated", Delete: "would be deleted",
+	Unknown: "may be deleted (not known: depends on readyWhen)",
+	Orphan:  "would be left alone, as nobody wants it any more", Outdated: "would stay as it is, by the update strategy of its entry",
+}
+
+// String is such as "2 of 12 parents change: 3 Pods would be recreated, 1 ConfigMap would be deleted".
+func (s Summary) String() string {
+	if s.Changed == 0 {
+		return fmt.Sprintf("none of %s changes", problem.Count(s.Parents, "parent", "parents"))
+	}
+	var parts []string
+	for _, c := range s.Changes {
+		words := would[c.Verb]
+		if c.Count > 1 {
+			words = strings.NewReplacer("it is", "they are", "its entry", "their entries", "wants it", "wants them").Replace(words)
+		}
+		parts = append(parts, problem.Count(c.Count, c.Kind, pluralOf(c.Kind))+" "+words)
+	}
+	if s.Statuses > 0 {
+		parts = append(parts, problem.Count(s.Statuses, "status changes", "statuses change"))
+	}
+	if s.Refused > 0 {
+		parts = append(parts, problem.Count(s.Refused, "write would be refused", "writes would be refused"))
+	}
+	if s.Failing > 0 {
+		parts = append(parts, problem.Count(s.Failing, "parent has a new fault", "parents have new faults"))
+	}
+	verb := "change"
+	if s.Changed == 1 {
+		verb = "changes"
+	}
+	head := fmt.Sprintf("%d of %s %s", s.Changed, problem.Count(s.Parents, "parent", "parents"), verb)
+	if len(parts) == 0 {
+		return head
+	}
+	return head + ": " + strings.Join(parts, ", ")
+}
+
+// pluralOf is the plural of a kind.
+func pluralOf(kind string) string {
+	switch {
+	case strings.HasSuffix(kind, "ss") || strings.HasSuffix(kind, "x") || strings.HasSuffix(kind, "ch"):
+		return kind + "es"
+	case strings.HasSuffix(kind, "s"): // Endpoints
+		return kind
+	case strings.HasSuffix(kind, "y") && !strings.HasSuffix(kind, "ay"):
+		return strings.TrimSuffix(kind, "y") + "ies"
+	}
+	return kind + "s"
+}
+
+// printer writes for people.
+type printer struct {
+	colours cli.Colours
+	out     strings.Builder
+}
+
+func (t *printer) line(format string, args ...any) { fmt.Fprintf(&t.out, format+"\n", args...) }
+
+// parent tells of one parent.
+func (t *printer) parent(p *Parent) {
+	words := map[string]string{"begins": ": would be a parent", "ends": ": would be no parent any more"}[p.Watched]
+	t.line("\n%s", t.colours.Cyan(named(p.Kind, p.Namespace, p.Name)+words))
+	for _, fault := range p.Faults {
+		t.line("  %s", t.colours.Red("fault: "+fault))
+	}
+	for _, c := range p.Changes {
+		t.change(c)
+	}
+	if p.Status != "" {
+		t.line("  its status would change")
+		t.diff(p.Status)
+	}
+}
+
+func (t *printer) change(c Change) {
+	paint := map[Verb]func(string) string{Create: t.colours.Green, Delete: t.colours.Red, Recreate: t.colours.Red}[c.Verb]
+	if paint == nil {
+		paint = t.colours.Yellow
+	}
+	t.line("  %s", paint(named(c.Kind, c.Namespace, c.Name)+" of children["+cmp.Or(c.Entry, "?")+"] "+would[c.Verb]))
+	if c.Refused != "" {
+		t.line("    %s", t.colours.Red("the server would refuse that: "+c.Refused))
+	}
+	t.diff(c.Diff)
+}
+
+func (t *printer) diff(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "+"):
+			line = t.colours.Green(line)
+		case strings.HasPrefix(line, "-"):
+			line = t.colours.Red(line)
+		case strings.HasPrefix(line, "@@"):
+			line = t.colours.Faint(line)
+		}
+		t.line("    %s", line)
+	}
+}
+
+func named(kind, namespace, name string) string {
+	if namespace == "" {
+		return kind + " " + name
+	}
+	return kind + " " + namespace + "/" + name
+}

@@ -1,0 +1,184 @@
+package impact
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/cli/snapshot"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// Server tries writes; *kube.Client does.
+type Server interface {
+	TryApply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error)
+	Allowed(ctx context.Context, right kube.Right) (bool, error)
+}
+
+// tries has the server try writes, as far as the user may write. It is safe for concurrent use.
+type tries struct {
+	source  *snapshot.Source
+	server  Server
+	manager string
+
+	mu        sync.Mutex
+	forbidden map[place]int // writes that were not tried
+}
+
+// place is where a user may lack the right to write.
+type place struct {
+	resource  schema.GroupResource
+	namespace string
+}
+
+func newTries(source *snapshot.Source, server Server, manager string) *tries {
+	return &tries{source: source, server: server, manager: manager, forbidden: map[place]int{}}
+}
+
+// difference is an object that is to be changed.
+type difference struct {
+	live        *object.Object // nil if it is not there
+	was, wanted simulate.Child // Wanted is nil where the templates do not yield the object
+	effect      effect
+	early       bool // its namespace or its kind is yet to be created, so that the server cannot try it
+}
+
+// change tells of a difference; nil says that there is none in the end.
+func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
+	content, entry := d.wanted.Wanted, d.wanted.Entry
+	var live map[string]any
+	if d.live != nil {
+		live = simulate.Public(d.live.Content())
+	}
+	if content == nil {
+		content, entry = live, d.was.Entry
+	}
+	out := changeOf(d.effect.verb, entry, content)
+	switch out.Verb {
+	case Delete, Unknown, Orphan:
+		return &out, nil
+	case Outdated:
+		out.Diff = diffOf(out, d.was.Wanted, d.wanted.Wanted)
+		return &out, nil
+	case Create, Update, Recreate:
+	}
+	after := d.wanted.Wanted
+	if live != nil { // by the server, if it tries
+		after = mapping(applied(live, d.was.Wanted, after))
+	}
+	if out.Verb == Recreate {
+		delete(after, "status")
+		delete(live, "status")
+	} else if tried, err := t.try(ctx, &out, d); err != nil {
+		return nil, err
+	} else if tried != nil {
+		after = simulate.Public(tried.Content())
+	}
+	if out.Verb == Update && out.Refused == "" && same(live, after) {
+		return nil, nil //nolint:nilnil // another text, and the same object
+	}
+	out.Diff = diffOf(out, live, after)
+	return &out, nil
+}
+
+// try has the server try the write, and returns what the object would be; nil where that is not known.
+func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Object, error) {
+	if d.early {
+		return nil, nil //nolint:nilnil // see above
+	}
+	where, err := t.source.Resource(schema.FromAPIVersionAndKind(c.APIVersion, c.Kind))
+	if err != nil {
+		return nil, err
+	}
+	if where == nil {
+		c.Refused = fmt.Sprintf("the cluster does not have kind %s in %s: install it first", c.Kind, c.APIVersion)
+		return nil, nil //nolint:nilnil // see above
+	}
+	at := place{where.Resource.GroupResource(), c.Namespace}
+	if t.isForbidden(at, 1) {
+		return nil, nil //nolint:nilnil // see above
+	}
+	field, value := "resourceVersion", "1" // fails where there is an object of that name
+	if d.live != nil {
+		field, value = "uid", string(d.live.UID())
+	}
+	after, err := t.server.TryApply(ctx, kube.Location{Resource: where.Resource, Namespace: c.Namespace, Name: c.Name}, d.wanted.Body(field, value), t.manager)
+	if err == nil {
+		c.Tried = true
+		return after, nil
+	}
+	return nil, t.refuse(ctx, c, at, err)
+}
+
+// refuse says why the server refuses a write. It returns an error where the server did not try it.
+func (t *tries) refuse(ctx context.Context, c *Change, at place, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case apierrors.IsForbidden(err):
+		if may, failure := t.mayWrite(ctx, at); failure != nil {
+			return failure
+		} else if !may {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.forbidden[at]++
+			return nil
+		}
+	case c.Verb == Create && problem.NameTaken(err):
+		c.Tried, c.Refused = true, "an object of this name is there, and carries no label of this parent: rename the child in the template, or delete the other object"
+		return nil
+	case problem.Unanswered(err):
+		return fmt.Errorf("try to write %s %s: %w", c.Kind, c.Name, err)
+	}
+	c.Tried, c.Refused = true, problem.PublicReason(err)
+	return nil
+}
+
+// mayWrite reports whether the user may write there at all.
+func (t *tries) mayWrite(ctx context.Context, at place) (bool, error) {
+	for _, verb := range []string{"patch", "create"} {
+		may, err := t.server.Allowed(ctx, kube.Right{Verb: verb, Resource: at.resource, Namespace: at.namespace})
+		if err != nil || !may {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// isForbidden reports whether the user may not write there, and counts one more that is not tried for that.
+func (t *tries) isForbidden(at place, more int) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.forbidden[at] == 0 {
+		return false
+	}
+	t.forbidden[at] += more
+	return true
+}
+
+// untried says which writes the server was not asked to try, or "".
+func (t *tries) untried() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.forbidden) == 0 {
+		return ""
+	}
+	var resources []string
+	n := 0
+	for at, count := range t.forbidden {
+		n += count
+		if !slices.Contains(resources, at.resource.String()) {
+			resources = append(resources, at.resource.String())
+		}
+	}
+	slices.Sort(resources)
+	return fmt.Sprintf("%s compared without the server, because you may not create and patch %s: defaults and refusals do not show", problem.Count(n, "write is", "writes are"), strings.Join(resources, ", "))
+}

@@ -1,0 +1,125 @@
+package playground
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/lint/report"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// Session answers requests, one at a time. It keeps what an answer has in common with the one before it: a text that has not changed is not
+// read again, and TemplateControllers are not compiled again where neither they nor the definitions have changed. The answers are those of a
+// new Session. The zero Session is ready. It is safe for concurrent use.
+type Session struct {
+	mu      sync.Mutex
+	texts   map[string]text // by name
+	checked checked
+}
+
+// text is what a text was read as.
+type text struct {
+	content string
+	set     *manifest.Set
+	err     error
+}
+
+// checked is what TemplateControllers come to.
+type checked struct {
+	of          *manifest.Set      // with the TemplateControllers
+	definitions []*manifest.Object // that they were checked by
+	located     []report.Located
+	summary     report.Summary
+	controllers []controller
+}
+
+// controller is a TemplateController with what it comes to.
+type controller struct {
+	*manifest.Controller
+	compiled  *spec.Compiled
+	simulator *simulate.Simulator // nil where the operator would not serve it
+}
+
+// Answer answers a request. It never panics.
+func (s *Session) Answer(r Request) (a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.texts, s.checked = nil, checked{}
+			a = answer()
+			a.Problems = []Problem{{Message: fmt.Sprintf("templater has failed, which is a mistake of its own: please report it with these texts: %v", fault)}}
+		}
+	}()
+	b := builder{Request: r, Session: s, answer: answer()}
+	b.run()
+	return b.answer
+}
+
+// AnswerJSON answers a request in JSON with an answer in JSON.
+func (s *Session) AnswerJSON(request []byte) []byte {
+	var r Request
+	var a Answer
+	if err := json.Unmarshal(request, &r); err != nil {
+		a = answer()
+		a.Problems = []Problem{{Message: "the page asks what templater does not know: load it anew"}}
+	} else {
+		a = s.Answer(r)
+	}
+	out, err := json.Marshal(a)
+	if err != nil {
+		return []byte(`{"problems":[{"text":"","line":0,"column":0,"message":"the answer is no JSON, which is a mistake of templater: please report it with these texts"}],"findings":[],"summary":{},"results":[]}`)
+	}
+	return out
+}
+
+// read reads a text, or returns what it was read as before.
+func (s *Session) read(name, content string) (*manifest.Set, error) {
+	last, there := s.texts[name]
+	if !there || last.content != content {
+		set, err := manifest.Parse(name, content)
+		if s.texts == nil {
+			s.texts = map[string]text{}
+		}
+		last = text{content, set, err}
+		s.texts[name] = last
+	}
+	return last.set, last.err
+}
+
+// check checks the TemplateControllers of the first set by the definitions in all of them, or returns what they came to before. The error is
+// a [*manifest.Error] about one of the definitions.
+func (s *Session) check(sets []*manifest.Set) (*checked, error) {
+	var definitions []*manifest.Object
+	for _, set := range sets {
+		definitions = append(definitions, set.CRDs...)
+	}
+	if s.checked.of == sets[0] && slices.Equal(s.checked.definitions, definitions) {
+		return &s.checked, nil
+	}
+	known, err := files.Know(sets...)
+	if err != nil {
+		return nil, err
+	}
+	results := known.Compile(sets[0])
+	c := checked{of: sets[0], definitions: definitions}
+	c.located, c.summary = known.Report(sets[0], results)
+	for i, of := range sets[0].Controllers {
+		one := controller{Controller: of, compiled: results[i].Compiled}
+		rejection := results[i].Rejection
+		if rejection == nil {
+			one.simulator, rejection = simulate.New(of.TemplateController, one.compiled, manifest.Contents(definitions))
+		}
+		if rejection != nil {
+			c.located = append(c.located, report.Locate(of.TemplateController.Name, of, rejection.Findings)...)
+		}
+		c.controllers = append(c.controllers, one)
+	}
+	s.checked = c
+	return &s.checked, nil
+}

@@ -1,0 +1,274 @@
+// Package chart makes a first TemplateController of a Helm chart, and says what of the chart is not in it, and where that stands.
+package chart
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/cli/scaffold"
+	"github.com/templater-dev/templater/internal/kube/kind"
+)
+
+// chart is what a folder holds.
+type chart struct {
+	meta struct {
+		Name, Version, AppVersion, Description, Type string
+		Dependencies                                 []struct{ Name, Alias string }
+	}
+	files   map[string]string // by their names in the folder
+	notes   []scaffold.Note
+	defines map[string]define
+	entries []entry
+	left    []string // files that cannot be an entry
+}
+
+// entry is a template of the chart, and where it is from.
+type entry struct {
+	scaffold.Child
+	file  string
+	first int // line of the file that the template begins at, from 1
+	final bool
+}
+
+// Convert reads a chart from a folder. What is made of it is accepted by templater, and is as much of the chart as that
+// allows: the notes tell of the rest.
+func Convert(fsys fs.FS, gvk schema.GroupVersionKind) (*scaffold.Result, error) {
+	c, err := load(fsys)
+	if err != nil {
+		return nil, err
+	}
+	if gvk.Kind == "" {
+		name := scaffold.EntryName(c.meta.Name)
+		gvk.Kind = strings.ToUpper(name[:1]) + name[1:]
+	}
+	if err := scaffold.CheckKind(gvk); err != nil {
+		return nil, err
+	}
+	r := newRewriter(c.meta.Name, c.files)
+	c.parts(r)
+	spec, defaults, err := c.values(r)
+	if err != nil {
+		return nil, err
+	}
+	d := scaffold.Definition{GVK: gvk, Description: c.meta.Description, Spec: spec}
+	tc := scaffold.Controller{
+		Name: kind.Plural(gvk.Kind), GVK: gvk, Values: c.valuesOf(r),
+		Comment: fmt.Sprintf("Made of the Helm chart %s %s. What was .Values is .spec now: each %s is what a release was.", c.meta.Name, c.meta.Version, gvk.Kind),
+	}
+	c.notes = append(c.notes, r.notes...)
+	left, err := c.settle(&tc, &d)
+	if err != nil {
+		return nil, err
+	}
+	return c.result(&tc, &d, defaults, left), nil
+}
+
+// result puts the files together.
+func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults map[string]any, left []string) *scaffold.Result {
+	out := &scaffold.Result{Files: []scaffold.File{
+		{Name: "crd.yaml", Content: d.YAML()},
+		{Name: "templatecontroller.yaml", Content: tc.YAML()},
+		{Name: "example.yaml", Content: scaffold.Example(d.GVK, "example", defaults)},
+	}}
+	applied := []string{"crd.yaml"}
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		if isDefinition(name) {
+			out.Files = append(out.Files, scaffold.File{Name: name, Content: c.files[name]})
+			applied = append(applied, name)
+		}
+	}
+	for _, name := range left {
+		out.Files = append(out.Files, scaffold.File{Name: "not-carried-over/" + name + ".txt", Content: c.files[name]})
+	}
+	out.Files = append(out.Files, scaffold.File{Name: "kustomization.yaml", Content: scaffold.Kustomization(append(applied, "templatecontroller.yaml")...)})
+	slices.SortStableFunc(c.notes, func(a, b scaffold.Note) int {
+		if a.File != b.File {
+			return strings.Compare(a.File, b.File)
+		}
+		return a.Line - b.Line
+	})
+	out.Notes = slices.Compact(c.notes)
+	return out
+}
+
+// in says which file is wrong.
+func in(file string, err error) error { return fmt.Errorf("%s: %w", file, err) }
+
+func (c *chart) note(file, message string) {
+	c.notes = append(c.notes, scaffold.Note{File: file, Message: message})
+}
+
+var (
+	keeps = regexp.MustCompile(`["']?helm\.sh/resource-policy["']?\s*:\s*["']?keep`)
+)
+
+// parts sorts the files of the chart: helpers, templates, and what is not carried over.
+func (c *chart) parts(r *rewriter) {
+	c.dependencies(r)
+	taken := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		below, isTemplate := strings.CutPrefix(name, "templates/")
+		switch {
+		case !isTemplate:
+		case path.Base(name) == "NOTES.txt":
+			c.note(name, "notes are for who installs a chart: write a status template (spec.status.template) instead")
+		case strings.HasPrefix(below, "tests/"):
+			c.note(name, "tests of a release are left out: see templater test")
+		case strings.HasPrefix(path.Base(name), "_") || slices.Contains([]string{".yaml", ".yml", ".tpl", ".json"}, path.Ext(name)):
+			c.template(r, name, strings.TrimSuffix(below, path.Ext(below)), taken)
+		default:
+			c.note(name, "it is no template of objects, and is left out")
+		}
+	}
+	for name := range r.included { // as a file: checksums of other templates
+		for i, e := range c.entries {
+			if e.final || strings.TrimPrefix(e.file, "templates/") != name {
+				continue
+			}
+			c.defines[name] = define{name, fmt.Sprintf("{{ define %q }}%s{{ end }}", name, c.entries[i].Template), e.file, e.first}
+			c.entries[i].Template = fmt.Sprintf("{{ template %q . }}\n", name)
+		}
+	}
+}
+
+// template takes one file below templates.
+func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) {
+	defines, rest := split(file, c.files[file])
+	for _, d := range defines {
+		if old, twice := c.defines[d.name]; twice {
+			c.notes = append(c.notes, scaffold.Note{File: old.file, Line: old.line, Message: fmt.Sprintf("define %q is in %s, too, which counts", d.name, file)})
+		}
+		d.text = r.rewriteAt(file, d.text, d.line)
+		c.defines[d.name] = d
+	}
+	if strings.HasPrefix(path.Base(file), "_") || strings.TrimSpace(rest) == "" {
+		return
+	}
+	lead := len(rest) - len(strings.TrimLeft(rest, "\n"))
+	parts, ok := byHook(rest[lead:])
+	if !ok {
+		c.note(file, "the hook "+momentsOf(rest)+" shares a block or a variable of the template with other objects: divide the file; it is left out")
+		c.left = append(c.left, file)
+		return
+	}
+	for _, part := range parts {
+		c.entry(r, entry{file: file, first: 1 + lead}, name, part, taken)
+	}
+}
+
+// entry adds an entry for a template, of which all objects are the same hook, or none is one.
+func (c *chart) entry(r *rewriter, e entry, name, template string, taken map[string]bool) {
+	if moments := momentsOf(template); moments != "" {
+		if !strings.Contains(moments, "-delete") {
+			c.note(e.file, "the hook "+moments+" is left out: make its objects an entry of spec.children, and have the others name it in dependsOn")
+			return
+		}
+		c.note(e.file, "the hook "+moments+" is an entry of spec.finalize.children now: it is made when somebody deletes the parent"+alsoBefore(moments))
+		e.final = true
+		template = markHooks(template)
+	}
+	if keeps.MatchString(template) {
+		c.note(e.file, "helm.sh/resource-policy: keep is prunePolicy: Orphan and deletionPolicy: Orphan now, for all objects of the file")
+		e.Keep = true
+	}
+	e.Template = r.rewriteAt(e.file, template, e.first)
+	e.Name = scaffold.Unique(scaffold.EntryName(name), taken)
+	e.Comment = e.file
+	c.entries = append(c.entries, e)
+}
+
+// rewriteAt is rewrite for a text that begins at a line of a file.
+func (r *rewriter) rewriteAt(file, text string, line int) string {
+	before := len(r.notes)
+	text = r.rewrite(file, text)
+	for i := before; i < len(r.notes); i++ {
+		r.notes[i].Line += line - 1
+	}
+	return text
+}
+
+// dependencies takes the helpers of library charts, and notes the other charts.
+func (c *chart) dependencies(r *rewriter) {
+	known := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		inner, below := strings.CutPrefix(name, "charts/")
+		of, file, _ := strings.Cut(inner, "/")
+		if !below || file != "Chart.yaml" {
+			continue
+		}
+		known[of] = true
+		var meta struct{ Type string }
+		if err := yaml.Unmarshal([]byte(c.files[name]), &meta); err != nil || meta.Type != "library" {
+			c.note("charts/"+of, "the chart is left out: convert it by itself, and make an object of its kind a child")
+			continue
+		}
+		for _, helper := range slices.Sorted(maps.Keys(c.files)) {
+			if strings.HasPrefix(helper, "charts/"+of+"/templates/_") {
+				c.template(r, helper, "", nil)
+			}
+		}
+	}
+	for _, d := range c.meta.Dependencies {
+		if !known[d.Name] {
+			c.note("Chart.yaml", "the dependency "+d.Name+" is not in charts: get it (helm dependency build), or leave it out")
+		}
+	}
+}
+
+// valuesOf returns what templates read besides the parent.
+func (c *chart) valuesOf(r *rewriter) map[string]any {
+	values := map[string]any{}
+	of := map[string]string{"name": c.meta.Name, "version": c.meta.Version, "appVersion": c.meta.AppVersion, "description": c.meta.Description, "type": c.meta.Type}
+	about := map[string]any{}
+	for key := range r.chartKey {
+		about[key] = of[key]
+	}
+	if len(about) > 0 {
+		values["chart"] = about
+	}
+	if r.kube {
+		values["kubeVersion"] = kubeVersion
+		c.note("Chart.yaml", "the version of Kubernetes is not asked for: it is spec.values.kubeVersion now")
+	}
+	if len(r.versions) > 0 {
+		values["apiVersions"] = r.known()
+		c.note("Chart.yaml", "which API versions there are is not asked for: they are spec.values.apiVersions now, correct them")
+	}
+	if len(r.read) > 0 {
+		values["files"] = c.readable(r)
+	}
+	if len(r.todo) > 0 {
+		todo := map[string]any{}
+		for name := range r.todo {
+			todo[name] = nil
+		}
+		values["todo"] = todo
+	}
+	return values
+}
+
+// readable returns the files that templates read.
+func (c *chart) readable(r *rewriter) map[string]any {
+	files := map[string]any{}
+	for name, text := range c.files {
+		top, _, _ := strings.Cut(name, "/")
+		own := slices.Contains([]string{"templates", "charts", "crds", "Chart.yaml", "Chart.lock", "values.yaml", "values.schema.json"}, top)
+		if r.read[name] || r.read[""] && !own {
+			files[name] = text
+		}
+	}
+	for name := range r.read {
+		if _, found := c.files[name]; !found && name != "" {
+			c.note(name, "templates read this file, and it is not there")
+		}
+	}
+	return files
+}

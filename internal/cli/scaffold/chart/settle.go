@@ -1,0 +1,254 @@
+package chart
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/scaffold"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	types "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// kubeVersion is what charts are told that ask for the version of Kubernetes.
+const kubeVersion = "v1.36.0"
+
+// stable are the API versions that each cluster has of late.
+var stable = []string{
+	"v1", "apps/v1", "batch/v1", "autoscaling/v1", "autoscaling/v2", "policy/v1", "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1",
+	"storage.k8s.io/v1", "apiextensions.k8s.io/v1", "admissionregistration.k8s.io/v1", "scheduling.k8s.io/v1", "coordination.k8s.io/v1",
+	"discovery.k8s.io/v1", "events.k8s.io/v1", "node.k8s.io/v1", "certificates.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1",
+}
+
+// known returns those that are asked for and that a cluster has.
+func (r *rewriter) known() []any {
+	all := []any{}
+	for _, version := range slices.Sorted(maps.Keys(r.versions)) {
+		gv := version
+		if strings.Count(version, "/") == 2 { // with a kind
+			gv = version[:strings.LastIndex(version, "/")]
+		}
+		if slices.Contains(stable, gv) {
+			all = append(all, version)
+		}
+	}
+	return all
+}
+
+// settle fills the TemplateController with what of the chart is right, and returns the files that are left out.
+func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []string, err error) {
+	schemas, err := c.schemas(d)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		c.fill(tc)
+		if len(tc.Children) == 0 {
+			return nil, errors.New("no template of the chart can be carried over" + c.firstNote())
+		}
+		parsed := &v1.TemplateController{}
+		if err := yaml.UnmarshalStrict([]byte(tc.YAML()), parsed); err != nil {
+			return nil, err
+		}
+		result := lint.Check(parsed, schemas)
+		wrong := slices.DeleteFunc(slices.Clone(result.Findings), func(f finding.Finding) bool {
+			return f.Severity != finding.Error && f.Code != finding.NoObject
+		})
+		if len(wrong) == 0 {
+			if c.unused(tc) {
+				continue
+			}
+			c.scopes(tc, result)
+			removeMarks(tc)
+			left = append(left, c.left...)
+			slices.Sort(left)
+			return slices.Compact(left), nil
+		}
+		files := c.drop(wrong)
+		if len(files) == 0 {
+			return nil, errors.New(wrong[0].String())
+		}
+		left = append(left, files...)
+	}
+}
+
+// removeMarks takes the marks of actions from all templates.
+func removeMarks(tc *scaffold.Controller) {
+	tc.Helpers = withoutMarks(tc.Helpers)
+	for _, list := range [][]scaffold.Child{tc.Children, tc.Finals} {
+		for i := range list {
+			list[i].Template = withoutMarks(list[i].Template)
+		}
+	}
+}
+
+// unused leaves out helpers and values that no template uses, and reports whether there were such helpers.
+func (c *chart) unused(tc *scaffold.Controller) (again bool) {
+	texts := tc.Helpers
+	for _, e := range c.entries {
+		texts += e.Template
+	}
+	for name := range c.defines {
+		if used := strings.Count(texts, strconv.Quote(name)) + strings.Count(texts, "`"+name+"`"); used < 2 { // its own is one
+			delete(c.defines, name)
+			again = true
+		}
+	}
+	todo, _ := tc.Values["todo"].(map[string]any)
+	maps.DeleteFunc(todo, func(name string, _ any) bool { return !strings.Contains(texts, ".values.todo."+name) })
+	maps.DeleteFunc(tc.Values, func(name string, _ any) bool { return !strings.Contains(texts, ".values."+name) })
+	return again
+}
+
+func (c *chart) firstNote() string {
+	if len(c.notes) == 0 {
+		return ""
+	}
+	return ": " + c.notes[0].String()
+}
+
+// fill puts the parts that are left into the TemplateController.
+func (c *chart) fill(tc *scaffold.Controller) {
+	tc.Helpers, tc.Children, tc.Finals = "", nil, nil
+	for _, name := range slices.Sorted(maps.Keys(c.defines)) {
+		tc.Helpers += c.defines[name].text + "\n"
+	}
+	for _, e := range c.entries {
+		if e.final {
+			tc.Finals = append(tc.Finals, e.Child)
+		} else {
+			tc.Children = append(tc.Children, e.Child)
+		}
+	}
+}
+
+// drop leaves out what findings are about, with notes, and returns the files that it is from. Findings tell lines of the helpers as
+// they are, so each is traced to its define before one is left out.
+func (c *chart) drop(wrong []finding.Finding) (files []string) {
+	defines, entries := map[string]bool{}, map[string]bool{}
+	for _, f := range wrong {
+		note, what := scaffold.Note{Message: f.Message}, "the template"
+		if f.Where == "helpers" {
+			name, line := c.defineAt(f.Line)
+			d, found := c.defines[name]
+			if !found || defines[name] {
+				continue
+			}
+			defines[name] = true
+			note.File, note.Line, what = d.file, d.line+line, "define "+name
+		} else {
+			i := slices.IndexFunc(c.entries, func(e entry) bool { return syntax.ChildName(e.Name) == f.Where })
+			if i < 0 || entries[c.entries[i].Name] {
+				continue
+			}
+			e := c.entries[i]
+			entries[e.Name] = true
+			note.File, note.Line = e.file, max(e.first, e.first+f.Line-1)
+		}
+		c.leftOut(note, what)
+		files = append(files, note.File)
+	}
+	maps.DeleteFunc(c.defines, func(name string, _ define) bool { return defines[name] })
+	c.entries = slices.DeleteFunc(c.entries, func(e entry) bool { return entries[e.Name] })
+	return files
+}
+
+// defineAt returns the define that holds a line of the helpers, and which of its lines that is, from 0; "" means that none does.
+func (c *chart) defineAt(line int) (name string, at int) {
+	first := 1
+	for _, name := range slices.Sorted(maps.Keys(c.defines)) {
+		height := 1 + strings.Count(c.defines[name].text, "\n")
+		if line < first+height {
+			return name, line - first
+		}
+		first += height
+	}
+	return "", 0
+}
+
+// leftOut notes that something is left out. Where there is a note of the reason already, that one says so.
+func (c *chart) leftOut(n scaffold.Note, what string) {
+	for i, known := range c.notes {
+		if known.File == n.File && known.Line == n.Line && strings.HasSuffix(known.Message, notThere) {
+			c.notes[i].Message += "; " + what + " is left out"
+			return
+		}
+	}
+	n.Message += "; " + what + " is left out"
+	c.notes = append(c.notes, n)
+}
+
+// isDefinition reports whether a file of the chart is for CustomResourceDefinitions.
+func isDefinition(name string) bool {
+	return strings.HasPrefix(name, "crds/") && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
+// definitions returns the CustomResourceDefinitions of the chart.
+func (c *chart) definitions() []map[string]any {
+	var all []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		if !isDefinition(name) {
+			continue
+		}
+		documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(c.files[name])))
+		for {
+			text, err := documents.Read()
+			if err != nil { // the end: nothing else goes wrong with text
+				break
+			}
+			var definition map[string]any
+			if yaml.Unmarshal(text, &definition) == nil && definition["kind"] == "CustomResourceDefinition" {
+				all = append(all, definition)
+			}
+		}
+	}
+	return all
+}
+
+// schemas returns what is known of the kinds of the chart, and of the parents.
+func (c *chart) schemas(d *scaffold.Definition) (types.Set, error) {
+	var all []types.Set
+	for _, content := range append(c.definitions(), d.Content()) {
+		text, err := json.Marshal(content)
+		definition := &apiextensionsv1.CustomResourceDefinition{}
+		if err == nil {
+			err = json.Unmarshal(text, definition)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("a CustomResourceDefinition cannot be read: %w", err)
+		}
+		all = append(all, types.FromCRD(definition))
+	}
+	return types.Join(append(all, types.BuiltIn())...), nil
+}
+
+// scopes gives those entries scope Cluster whose objects have no namespace.
+func (c *chart) scopes(tc *scaffold.Controller, result lint.Result) {
+	kinds := kind.Declared(c.definitions())
+	for _, list := range [][]scaffold.Child{tc.Children, tc.Finals} {
+		for i := range list {
+			yields, _ := result.Compiled.Program.Yields(list[i].Name)
+			for _, y := range yields {
+				gv, _ := schema.ParseGroupVersion(y.APIVersion) // of none, there is no kind
+				if of, err := kinds.Resolve(gv.WithKind(y.Kind)); err == nil && !of.Namespaced {
+					list[i].Cluster = true
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package scaffold
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+)
+
+var kindName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
+
+// CheckKind says what is wrong with the kind of parents to come, by the flags of templater new, or returns nil.
+func CheckKind(gvk schema.GroupVersionKind) error {
+	const longest = 63
+	switch {
+	case !kindName.MatchString(gvk.Kind) || len(gvk.Kind) > longest:
+		return fmt.Errorf("--kind %q: give a name such as Shop: a capital letter, then letters and digits, at most 63", gvk.Kind)
+	case len(validation.IsDNS1123Subdomain(gvk.Group)) > 0 || !strings.Contains(gvk.Group, "."):
+		return fmt.Errorf("--group %q: give a domain of yours, such as shops.example.org", gvk.Group)
+	case len(validation.IsDNS1035Label(gvk.Version)) > 0:
+		return fmt.Errorf("--version %q: give one such as v1 or v1alpha1", gvk.Version)
+	}
+	return nil
+}
+
+// Fresh returns an operator to begin with, for a new kind: a Deployment and a Service.
+func Fresh(gvk schema.GroupVersionKind) (*Result, error) {
+	if err := CheckKind(gvk); err != nil {
+		return nil, err
+	}
+	spec := map[string]any{
+		"type": "object", "required": []any{"image"},
+		"properties": map[string]any{
+			"image":    map[string]any{"description": "The container image to run.", "type": "string", "minLength": int64(1)},
+			"replicas": map[string]any{"description": "How many Pods there are.", "type": "integer", "format": "int32", "minimum": int64(0), "default": int64(1)},
+			"port":     map[string]any{"description": "The port that the image listens on.", "type": "integer", "format": "int32", "minimum": int64(1), "maximum": int64(65535), "default": int64(8080)},
+		},
+	}
+	d := Definition{GVK: gvk, Spec: spec, Status: map[string]any{"readyReplicas": map[string]any{"description": "How many Pods are ready.", "type": "integer", "format": "int32"}}}
+	c := Controller{
+		Name: kind.Plural(gvk.Kind), GVK: gvk,
+		Comment: fmt.Sprintf("For each %s: a Deployment and a Service. Values are printed as they are, so that no quotes are needed.", gvk.Kind),
+		Children: []Child{
+			{Name: "deployment", Template: freshDeployment},
+			{Name: "service", Template: freshService},
+		},
+		Status: freshStatus,
+	}
+	example := map[string]any{"image": "nginx:1.29", "replicas": int64(2), "port": int64(80)}
+	return withDefinition(&d, &c, example), nil
+}
+
+// withDefinition puts the files together for a new kind.
+func withDefinition(d *Definition, c *Controller, example map[string]any) *Result {
+	return &Result{Files: []File{
+		{"crd.yaml", d.YAML()},
+		{"templatecontroller.yaml", c.YAML()},
+		{"example.yaml", Example(d.GVK, "example", example)},
+		{"kustomization.yaml", Kustomization("crd.yaml", "templatecontroller.yaml")},
+	}}
+}
+
+const (
+	freshDeployment = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .metadata.name }}
+spec:
+  replicas: {{ .spec.replicas | default 1 }}
+  selector:
+    matchLabels: {app: {{ .metadata.name | dnsLabel }}}
+  template:
+    metadata:
+      labels: {app: {{ .metadata.name | dnsLabel }}}
+    spec:
+      containers:
+      - name: main
+        image: {{ .spec.image }}
+        ports:
+        - {name: main, containerPort: {{ .spec.port | default 8080 }}}
+`
+	freshService = `apiVersion: v1
+kind: Service
+metadata:
+  name: {{ .metadata.name }}
+spec:
+  selector: {app: {{ .metadata.name | dnsLabel }}}
+  ports:
+  - {name: main, port: 80, targetPort: main}
+`
+	freshStatus = `{{- with first .children.deployment }}
+readyReplicas: {{ .status.readyReplicas | default 0 }}
+{{- end }}
+`
+)
+
+// Watching returns a TemplateController for a kind that is there already: one that comes with Kubernetes, or one of a
+// CustomResourceDefinition, the content of which is given; nil is for the others.
+func Watching(gvk schema.GroupVersionKind, definition map[string]any) (*Result, error) {
+	var known kind.Declared
+	if definition != nil {
+		known = kind.Declared{definition}
+	}
+	of, err := known.Resolve(gvk)
+	if err != nil {
+		return nil, err
+	}
+	fields := fieldsOf(definition, gvk.Version)
+	comment := fmt.Sprintf("For each %s: a ConfigMap, to begin with.", gvk.Kind)
+	if len(fields) > 0 {
+		comment += "\nIts templates can read, among others: " + strings.Join(fields, " ")
+	}
+	place := ""
+	if !of.Namespaced {
+		place = "  namespace: default\n"
+	}
+	c := Controller{
+		Name: of.Resource.Resource, GVK: gvk, Comment: comment,
+		Children: []Child{{Name: "configMap", Template: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .metadata.name }}-" +
+			strings.ToLower(gvk.Kind) + "\n" + place + "data:\n  name: {{ .metadata.name }}\n"}},
+	}
+	if gvk.Group == "" && gvk.Kind == "ConfigMap" {
+		c.Labels = map[string]any{"example.org/parent": "true"}
+		c.Comment = fmt.Sprintf("For each %s with the label of watch.labelSelector: a %s, to begin with. It has no such label, so that it gets no children of its own.", gvk.Kind, gvk.Kind)
+	}
+	files := []File{{"templatecontroller.yaml", c.YAML()}, {"kustomization.yaml", Kustomization("templatecontroller.yaml")}}
+	if definition != nil {
+		files = []File{{"crd.yaml", marshal(definition)}, files[0], {"kustomization.yaml", Kustomization("crd.yaml", "templatecontroller.yaml")}}
+	}
+	return &Result{Files: files}, nil
+}
+
+// OfDefinition returns the kind of a CustomResourceDefinition, in the version that its objects are stored in.
+func OfDefinition(definition map[string]any) (schema.GroupVersionKind, error) {
+	group, _, _ := unstructured.NestedString(definition, "spec", "group")
+	name, _, _ := unstructured.NestedString(definition, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(definition, "spec", "versions")
+	for _, item := range versions {
+		version, _ := item.(map[string]any)
+		if text, _ := version["name"].(string); version["storage"] == true && version["served"] == true {
+			return schema.GroupVersionKind{Group: group, Version: text, Kind: name}, nil
+		}
+	}
+	return schema.GroupVersionKind{}, errors.New("the CustomResourceDefinition stores its objects in no version that it serves")
+}
+
+// fieldsOf returns the fields of .spec and .status in a definition, as templates read them.
+func fieldsOf(definition map[string]any, version string) []string {
+	versions, _, _ := unstructured.NestedSlice(definition, "spec", "versions")
+	var all []string
+	for _, item := range versions {
+		of, _ := item.(map[string]any)
+		if of["name"] != version {
+			continue
+		}
+		for _, part := range []string{"spec", "status"} {
+			fields, _, _ := unstructured.NestedMap(of, "schema", "openAPIV3Schema", "properties", part, "properties")
+			for name := range fields {
+				all = append(all, "."+part+"."+name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}

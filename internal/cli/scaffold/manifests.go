@@ -1,0 +1,217 @@
+package scaffold
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// FromManifests returns an operator whose children are these objects. Their names are derived from that of the parent, and so is
+// whatever refers to them. Images, replicas, hosts and sizes of volumes become fields of the parent, with what they are as the default.
+func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Result, error) {
+	if err := CheckKind(gvk); err != nil {
+		return nil, err
+	}
+	objects = slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool {
+		apiVersion, _ := o.Content["apiVersion"].(string)
+		return strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") // no object of a cluster
+	})
+	if len(objects) == 0 {
+		return nil, errors.New("there is no object to make a template of")
+	}
+	m := &manifests{fields: map[string]any{}, example: map[string]any{}, names: map[string]string{}, given: map[string]bool{}, namespaces: map[string]bool{}, taken: map[string]bool{}}
+	m.delimiters(objects)
+	m.name(objects)
+	c := Controller{
+		Name: kind.Plural(gvk.Kind), GVK: gvk, Left: m.left, Right: m.right,
+		Comment: fmt.Sprintf("Made of %s. Each %s has its own.", problem.Count(len(objects), "object", "objects"), gvk.Kind),
+	}
+	for _, o := range objects {
+		c.Children = append(c.Children, m.child(o))
+	}
+	spec := map[string]any{"type": "object", "properties": m.fields}
+	if len(m.fields) == 0 {
+		delete(spec, "properties")
+	}
+	result := withDefinition(&Definition{GVK: gvk, Spec: spec}, &c, m.example)
+	result.Notes = m.notes
+	return result, nil
+}
+
+// manifests makes templates of objects.
+type manifests struct {
+	left, right string            // delimiters, if others are needed
+	names       map[string]string // what stands for the names of objects, in templates
+	given       map[string]bool   // objects, by KIND/NAME
+	namespaces  map[string]bool   // of objects
+	taken       map[string]bool   // names of entries
+	fields      map[string]any    // of the parent's spec: their schemas
+	example     map[string]any    // their values
+	printed     []string          // actions that stand in the objects, by their tokens
+	notes       []Note
+
+	file string // of the object that is at hand
+	line int
+}
+
+// delimiters chooses others where the objects hold the usual ones.
+func (m *manifests) delimiters(objects []*manifest.Object) {
+	all := ""
+	for _, o := range objects {
+		all += marshal(o.Content)
+	}
+	for i, pair := range [][2]string{{"{{", "}}"}, {"[[", "]]"}, {"<%", "%>"}} {
+		if strings.Contains(all, pair[0]) {
+			continue
+		}
+		if i > 0 {
+			m.left, m.right = pair[0], pair[1]
+		}
+		return
+	}
+	m.left, m.right = "<%0", "%>"
+	for i := 1; strings.Contains(all, m.left); i++ {
+		m.left = fmt.Sprintf("<%%%d", i)
+	}
+}
+
+// action returns what prints an expression.
+func (m *manifests) action(expression string) string {
+	left, right := m.left, m.right
+	if left == "" {
+		left, right = "{{", "}}"
+	}
+	return left + " " + expression + " " + right
+}
+
+// token returns text that stands for what an action prints, until the object is text.
+func (m *manifests) token(action string) string {
+	m.printed = append(m.printed, action)
+	return fmt.Sprintf("xTEMPLATERx%dx", len(m.printed)-1)
+}
+
+var tokens = regexp.MustCompile(`xTEMPLATERx([0-9]+)x`)
+
+// name finds the name that those of the objects have in common, and what stands for each of them.
+func (m *manifests) name(objects []*manifest.Object) {
+	base := ""
+	for _, o := range objects {
+		name := nameOf(o)
+		if base == "" || strings.HasPrefix(base, name) {
+			base = name
+		}
+	}
+	for _, o := range objects {
+		name := nameOf(o)
+		kind, _ := o.Content["kind"].(string)
+		m.given[kind+"/"+name] = true
+		if namespace, ok := inside(o.Content, []string{"metadata"})["namespace"].(string); ok {
+			m.namespaces[namespace] = true
+		}
+		suffix := strings.TrimPrefix(name, base)
+		if suffix != "" && suffix[0] != '-' && suffix[0] != '.' {
+			suffix = "-" + name
+		}
+		m.names[name] = m.action(".metadata.name") + suffix
+	}
+}
+
+// nameOf returns the name of an object. One that has none, as its name is generated when it is made, gets one.
+func nameOf(o *manifest.Object) string {
+	metadata, _ := o.Content["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	generated, _ := metadata["generateName"].(string)
+	kind, _ := o.Content["kind"].(string)
+	return cmp.Or(name, strings.TrimRight(generated, "-."), strings.ToLower(kind))
+}
+
+// made are the fields of metadata that the API server fills in.
+var made = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "generateName", "ownerReferences", "namespace", "finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"}
+
+// child makes an entry of an object.
+func (m *manifests) child(o *manifest.Object) Child {
+	m.file, m.line = o.File, o.Line
+	content := runtime.DeepCopyJSON(o.Content)
+	delete(content, "status")
+	strip(content)
+	apiVersion, _ := content["apiVersion"].(string)
+	kindName, _ := content["kind"].(string)
+	gv, _ := schema.ParseGroupVersion(apiVersion)
+	of, err := kind.Declared{}.Resolve(gv.WithKind(kindName))
+	cluster := err == nil && !of.Namespaced
+	metadata, ok := content["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		content["metadata"] = metadata
+	}
+	for _, field := range made {
+		delete(metadata, field)
+	}
+	metadata["name"] = nameOf(o)
+	without(metadata, "annotations", "kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
+	content = m.copied(content, nil, nil).(map[string]any) //nolint:forcetypeassert // the copy of a mapping is one
+	if kindName == "Secret" {
+		m.notes = append(m.notes, Note{o.File, o.Line, "the Secret is in the template with all that it holds: whoever may read the TemplateController can read it"})
+	}
+	name := Unique(EntryName(kindName), m.taken)
+	m.lift(content, name)
+	return Child{Name: name, Template: m.text(content), Cluster: cluster}
+}
+
+// copied returns a deep copy in which tokens stand for the names of the objects. What is a key stays. in is the mapping that a value is in.
+func (m *manifests) copied(value any, path []string, in map[string]any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			out[key] = m.copied(value[key], append(slices.Clone(path), key), value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(value))
+		for i, item := range value {
+			out[i] = m.copied(item, append(slices.Clone(path), "[]"), in)
+		}
+		return out
+	case string:
+		if printed, ok := m.renamed(value, path, in); ok {
+			return m.token(printed)
+		}
+		m.remains(value, path)
+	}
+	return value
+}
+
+// text returns the manifest of an object, with actions in place of tokens.
+func (m *manifests) text(content map[string]any) string {
+	head := map[string]any{"apiVersion": content["apiVersion"], "kind": content["kind"]}
+	text := marshal(head)
+	if metadata, ok := content["metadata"]; ok {
+		text += marshal(map[string]any{"metadata": metadata})
+	}
+	rest := map[string]any{}
+	for key, value := range content {
+		if key != "apiVersion" && key != "kind" && key != "metadata" {
+			rest[key] = value
+		}
+	}
+	if len(rest) > 0 {
+		text += marshal(rest)
+	}
+	return tokens.ReplaceAllStringFunc(text, func(token string) string {
+		i, _ := strconv.Atoi(tokens.FindStringSubmatch(token)[1])
+		return m.printed[i]
+	})
+}

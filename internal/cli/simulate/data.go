@@ -1,0 +1,88 @@
+package simulate
+
+import (
+	"bytes"
+	"maps"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+)
+
+func mapping(v any) map[string]any {
+	m, _ := v.(map[string]any)
+	return m
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// same reports whether two values are the same JSON data.
+func same(a, b any) bool { return bytes.Equal(object.Append(nil, a), object.Append(nil, b)) }
+
+// merged returns old with the fields of changes; lists are taken whole.
+func merged(old, changes map[string]any) map[string]any {
+	out := maps.Clone(old)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, value := range changes {
+		if inner, isMap := value.(map[string]any); isMap {
+			value = merged(mapping(out[key]), inner)
+		}
+		out[key] = value
+	}
+	return out
+}
+
+// Patch returns content with a JSON merge patch applied (RFC 7386): null takes a field away.
+func Patch(content, patch map[string]any) map[string]any {
+	out := maps.Clone(content)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for key, value := range patch {
+		inner, isMap := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(out, key)
+		case isMap:
+			out[key] = Patch(mapping(out[key]), inner)
+		default:
+			out[key] = value
+		}
+	}
+	return out
+}
+
+// covers reports whether content has all fields of want, with the same values. Lists must be as long, item by item.
+func covers(content, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		there, isMap := content.(map[string]any)
+		for key, value := range want {
+			if !covers(there[key], value) {
+				return false
+			}
+		}
+		return isMap || len(want) == 0
+	case []any:
+		there, _ := content.([]any)
+		if len(there) != len(want) {
+			return false
+		}
+		for i := range want {
+			if !covers(there[i], want[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return same(content, want)
+}
+
+// pathKeys yields the keys of a path such as status.phase.
+func pathKeys(path string) func(func(string) bool) {
+	return strings.SplitSeq(path, ".")
+}

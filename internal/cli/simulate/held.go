@@ -1,0 +1,34 @@
+package simulate
+
+import (
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+)
+
+// Holding returns a State that knows which fields of objects of a cluster the TemplateController has set: those go that it sets no longer.
+// Without it, and without managedFields, they count as set by others, and stay.
+func (s *Simulator) Holding(in State, parent *object.Object, children []*object.Object) State {
+	in = in.copy()
+	in.Parent = s.withManaged(in.Parent, parent, "status")
+	for _, o := range children {
+		if at := in.find(child.IDOf(o.Content())); at >= 0 {
+			in.Objects[at] = s.withManaged(in.Objects[at], o, "")
+		}
+	}
+	return in
+}
+
+// withManaged returns content with the managedFields of the TemplateController in an object.
+func (s *Simulator) withManaged(content map[string]any, o *object.Object, subresource string) map[string]any {
+	manager := v1.FieldManagerPrefix + s.name
+	set := o.Applied(manager, subresource)
+	if set == nil {
+		return content
+	}
+	entry := map[string]any{"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": set}
+	if subresource != "" {
+		entry["subresource"] = subresource
+	}
+	return Patch(content, map[string]any{"metadata": map[string]any{"managedFields": []any{entry}}})
+}

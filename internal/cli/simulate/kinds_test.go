@@ -1,0 +1,69 @@
+package simulate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// simulatorWith compiles the spec of controller, and more of it, with CustomResourceDefinitions.
+func simulatorWith(t *testing.T, rest string, definitions ...string) *Simulator {
+	t.Helper()
+	set, err := manifest.Load([]string{"-"}, strings.NewReader(controller+rest+"---\n"+strings.Join(definitions, "\n---\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tc := set.Controllers[0].TemplateController
+	compiled, r := spec.Compile(tc.Name, &tc.Spec)
+	if r != nil {
+		t.Fatal(r.Message)
+	}
+	s, r := New(tc, compiled, manifest.Contents(set.CRDs))
+	if r != nil {
+		t.Fatal(r.Message)
+	}
+	return s
+}
+
+// definition is that of a kind, with the schema of its status.
+func definition(kind, scope, status string) string {
+	plural := strings.ToLower(kind) + "s"
+	return "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: " + plural + ".example.org}, spec: {group: example.org, scope: " + scope + ", names: {kind: " + kind + ", plural: " + plural +
+		"}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {status: " + status + "}}}, subresources: {status: {}}}]}}"
+}
+
+// TestKindsOfChildren are those of definitions; what nobody defines is taken to be there, but for versions of what is.
+func TestKindsOfChildren(t *testing.T) {
+	for why, row := range map[string]struct{ child, write, fault string }{
+		"nobody defines it":             {"{apiVersion: other.org/v1, kind: Thing, metadata: {name: x}}", "create Thing default/x", ""},
+		"it is defined":                 {"{apiVersion: example.org/v1, kind: Widget, metadata: {name: x}}", "create Widget default/x", ""},
+		"it is defined without such":    {"{apiVersion: example.org/v2, kind: Widget, metadata: {name: x}}", "", "children[a]:1: the cluster has no kind Widget in example.org/v2, but in version v1"},
+		"it is defined for the cluster": {"{apiVersion: example.org/v1, kind: Zone, metadata: {name: x}}", "", "children[a]:1: a Zone is cluster-scoped"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := simulatorWith(t, "  children: [{name: a, template: '"+row.child+"'}]\n", definition("Widget", "Namespaced", "{type: object}"), definition("Zone", "Cluster", "{type: object}"))
+			// An object of a version that is not served any more is a child as any.
+			result, _, writes := settle(t, s, state(t, app, "{apiVersion: example.org/v0, kind: Widget, metadata: {name: old, labels: {templater.dev/child: a}}}"))
+			if row.fault == "" {
+				wantWrites(t, writes, row.write, "delete Widget default/old", ofStatus)
+			} else if wantWrites(t, writes, ofStatus); len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], row.fault) {
+				t.Errorf("faults %q, want %s", result.Faults, row.fault)
+			}
+		})
+	}
+}
+
+// TestConditionsAsTheSchemaHasThem give a generation where there is a place for it.
+func TestConditionsAsTheSchemaHasThem(t *testing.T) {
+	const plain = "type: {type: string}, status: {type: string}, reason: {type: string}, message: {type: string}, lastTransitionTime: {type: string}"
+	for more, want := range map[string]any{"": nil, ", observedGeneration: {type: integer}": int64(1)} {
+		status := "{type: object, properties: {conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: object, required: [type], properties: {" + plain + more + "}}}}}"
+		result, _, _ := settle(t, simulatorWith(t, configMaps, definition("App", "Namespaced", status)), state(t, app))
+		conditions, _ := result.Status["conditions"].([]any)
+		if len(conditions) != 1 || mapping(conditions[0])["type"] != "Ready" || mapping(conditions[0])["observedGeneration"] != want {
+			t.Errorf("with%s: conditions %v, want observedGeneration %v", more, conditions, want)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package simulate
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/related"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/view"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// readRelated has the controller read related objects.
+func (w *world) readRelated() error {
+	for i := range w.compiled.Related {
+		r := &w.compiled.Related[i]
+		k := w.kinds.find(r.GVK)
+		objects, err := w.watched(r)
+		if err != nil {
+			return fmt.Errorf("%s: %w", syntax.RelatedName(r.Name), err)
+		}
+		cache, err := watch.NewCache(watch.Want{Resource: k.Resource, Labels: r.Labels, Fields: r.Fields, Role: watch.Related}, func(watch.Event) {}, func() {})
+		if err != nil {
+			return err
+		}
+		if err := cache.Replace(objects, "1"); err != nil {
+			return err
+		}
+		e := &related.Entry{Related: r, Kind: k, Caches: map[string]*watch.Cache{"": cache}, Index: related.NewIndex()}
+		if w.state.Read != nil {
+			e.More = func(s selection.Selection) []*object.Object { return w.state.Read(r.Name, s) }
+		}
+		w.controller.Related = append(w.controller.Related, e)
+	}
+	return nil
+}
+
+// watched returns the objects that the selectors of an entry select. Of several of one name the first one counts.
+func (w *world) watched(r *spec.Related) ([]any, error) {
+	byLabels, err := labels.Parse(r.Labels)
+	if err != nil {
+		return nil, err
+	}
+	byFields, err := fields.ParseSelector(r.Fields)
+	if err != nil {
+		return nil, err
+	}
+	var out []any
+	there := map[types.NamespacedName]bool{}
+	for _, content := range slices.Concat([]map[string]any{w.state.Parent}, w.state.Objects, w.state.Related) {
+		if child.GVKOf(content).GroupKind() != r.GVK.GroupKind() {
+			continue
+		}
+		o, err := object.From(content)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", nameOf(content), err)
+		}
+		if w.lets(r, o) && byLabels.Matches(o) && byFields.Matches(selectable(content)) && !there[o.Key()] {
+			there[o.Key()] = true
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+// lets reports whether objects in the namespace of o are watched. A namespace of which nothing is known is taken to match.
+func (w *world) lets(r *spec.Related, o *object.Object) bool {
+	if len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, o.Namespace()) {
+		return false
+	}
+	if r.NamespaceSelector == nil {
+		return true
+	}
+	for _, content := range slices.Concat(w.state.Objects, w.state.Related) {
+		if id := child.IDOf(content); id.Kind == (schema.GroupKind{Kind: "Namespace"}) && id.Name.Name == o.Namespace() {
+			ns, err := object.From(content)
+			return err == nil && r.NamespaceSelector.Matches(ns)
+		}
+	}
+	return true
+}
+
+// selectable are the fields of an object, of which a selector takes texts.
+type selectable map[string]any
+
+// Has reports whether there is a text.
+func (s selectable) Has(path string) bool { return s.Get(path) != "" }
+
+// Get returns the text at a path such as status.phase, or "".
+func (s selectable) Get(path string) string {
+	var value any = map[string]any(s)
+	for key := range pathKeys(path) {
+		value = mapping(value)[key]
+	}
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+// relatedTo is what templates see as .related.
+func (p *pass) relatedTo(name string) ([]map[string]any, error) {
+	objects, known := p.report.Related[name]
+	if !known {
+		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
+	}
+	return view.Contents(objects, &p.budget)
+}
+
+// logs are those that the State has. A Pod that has none there has not started.
+func (p *pass) logs(pod map[string]any) (map[string]string, error) {
+	metadata := mapping(pod["metadata"])
+	return p.state.Logs[text(metadata["namespace"])+"/"+text(metadata["name"])], nil
+}

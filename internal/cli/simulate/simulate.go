@@ -1,0 +1,107 @@
+// Package simulate reconciles one parent without a cluster: package reconcile does, against an API server in memory with the objects of a State. It
+// needs no network and is given its clock.
+//
+// What it leaves out: rights, admission and defaults of a server, what others change in fields that a template sets, and namespaces that
+// are being deleted.
+package simulate
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// Simulator makes passes over parents of one TemplateController. It is safe for concurrent use.
+type Simulator struct {
+	// Explain is whether to say of children where their fields are from.
+	Explain bool
+	// InNamespace is where parents are that give no namespace; "" stands for "default".
+	InNamespace string
+
+	name     string
+	spec     *v1.TemplateControllerSpec
+	compiled *spec.Compiled
+	kinds    kinds
+	parents  kind.Kind
+	schema   map[string]any // of the parents; nil = not known
+	seals    *seal.Ring
+}
+
+// New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
+// neither in these nor built in are taken for namespaced ones. The rejection says why the operator would not serve it.
+func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*Simulator, *spec.Rejection) {
+	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
+	s.parents, s.schema = s.kinds.find(compiled.GVK), schemaOf(definitions, compiled.GVK)
+	if r := spec.CheckKind(s.spec, s.parents); r != nil {
+		return nil, r
+	}
+	keys, err := seal.Parse(map[string]any{"1": base64.StdEncoding.EncodeToString(make([]byte, 64))}, time.Time{})
+	if err != nil {
+		panic(err) // they are well-formed
+	}
+	s.seals.Set(keys)
+	return s, nil
+}
+
+// Unserved says that a cluster does not serve a kind, so that nothing is guessed of it: templates that yield it are in error, and nothing is
+// pruned. Call it before the first pass.
+func (s *Simulator) Unserved(gvk schema.GroupVersionKind) { s.kinds.unserved[gvk] = true }
+
+// OfKind reports whether an object is of the kind that is watched, in any version.
+func (s *Simulator) OfKind(content map[string]any) bool {
+	return child.GVKOf(content).GroupKind() == s.compiled.GVK.GroupKind()
+}
+
+// Matches returns why an object is no parent of the TemplateController, or "".
+func (s *Simulator) Matches(content map[string]any) string {
+	if !s.OfKind(content) {
+		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", child.IDOf(content).Kind, s.name, s.compiled.GVK.GroupKind())
+	}
+	o, err := object.From(s.placed(content))
+	if err != nil {
+		return "it cannot be read: " + err.Error()
+	}
+	switch {
+	case !s.listed(o.Namespace()):
+		return "its namespace is none of spec.watch.namespaces"
+	case !s.compiled.Labels.Matches(o):
+		return "its labels do not match spec.watch.labelSelector"
+	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(selectable(o.Content())): // it is the text of a selector
+		return "its fields do not match spec.watch.fieldSelector"
+	}
+	if admits, err := s.compiled.Program.Admits(o.Content()); err != nil {
+		return "spec.watch.filter cannot be evaluated: " + problem.FromTemplate(err).Message
+	} else if !admits {
+		return "spec.watch.filter is not true for it"
+	}
+	return ""
+}
+
+func (s *Simulator) listed(namespace string) bool {
+	all := s.spec.Watch.Namespaces
+	return len(all) == 0 || slices.Contains(all, namespace)
+}
+
+// factory makes the children as the operator does.
+func (s *Simulator) factory(now clock.PassiveClock) *child.Factory {
+	return &child.Factory{
+		Ownership: &child.Ownership{
+			Controller: s.name, Manager: "templater/" + s.name, Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
+			Departed: &child.Departed{}, Entries: slices.Concat(s.spec.Children, spec.Finals(s.spec)), Levels: s.compiled.Order.Levels(),
+		},
+		Spec: s.spec, Program: s.compiled.Program, ParentKind: s.parents, Clock: now,
+	}
+}

@@ -1,0 +1,77 @@
+package simulate
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/census"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
+)
+
+// gone is what is said of the readiness of a parent that is gone.
+var gone = census.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is gone"}
+
+// IsDeleting reports whether somebody has asked for the deletion of an object.
+func IsDeleting(content map[string]any) bool {
+	return mapping(content["metadata"])["deletionTimestamp"] != nil
+}
+
+// Deleted returns the State after somebody has asked for the deletion of the parent. Where that needs a finalizer, the parent has it.
+func (s State) Deleted() State {
+	s.Parent = deleted(s.Parent, s.Now)
+	return s
+}
+
+// deleted returns an object that a finalizer holds after somebody has asked for its deletion.
+func deleted(content map[string]any, now time.Time) map[string]any {
+	generation, ok := mapping(content["metadata"])["generation"].(int64)
+	if !ok {
+		generation = 1
+	}
+	return Patch(content, map[string]any{"metadata": map[string]any{
+		"deletionTimestamp": now.UTC().Format(time.RFC3339), "deletionGracePeriodSeconds": int64(0), "generation": generation + 1,
+	}})
+}
+
+// isReleased reports whether the parent is deleted, or held by others alone.
+func (w *world) isReleased() bool {
+	parent := w.server.Objects[w.parent]
+	return parent == nil || parent.GetDeletionTimestamp() != nil && !slices.Contains(parent.GetFinalizers(), w.controller.Finalizer)
+}
+
+// orphan is what the garbage collector does while a parent is deleted that is to leave its dependents behind.
+func (w *world) orphan() {
+	parent := w.server.Objects[w.parent]
+	if parent == nil || parent.GetDeletionTimestamp() == nil || !teardown.CascadesOrphan(read(parent.Object)) {
+		return
+	}
+	w.collect(read(parent.Object))
+	next := parent.DeepCopy()
+	next.SetFinalizers(slices.DeleteFunc(next.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerOrphanDependents }))
+	w.server.Store(w.parent, next)
+}
+
+// collect is what the garbage collector does when the parent is deleted. Owners that are not in the State may exist.
+func (w *world) collect(parent *object.Object) {
+	for _, at := range slices.Clone(w.order) {
+		o := w.server.Objects[at]
+		if o == nil {
+			continue
+		}
+		owners := o.GetOwnerReferences()
+		others := slices.DeleteFunc(slices.Clone(owners), func(r metav1.OwnerReference) bool { return r.UID == parent.UID() })
+		switch {
+		case len(others) == len(owners):
+		case len(others) == 0 && !teardown.CascadesOrphan(parent):
+			w.server.End(at, metav1.DeletePropagationBackground)
+		default:
+			next := o.DeepCopy()
+			next.SetOwnerReferences(others)
+			w.server.Store(at, next)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package simulate
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// world is a cluster for one reconciliation: an API server in memory with the objects of a State, the caches that watches would fill, and the
+// running TemplateController.
+type world struct {
+	*Simulator
+	state      State
+	clock      *still
+	server     *memserver.Server
+	served     map[schema.GroupResource]kind.Kind
+	order      []request.Location // of the Objects of the State
+	key        queue.Key
+	parent     request.Location
+	controller *running.Controller
+	attempts   *queue.Attempts
+	unread     []schema.GroupVersionKind // kinds of children that are not read yet
+	report     reconcile.Report
+	began      int // the version of the server before the reconciliation
+}
+
+// still is a clock that stands still.
+type still struct{ now time.Time }
+
+// Now returns the time of the State.
+func (c *still) Now() time.Time { return c.now }
+
+// Since returns the time from then on.
+func (c *still) Since(then time.Time) time.Duration { return c.now.Sub(then) }
+
+// open returns the world of a State, which is placed. Children of the kinds in read are read, too.
+func (s *Simulator) open(in State, read []schema.GroupVersionKind) (*world, error) {
+	w := &world{Simulator: s, state: in, clock: &still{now: in.Now}, served: map[schema.GroupResource]kind.Kind{}, attempts: queue.NewAttempts()}
+	w.server = memserver.New(w.clock, func(resource schema.GroupResource) kind.Kind { return w.served[resource] })
+	w.server.Version, w.server.Born = max(in.version, 1), w.born
+	for _, content := range in.Objects {
+		w.order = append(w.order, w.load(content))
+	}
+	w.parent = w.load(in.Parent)
+	w.key = queue.Key{Controller: s.name, Parent: types.NamespacedName{Namespace: w.parent.Namespace, Name: w.parent.Name}}
+	if in.attempt != nil {
+		w.attempts.Begin(w.key, *in.attempt)
+	}
+	return w, w.run(read)
+}
+
+// load puts an object into the server.
+func (w *world) load(content map[string]any) request.Location {
+	k, metadata := w.know(child.GVKOf(content)), mapping(content["metadata"])
+	at := request.Location{Resource: k.Resource, Namespace: text(metadata["namespace"]), Name: text(metadata["name"])}
+	missing := map[string]any{}
+	if metadata["uid"] == nil {
+		missing["uid"] = uid("given "+child.IDOf(content).String(), 0)
+	}
+	if version, err := strconv.Atoi(text(metadata["resourceVersion"])); err == nil {
+		w.server.Version = max(w.server.Version, version)
+	} else {
+		w.server.Version++
+		missing["resourceVersion"] = strconv.Itoa(w.server.Version)
+	}
+	if len(missing) > 0 {
+		content = Patch(content, map[string]any{"metadata": missing})
+	}
+	w.server.Objects[at] = &unstructured.Unstructured{Object: content}
+	return at
+}
+
+// know returns a kind, of which the server serves the objects. All of them count generations.
+func (w *world) know(gvk schema.GroupVersionKind) kind.Kind {
+	k := w.kinds.find(gvk)
+	served := k
+	served.Custom = true
+	w.served[k.Resource.GroupResource()] = served
+	return k
+}
+
+// born completes an object that is created.
+func (w *world) born(o *unstructured.Unstructured) {
+	w.state.made++
+	id := child.IDOf(o.Object)
+	o.SetUID(types.UID(uid(id.String(), w.state.made)))
+	metadata := mapping(o.Object["metadata"])
+	metadata["creationTimestamp"], metadata["generation"] = w.clock.now.UTC().Format(time.RFC3339), int64(1)
+	w.order = append(w.order, request.Location{Resource: w.know(child.GVKOf(o.Object)).Resource, Namespace: id.Name.Namespace, Name: id.Name.Name})
+}
+
+// run makes the running TemplateController.
+func (w *world) run(read []schema.GroupVersionKind) error {
+	c := &running.Controller{
+		Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder,
+		Kinds: w, Cluster: w.server, Factory: w.factory(w.clock), Meter: measure.Nothing{}, GVK: w.compiled.GVK, Kind: w.parents, Generation: 1,
+		Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{}, Settled: map[schema.GroupKind]bool{},
+		Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true,
+	}
+	c.Rights = rights.New(func(string) rights.Reviewer { return w.server }, w.clock, nil, func(string) {}).For(w.name, "", w.parents)
+	c.Factory.Cluster, w.controller = c, c
+	parents := watch.Want{Resource: w.parents.Resource, Labels: w.compiled.Labels.String(), Fields: w.compiled.Fields, Role: watch.Parent}
+	namespaces := w.spec.Watch.Namespaces
+	if len(namespaces) == 0 || !w.parents.Namespaced {
+		namespaces = []string{""}
+	}
+	for _, parents.Namespace = range namespaces {
+		var err error
+		if c.Parents[parents.Namespace], err = w.fill(parents); err != nil {
+			return err
+		}
+	}
+	gvks := slices.Clone(read)
+	for _, content := range w.state.Objects {
+		gvks = append(gvks, child.GVKOf(content))
+	}
+	for _, gvk := range gvks {
+		if err := w.readChildren(w.know(gvk)); err != nil {
+			return err
+		}
+	}
+	return w.readRelated()
+}
+
+// readChildren has the controller read children of a kind.
+func (w *world) readChildren(k kind.Kind) error {
+	gk := k.GroupKind()
+	if w.controller.Sources[gk].There() {
+		return nil
+	}
+	cache, err := w.fill(watch.Want{Resource: k.Resource, Labels: v1.LabelController, Role: watch.Child})
+	if err != nil {
+		return err
+	}
+	cache.Each(func(o *object.Object) bool {
+		o.Note(object.Covered) // nobody takes fields here
+		return true
+	})
+	w.controller.Settled[gk] = true
+	w.controller.Sources[gk] = running.Source{Kind: k, Caches: map[string]*watch.Cache{"": cache}}
+	return nil
+}
+
+// fill returns a cache with what the server has.
+func (w *world) fill(want watch.Want) (*watch.Cache, error) {
+	cache, err := watch.NewCache(want, func(watch.Event) {}, func() {})
+	if err == nil {
+		_, err = w.server.Fill(want, cache)
+	}
+	return cache, err
+}
+
+// reconcile reconciles the parent once.
+func (w *world) reconcile() {
+	now := w.clock.now
+	w.clock.now = now.Add(-time.Hour) // so that what was changed before this reconciliation was not changed a moment ago
+	tenants := queue.NewTenants()
+	r := reconcile.New(reconcile.Options{
+		Controllers: w, LookAt: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, Pacer: queue.NewDeparturePacer(w.clock),
+		Absences: queue.NewAbsentParents(w.clock), Orphaning: queue.NewOrphaningParents(), Attempts: w.attempts, Breaker: loop.NewBreaker(w.clock),
+		Events: announce.New(announce.Options{Events: nobody{}, Clock: w.clock}), Waiting: rights.NewWaiting(), Logs: logs{w.state.Logs}, Memory: workers.NewMemory(math.MaxInt64, tenants),
+	})
+	w.clock.now = now
+	w.began, w.report.Assume = w.server.Version, w.state.isAssumed
+	r.ReconcileAndReport(klog.NewContext(context.Background(), klog.Logger{}), w.key, &w.report)
+}
+
+// Resolve returns a kind.
+func (w *world) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	k, err := w.kinds.resolve(gvk)
+	if err == nil {
+		w.know(gvk)
+	}
+	return k, err
+}
+
+// Enter returns the running TemplateController.
+func (w *world) Enter(string) (*running.Controller, func()) { return w.controller, func() {} }
+
+// AddKinds notes kinds of children that are not read yet.
+func (w *world) AddKinds(_ string, kinds []schema.GroupVersionKind) {
+	w.unread = append(w.unread, kinds...)
+}
+
+// Measure, Miss, Count and Left are for operators.
+func (w *world) Measure(string, measure.Outcome, time.Duration) {}
+
+// Miss does nothing.
+func (w *world) Miss(string, []schema.GroupKind) {}
+
+// Count does nothing.
+func (w *world) Count(queue.Key, tally.Tally) {}
+
+// Left does nothing.
+func (w *world) Left(queue.Key) {}
+
+// MayPrune reports that the TemplateController is current.
+func (w *world) MayPrune(context.Context, *running.Controller) bool { return true }
+
+// Unchanged reports that the TemplateController is current.
+func (w *world) Unchanged(context.Context, *running.Controller) bool { return true }
+
+// MayWrite reports that there is no other TemplateController.
+func (w *world) MayWrite(string, schema.GroupKind, types.NamespacedName) bool { return false }
+
+// nobody hears of Events.
+type nobody struct{}
+
+func (nobody) Announce(request.Announcement) {}
+
+// observed returns the children as they are now.
+func (w *world) observed(parent *object.Object) ([]*child.Live, error) {
+	for gk, s := range w.controller.Sources {
+		delete(w.controller.Sources, gk)
+		if err := w.readChildren(s.Kind); err != nil {
+			return nil, err
+		}
+	}
+	return w.controller.ChildrenOf(parent), nil
+}
+
+// close returns the State afterwards.
+func (w *world) close() State {
+	out := w.state
+	out.Objects = nil
+	before := map[child.ID]bool{}
+	for _, content := range w.state.Objects {
+		before[child.IDOf(content)] = !IsDeleting(content)
+	}
+	for _, at := range w.order {
+		if o := w.server.Objects[at]; o != nil {
+			out.Objects = append(out.Objects, o.Object)
+			before[child.IDOf(o.Object)] = before[child.IDOf(o.Object)] && IsDeleting(o.Object)
+		}
+	}
+	out.guessed = out.guessed || w.report.Assumed
+	if out.guessed {
+		out.unsure = maps.Clone(out.unsure)
+		for id, deleted := range before {
+			if deleted {
+				out.unsure[id] = true
+			}
+		}
+	}
+	if parent := w.server.Objects[w.parent]; parent != nil {
+		out.Parent = parent.Object
+	}
+	out.version = w.server.Version
+	attempt, has := w.attempts.Of(w.key, types.UID(text(mapping(out.Parent["metadata"])["uid"])), w.controller.Generation)
+	if out.attempt = nil; has {
+		out.attempt = &attempt
+	}
+	return out
+}

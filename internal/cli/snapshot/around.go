@@ -1,0 +1,79 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// Around is what a pass of a TemplateController over one parent sees.
+type Around struct {
+	Definitions []map[string]any
+	Children    []*object.Object
+	Related     *Related
+}
+
+// Around reads what a pass over the parent sees, or returns nil where the object is no parent of the TemplateController. compiled is the
+// spec of that, which may have been rejected.
+func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, parent *object.Object) (*Around, error) {
+	where, err := s.Resource(compiled.GVK)
+	if where == nil || err != nil {
+		return nil, err
+	}
+	selector := fields.OneTermEqualSelector("metadata.name", parent.Name()).String()
+	if compiled.Fields != "" {
+		selector += "," + compiled.Fields
+	}
+	matching, err := s.list(ctx, where.Resource, parent.Namespace(), metav1.ListOptions{LabelSelector: compiled.Labels.String(), FieldSelector: selector})
+	if err == nil {
+		matching, err = s.inNamespaces(ctx, matching, compiled.NamespaceSelector)
+	}
+	if err != nil {
+		return nil, failed(err, "list %s", where.Resource.GroupResource())
+	}
+	if !admits(compiled, parent) || !slices.ContainsFunc(matching, func(o *object.Object) bool { return o.UID() == parent.UID() }) {
+		return nil, nil //nolint:nilnil // it is no parent
+	}
+	kinds := ChildKinds(tc, compiled)
+	of := Labels{Controller: tc.Name, Parent: parent.UID(), Kinds: kinds, Namespaces: ChildNamespaces(&tc.Spec)}
+	if of.Namespaces != nil {
+		of.Namespaces = []string{parent.Namespace()}
+	}
+	children, err := s.Children(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	out := &Around{Children: children[parent.UID()]}
+	kinds = append(kinds, compiled.GVK)
+	for _, r := range compiled.Related {
+		kinds = append(kinds, r.GVK)
+	}
+	if out.Definitions, err = s.Definitions(ctx, kinds); err != nil {
+		return nil, err
+	}
+	out.Related, err = s.Related(ctx, compiled)
+	return out, err
+}
+
+// Find returns where objects are of the kind that a user names: app, apps, App or apps.example.org.
+func (s *Source) Find(word string) (*meta.RESTMapping, error) {
+	gr := schema.ParseGroupResource(strings.ToLower(word))
+	gvk, err := s.Kinds.KindFor(gr.WithVersion(""))
+	if meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("the cluster has no kind %s: give the kind or the name of its resource, such as Pod or pods: kubectl api-resources lists them, but short names are not known here", word)
+	}
+	if err != nil {
+		return nil, failed(err, "find out which kinds the cluster has")
+	}
+	return s.Resource(gvk)
+}

@@ -1,0 +1,114 @@
+package snapshot
+
+import (
+	"context"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// Resource returns where objects of a kind are, or nil where the cluster does not have it.
+func (s *Source) Resource(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	mapping, err := s.Kinds.RESTMapping(gvk.GroupKind(), gvk.Version)
+	switch {
+	case meta.IsNoMatchError(err):
+		return nil, nil //nolint:nilnil // there is none, which is no error
+	case err != nil:
+		return nil, failed(err, "find out which kinds the cluster has")
+	}
+	return mapping, nil
+}
+
+// ChildKinds returns the kinds of the children that a TemplateController has made, and of those that its templates show, without its
+// finalize entries. compiled may be nil.
+func ChildKinds(tc *v1.TemplateController, compiled *spec.Compiled) []schema.GroupVersionKind {
+	var out []schema.GroupVersionKind
+	add := func(gvk schema.GroupVersionKind) {
+		if !slices.Contains(out, gvk) {
+			out = append(out, gvk)
+		}
+	}
+	if compiled != nil && compiled.Program != nil {
+		for _, entry := range tc.Spec.Children {
+			yields, _ := compiled.Program.Yields(entry.Name)
+			for _, y := range yields {
+				add(schema.FromAPIVersionAndKind(y.APIVersion, y.Kind))
+			}
+		}
+	}
+	for _, k := range tc.Status.ChildKinds {
+		gvk := schema.GroupVersionKind{Group: k.Group, Version: k.Version, Kind: k.Kind}
+		if !slices.ContainsFunc(out, func(other schema.GroupVersionKind) bool { return other.GroupKind() == gvk.GroupKind() }) {
+			add(gvk)
+		}
+	}
+	return out
+}
+
+// builtIn are the kinds of which no definition is read.
+var builtIn = func() map[schema.GroupKind]bool {
+	all := map[schema.GroupKind]bool{}
+	for _, gk := range kind.BuiltIn() {
+		all[gk] = true
+	}
+	return all
+}()
+
+var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+// Definitions returns the CustomResourceDefinitions of kinds. Where there is none, or the user may not read it, it is made up of what
+// discovery tells. Kinds that the cluster does not have are left out.
+func (s *Source) Definitions(ctx context.Context, kinds []schema.GroupVersionKind) ([]map[string]any, error) {
+	var out []map[string]any
+	seen := map[schema.GroupKind]bool{}
+	for _, gvk := range kinds {
+		if builtIn[gvk.GroupKind()] || seen[gvk.GroupKind()] {
+			continue
+		}
+		mapping, err := s.Resource(gvk)
+		if err != nil {
+			return nil, err
+		}
+		if mapping == nil {
+			continue
+		}
+		seen[gvk.GroupKind()] = true
+		o, err := s.Client.Get(ctx, kube.Location{Resource: definitions, Name: mapping.Resource.GroupResource().String()})
+		switch {
+		case err == nil:
+			out = append(out, o.Content())
+		case apierrors.IsNotFound(err) || apierrors.IsForbidden(err):
+			out = append(out, madeUp(mapping))
+		default:
+			return nil, failed(err, "read the CustomResourceDefinition of %s", gvk.Kind)
+		}
+	}
+	return out, nil
+}
+
+// madeUp is a definition of a kind of which no more is known than where its objects are: it may have any status.
+func madeUp(mapping *meta.RESTMapping) map[string]any {
+	scope := "Cluster"
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		scope = "Namespaced"
+	}
+	open := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
+	conditions := map[string]any{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"type"}, "items": open}
+	return map[string]any{"spec": map[string]any{
+		"group": mapping.Resource.Group, "scope": scope,
+		"names": map[string]any{"kind": mapping.GroupVersionKind.Kind, "plural": mapping.Resource.Resource},
+		"versions": []any{map[string]any{
+			"name": mapping.Resource.Version, "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"properties": map[string]any{
+				"status": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": map[string]any{"conditions": conditions}},
+			}}},
+		}},
+	}}
+}

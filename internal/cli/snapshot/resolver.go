@@ -1,0 +1,40 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+)
+
+// Resolver finds kinds: in definitions, and else in a cluster. It reads each kind there once. It is not safe for concurrent use.
+type Resolver struct {
+	ctx    context.Context //nolint:containedctx // it is for one command, and those who ask have none
+	source *Source
+	known  kind.Declared
+	asked  map[schema.GroupVersionKind]bool
+}
+
+// Resolver returns what finds kinds in definitions, which count first, and in the cluster for as long as ctx lasts.
+func (s *Source) Resolver(ctx context.Context, definitions kind.Declared) *Resolver {
+	return &Resolver{ctx, s, definitions, map[schema.GroupVersionKind]bool{}}
+}
+
+// Resolve returns the kind in that version. The error is a *[kind.NotFoundError] where neither definitions nor the cluster have it; any other
+// says that the cluster could not be asked.
+func (r *Resolver) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	found, err := r.known.Resolve(gvk)
+	missing, _ := errors.AsType[*kind.NotFoundError](err)
+	if missing == nil || missing.Served != "" || r.asked[gvk] {
+		return found, err
+	}
+	read, failure := r.source.Definitions(r.ctx, []schema.GroupVersionKind{gvk})
+	if failure != nil {
+		return kind.Kind{}, failure
+	}
+	r.asked[gvk] = true
+	r.known = append(r.known[:len(r.known):len(r.known)], read...)
+	return r.known.Resolve(gvk)
+}

@@ -1,0 +1,210 @@
+package tree
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/lint/report"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// JSON writes the tree as one document.
+func JSON(w io.Writer, t Tree) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(t)
+}
+
+// branch is a line of the text, with those below it.
+type branch struct {
+	text  string
+	below []branch
+}
+
+// Painter paints text for a terminal.
+type Painter interface {
+	report.Painter
+	Green(text string) string
+}
+
+// unpainted is the Painter of pictures: text stays as it is.
+type unpainted struct{ report.Unpainted }
+
+func (unpainted) Green(text string) string { return text }
+
+// Text writes the tree for people.
+func Text(w io.Writer, colours Painter, t Tree) error {
+	p := painter{colours}
+	root := branch{text: p.object(t.Parent)}
+	for _, c := range t.Controllers {
+		root.below = append(root.below, p.controller(c))
+	}
+	var b strings.Builder
+	b.WriteString(root.text + "\n")
+	root.write(&b, "")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (n branch) write(b *strings.Builder, indent string) {
+	for i, below := range n.below {
+		mark, further := "├─ ", "│  "
+		if i == len(n.below)-1 {
+			mark, further = "└─ ", "   "
+		}
+		b.WriteString(indent + mark + below.text + "\n")
+		below.write(b, indent+further)
+	}
+}
+
+// painter puts parts of a tree into words.
+type painter struct{ colours Painter }
+
+func (p painter) object(o Object) string {
+	switch o.State {
+	case "":
+		return o.id()
+	case Ready:
+		return o.id() + ": " + p.colours.Green(o.State)
+	case Deleting:
+		return o.id() + ": " + p.colours.Red(o.State)
+	}
+	return o.id() + ": " + p.colours.Yellow(o.State)
+}
+
+func (p painter) controller(c Controller) branch {
+	state := p.colours.Green(Ready)
+	if !c.Ready {
+		state = p.colours.Yellow(c.Reason + ": " + c.Message)
+	}
+	out := branch{text: p.colours.Bold("TemplateController "+c.Name) + ": " + state}
+	for _, e := range c.Children {
+		text := childTitle(e)
+		if len(e.WaitsFor) > 0 {
+			text += p.colours.Faint(" needs " + syntax.ChildName(strings.Join(e.WaitsFor, ", ")))
+		}
+		out.below = append(out.below, p.entry(text, e))
+	}
+	for _, e := range c.Related {
+		out.below = append(out.below, p.entry(relatedTitle(e), e))
+	}
+	if len(c.Pending) > 0 {
+		out.below = append(out.below, branch{text: p.colours.Yellow("yet to do: " + problem.Join(c.Pending))})
+	}
+	for _, fault := range c.Faults {
+		if !strings.Contains(c.Message, fault) {
+			out.below = append(out.below, branch{text: p.colours.Red("fault: " + fault)})
+		}
+	}
+	for _, wait := range c.Waits {
+		if !strings.Contains(c.Message, wait) {
+			out.below = append(out.below, branch{text: p.colours.Yellow("waits: " + wait)})
+		}
+	}
+	return out
+}
+
+func (p painter) entry(title string, e Entry) branch {
+	out := branch{text: p.colours.Cyan(title)}
+	for _, o := range e.Objects {
+		out.below = append(out.below, branch{text: p.object(o)})
+	}
+	if len(e.Objects) == 0 {
+		out.text += p.colours.Faint(": none")
+	}
+	return out
+}
+
+// graph is the tree as nodes and edges.
+type graph struct {
+	nodes []string
+	edges []edge
+}
+
+type edge struct {
+	from, to int
+	label    string
+	dashed   bool // a dependency, or something that is only read
+}
+
+func (g *graph) node(text string) int {
+	g.nodes = append(g.nodes, text)
+	return len(g.nodes) - 1
+}
+
+func graphOf(t Tree) *graph {
+	g := &graph{}
+	plain := painter{unpainted{}}
+	root := g.node(plain.object(t.Parent))
+	for _, c := range t.Controllers {
+		at := map[string]int{}
+		for _, e := range c.Children {
+			at[e.Name] = g.entry(root, childTitle(e), c.Name, e, false)
+		}
+		for _, e := range c.Children {
+			for _, other := range e.WaitsFor {
+				g.edges = append(g.edges, edge{at[e.Name], at[other], "needs", true})
+			}
+		}
+		for _, e := range c.Related {
+			g.entry(root, relatedTitle(e), c.Name, e, true)
+		}
+	}
+	return g
+}
+
+func (g *graph) entry(root int, title, controller string, e Entry, dashed bool) int {
+	at := g.node(title)
+	g.edges = append(g.edges, edge{root, at, controller, dashed})
+	for _, o := range e.Objects {
+		g.edges = append(g.edges, edge{at, g.node(painter{unpainted{}}.object(o)), "", dashed})
+	}
+	return at
+}
+
+// DOT writes the tree for Graphviz. https://graphviz.org/doc/info/lang.html
+func DOT(w io.Writer, t Tree) error {
+	g := graphOf(t)
+	var b strings.Builder
+	b.WriteString("digraph {\n  rankdir=LR\n  node [shape=box]\n")
+	for i, text := range g.nodes {
+		fmt.Fprintf(&b, "  n%d [label=%s]\n", i, strconv.Quote(text))
+	}
+	for _, e := range g.edges {
+		style := "solid"
+		if e.dashed {
+			style = "dashed"
+		}
+		fmt.Fprintf(&b, "  n%d -> n%d [label=%s, style=%s]\n", e.from, e.to, strconv.Quote(e.label), style)
+	}
+	b.WriteString("}\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Mermaid writes the tree as a flowchart, which Markdown of many sites shows. https://mermaid.js.org/syntax/flowchart.html
+func Mermaid(w io.Writer, t Tree) error {
+	g := graphOf(t)
+	var b strings.Builder
+	b.WriteString("flowchart LR\n")
+	for i, text := range g.nodes {
+		fmt.Fprintf(&b, "  n%d[\"%s\"]\n", i, strings.NewReplacer(`"`, "#quot;", "<", "#lt;").Replace(text))
+	}
+	for _, e := range g.edges {
+		arrow := "-->"
+		if e.dashed {
+			arrow = "-.->"
+		}
+		if e.label != "" {
+			arrow += "|" + e.label + "|"
+		}
+		fmt.Fprintf(&b, "  n%d %s n%d\n", e.from, arrow, e.to)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,48 @@
+package tree
+
+import (
+	"cmp"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// Rejected shows the children of a parent whose TemplateController is not served, and why it is not: templater leaves them as they are.
+// Objects that are no children are left out.
+func Rejected(tc *v1.TemplateController, why *spec.Rejection, parent map[string]any, objects []map[string]any) Controller {
+	out := standing(tc, nil, parent, objects)
+	out.Reason, out.Message = why.Reason, why.Message
+	return out
+}
+
+// Leaving shows the children of a parent that is being deleted, with the entries of spec.finalize, and what the parent says of itself.
+// Objects that are no children are left out.
+func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
+	out := standing(tc, compiled, parent, objects)
+	out.Reason, out.Message = v1.ReasonDeleting, "the parent is being deleted"
+	if live := conditionOf(parent, compiled.ReadyCondition); live != nil && live["status"] != "True" {
+		out.Reason, out.Message = text(live, "reason"), text(live, "message")
+	}
+	return out
+}
+
+// standing makes no pass: it has the children of a parent as their labels tell, and how they stand by themselves. compiled is nil for a
+// spec whose entries make no sense.
+func standing(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
+	out := Controller{Name: tc.Name, Children: []Entry{}, Related: []Entry{}, Faults: []string{}, Waits: []string{}, Pending: []string{}}
+	if compiled != nil {
+		out.Children = append(entriesOf(tc.Spec.Children, compiled.Order), entriesOf(spec.Finals(&tc.Spec), compiled.FinalOrder)...)
+	}
+	uid := text(metadataOf(parent), "uid")
+	for _, content := range objects {
+		labels, _ := metadataOf(content)["labels"].(map[string]any)
+		if labels[v1.LabelController] != tc.Name || uid == "" || labels[v1.LabelParentUID] != uid {
+			continue
+		}
+		o := objectOf(content)
+		o.State = cmp.Or(readiness.Why(content), Ready)
+		out.add(text(labels, v1.LabelChild), o)
+	}
+	return out
+}

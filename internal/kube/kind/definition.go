@@ -1,0 +1,164 @@
+package kind
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+)
+
+// Defined returns the group and kind that a CustomResourceDefinition defines: what
+// the server has accepted, which after a change may be another name than is asked for.
+func Defined(definition *object.Object) schema.GroupKind {
+	gk := schema.GroupKind{Group: definition.Text("spec", "group"), Kind: definition.Text("status", "acceptedNames", "kind")}
+	if gk.Kind == "" {
+		gk.Kind = definition.Text("spec", "names", "kind")
+	}
+	return gk
+}
+
+// customKind reads a kind from its definition. It answers false while the
+// definition is not established, when it is being deleted, and when it does not serve that version.
+func customKind(definition *object.Object, version string) (Kind, bool) {
+	if definition.Deleting() {
+		return Kind{}, false
+	}
+	return endingKind(definition, version)
+}
+
+// endingKind is customKind, but that the definition may be being deleted.
+func endingKind(definition *object.Object, version string) (Kind, bool) {
+	content := definition.Content()
+	if !established(content) {
+		return Kind{}, false
+	}
+	kind, served := inDefinition(content, version)
+	if !served {
+		return Kind{}, false
+	}
+	kind.Kind = Defined(definition).Kind
+	kind.Revision = string(definition.UID()) + "/" + strconv.FormatInt(definition.Generation(), 10)
+	return kind, true
+}
+
+// inDefinition reads a kind as its definition asks for it. It answers false where that does not serve the version.
+func inDefinition(content map[string]any, version string) (Kind, bool) {
+	gk := declares(content)
+	plural, _, _ := unstructured.NestedString(content, "spec", "names", "plural")
+	scope, _, _ := unstructured.NestedString(content, "spec", "scope")
+	for _, v := range versions(content) {
+		if v["name"] != version || v["served"] != true {
+			continue
+		}
+		return Kind{
+			Resource:   schema.GroupVersionResource{Group: gk.Group, Version: version, Resource: plural},
+			Kind:       gk.Kind,
+			Namespaced: scope == "Namespaced",
+			Custom:     true,
+			Status:     statusSchema(v),
+		}, true
+	}
+	return Kind{}, false
+}
+
+// declares returns the group and kind that a definition asks for.
+func declares(content map[string]any) schema.GroupKind {
+	group, _, _ := unstructured.NestedString(content, "spec", "group")
+	kind, _, _ := unstructured.NestedString(content, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}
+}
+
+// versions returns those of a definition.
+func versions(content map[string]any) []map[string]any {
+	list, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
+	items, _ := list.([]any)
+	var all []map[string]any
+	for _, item := range items {
+		if version, ok := item.(map[string]any); ok {
+			all = append(all, version)
+		}
+	}
+	return all
+}
+
+// servedVersion returns a version that a definition serves its kind in, the one that objects are
+// stored in if it is served, or "" when it serves none.
+func servedVersion(definition *object.Object) string {
+	content := definition.Content()
+	if definition.Deleting() || !established(content) {
+		return ""
+	}
+	return anyVersion(content)
+}
+
+// anyVersion returns a version that a definition serves, the one that objects are stored in if it is served, or "".
+func anyVersion(content map[string]any) string {
+	found := ""
+	for _, version := range versions(content) {
+		if name, _ := version["name"].(string); version["served"] == true && (found == "" || version["storage"] == true) {
+			found = name
+		}
+	}
+	return found
+}
+
+func established(definition map[string]any) bool {
+	conditions, _, _ := unstructured.NestedFieldNoCopy(definition, "status", "conditions")
+	list, _ := conditions.([]any)
+	for _, c := range list {
+		condition, _ := c.(map[string]any)
+		if condition["type"] == "Established" {
+			return condition["status"] == "True"
+		}
+	}
+	return false
+}
+
+// statusSchema returns what one version of a definition lets .status hold.
+func statusSchema(version map[string]any) *StatusSchema {
+	if _, ok := inner(version, "subresources")["status"]; !ok {
+		return nil
+	}
+	root := inner(inner(version, "schema"), "openAPIV3Schema")
+	status := inner(inner(root, "properties"), "status")
+	out := conditionsSchema(root, status)
+	out.Fields = fieldsOf(status)
+	return &out
+}
+
+// conditionsSchema returns what .status.conditions can hold.
+func conditionsSchema(root, status map[string]any) StatusSchema {
+	conditions := inner(inner(status, "properties"), "conditions")
+	if preserves(root) && len(status) == 0 || preserves(status) && conditions == nil || preserves(conditions) {
+		return StatusSchema{Atomic: true, ObservedGeneration: true}
+	}
+	kind, _ := conditions["x-kubernetes-list-type"].(string)
+	switch keys, _ := conditions["x-kubernetes-list-map-keys"].([]any); {
+	case conditions["type"] != "array":
+		return StatusSchema{Conditions: "the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
+	case kind == "set" || kind == "map" && (len(keys) != 1 || keys[0] != "type"):
+		return StatusSchema{Conditions: ".status.conditions is not a map list by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
+	}
+	items := inner(conditions, "items")
+	for _, field := range []string{"type", "status", "reason", "message", "lastTransitionTime"} {
+		if !has(items, field) {
+			return StatusSchema{Conditions: "the items of .status.conditions have no field " + field + " in the schema: add it"}
+		}
+	}
+	return StatusSchema{Atomic: kind != "map", ObservedGeneration: has(items, "observedGeneration")}
+}
+
+func has(schema map[string]any, field string) bool {
+	return preserves(schema) || inner(schema, "properties")[field] != nil
+}
+
+func preserves(schema map[string]any) bool {
+	return schema["x-kubernetes-preserve-unknown-fields"] == true
+}
+
+func inner(m map[string]any, key string) map[string]any {
+	o, _ := m[key].(map[string]any)
+	return o
+}

@@ -1,0 +1,315 @@
+// Package memserver is an API server in memory: objects, server-side apply with managedFields, deletion with finalizers, garbage collection, and
+// the caches that watches would fill. It needs no network and is given its clock. The same requests always have the same answers.
+//
+// It checks no schemas, permissions or quotas, and serves one version of each kind.
+package memserver
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	serveryaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+)
+
+// Server is an API server in memory, as one user who may do everything. It is not safe for concurrent use. Its fields may change between
+// requests.
+type Server struct {
+	Clock clock.PassiveClock
+	// Kind returns the kind of a resource.
+	Kind func(schema.GroupResource) kind.Kind
+	// Objects are all objects. Whoever changes one stores another one: see Store.
+	Objects map[request.Location]*unstructured.Unstructured
+	// Version is the resource version of the last write.
+	Version int
+
+	// Before is called before each request, and its error is the answer; nil is for nothing.
+	Before func(verb string, at request.Location) error
+	// Validate is called with what is to be applied, and its error is the answer; nil is for nothing.
+	Validate func(at request.Location, content map[string]any, manager string) error
+	// Admit changes an object that is about to be applied; nil is for nothing.
+	Admit func(o *unstructured.Unstructured, manager string)
+	// Born completes an object that is about to be created; nil is for nothing.
+	Born func(o *unstructured.Unstructured)
+
+	log []change // all writes so far
+}
+
+// New returns a Server without objects. No object gets the resource version 1, with which templater creates objects.
+func New(clock clock.PassiveClock, kinds func(schema.GroupResource) kind.Kind) *Server {
+	return &Server{Clock: clock, Kind: kinds, Version: 1, Objects: map[request.Location]*unstructured.Unstructured{}}
+}
+
+func (s *Server) before(verb string, at request.Location) error {
+	if s.Before == nil {
+		return nil
+	}
+	return s.Before(verb, at)
+}
+
+func (s *Server) validate(at request.Location, content map[string]any, manager string) error {
+	if s.Validate == nil {
+		return nil
+	}
+	return s.Validate(at, content, manager)
+}
+
+// Get returns an object.
+func (s *Server) Get(_ context.Context, at request.Location) (*object.Object, error) {
+	if err := s.before("get", at); err != nil {
+		return nil, err
+	}
+	if o := s.Objects[at]; o != nil {
+		return pack(o), nil
+	}
+	return nil, NotFound(at)
+}
+
+// GetDated is Get with the Date of the answer, which has no fractions.
+func (s *Server) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
+	o, err := s.Get(ctx, at)
+	return o, s.Clock.Now().Truncate(time.Second), err
+}
+
+// Selected reports whether an object exists that matches both selectors.
+func (s *Server) Selected(_ context.Context, at request.Location, labels, fields string) (bool, error) {
+	if err := s.before("list", at); err != nil {
+		return false, err
+	}
+	o := s.Objects[at]
+	return o != nil && selected(o, labels, fields), nil
+}
+
+// Allowed reports that everything is allowed.
+func (s *Server) Allowed(context.Context, request.Right) (bool, error) { return true, nil }
+
+// Apply is a server-side apply with force.
+func (s *Server) Apply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
+	content, err := unpack(body)
+	if err != nil {
+		return nil, err
+	}
+	metadata, _ := content["metadata"].(map[string]any)
+	version, uid := text(metadata, "resourceVersion"), text(metadata, "uid")
+	verb := "update"
+	if version == "1" {
+		verb = "create"
+	}
+	if err := s.before(verb, at); err != nil {
+		return nil, err
+	}
+	if err := s.validate(at, content, manager); err != nil {
+		return nil, err
+	}
+	there := s.Objects[at]
+	switch {
+	case there == nil && uid != "", there != nil && version != "" && version != there.GetResourceVersion():
+		return nil, Conflict(at)
+	case there != nil && uid != "" && uid != string(there.GetUID()):
+		return nil, otherUID(at, uid)
+	case there == nil:
+		there = s.NewObject(at, content)
+		if s.Born != nil {
+			s.Born(there)
+		}
+	}
+	delete(metadata, "resourceVersion")
+	delete(metadata, "uid")
+	kind := s.Kind(at.Resource.GroupResource())
+	if kind.Status != nil {
+		delete(content, "status")
+	}
+	after := listsOf(kind).Applied(there, content, manager, "")
+	if s.Admit != nil {
+		s.Admit(after, manager)
+	}
+	return pack(s.Store(at, after)), nil
+}
+
+// ApplyStatus is a server-side apply of the status with force.
+func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
+	if err := s.before("status", at); err != nil {
+		return nil, err
+	}
+	content, err := unpack(body)
+	if err != nil {
+		return nil, err
+	}
+	there, kind := s.Objects[at], s.Kind(at.Resource.GroupResource())
+	if there == nil || kind.Status == nil {
+		return nil, NotFound(at)
+	}
+	if version, _, _ := unstructured.NestedString(content, "metadata", "resourceVersion"); version != "" && version != there.GetResourceVersion() {
+		return nil, Conflict(at)
+	}
+	if err := s.validate(at, content, manager); err != nil {
+		return nil, err
+	}
+	if before, _ := Holdings(there, manager, "status"); emptied(content["status"], before["f:status"]) {
+		return nil, nullStatus(at)
+	}
+	status := map[string]any{}
+	if content["status"] != nil {
+		status["status"] = content["status"]
+	}
+	return pack(s.Store(at, listsOf(kind).Applied(there, status, manager, "status"))), nil
+}
+
+// atomic are the Lists of kinds whose conditions are one value.
+var atomic = Lists{"ownerReferences": Usual["ownerReferences"]}
+
+func listsOf(kind kind.Kind) Lists {
+	if kind.Status != nil && kind.Status.Atomic {
+		return atomic
+	}
+	return Usual
+}
+
+// emptied reports whether an apply has an empty map in place of one of which the manager holds fields. Server-side apply makes null of it, which
+// a schema refuses.
+func emptied(applied, before any) bool {
+	content, isMap := applied.(map[string]any)
+	set, _ := before.(map[string]any)
+	if !isMap {
+		return false
+	}
+	for name, value := range content {
+		if emptied(value, set["f:"+name]) {
+			return true
+		}
+	}
+	return len(content) == 0 && len(set) > 0
+}
+
+// Delete deletes the object with that UID. One with finalizers, or with dependents that are to be deleted first, is deleted later: see
+// CollectGarbage.
+func (s *Server) Delete(_ context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+	verb := "delete"
+	if propagation == metav1.DeletePropagationForeground {
+		verb = "delete-foreground"
+	}
+	if err := s.before(verb, at); err != nil {
+		return err
+	}
+	o := s.Objects[at]
+	if o == nil {
+		return nil
+	}
+	if o.GetUID() != uid {
+		return Conflict(at)
+	}
+	s.End(at, propagation)
+	return nil
+}
+
+// SetFinalizers replaces the finalizers of an object at that resource version.
+func (s *Server) SetFinalizers(_ context.Context, at request.Location, version string, finalizers []string) (*object.Object, error) {
+	if err := s.before("finalizers["+strings.Join(finalizers, " ")+"]", at); err != nil {
+		return nil, err
+	}
+	o := s.Objects[at]
+	if o == nil {
+		return nil, NotFound(at)
+	}
+	if o.GetResourceVersion() != version {
+		return nil, Conflict(at)
+	}
+	next := o.DeepCopy()
+	next.SetFinalizers(finalizers)
+	return pack(s.Store(at, next)), nil
+}
+
+// Holders returns the objects of a resource that have a finalizer, in order.
+func (s *Server) Holders(_ context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
+	everywhere := namespace
+	if everywhere == "" {
+		everywhere = "everywhere"
+	}
+	if err := s.before("list", request.Location{Resource: resource, Name: everywhere}); err != nil {
+		return nil, err
+	}
+	var out []request.Holder
+	for at, o := range s.Objects {
+		if at.Resource != resource || namespace != "" && at.Namespace != namespace {
+			continue
+		}
+		if h, holds := request.HolderOf(pack(o), finalizer); holds {
+			out = append(out, h)
+		}
+	}
+	slices.SortFunc(out, func(a, b request.Holder) int { return strings.Compare(a.Name.String(), b.Name.String()) })
+	return out, nil
+}
+
+// SetMetadata is a merge patch of labels, annotations and owner references.
+func (s *Server) SetMetadata(_ context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {
+	if err := s.before("mark", at); err != nil {
+		return nil, err
+	}
+	o := s.Objects[at]
+	switch {
+	case o == nil:
+		return nil, NotFound(at)
+	case o.GetUID() != m.UID:
+		return nil, otherUID(at, string(m.UID))
+	case m.Version != "" && m.Version != o.GetResourceVersion():
+		return nil, Conflict(at)
+	}
+	next := o.DeepCopy()
+	next.SetLabels(patched(next.GetLabels(), m.Labels))
+	next.SetAnnotations(patched(next.GetAnnotations(), m.Annotations))
+	metadata := map[string]any{"labels": m.Labels, "annotations": m.Annotations}
+	if m.Owners != nil {
+		next.Object["metadata"].(map[string]any)["ownerReferences"] = m.Owners //nolint:forcetypeassert // it has a name
+		metadata["ownerReferences"] = m.Owners
+	}
+	Updated(next, manager, Usual.Differing(o.Object, next.Object, Usual.Held(map[string]any{"metadata": metadata}, "")))
+	return pack(s.Store(at, next)), nil
+}
+
+// patched returns labels or annotations after a merge patch.
+func patched(now map[string]string, change map[string]any) map[string]string {
+	out := map[string]string{}
+	for key, value := range now {
+		out[key] = value
+	}
+	for key, value := range change {
+		if text, ok := value.(string); ok {
+			out[key] = text
+		} else {
+			delete(out, key)
+		}
+	}
+	return out
+}
+
+// unpack reads what is applied as an API server does: as YAML.
+func unpack(body []byte) (content map[string]any, err error) {
+	err = serveryaml.UnmarshalStrict(body, &content)
+	return content, err
+}
+
+// pack returns an object as clients read it.
+func pack(o *unstructured.Unstructured) *object.Object {
+	out, err := object.From(o.Object)
+	if err != nil {
+		panic(err) // it was JSON
+	}
+	return out
+}
+
+// text returns the text under a key, or "".
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}

@@ -1,0 +1,148 @@
+package memserver
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object/objecttest"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// newServer returns a server with ConfigMaps and Apps.
+func newServer() *Server {
+	apps := kind.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{}}
+	return New(clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), func(resource schema.GroupResource) kind.Kind {
+		if resource == app.Resource.GroupResource() {
+			return apps
+		}
+		return kind.Kind{Kind: "ConfigMap", Namespaced: true}
+	})
+}
+
+var (
+	configMap = request.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}
+	app       = request.Location{Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}, Namespace: "ns", Name: "one"}
+)
+
+const configMapText = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "ns"}, "data": `
+
+func TestAppliesAreMergedByManager(t *testing.T) {
+	type write struct{ manager, data string }
+	for why, row := range map[string]struct {
+		writes []write
+		data   string
+		holds  map[string]string // by manager
+	}{
+		"each has fields of its own": {
+			[]write{{"x", `{"one": "1"}`}, {"y", `{"two": "2"}`}}, `{"one": "1", "two": "2"}`,
+			map[string]string{"x": `{"f:one": {}}`, "y": `{"f:two": {}}`},
+		},
+		"what a manager sets no more is gone": {
+			[]write{{"x", `{"one": "1", "two": "2"}`}, {"x", `{"two": "2"}`}}, `{"two": "2"}`, map[string]string{"x": `{"f:two": {}}`},
+		},
+		"unless somebody else holds it, too": {
+			[]write{{"x", `{"one": "1"}`}, {"y", `{"one": "1"}`}, {"x", `{"two": "2"}`}}, `{"one": "1", "two": "2"}`,
+			map[string]string{"x": `{"f:two": {}}`, "y": `{"f:one": {}}`},
+		},
+		"who sets another value takes the field": {
+			[]write{{"x", `{"one": "1", "two": "2"}`}, {"y", `{"one": "other"}`}}, `{"one": "other", "two": "2"}`,
+			map[string]string{"x": `{"f:two": {}}`, "y": `{"f:one": {}}`},
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := newServer()
+			for _, w := range row.writes {
+				if _, err := s.Apply(t.Context(), configMap, []byte(configMapText+w.data+"}"), w.manager); err != nil {
+					t.Fatal(err)
+				}
+			}
+			o := s.Objects[configMap]
+			if diff := cmp.Diff(decoded(t, row.data), o.Object["data"]); diff != "" {
+				t.Errorf("data (-want +got):\n%s", diff)
+			}
+			for manager, want := range row.holds {
+				set, _ := Holdings(o, manager, "")
+				if diff := cmp.Diff(decoded(t, want), set["f:data"]); diff != "" {
+					t.Errorf("%s holds (-want +got):\n%s", manager, diff)
+				}
+			}
+		})
+	}
+}
+
+func decoded(t *testing.T, text string) any {
+	t.Helper()
+	var out any
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestConditionsAreMergedByType(t *testing.T) {
+	s := newServer()
+	s.Store(app, objecttest.Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
+	const ready, other = `{"type": "Ready", "status": "True"}`, `{"type": "Other", "status": "True"}`
+	for _, w := range [][2]string{{"x", ready + "," + other}, {"y", `{"type": "Other", "status": "False"}`}, {"x", ready}} {
+		body := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "one", "namespace": "ns"}, "status": {"conditions": [` + w[1] + `]}}`
+		if _, err := s.ApplyStatus(t.Context(), app, []byte(body), w[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := s.Objects[app].Object["status"]
+	if diff := cmp.Diff(decoded(t, `{"conditions": [`+ready+`, {"type": "Other", "status": "False"}]}`), got); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+func TestRequestsForAnotherObjectAreRefused(t *testing.T) {
+	body := func(more string) []byte {
+		return []byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "ns", ` + more + `}}`)
+	}
+	there := func(s *Server) {
+		s.Store(configMap, s.NewObject(configMap, map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}))
+	}
+	nothing := func(*Server) {}
+	for why, row := range map[string]struct {
+		prepare func(*Server)
+		do      func(*Server) error
+		is      func(error) bool
+	}{
+		"a create of what is there": {there, func(s *Server) error {
+			_, err := s.Apply(t.Context(), configMap, body(`"resourceVersion": "1"`), "x")
+			return err
+		}, apierrors.IsConflict},
+		"an update of what is another object by now": {there, func(s *Server) error {
+			_, err := s.Apply(t.Context(), configMap, body(`"uid": "other"`), "x")
+			return err
+		}, func(err error) bool { return apierrors.IsInvalid(err) && running.Stale(err) }},
+		"an update of what is gone": {nothing, func(s *Server) error {
+			_, err := s.Apply(t.Context(), configMap, body(`"uid": "other"`), "x")
+			return err
+		}, apierrors.IsConflict},
+		"a deletion of what is another object by now": {there, func(s *Server) error {
+			return s.Delete(t.Context(), configMap, "other", metav1.DeletePropagationBackground)
+		}, apierrors.IsConflict},
+		"labels for what is another object by now": {there, func(s *Server) error {
+			_, err := s.SetMetadata(t.Context(), configMap, request.Metadata{UID: "other"}, "x")
+			return err
+		}, running.Stale},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := newServer()
+			row.prepare(s)
+			if err := row.do(s); !row.is(err) {
+				t.Errorf("the answer is %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package memserver
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+// Fill gives a cache its list. It returns the position from which Bring continues.
+func (s *Server) Fill(want watch.Want, cache *watch.Cache) (position int, err error) {
+	var list []any
+	for _, at := range s.sorted() {
+		if o := s.Objects[at]; at.Resource == want.Resource && matches(want, o) {
+			list = append(list, pack(o))
+		}
+	}
+	return len(s.log), cache.Replace(list, strconv.Itoa(s.Version))
+}
+
+// Bring gives a cache all changes since a position, as a watch does, and returns the next position.
+func (s *Server) Bring(want watch.Want, cache *watch.Cache, since int) (position int, err error) {
+	for _, each := range s.log[since:] {
+		if each.at.Resource != want.Resource {
+			continue
+		}
+		if err := bring(want, cache, each); err != nil {
+			return since, err
+		}
+	}
+	return len(s.log), nil
+}
+
+func bring(want watch.Want, cache *watch.Cache, each change) error {
+	switch {
+	case matches(want, each.after):
+		return cache.Update(pack(each.after))
+	case matches(want, each.before):
+		gone := each.before.DeepCopy()
+		gone.SetResourceVersion(strconv.Itoa(each.version))
+		return cache.Delete(pack(gone))
+	}
+	return nil
+}
+
+// matches reports whether the watch of a want returns an object.
+func matches(want watch.Want, o *unstructured.Unstructured) bool {
+	return o != nil && (want.Namespace == "" || want.Namespace == o.GetNamespace()) && selected(o, want.Labels, want.Fields)
+}
+
+// selected reports whether an object matches both selectors.
+func selected(o *unstructured.Unstructured, labelSelector, fieldSelector string) bool {
+	byLabel, err := labels.Parse(labelSelector)
+	if err != nil {
+		return false
+	}
+	byField, err := fields.ParseSelector(fieldSelector)
+	return err == nil && byLabel.Matches(labels.Set(o.GetLabels())) && byField.Matches(fieldValues(o.Object))
+}
+
+// fieldValues finds a field by its path.
+type fieldValues map[string]any
+
+// Has reports whether there is a value at a path.
+func (f fieldValues) Has(path string) bool { return f.Get(path) != "" }
+
+// Get returns the value at a path as text, or "".
+func (f fieldValues) Get(path string) string {
+	value, ok, err := unstructured.NestedFieldNoCopy(f, strings.Split(path, ".")...)
+	if !ok || err != nil {
+		return ""
+	}
+	return fmt.Sprint(value)
+}

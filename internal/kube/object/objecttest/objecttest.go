@@ -1,0 +1,48 @@
+// Package objecttest makes objects and manifests for tests.
+package objecttest
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+)
+
+// Parse reads one YAML document.
+func Parse(t testing.TB, text string) *unstructured.Unstructured {
+	t.Helper()
+	content, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(content); err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// Pack returns the object as the operator reads it.
+func Pack(t testing.TB, o *unstructured.Unstructured) *object.Object {
+	t.Helper()
+	p, err := object.From(o.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// With replaces, in a manifest, the first of each pair of texts by the second one, where it is first found. It must be there.
+func With(t testing.TB, manifest string, pairs ...string) string {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(manifest, pairs[i]) {
+			t.Fatalf("the manifest lacks %q", pairs[i])
+		}
+		manifest = strings.Replace(manifest, pairs[i], pairs[i+1], 1)
+	}
+	return manifest
+}

@@ -1,0 +1,181 @@
+// Package keeper keeps the keys of the seals in a Secret: it takes them up as they change, and puts one there where
+// there is none.
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+// SecretName is that of the Secret with the keys.
+const SecretName = "templater-seal"
+
+// manager writes the Secret.
+const manager = "templater/seal"
+
+var (
+	secrets    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+)
+
+// Writer is the access to the API server that a Keeper needs; kube.Client has it.
+type Writer interface {
+	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
+}
+
+// Keeper keeps a Ring in step with the Secret that holds the keys, and puts a key there when it holds none.
+type Keeper struct {
+	Ring *seal.Ring
+	// Namespace is where the Secret is.
+	Namespace string
+	// Outside is whether the operator runs outside of the cluster, so that it may have to make the namespace.
+	Outside bool
+	Writer  Writer
+	// Changed is called when the keys are others than before.
+	Changed func()
+
+	wake chan struct{} // there is something new
+	mu   sync.Mutex
+	// version is that of the Secret, "1" while there is none, which has an apply create it; empty is whether it holds no key.
+	version string
+	empty   bool
+}
+
+// Want is the watch that is to tell the Keeper of the Secret.
+func Want(namespace string) watch.Want {
+	return watch.Want{Resource: secrets, Namespace: namespace, Fields: fields.OneTermEqualSelector("metadata.name", SecretName).String(), Role: watch.Seal}
+}
+
+// New completes a Keeper, and returns it.
+func New(k *Keeper) *Keeper {
+	k.wake = make(chan struct{}, 1)
+	return k
+}
+
+// Take takes the Secret as it is now, nil for none. Keys that can no longer be read stay in use.
+func (k *Keeper) Take(ctx context.Context, secret *object.Object) {
+	version, data, made := "1", map[string]any(nil), time.Time{}
+	if secret != nil {
+		version, made = secret.ResourceVersion(), secret.AppliedAt()
+		data, _ = secret.Content()["data"].(map[string]any)
+	}
+	keys, err := seal.Parse(data, made)
+	k.mu.Lock()
+	k.version, k.empty = version, errors.Is(err, seal.ErrNoKey)
+	k.mu.Unlock()
+	if err != nil && !errors.Is(err, seal.ErrNoKey) {
+		klog.FromContext(ctx).Error(nil, "cannot read the keys of the seals: correct the Secret; those that are known are used until then", "secret", k.name(), "because", err.Error())
+	}
+	if err == nil && k.Ring.Set(keys) {
+		klog.FromContext(ctx).Info("keys of the seals", "secret", k.name(), "keys", keys.IDs(), "since", keys.Since)
+		k.Changed()
+	}
+	select {
+	case k.wake <- struct{}{}:
+	default: // it is awake
+	}
+}
+
+// again is the time between attempts to write the Secret.
+const again = 2 * time.Second
+
+// Keep sees to it, until ctx ends, that the Secret holds a key, and calls ready once there is one. Only who leads may do so.
+func (k *Keeper) Keep(ctx context.Context, ready func()) {
+	said := ""
+	for {
+		timer := (<-chan time.Time)(nil)
+		if err := k.fill(ctx); err != nil {
+			if text := k.explain(err); text != said && ctx.Err() == nil {
+				said = text
+				klog.FromContext(ctx).Info("waiting for a key for the seals", "because", text)
+			}
+			timer = time.After(again)
+		}
+		if ready != nil && k.Ring.Keys() != nil {
+			ready()
+			ready = nil
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.wake:
+		case <-timer:
+		}
+	}
+}
+
+// fill puts a key into the Secret where it holds none: those in use, else a new one.
+func (k *Keeper) fill(ctx context.Context) error {
+	k.mu.Lock()
+	version, empty := k.version, k.empty
+	k.mu.Unlock()
+	if !empty {
+		return nil
+	}
+	keys := k.Ring.Keys()
+	if keys == nil {
+		keys = seal.Generate(time.Now())
+	}
+	after, err := k.write(ctx, version, keys)
+	if answers.MissingNamespace(err) && k.Outside {
+		if err := k.makeNamespace(ctx); err != nil {
+			return err
+		}
+		after, err = k.write(ctx, version, keys)
+	}
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return nil // somebody else was first, and the watch is about to tell
+	case err != nil:
+		return err
+	}
+	klog.FromContext(ctx).Info("wrote the key of the seals", "secret", k.name())
+	k.Take(ctx, after)
+	return nil
+}
+
+func (k *Keeper) write(ctx context.Context, version string, keys *seal.Keys) (*object.Object, error) {
+	body := object.Append(nil, map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": keys.Data(),
+		"metadata": map[string]any{"namespace": k.Namespace, "name": SecretName, "resourceVersion": version},
+	})
+	return k.Writer.Apply(ctx, kube.Location{Resource: secrets, Namespace: k.Namespace, Name: SecretName}, body, manager)
+}
+
+func (k *Keeper) makeNamespace(ctx context.Context) error {
+	body := object.Append(nil, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": k.Namespace}})
+	_, err := k.Writer.Apply(ctx, kube.Location{Resource: namespaces, Name: k.Namespace}, body, manager)
+	return err
+}
+
+func (k *Keeper) name() string { return k.Namespace + "/" + SecretName }
+
+// explain says what keeps the Secret from being written. The server's own text may hold what was sent.
+func (k *Keeper) explain(err error) string {
+	switch {
+	case answers.MissingNamespace(err):
+		return "namespace " + k.Namespace + " does not exist: create it, or give another --seal-namespace"
+	case apierrors.IsForbidden(err) && k.Outside:
+		return "no right to create or patch Secret " + k.name() + ", or its namespace: grant it, or give another --seal-namespace"
+	case apierrors.IsForbidden(err):
+		return "no right to create or patch Secret " + k.name() + ": kubectl apply -k config/default grants it"
+	}
+	if code := answers.Code(err); code != 0 {
+		return fmt.Sprintf("the API server answers %d to the write of Secret %s", code, k.name())
+	}
+	return "the API server does not answer"
+}

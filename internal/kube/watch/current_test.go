@@ -1,0 +1,289 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/object"
+)
+
+// resumed ends a failure as a watch does that is resumed: the server accepts it, and sends a bookmark after what was missed.
+func resumed(t *testing.T, cache *Cache) {
+	t.Helper()
+	cache.Watching()
+	if err := cache.Bookmark("1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOnlyDataMakesACacheCurrent(t *testing.T) {
+	failure, forbidden := errors.New("no answer"), apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
+	list := func(c *Cache) { _ = c.Replace(nil, "5") }
+	bookmark := func(c *Cache) { _ = c.Bookmark("6") }
+	fail := func(c *Cache) { c.Fail(failure) }
+	failWatch := func(c *Cache) { c.FailWatch(failure) }
+	forbid := func(c *Cache) { c.FailWatch(forbidden) }
+	event := func(c *Cache) { _ = c.Update(child("a", "1", 6)) }
+	for why, row := range map[string]struct {
+		steps []func(*Cache)
+		want  uint64
+		next  resumption
+	}{
+		"nothing was read yet":                                 {nil, 0, resume},
+		"a bookmark is no list":                                {[]func(*Cache){bookmark}, 0, resume},
+		"a list was read":                                      {[]func(*Cache){list}, 1, resume},
+		"a watch was accepted after the list":                  {[]func(*Cache){list, (*Cache).Watching}, 1, resume},
+		"the watch ended and was accepted again":               {[]func(*Cache){list, (*Cache).Watching, bookmark, (*Cache).Watching}, 1, resume},
+		"a request failed":                                     {[]func(*Cache){list, fail}, 0, resumeBriefly},
+		"the watch was resumed, but nothing has come":          {[]func(*Cache){list, failWatch, (*Cache).Watching}, 0, listAnew},
+		"an event has come, and others may follow":             {[]func(*Cache){list, failWatch, (*Cache).Watching, event}, 0, listAnew},
+		"a bookmark has come, after all that was missed":       {[]func(*Cache){list, failWatch, (*Cache).Watching, event, bookmark}, 2, resume},
+		"it failed again before the bookmark":                  {[]func(*Cache){list, failWatch, (*Cache).Watching, failWatch}, 0, resumeBriefly},
+		"the list after the failure was read":                  {[]func(*Cache){list, fail, (*Cache).Listing, (*Cache).Watching, list}, 2, resume},
+		"the Reflector lists though nothing has failed":        {[]func(*Cache){list, (*Cache).Listing}, 0, listAnew},
+		"that list was accepted":                               {[]func(*Cache){list, (*Cache).Listing, (*Cache).Watching}, 0, listAnew},
+		"that list was read":                                   {[]func(*Cache){list, (*Cache).Listing, (*Cache).Watching, list}, 2, resume},
+		"it may be listed, but not watched":                    {[]func(*Cache){forbid, list}, 0, resume},
+		"a watch is permitted again, and the list is from now": {[]func(*Cache){forbid, list, (*Cache).Watching}, 2, resume},
+		"something could not be taken":                         {[]func(*Cache){list, (*Cache).defect, (*Cache).Watching, bookmark}, 0, listAnew},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newRecorder(t, Want{Resource: configMaps, Role: Child}).Cache
+			for _, step := range row.steps {
+				step(c)
+			}
+			if got, next := c.Since(), c.resumption(); got != row.want || next != row.next {
+				t.Errorf("current since %d, and the next watch is %d; want %d and %d", got, next, row.want, row.next)
+			}
+		})
+	}
+}
+
+// apiServer serves ConfigMaps to the lists and watches of a real Reflector.
+type apiServer struct {
+	mu      sync.Mutex
+	objects map[string]string // by name, their resource version
+	refuse  bool              // every request
+	code    int               // by which
+	end     chan struct{}     // is closed to end the watches that run
+	data    chan struct{}     // while it is open, answers begin, but bring nothing
+	bare    bool              // whether there are no bookmarks, as with some API servers of their own
+	lists   int               // that were answered with data
+}
+
+func newAPIServer() *apiServer {
+	s := &apiServer{objects: map[string]string{"a": "5"}, code: http.StatusInternalServerError, end: make(chan struct{}), data: make(chan struct{})}
+	close(s.data)
+	return s
+}
+
+// read returns a cache that a Reflector has filled from the server, and what ends it.
+func (s *apiServer) read(t *testing.T, wrap func(*kube.Client) Client) (cache *Cache, stop func()) {
+	t.Helper()
+	web := httptest.NewServer(s)
+	client, err := kube.NewClient(&rest.Config{Host: web.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	m := NewManager(ctx, func(string) Client { return wrap(client) }, &listener{})
+	want := Want{Resource: configMaps, Role: Child}
+	caches, err := m.Set("one", []Want{want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cache is current", func() bool { return caches[want].Since() != 0 })
+	return caches[want], func() {
+		cancel()
+		m.Wait()
+		web.Close()
+	}
+}
+
+// lapse ends all watches, refuses requests from now on, and has objects change meanwhile.
+func (s *apiServer) lapse(objects map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse, s.objects = true, objects
+	s.endWatches()
+}
+
+// endWatches ends the watches that run; the lock is held.
+func (s *apiServer) endWatches() {
+	close(s.end)
+	s.end = make(chan struct{})
+}
+
+// closeWatches is endWatches.
+func (s *apiServer) closeWatches() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endWatches()
+}
+
+// accept answers again, but brings nothing until deliver is called.
+func (s *apiServer) accept() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse, s.data = false, make(chan struct{})
+}
+
+func (s *apiServer) deliver() { close(s.data) }
+
+func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	refuse, code, end, data := s.refuse, s.code, s.end, s.data
+	s.mu.Unlock()
+	if refuse {
+		http.Error(w, "", code)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	select {
+	case <-data:
+	case <-end:
+		return
+	case <-r.Context().Done():
+		return
+	}
+	query := r.URL.Query()
+	switch {
+	case query.Get("watch") == "":
+		s.write(w, map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{"resourceVersion": "9"}, "items": s.items()})
+		return
+	case query.Get("sendInitialEvents") == "true":
+		items := s.items()
+		for _, o := range items {
+			s.write(w, map[string]any{"type": "ADDED", "object": o})
+		}
+		s.bookmark(w, map[string]any{metav1.InitialEventsAnnotationKey: "true"})
+		s.write(w, map[string]any{"type": "MODIFIED", "object": items[0]}) // a Reflector lists after a short watch that has brought nothing
+	case query.Get("timeoutSeconds") < "9" && !s.bare: // as the API server does shortly before the end
+		s.bookmark(w, nil)
+	}
+	select {
+	case <-end:
+	case <-r.Context().Done():
+	}
+}
+
+func (s *apiServer) bookmark(w http.ResponseWriter, annotations map[string]any) {
+	s.write(w, map[string]any{"type": "BOOKMARK", "object": map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"resourceVersion": "9", "annotations": annotations},
+	}})
+}
+
+func (s *apiServer) items() []any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lists++
+	items := []any{}
+	for name, version := range s.objects {
+		items = append(items, map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"namespace": "ns", "name": name, "uid": "u-" + name, "resourceVersion": version},
+		})
+	}
+	return items
+}
+
+func (s *apiServer) write(w http.ResponseWriter, content any) {
+	if err := json.NewEncoder(w).Encode(content); err != nil {
+		return // nobody reads any more
+	}
+	w.(http.Flusher).Flush()
+}
+
+// lister is a kube.Client whose Reflector lists by lists.
+type lister struct{ *kube.Client }
+
+func (lister) IsWatchListSemanticsUnSupported() bool { return true }
+
+// TestACacheIsNotCurrentBeforeItHasBeenReadAgain has the real Reflector read from a server that fails, answers 200 afterwards, and
+// withholds the data for a while.
+func TestACacheIsNotCurrentBeforeItHasBeenReadAgain(t *testing.T) {
+	for how, wrap := range map[string]func(*kube.Client) Client{
+		"by a list":       func(c *kube.Client) Client { return lister{c} },
+		"by a watch-list": func(c *kube.Client) Client { return c },
+	} {
+		t.Run(how, func(t *testing.T) {
+			server := newAPIServer()
+			cache, stop := server.read(t, wrap)
+			defer stop()
+			before := cache.Since()
+
+			server.lapse(map[string]string{"b": "7"})
+			eventually(t, "the failure is known", func() bool { return cache.Since() == 0 })
+			server.accept()
+			if how == "by a watch-list" { // a list is not answered before it is read
+				eventually(t, "the 200 has come", func() bool { return errors.Is(cache.Err(), ErrBehind) })
+			}
+			if got := names(cache); cache.Since() != 0 || cmp.Diff([]string{"a"}, got) != "" {
+				t.Errorf("before the data has come: current since %d, with %v; want 0, with the object from before", cache.Since(), got)
+			}
+			server.deliver()
+			eventually(t, "the cache is current again", func() bool { return cache.Since() != 0 })
+			if got := names(cache); cache.Since() <= before || cmp.Diff([]string{"b"}, got) != "" {
+				t.Errorf("after it: current since %d, with %v; want later than %d, with the object of now", cache.Since(), got, before)
+			}
+		})
+	}
+}
+
+// TestAResumedWatchIsCurrentAfterABookmark refuses a watch as busy, so that the Reflector resumes it without a list.
+func TestAResumedWatchIsCurrentAfterABookmark(t *testing.T) {
+	for why, row := range map[string]struct {
+		bare  bool
+		lists int
+	}{
+		"the server sends bookmarks":              {false, 1},
+		"one that sends none is asked for a list": {true, 2},
+	} {
+		t.Run(why, func(t *testing.T) {
+			server := newAPIServer()
+			server.bare, server.code = row.bare, http.StatusTooManyRequests
+			cache, stop := server.read(t, func(c *kube.Client) Client { return c })
+			defer stop()
+			server.lapse(server.objects)
+			eventually(t, "the failure is known", func() bool { return cache.Since() == 0 })
+			server.accept()
+			eventually(t, "the 200 has come", func() bool { return errors.Is(cache.Err(), ErrBehind) })
+			if got := cache.Since(); got != 0 {
+				t.Errorf("before a bookmark: current since %d, want 0", got)
+			}
+			server.deliver()
+			if row.bare {
+				server.closeWatches()
+			}
+			eventually(t, "the cache is current again", func() bool { return cache.Since() != 0 })
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			if server.lists != row.lists {
+				t.Errorf("%d lists, want %d", server.lists, row.lists)
+			}
+		})
+	}
+}
+
+func names(c *Cache) []string {
+	var out []string
+	c.Each(func(o *object.Object) bool {
+		out = append(out, strings.Clone(o.Name()))
+		return true
+	})
+	return out
+}

@@ -1,0 +1,83 @@
+package watch
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch/lookup"
+)
+
+// labelIdle is for how long nobody may have asked for a label before it makes room for another one.
+const labelIdle = 10 * time.Minute
+
+// Find calls f for the objects that a term names, in no order. f must not call the cache. It looks at no other objects but for the
+// first time that it is asked for such a term, and where a term has a label though the cache is asked for by
+// lookup.MostLabels others.
+func (c *Cache) Find(term lookup.Term, f func(*object.Object)) {
+	if c.want.Namespace != "" && c.want.Namespace == term.Namespace && term.Name == "" {
+		term.Namespace = "" // as all are
+	}
+	if term.Namespace != "" && term.Name != "" {
+		if o := c.Get(types.NamespacedName{Namespace: term.Namespace, Name: term.Name}); o != nil && term.Matches(o) {
+			f(o)
+		}
+		return
+	}
+	if term != (lookup.Term{}) && (c.look(term, term, f) || c.look(c.file(term), term, f)) {
+		return
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, it := range c.items {
+		if term.Matches(it.object) {
+			f(it.object)
+		}
+	}
+}
+
+// look calls f for what a term names of the objects that are filed under another one, or reports that none are filed by such a term.
+func (c *Cache) look(filed, term lookup.Term, f func(*object.Object)) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.related != nil && c.related.Each(filed, func(it *item) {
+		if term.Matches(it.object) {
+			f(it.object)
+		}
+	})
+}
+
+// file sees to it that objects are filed so that a term can be looked up, and returns the term to look up, which names at least the same.
+// The zero Term names all, and nothing is filed under it.
+func (c *Cache) file(term lookup.Term) lookup.Term {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.related == nil {
+		c.related = &lookup.Objects[*item]{}
+	}
+	if c.open(term.Facet()) {
+		return term
+	}
+	term.Label, term.Value = "", ""
+	c.open(term.Facet())
+	return term
+}
+
+// open files the objects by a facet, if there is room for that; the lock is held.
+func (c *Cache) open(f lookup.Facet) bool {
+	if f == (lookup.Facet{}) || c.related.Has(f) {
+		return true
+	}
+	if now := time.Now(); f.Label != "" && now.Sub(c.tidied) >= labelIdle {
+		c.related.CloseIdle()
+		c.tidied = now
+	}
+	if !c.related.Open(f) {
+		return false
+	}
+	for _, it := range c.items {
+		c.related.File(f, it.object, it)
+	}
+	return true
+}

@@ -1,0 +1,271 @@
+package watch
+
+import (
+	"hash/maphash"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+)
+
+// Children returns the children that carry the controller's label and that of the parent
+// with that UID, in no order.
+func (c *Cache) Children(controller string, parent types.UID) []*object.Object {
+	return c.find(byParent, hashOf(controller, string(parent)), func(o *object.Object) bool {
+		return o.Label(v1.LabelController) == controller && o.Label(v1.LabelParentUID) == string(parent)
+	})
+}
+
+// ChildrenNamed returns the children that carry the controller's label and were made
+// for a parent of that name, whatever its UID. They are in the parent's namespace, or,
+// where it has none or they say so, in any.
+func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []*object.Object {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.index.named(controller, parent, func() {})
+}
+
+// Definitions returns the definitions of a kind, in no order. There is more than one while they
+// fight for the name.
+func (c *Cache) Definitions(of schema.GroupKind) []*object.Object {
+	return c.find(byParent, hashOf(of.Group, of.Kind), func(o *object.Object) bool { return kind.Defined(o) == of })
+}
+
+// EverDefined reports whether there has ever been a definition of a kind, as far as this Cache has seen.
+func (c *Cache) EverDefined(of schema.GroupKind) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.defined[of]
+}
+
+// EachChild calls f for every child that carries the controller's label, in no order. f
+// must not call the cache.
+func (c *Cache) EachChild(controller string, f func(*object.Object)) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for it := c.index.heads[byController][hashOf(controller, "")]; it != nil; it = it.links[byController].next {
+		if it.object.Label(v1.LabelController) == controller {
+			f(it.object)
+		}
+	}
+}
+
+func (c *Cache) find(by int, hash uint64, keep func(*object.Object) bool) []*object.Object {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []*object.Object
+	for it := c.index.heads[by][hash]; it != nil; it = it.links[by].next {
+		if keep(it.object) {
+			out = append(out, it.object)
+		}
+	}
+	return out
+}
+
+// The indexes of a Cache. Definitions are filed by kind, in the first.
+const (
+	byParent = iota
+	byName
+	byController
+	indexes
+)
+
+// link joins the items with one hash.
+type link struct{ previous, next *item }
+
+// index files items under hashes, in chains: it is made of links within the items, so
+// that it takes little room. It is guarded by its Cache.
+//
+// Many namespaces may have a parent of one name. In a chain of byName the children of each namespace's
+// parent are neighbours, a group. groups has the first item of each group but the first of its chain: where all names differ,
+// it is empty.
+type index struct {
+	hashes func(*object.Object) places
+	heads  [indexes]map[uint64]*item
+	groups map[group]*item
+}
+
+// places is where an object is filed: its hash in each index, 0 where it is not filed there.
+type places struct {
+	chains    [indexes]uint64
+	namespace uint64 // of the parent: the group in byName
+}
+
+// group names a group in byName, by hashes.
+type group struct{ chain, namespace uint64 }
+
+func (p places) group() group { return group{p.chains[byName], p.namespace} }
+
+func newIndex(role Role) index {
+	x := index{hashes: func(*object.Object) places { return places{} }, groups: map[group]*item{}}
+	switch role {
+	case Child:
+		x.hashes = childHashes
+	case Definition:
+		x.hashes = definitionHashes
+	case Parent, Related, Namespace, Controller, Seal, Webhook:
+	}
+	for by := range x.heads {
+		x.heads[by] = map[uint64]*item{}
+	}
+	return x
+}
+
+// named is Cache.ChildrenNamed. visit is called for each item that is looked at.
+func (x *index) named(controller string, parent types.NamespacedName, visit func()) []*object.Object {
+	g := group{hashOf(controller, parent.Name), hashOf(parent.Namespace, "")}
+	anywhere := parent.Namespace == ""
+	it := x.heads[byName][g.chain]
+	if !anywhere {
+		it = x.first(g)
+	}
+	var found []*object.Object
+	for ; it != nil; it = it.links[byName].next {
+		visit()
+		namespace, name := it.object.ParentName()
+		if (anywhere || namespace == parent.Namespace) && name == parent.Name && it.object.Label(v1.LabelController) == controller {
+			found = append(found, it.object)
+		} else if !anywhere && !x.in(it, g) {
+			break // else it has the same hashes, and names another parent
+		}
+	}
+	return found
+}
+
+// first returns the first item of a group, nil where there is none.
+func (x *index) first(g group) *item {
+	if it := x.groups[g]; it != nil {
+		return it
+	}
+	if it := x.heads[byName][g.chain]; it != nil && x.in(it, g) {
+		return it
+	}
+	return nil
+}
+
+func (x *index) in(it *item, g group) bool { return x.hashes(it.object).group() == g }
+
+func (x *index) add(it *item) { x.linkAll(it, x.hashes(it.object)) }
+
+func (x *index) linkAll(it *item, at places) {
+	for by, hash := range at.chains {
+		switch {
+		case hash == 0:
+		case by == byName:
+			x.join(it, at.group())
+		default:
+			x.prepend(by, hash, it)
+		}
+	}
+}
+
+// join links an item behind the first one of its group, or, as the first of a new group, at the beginning of the chain.
+func (x *index) join(it *item, g group) {
+	if first := x.first(g); first != nil {
+		next := first.links[byName].next
+		it.links[byName] = link{previous: first, next: next}
+		first.links[byName].next = it
+		if next != nil {
+			next.links[byName].previous = it
+		}
+		return
+	}
+	if head := x.heads[byName][g.chain]; head != nil {
+		x.groups[x.hashes(head.object).group()] = head
+	}
+	x.prepend(byName, g.chain, it)
+}
+
+func (x *index) prepend(by int, hash uint64, it *item) {
+	head := x.heads[by][hash]
+	it.links[by] = link{next: head}
+	if head != nil {
+		head.links[by].previous = it
+	}
+	x.heads[by][hash] = it
+}
+
+func (x *index) remove(it *item) { x.unlinkAll(it, x.hashes(it.object)) }
+
+func (x *index) unlinkAll(it *item, at places) {
+	for by, hash := range at.chains {
+		if hash == 0 {
+			continue
+		}
+		if by == byName {
+			x.leave(it, at.group())
+		}
+		x.unlink(by, hash, it)
+	}
+}
+
+// leave has the group of an item, or the one behind it, begin elsewhere where the item is the first of its group. The item is
+// still linked.
+func (x *index) leave(it *item, g group) {
+	next := it.links[byName].next
+	continues := next != nil && x.in(next, g)
+	switch {
+	case x.heads[byName][g.chain] == it:
+		if next != nil && !continues {
+			delete(x.groups, x.hashes(next.object).group()) // it is the first of the chain now
+		}
+	case x.groups[g] != it:
+	case continues:
+		x.groups[g] = next
+	default:
+		delete(x.groups, g)
+	}
+}
+
+func (x *index) unlink(by int, hash uint64, it *item) {
+	l := it.links[by]
+	it.links[by] = link{}
+	if l.next != nil {
+		l.next.links[by].previous = l.previous
+	}
+	switch {
+	case l.previous != nil:
+		l.previous.links[by].next = l.next
+	case l.next != nil:
+		x.heads[by][hash] = l.next
+	default:
+		delete(x.heads[by], hash)
+	}
+}
+
+// replace puts another state of the object into the item. Where hashes panics, nothing has changed.
+func (x *index) replace(it *item, o *object.Object) {
+	before, after := x.hashes(it.object), x.hashes(o)
+	if before != after {
+		x.unlinkAll(it, before)
+		x.linkAll(it, after)
+	}
+	it.object = o
+}
+
+func childHashes(o *object.Object) places {
+	controller := o.Label(v1.LabelController)
+	if controller == "" {
+		return places{}
+	}
+	namespace, parent := o.ParentName()
+	return places{
+		chains:    [indexes]uint64{byParent: hashOf(controller, o.Label(v1.LabelParentUID)), byName: hashOf(controller, parent), byController: hashOf(controller, "")},
+		namespace: hashOf(namespace, ""),
+	}
+}
+
+func definitionHashes(o *object.Object) places {
+	of := kind.Defined(o)
+	return places{chains: [indexes]uint64{byParent: hashOf(of.Group, of.Kind)}}
+}
+
+var seed = maphash.MakeSeed()
+
+// hashOf returns a hash of two texts that is not 0.
+func hashOf(a, b string) uint64 {
+	return maphash.Comparable(seed, [2]string{a, b}) | 1
+}

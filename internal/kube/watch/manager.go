@@ -1,0 +1,185 @@
+package watch
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+)
+
+// retry is the wait between attempts to list or watch: short enough that a right which
+// is granted, or a server that is back, is noticed within seconds.
+var retry = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 30, Cap: 4 * time.Second}
+
+// retryReset is how long a watch must have gone well for the next wait to be the shortest one again.
+const retryReset = 2 * time.Minute
+
+// Handler hears of changes. Its methods are called from the goroutines of the
+// watches, and must be quick.
+type Handler interface {
+	// Changed tells of a change of an object.
+	Changed(want Want, event Event)
+	// StateChanged tells that the cache of want has synced, failed or recovered.
+	StateChanged(want Want)
+}
+
+// Client lists and watches as a Reflector does, but yields *object.Object; kube.Client
+// does. The namespace is empty for all namespaces and for cluster-scoped resources.
+type Client interface {
+	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error)
+	Watch(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (apiwatch.Interface, error)
+	// MayWatch reports whether the API server would accept such a watch. fieldSelector is that of the watch.
+	MayWatch(ctx context.Context, resource schema.GroupVersionResource, namespace, fieldSelector string) (bool, error)
+}
+
+// Manager runs the watches that are wanted. It is safe for concurrent use.
+type Manager struct {
+	clients func(as string) Client
+	handler Handler
+	now     func() time.Time
+	recheck time.Duration // see recheckPermission
+
+	mu      sync.Mutex
+	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
+	running map[Want]*running
+	paces   map[string]*pace // by tenant
+	lines   *lines
+	done    sync.WaitGroup
+}
+
+type running struct {
+	cache  *Cache
+	stop   context.CancelFunc
+	owners map[string]struct{}
+}
+
+// NewManager returns a manager whose watches end with ctx. clients returns the client
+// that reads as that user; empty is the operator itself.
+func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}, lines: newLines()}
+}
+
+// Set makes wants the complete set that owner wants, starts and stops watches
+// accordingly, and returns a cache for each. It does not wait for the caches to
+// sync. The error is that of a selector that cannot be parsed; nothing is changed then.
+func (m *Manager) Set(owner string, wants []Want) (map[Want]*Cache, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fresh := map[Want]*Cache{}
+	caches := make(map[Want]*Cache, len(wants))
+	for _, want := range wants {
+		if r := m.running[want]; r != nil {
+			caches[want] = r.cache
+			continue
+		}
+		cache, err := m.newCache(want)
+		if err != nil {
+			return nil, err
+		}
+		fresh[want], caches[want] = cache, cache
+	}
+	for want, cache := range fresh {
+		m.running[want] = m.start(want, cache)
+	}
+	for want, r := range m.running {
+		if _, ok := caches[want]; ok {
+			r.owners[owner] = struct{}{}
+		} else {
+			m.release(want, r, owner)
+		}
+	}
+	return caches, nil
+}
+
+// Owners returns who wants that set.
+func (m *Manager) Owners(want Want) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.running[want]
+	if r == nil {
+		return nil
+	}
+	owners := make([]string, 0, len(r.owners))
+	for owner := range r.owners {
+		owners = append(owners, owner)
+	}
+	return owners
+}
+
+// Running returns the number of watches.
+func (m *Manager) Running() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.running)
+}
+
+// Wait returns when all watches have ended, after the manager's context has.
+func (m *Manager) Wait() { m.done.Wait() }
+
+func (m *Manager) release(want Want, r *running, owner string) {
+	delete(r.owners, owner)
+	if len(r.owners) == 0 {
+		r.stop()
+		delete(m.running, want)
+		m.leave(want.tenant())
+	}
+}
+
+func (m *Manager) newCache(want Want) (*Cache, error) {
+	cache, err := NewCache(want,
+		func(e Event) {
+			defer m.recovered(want)
+			m.handler.Changed(want, e)
+		},
+		func() {
+			defer m.recovered(want)
+			m.handler.StateChanged(want)
+		})
+	if err == nil {
+		cache.liveness.begin(m.now)
+	}
+	return cache, err
+}
+
+// recovered, deferred, ends a panic of the handler: what one event does to it must not end the watch, and
+// with it the process.
+func (m *Manager) recovered(want Want) {
+	if v := recover(); v != nil {
+		klog.FromContext(m.ctx).Error(nil, "panic in a pass over an event: this is a bug, please report it", "watch", want.String(), "stack", string(debug.Stack()))
+	}
+}
+
+func (m *Manager) start(want Want, cache *Cache) *running {
+	ctx, stop := context.WithCancel(m.ctx)
+	logger := klog.FromContext(m.ctx).V(2) // failures are logged by requests
+	backoff := retry
+	requests := m.requests(want, cache, m.join(want.tenant()))
+	reflector := toolscache.NewReflectorWithOptions(requests.listerWatcher(), &object.Object{}, cache,
+		toolscache.ReflectorOptions{Logger: &logger, Name: want.String(), TypeDescription: want.String(), Backoff: &backoff})
+	m.done.Go(func() { follow(klog.NewContext(ctx, logger), reflector) })
+	if want.Role == Related || want.Role == Namespace {
+		m.done.Go(func() { requests.recheck(ctx, m.recheck) })
+	}
+	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
+}
+
+// follow is Reflector.RunWithContext, which logs each failure as an error, however often it is repeated.
+func follow(ctx context.Context, reflector *toolscache.Reflector) {
+	_ = retry.DelayWithReset(clock.RealClock{}, retryReset).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		if err := reflector.ListAndWatchWithContext(ctx); err != nil {
+			klog.FromContext(ctx).Info("watch ended, will retry", "watch", reflector.Name(), "reason", err)
+		}
+		return false, nil
+	})
+}

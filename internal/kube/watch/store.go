@@ -1,0 +1,214 @@
+package watch
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+)
+
+// The methods in this file are for the Reflector that feeds the Cache.
+
+// Add takes an object that the watch has brought.
+func (c *Cache) Add(obj any) error { return c.Update(obj) }
+
+// Update takes an object that the watch has brought.
+func (c *Cache) Update(obj any) (err error) {
+	defer c.recovered(&err)
+	o, err := c.object(obj)
+	if err != nil {
+		return err
+	}
+	c.liveness.progressed()
+	if event, changed := c.update(o); changed {
+		c.notify(event)
+	}
+	return nil
+}
+
+func (c *Cache) update(o *object.Object) (Event, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	event, changed := c.take(o)
+	c.seen = max(c.seen, o.Version())
+	return event, changed
+}
+
+// Delete takes note that an object is gone, or no longer matches the Want.
+func (c *Cache) Delete(obj any) (err error) {
+	defer c.recovered(&err)
+	o, err := c.object(obj)
+	if err != nil {
+		return err
+	}
+	c.liveness.progressed()
+	if old := c.remove(o); old != nil {
+		c.notify(Event{Old: old})
+	}
+	return nil
+}
+
+// remove returns what was there, or nil.
+func (c *Cache) remove(o *object.Object) *object.Object {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name, version := o.Key(), o.Version()
+	c.seen = max(c.seen, version)
+	it := c.items[name]
+	switch {
+	case it == nil:
+		return nil
+	case c.newer(it, o, version) && it.object.UID() != o.UID():
+		return o // it was replaced here by another object of its name, for which nobody was told that it is gone
+	case c.newer(it, o, version):
+		return nil
+	}
+	c.drop(name)
+	return it.object
+}
+
+// Replace takes the result of a list. Own writes that are later than the list
+// stay. There are no events for the first list: that the cache has synced says it all.
+func (c *Cache) Replace(list []any, resourceVersion string) (err error) {
+	defer c.recovered(&err)
+	objects := make(map[types.NamespacedName]*object.Object, len(list))
+	for _, obj := range list {
+		o, err := c.object(obj)
+		if err != nil {
+			return err
+		}
+		objects[o.Key()] = o
+	}
+	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
+	c.liveness.progressed()
+	events, state := c.replace(objects, version)
+	for _, event := range events {
+		c.notify(event)
+	}
+	if state {
+		c.changed()
+	}
+	return nil
+}
+
+// replace returns what has changed, and whether the state of the cache has.
+func (c *Cache) replace(objects map[types.NamespacedName]*object.Object, version uint64) (events []Event, state bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, it := range c.items {
+		if objects[name] == nil && (it.writer == "" || it.object.Version() <= version) {
+			events = append(events, Event{Old: it.object})
+			c.drop(name)
+		}
+	}
+	for _, o := range objects {
+		if event, changed := c.take(o); changed {
+			events = append(events, event)
+		}
+	}
+	c.seen = version
+	state = !c.synced || c.err() != nil
+	if !c.synced {
+		events = nil
+	}
+	c.synced, c.failure, c.broken = true, nil, false
+	return events, state
+}
+
+// recovered, deferred, turns a panic into an error, and takes note that the cache does not hold everything:
+// one object that cannot be filed must not end the process. The Reflector goes on with the next one.
+func (c *Cache) recovered(err *error) {
+	if v := recover(); v != nil {
+		klog.Background().Error(nil, "panic in a pass over a change: this is a bug, please report it", "watch", c.want.String(), "stack", string(debug.Stack()))
+		*err = ErrDefect
+		c.defect()
+	}
+}
+
+// Bookmark takes note of how far the watch has come. A watch that was resumed after a failure has then brought what it had missed.
+func (c *Cache) Bookmark(resourceVersion string) error {
+	c.liveness.progressed()
+	defer c.caughtUp()
+	version, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return nil // a server whose versions are no numbers: there is nothing to note
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = max(c.seen, version)
+	return nil
+}
+
+// Resync does nothing: the reconciler looks again by its own clock.
+func (c *Cache) Resync() error { return nil }
+
+// Transformer returns what has a list trimmed while it comes in, which may take long.
+func (c *Cache) Transformer() toolscache.TransformFunc {
+	return func(obj any) (any, error) {
+		c.liveness.progressed()
+		return c.object(obj)
+	}
+}
+
+// take files an object from the watch, unless an own write is newer; the lock is held.
+func (c *Cache) take(o *object.Object) (Event, bool) {
+	version := o.Version()
+	event := Event{New: o}
+	if old := c.items[o.Key()]; old != nil {
+		known := old.object.Version()
+		if old.writer != "" && known > version {
+			return Event{}, false
+		}
+		event.Old = old.object
+		if version != 0 && known == version {
+			event.Writer, old.writer = old.writer, ""
+			return event, event.Writer != ""
+		}
+	}
+	c.set(o, "")
+	return event, true
+}
+
+// newer reports whether the item is an own write of after the departure o; the
+// lock is held. An own write that no selector can have dropped is back soon.
+func (c *Cache) newer(it *item, o *object.Object, version uint64) bool {
+	if it.writer == "" || it.object.Version() <= version {
+		return false
+	}
+	if it.object.UID() != o.UID() {
+		return true
+	}
+	return c.want.Fields == "" // for Put has looked at the labels
+}
+
+// object returns what is kept of an object that the Reflector brings.
+func (c *Cache) object(obj any) (*object.Object, error) {
+	o, ok := obj.(*object.Object)
+	if !ok {
+		return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
+	}
+	if c.want.Role != Definition {
+		return o, nil
+	}
+	trimmed, err := kind.Trim(o)
+	if err == nil {
+		c.noteDefined(kind.Defined(trimmed))
+	}
+	return trimmed, err
+}
+
+func (c *Cache) noteDefined(kind schema.GroupKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.defined == nil {
+		c.defined = map[schema.GroupKind]bool{}
+	}
+	c.defined[kind] = true
+}

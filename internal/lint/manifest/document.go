@@ -1,0 +1,257 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	kjson "sigs.k8s.io/json"
+	kyaml "sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/render/yamlerror"
+)
+
+// document is one document of a file.
+type document struct {
+	file  string
+	first int // line of the file that it begins at, from 1
+	text  []byte
+	lines []string // of text, without their ends
+	root  *place   // nil where only the values are known
+
+	mu    sync.Mutex
+	spots map[*yaml.Node][]spot // see placesIn
+}
+
+// split divides a file at the lines that begin with three hyphens, as kubectl does.
+func split(file string, text []byte) []*document {
+	var all []*document
+	first, from, line := 1, 0, 1
+	add := func(to int) {
+		if d := (&document{file: file, first: first, text: text[from:to]}); !d.empty() {
+			all = append(all, d)
+		}
+	}
+	for at := 0; at < len(text); line++ {
+		end := len(text)
+		if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+			end = at + n + 1
+		}
+		if yamlerror.BeginsDocument(string(text[at:end])) {
+			add(at)
+			// What stands behind the hyphens belongs to the document: a comment, or the document itself.
+			first, from = line, at
+		}
+		at = end
+	}
+	add(len(text))
+	return all
+}
+
+// empty reports whether there are only comments, blank lines, and what ends or begins a document.
+func (d *document) empty() bool {
+	for line := range bytes.Lines(d.text) {
+		if yamlerror.BeginsDocument(string(line)) {
+			line = line[3:]
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && string(line) != "..." {
+			return false
+		}
+	}
+	return true
+}
+
+// found is an object, or what looks a little like one, in a document.
+type found struct {
+	content map[string]any
+	at      *place
+}
+
+func (f found) isObject() bool {
+	apiVersion, _ := f.content["apiVersion"].(string)
+	kind, _ := f.content["kind"].(string)
+	return apiVersion != "" && kind != ""
+}
+
+// objects returns what a document holds: one object, or the items of a List, which is what kubectl get -o yaml writes.
+func (d *document) objects() ([]found, error) {
+	d.readLines()
+	if err := d.parse(); err != nil {
+		return nil, err
+	}
+	value, err := d.value()
+	if err != nil {
+		return nil, err
+	}
+	if value == nil {
+		return nil, nil
+	}
+	content, _ := value.(map[string]any)
+	whole := found{content, d.root}
+	items, isList := content["items"].([]any)
+	if !isList || !whole.isObject() || content["kind"] != "List" {
+		return []found{whole}, d.checkProperties(whole)
+	}
+	var all []found
+	var faults []error
+	for i, item := range items {
+		content, _ := item.(map[string]any)
+		all = append(all, found{content, d.root.get("items").item(i)})
+		faults = append(faults, d.checkProperties(all[i]))
+	}
+	return all, errors.Join(faults...)
+}
+
+func (d *document) readLines() {
+	for line := range bytes.Lines(d.text) {
+		d.lines = append(d.lines, strings.TrimRight(string(line), "\r\n"))
+	}
+}
+
+// parse finds the places of all that the document holds.
+func (d *document) parse() error {
+	var node yaml.Node
+	if err := yaml.Unmarshal(d.text, &node); err != nil {
+		if d.looksLikeJSON() {
+			return nil // what JSON allows and YAML does not: value tells what is wrong, or nothing is
+		}
+		return d.yamlError(err)
+	}
+	if len(node.Content) == 0 {
+		return nil
+	}
+	d.root = &place{node: node.Content[0], key: node.Content[0]}
+	return d.checkKeys(node.Content[0])
+}
+
+func (d *document) looksLikeJSON() bool { return bytes.HasPrefix(bytes.TrimSpace(d.text), []byte("{")) }
+
+// value reads the document as kubectl does: with the words of YAML 1.1 for booleans.
+func (d *document) value() (any, error) {
+	text := d.text
+	if !d.looksLikeJSON() || d.root != nil {
+		var err error
+		if text, err = kyaml.YAMLToJSON(d.text); err != nil {
+			return nil, &Error{File: d.file, Line: d.first, Message: plainError(err)}
+		}
+	}
+	var value any
+	if err := utiljson.Unmarshal(text, &value); err != nil {
+		e := &Error{File: d.file, Line: d.first, Message: "no JSON: " + plainError(err)}
+		if is, offset := kjson.SyntaxErrorOffset(err); is && d.root == nil {
+			before := d.text[:min(max(offset-1, 0), int64(len(d.text)))]
+			e.Line += bytes.Count(before, []byte("\n"))
+			e.Column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+		}
+		return nil, e
+	}
+	return value, nil
+}
+
+// checkKeys says which key of a mapping is there twice, or is no text.
+func (d *document) checkKeys(n *yaml.Node) error {
+	keys := map[string]bool{}
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if child.Kind == yaml.MappingNode || child.Kind == yaml.SequenceNode {
+				return d.errorAt(&place{node: child, key: child}, "a key must be text; a value that begins with { or [, such as {{ .Values.name }}, needs quotes around it")
+			}
+			if child.Kind == yaml.ScalarNode && keys[child.Value] && child.Tag != "!!merge" {
+				return d.errorAt(&place{node: child, key: child}, "the key %s is there twice", short(child.Value))
+			}
+			keys[child.Value] = true
+			continue
+		}
+		if err := d.checkKeys(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// line returns a line of the document, from 1.
+func (d *document) line(n int) string {
+	if n < 1 || n > len(d.lines) {
+		return ""
+	}
+	return d.lines[n-1]
+}
+
+// yamlError says where the text is no YAML.
+func (d *document) yamlError(err error) error {
+	e := &Error{File: d.file, Line: d.first, Message: plainError(err)}
+	var at *yaml.LoadError
+	if errors.As(err, &at) {
+		fault := yamlerror.Explain(at, yamlerror.Text{Line: d.line, Name: func(n int) string { return fmt.Sprintf("line %d", d.first+n-1) }})
+		e.Message = "no YAML: " + plainError(errors.New(fault.String()))
+		if fault.Line > 0 {
+			e.Line, e.Column = d.first+fault.Line-1, fault.Column
+		}
+	}
+	return e
+}
+
+// plainError is the text of an error of a parser, on one line.
+func plainError(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	for _, prefix := range []string{"error converting YAML to JSON: ", "yaml: ", "json: "} {
+		text = strings.TrimPrefix(text, prefix)
+	}
+	return short(text)
+}
+
+// short cuts what an author wrote.
+func short(text string) string {
+	const longest = 200
+	if runes := []rune(text); len(runes) > longest {
+		return string(runes[:longest]) + "…"
+	}
+	return text
+}
+
+// errorAt is an error about a place, or about the whole document where the place is not known.
+func (d *document) errorAt(at *place, format string, args ...any) error {
+	e := &Error{File: d.file, Line: d.first, Message: fmt.Sprintf(format, args...)}
+	if at != nil {
+		e.Line, e.Column = d.first+at.key.Line-1, at.key.Column
+	}
+	return e
+}
+
+func (d *document) lineOf(at *place) int {
+	if at == nil {
+		return d.first
+	}
+	return d.first + at.key.Line - 1
+}
+
+// checkProperties says which field of a CustomResourceDefinition is named by a word that kubectl, which reads YAML 1.1, takes for a boolean.
+func (d *document) checkProperties(of found) error {
+	if of.at == nil || of.content["kind"] != "CustomResourceDefinition" {
+		return nil
+	}
+	return d.checkWords(of.at.node)
+}
+
+// booleans are the words that YAML 1.1 takes for booleans, and YAML 1.2 for text.
+var booleans = map[string]bool{"y": true, "yes": true, "on": true, "n": false, "no": false, "off": false}
+
+// checkWords does the same for all keys of a node.
+func (d *document) checkWords(n *yaml.Node) error {
+	for i, child := range n.Content {
+		means, ambiguous := booleans[strings.ToLower(child.Value)]
+		if n.Kind == yaml.MappingNode && i%2 == 0 && ambiguous && child.Style == 0 {
+			return d.errorAt(&place{node: child, key: child}, "the key %s means %t in YAML 1.1, which kubectl reads: put it in quotes", child.Value, means)
+		}
+		if err := d.checkWords(child); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package certificate
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/object"
+)
+
+// WebhookName is the name of the webhook within its configuration.
+const WebhookName = "templatecontrollers.templater.dev"
+
+// target is what the configuration says of the webhook.
+type target struct {
+	version string   // of the configuration
+	names   []string // that the API server knows the webhook by
+	bundle  []byte   // of the certificates that it trusts
+}
+
+var (
+	// errSyncing says that the Keeper does not know yet what there is.
+	errSyncing = errors.New("not read yet")
+	// errNowhere says that nobody asks the webhook.
+	errNowhere = errors.New("no such webhook")
+)
+
+// target returns what the configuration says.
+func (k *Keeper) target() (*target, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, want := range k.Wants() {
+		switch cache := k.caches[want]; {
+		case cache == nil:
+			return nil, errSyncing
+		case cache.Synced():
+		case cache.Err() != nil:
+			return nil, &requestError{"list and watch " + want.String(), cache.Err()}
+		default:
+			return nil, errSyncing
+		}
+	}
+	configuration := k.caches[k.configuration()].Get(types.NamespacedName{Name: k.Configuration})
+	if configuration == nil {
+		return nil, errNowhere
+	}
+	webhooks, _ := configuration.Content()["webhooks"].([]any)
+	for _, each := range webhooks {
+		webhook, _ := each.(map[string]any)
+		if webhook["name"] != WebhookName {
+			continue
+		}
+		client, _ := webhook["clientConfig"].(map[string]any)
+		bundle, _ := client["caBundle"].(string)
+		trusted, _ := base64.StdEncoding.DecodeString(bundle) // the server has checked it
+		if names := namesOf(client); len(names) > 0 {
+			return &target{version: configuration.ResourceVersion(), names: names, bundle: trusted}, nil
+		}
+	}
+	return nil, errNowhere
+}
+
+// namesOf returns the names that the certificate of a webhook must have.
+// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
+func namesOf(client map[string]any) []string {
+	if service, _ := client["service"].(map[string]any); service != nil {
+		return []string{fmt.Sprintf("%v.%v.svc", service["name"], service["namespace"])}
+	}
+	address, _ := client["url"].(string)
+	if at, err := url.Parse(address); err == nil && at.Hostname() != "" {
+		return []string{at.Hostname()}
+	}
+	return nil
+}
+
+// publish has the API server trust the certificates, if the configuration is still what it was.
+func (k *Keeper) publish(ctx context.Context, t *target, bundle []byte) error {
+	body := object.Append(nil, map[string]any{
+		"apiVersion": configurations.GroupVersion().String(), "kind": "ValidatingWebhookConfiguration",
+		"metadata": map[string]any{"name": k.Configuration, "resourceVersion": t.version},
+		"webhooks": []any{map[string]any{"name": WebhookName, "clientConfig": map[string]any{"caBundle": base64.StdEncoding.EncodeToString(bundle)}}},
+	})
+	if err := k.apply(ctx, k.configuration(), kube.Location{Resource: configurations, Name: k.Configuration}, body); err != nil {
+		return &requestError{"patch ValidatingWebhookConfiguration " + k.Configuration, err}
+	}
+	klog.FromContext(ctx).Info("told the API server which certificate to trust", "configuration", k.Configuration)
+	return nil
+}
+
+// requestError is a request that has failed. The server's own text may hold what was sent.
+type requestError struct {
+	what string
+	err  error
+}
+
+func (e *requestError) Error() string { return "cannot " + e.what }
+func (e *requestError) Unwrap() error { return e.err }
+
+// explain says what keeps the webhook from working, or "" where that is about to be over.
+func (k *Keeper) explain(err error) string {
+	var request *requestError
+	switch {
+	case err == nil, errors.Is(err, errSyncing), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && !answers.MissingNamespace(err):
+		return "" // somebody else was first, and the watch is about to tell
+	case errors.Is(err, errNowhere):
+		return "there is no ValidatingWebhookConfiguration " + k.Configuration + " with a webhook " + WebhookName + ": kubectl apply -k config/default makes it"
+	case !errors.As(err, &request):
+		return err.Error()
+	case answers.MissingNamespace(err):
+		return "namespace " + k.Namespace + " does not exist: create it, or give another --webhook-namespace"
+	case apierrors.IsForbidden(err):
+		return "no right to " + request.what + ": kubectl apply -k config/default grants it"
+	case answers.Code(err) != 0:
+		return fmt.Sprintf("the API server answers %d to a request to %s", answers.Code(err), request.what)
+	}
+	return "the API server does not answer"
+}

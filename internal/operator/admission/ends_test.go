@@ -1,0 +1,71 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// counted is a context that counts how often it is asked whether it has ended, and does something the first time after so many.
+type counted struct {
+	context.Context //nolint:containedctx // it is one
+
+	asked, after int
+	do           func()
+}
+
+func (c *counted) Err() error {
+	if c.asked++; c.asked == c.after {
+		c.do()
+	}
+	return c.Context.Err()
+}
+
+// TestACheckEndsWithItsReview has the client go, or the time for the answer end, in the middle of a check.
+func TestACheckEndsWithItsReview(t *testing.T) {
+	const begun, mostLeft = 1000, 100
+	for why, row := range map[string]struct {
+		end  func(ctx context.Context, cancel func())
+		want error
+	}{
+		"the client is gone":                {func(_ context.Context, cancel func()) { cancel() }, context.Canceled},
+		"the time for the answer has ended": {func(ctx context.Context, _ func()) { <-ctx.Done() }, context.DeadlineExceeded},
+	} {
+		t.Run(why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var asked *counted
+				var ended error
+				released := false
+				h := New(&Handler{
+					Reserve: func(context.Context) (func(), error) { return func() { released = true }, nil },
+					Check: func(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding {
+						asked = &counted{Context: ctx, after: begun, do: func() { row.end(ctx, cancel) }}
+						_, ended = lint.CheckContext(asked, tc, schema.BuiltIn()) //nolint:contextcheck // it inherits from ctx
+						return nil
+					},
+				})
+				h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(client, "POST", Path, strings.NewReader(reviewOf(manifestOf(entries(6, strings.Repeat("{{1}}", 2700))...)))))
+				synctest.Wait()
+				if !errors.Is(ended, row.want) {
+					t.Errorf("the check ends with %v", ended)
+				}
+				if left := asked.asked - begun; left > mostLeft {
+					t.Errorf("it goes on for %d steps", left)
+				}
+				if !released || len(h.places) > 0 {
+					t.Errorf("the memory is given back: %v; %d places are taken", released, len(h.places))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,382 @@
+package admission
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+const fine = `
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children:
+  - name: maps
+    template: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: {{ .metadata.name }}
+`
+
+// wrong is fine with a mistake.
+var wrong = strings.Replace(fine, ".metadata.name", "lowre .metadata.name", 1)
+
+const wrongText = "children[maps]:4:12: there is no function lowre; did you mean lower? [TL003]\n" +
+	"    4 |   name: {{ lowre .metadata.name }}\n" +
+	"      |            ^^^^^ lower"
+
+// asBefore is that of a mistake that was there already.
+const asBefore = "error, as before: children[maps]:4:12: there is no function lowre; did you mean lower? [TL003]: templater will not accept this spec, nor serve it until that is mended"
+
+func compile(_, _ context.Context, tc *v1.TemplateController) []finding.Finding {
+	return lint.Check(tc, nil).Findings
+}
+
+// warn finds two warnings in each TemplateController.
+func warn(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
+	return []finding.Finding{
+		{Code: "TL999", Severity: finding.Warning, Where: "children[maps]", Line: 4, Column: 9, Message: "it may not be there"},
+		{Code: "TL999", Severity: finding.Warning, Where: "helpers", Message: strings.Repeat("long ", 100)},
+	}
+}
+
+func raw(t *testing.T, manifest string) []byte {
+	t.Helper()
+	text, err := yaml.YAMLToJSON([]byte(manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// ask has the API server ask about a TemplateController; before is empty for a new one.
+func ask(t *testing.T, h *Handler, before, after string) *admissionv1.AdmissionResponse {
+	t.Helper()
+	request := &admissionv1.AdmissionRequest{UID: "u-1", Operation: admissionv1.Create}
+	request.Object.Raw = raw(t, after)
+	if before != "" {
+		request.Operation, request.OldObject.Raw = admissionv1.Update, raw(t, before)
+	}
+	return post(t, h, request)
+}
+
+func post(t *testing.T, h *Handler, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	t.Helper()
+	body, err := json.Marshal(admissionv1.AdmissionReview{Request: request})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, answer := send(t, h, strings.Replace(string(body), "{", `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `, 1))
+	review := &admissionv1.AdmissionReview{}
+	if err := json.Unmarshal([]byte(answer), review); err != nil || code != http.StatusOK {
+		t.Fatalf("answer %d %q", code, answer)
+	}
+	if review.GroupVersionKind() != reviews || review.Response.UID != request.UID {
+		t.Errorf("the answer is a %s about %s", review.GroupVersionKind(), review.Response.UID)
+	}
+	return review.Response
+}
+
+func send(t *testing.T, h *Handler, body string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path, strings.NewReader(body)))
+	return w.Code, w.Body.String()
+}
+
+// outcomeOf is yes, or why not, and the warnings.
+func outcomeOf(r *admissionv1.AdmissionResponse) string {
+	out := "yes"
+	if !r.Allowed {
+		out = "no: " + r.Result.Message
+	}
+	return strings.Join(append([]string{out}, r.Warnings...), "\n")
+}
+
+func TestWhichWritesAreRefused(t *testing.T) {
+	suspended := func(manifest string) string {
+		return strings.Replace(manifest, "spec:\n", "spec:\n  suspend: true\n", 1)
+	}
+	other := strings.Replace(wrong, "spec:\n", "spec:\n  className: other\n", 1)
+	down := strings.Replace(wrong, "template: |\n", "template: |\n      # a line more\n", 1)
+	for why, row := range map[string]struct{ before, after, want string }{
+		"a good one":                             {"", fine, "yes"},
+		"a mistake":                              {"", wrong, "no: " + wrongText},
+		"a mistake that is new":                  {fine, wrong, "no: " + wrongText},
+		"a mistake that is mended":               {wrong, fine, "yes"},
+		"the spec stays":                         {wrong, strings.Replace(wrong, "{name: apps}", "{name: apps, finalizers: [a]}", 1), "yes"},
+		"it was as wrong before":                 {wrong, suspended(wrong), "yes\n" + asBefore},
+		"it was as wrong before, one line above": {wrong, suspended(down), "yes\n" + strings.Replace(asBefore, ":4:", ":5:", 1)},
+		"another mistake in place of one":        {strings.Replace(fine, ".metadata.name", "uper .metadata.name", 1), wrong, "no: " + wrongText},
+		"another installation serves it":         {"", other, "yes"},
+		"it is being deleted":                    {fine, strings.Replace(wrong, "{name: apps}", "{name: apps, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), "yes"},
+	} {
+		if diff := cmp.Diff(row.want, outcomeOf(ask(t, New(&Handler{Check: compile}), row.before, row.after))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", why, diff)
+		}
+	}
+	h := New(&Handler{Check: compile, Class: "other"})
+	if r := ask(t, h, "", other); r.Allowed || r.Result.Reason != "Invalid" || r.Result.Code != http.StatusUnprocessableEntity {
+		t.Errorf("the installation that serves it answers %+v", r)
+	}
+}
+
+func TestWhatIsNoWriteOfASpecIsLetThrough(t *testing.T) {
+	h := New(&Handler{Check: compile})
+	for _, request := range []admissionv1.AdmissionRequest{
+		{Operation: admissionv1.Update, SubResource: "status"}, {Operation: admissionv1.Delete}, {Operation: admissionv1.Connect},
+	} {
+		request.Object.Raw = raw(t, wrong)
+		if r := post(t, h, &request); !r.Allowed {
+			t.Errorf("%s %s is refused", request.Operation, request.SubResource)
+		}
+	}
+}
+
+func TestWarningsAreShortLines(t *testing.T) {
+	r := ask(t, New(&Handler{Check: warn}), "", fine)
+	if !r.Allowed || len(r.Warnings) != 2 || r.Warnings[0] != "children[maps]:4:9: it may not be there" || len(r.Warnings[1]) > longestWarning {
+		t.Errorf("the answer is %+v", r)
+	}
+}
+
+// An error that does not keep anybody from writing stops the TemplateController all the same: its line says so, however long it is.
+func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
+	h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
+		return []finding.Finding{
+			{Code: "TL998", Severity: finding.Error, Where: "children[maps]", Line: 4, Column: 9, Message: strings.Repeat("long ", 100)},
+			{Code: "TL999", Severity: finding.Warning, Where: "helpers", Message: "it may not be there"},
+		}
+	}})
+	r := ask(t, h, fine, strings.Replace(fine, "spec:\n", "spec:\n  suspend: true\n", 1))
+	if !r.Allowed || len(r.Warnings) != 2 {
+		t.Fatalf("the answer is %+v", r)
+	}
+	if got := r.Warnings[0]; len(got) > longestWarning || !strings.HasPrefix(got, "error, as before: children[maps]:4:9: long ") || !strings.HasSuffix(got, " [TL998]"+stopped) {
+		t.Errorf("the error is told as %q, %d bytes", got, len(got))
+	}
+	if got := r.Warnings[1]; got != "helpers: it may not be there" {
+		t.Errorf("the warning is told as %q", got)
+	}
+}
+
+func TestManyFindingsAreCounted(t *testing.T) {
+	many := func(severity finding.Severity) *Handler {
+		return New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) (all []finding.Finding) {
+			for line := range 50 {
+				all = append(all, finding.Finding{Code: "TL999", Severity: severity, Where: "children[maps]", Line: line + 100, Message: "wrong"})
+			}
+			return all
+		}})
+	}
+	if r := ask(t, many(finding.Error), "", fine); !strings.HasSuffix(r.Result.Message, "children[maps]:109: wrong [TL999]\nand 40 more") {
+		t.Errorf("the answer is %q", r.Result.Message)
+	}
+	if r := ask(t, many(finding.Warning), "", fine); len(r.Warnings) != 11 || r.Warnings[10] != "and 40 more: see the condition Linted" {
+		t.Errorf("the answer is %q", r.Warnings)
+	}
+}
+
+// The line of the template stands below its error, if there is one: also the first, and the last.
+func TestLinesAreShown(t *testing.T) {
+	for line, want := range map[int]string{
+		0: "children[maps]: wrong [TL999]", 1: "    1 | apiVersion: v1\n", 4: "    4 |   name: {{ .metadata.name }}\n", 5: "children[maps]:5: wrong [TL999]", 6: "children[maps]:6: wrong [TL999]",
+	} {
+		h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
+			return []finding.Finding{{Code: "TL999", Severity: finding.Error, Where: "children[maps]", Line: line, Message: "wrong"}}
+		}})
+		got := ask(t, h, "", fine).Result.Message
+		if !strings.Contains(got, want) || strings.Contains(got, "\n") != strings.Contains(want, "\n") {
+			t.Errorf("line %d: the answer is %q", line, got)
+		}
+	}
+	h := New(&Handler{Check: compile})
+	if got := ask(t, h, "", `{spec: {watch: {apiVersion: v1, kind: Pod}, children: [{name: maps, template: "{{ lowre 1 }}"}]}}`).Result.Message; !strings.Contains(got, "    1 | {{ lowre 1 }}\n") {
+		t.Errorf("the only line: the answer is %q", got)
+	}
+}
+
+// What was there before is looked at only where there is an error now.
+func TestAFineSpecIsLookedAtOnce(t *testing.T) {
+	looks := 0
+	h := New(&Handler{Check: func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
+		looks++
+		return compile(ctx, reading, tc)
+	}})
+	if r := ask(t, h, wrong, fine); !r.Allowed || looks != 1 {
+		t.Errorf("it is looked at %d times, allowed %v", looks, r.Allowed)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	defective := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { panic("a defect") }})
+	const review = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `
+	for body, want := range map[string]string{
+		"":    "the body is no AdmissionReview of at most 4 MiB",
+		"s3c": "the body is no AdmissionReview of at most 4 MiB",
+		`"` + strings.Repeat("x", bodyLimit) + `"`: "the body is no AdmissionReview of at most 4 MiB",
+		"{}": "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
+		`{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "DELETE"}}`: "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
+		review + `"response": {}}`:                                                   "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
+		review + `"request": {"operation": "CREATE"}}`:                               "request.object is no TemplateController",
+		review + `"request": {"operation": "UPDATE", "object": {}, "oldObject": 7}}`: "request.oldObject is no TemplateController",
+		review + `"request": {"operation": "CREATE", "object": {"spec": "s3cr3t"}}}`: "request.object is no TemplateController",
+		review + `"request": {"operation": "CREATE", "object": {}}}`:                 "the check has failed",
+	} {
+		code, answer := send(t, defective, body)
+		if code != http.StatusBadRequest || strings.TrimSpace(answer) != want {
+			t.Errorf("%.80s is answered %d %q, want %q", body, code, answer, want)
+		}
+	}
+}
+
+// A check that hangs keeps nobody from writing, and no more than mostReviews of them are under way.
+func TestWritersDoNotWait(t *testing.T) {
+	hang := make(chan struct{})
+	h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
+		<-hang
+		return nil
+	}})
+	h.limit = 10 * time.Millisecond
+	for range mostReviews {
+		if r := ask(t, h, "", wrong); outcomeOf(r) != "yes\n"+unchecked {
+			t.Errorf("the answer is %+v", r)
+		}
+	}
+	if code, answer := send(t, h, ""); code != http.StatusServiceUnavailable || answer != "busy\n" {
+		t.Errorf("one too many is answered %d %q", code, answer)
+	}
+	close(hang)
+	for range mostReviews {
+		h.places <- struct{}{} // once the checks have ended
+	}
+	for range mostReviews {
+		<-h.places
+	}
+	h.limit, h.Check = time.Minute, compile
+	if r := ask(t, h, "", wrong); r.Allowed {
+		t.Error("it does not check any more")
+	}
+}
+
+// Whoever sends nothing is soon cut off.
+func TestSlowSendersAreCutOff(t *testing.T) {
+	h := New(&Handler{Check: compile})
+	h.bodyTime = 10 * time.Millisecond
+	server := httptest.NewServer(h)
+	defer server.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, &never{t.Context().Done()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("the answer is %d", answer.StatusCode)
+	}
+	if len(h.places) > 0 || h.inbox.held > 0 {
+		t.Error("it holds something still")
+	}
+}
+
+// What has arrived is not looked at before all of it has.
+func TestHalfABodyIsNoReview(t *testing.T) {
+	h := New(&Handler{Check: compile})
+	h.bodyTime = 10 * time.Millisecond
+	server := httptest.NewServer(h)
+	defer server.Close()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const whole = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "DELETE"}}`
+	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", Path, len(whole)+1, whole); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("the answer is %d", answer.StatusCode)
+	}
+}
+
+// The time for the body is over when it has arrived: it does not cut the answer short.
+func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
+	h := New(&Handler{})
+	h.limit, h.bodyTime = 20*time.Second, 100*time.Millisecond
+	h.Check = func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
+		select {
+		case <-ctx.Done():
+		case <-time.After(3 * h.bodyTime):
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		return compile(ctx, reading, tc)
+	}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	if answer := call(t, server, wrong); !strings.Contains(answer, "there is no function lowre") {
+		t.Errorf("the answer is %s", answer)
+	}
+}
+
+// call asks a server about a new TemplateController, and returns its answer.
+func call(t *testing.T, server *httptest.Server, manifest string) string {
+	t.Helper()
+	body := `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "CREATE", "object": ` + string(raw(t, manifest)) + `}}`
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := answer.Header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("the answer is %s", got)
+	}
+	return answer.Status + " " + string(text)
+}
+
+// never is a body that never comes.
+type never struct{ done <-chan struct{} }
+
+func (n *never) Read([]byte) (int, error) {
+	select {
+	case <-n.done:
+		return 0, io.EOF
+	case <-time.After(20 * time.Second):
+		return 0, errors.New("it waits for ever")
+	}
+}

@@ -1,0 +1,133 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+func TestKindThatWasGoneCostsNoChildWhileTheServerDoesNotAnswer(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	parent := c.apply(app)
+	c.run()
+	c.deliver()
+	for _, err := range []error{&kind.NotFoundError{GVK: parent.GroupVersionKind()}, errors.New("no answer")} {
+		c.refuse["kind App"] = err
+		c.controllers.queue.Add("apps")
+		c.run()
+		c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime - 1))
+	}
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+	c.controllers.enqueueAll(c.controllers.get("apps"))
+	wantRequests(t, "there may be parents", c.run())
+}
+
+// asked is a resolver that notes what it is asked for.
+type asked struct {
+	*cluster
+	kinds []string
+}
+
+func (a *asked) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	a.kinds = append(a.kinds, gvk.Kind+" "+gvk.Version)
+	return a.cluster.Resolve(gvk)
+}
+
+func TestWhereChildrenOfAKindAreRead(t *testing.T) {
+	kind := func(group, name string) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}
+	}
+	some := map[string]bool{"ns": true, "other": true}
+	for why, row := range map[string]struct {
+		gvk        schema.GroupVersionKind
+		in         map[string]bool
+		namespaces []string
+		asked      []string
+	}{
+		"in all namespaces": {kind("", "ConfigMap"), nil, []string{""}, []string{"ConfigMap v1"}},
+		"in some":           {kind("", "ConfigMap"), some, []string{"ns", "other"}, []string{"ConfigMap v1"}},
+		"a cluster-scoped kind is in no namespace":      {kind("example.org", "Cluster"), some, []string{""}, []string{"Cluster v1"}},
+		"a kind that is nowhere is asked for just once": {kind("example.org", "Nowhere"), some, nil, []string{"Nowhere v1"}},
+	} {
+		c := newCluster(t)
+		kinds := &asked{cluster: c}
+		c.controllers.kinds = kinds
+		got := c.controllers.childWant(row.gvk, false, "", row.in)
+		if diff := cmp.Diff(row.namespaces, slices.Sorted(maps.Keys(got.wants))); diff != "" {
+			t.Errorf("%s: namespaces (-want +got):\n%s", why, diff)
+		}
+		for ns, want := range got.wants {
+			if want.Namespace != ns {
+				t.Errorf("%s: namespace %q is read as %q", why, ns, want.Namespace)
+			}
+		}
+		if diff := cmp.Diff(row.asked, kinds.kinds); diff != "" {
+			t.Errorf("%s: asked (-want +got):\n%s", why, diff)
+		}
+	}
+}
+
+func TestWhenKindsAreAskedForAgain(t *testing.T) {
+	gone, defined := &kind.NotFoundError{}, &kind.NotFoundError{Definition: "x"}
+	unanswered := errors.New("no answer")
+	for why, row := range map[string]struct {
+		parents, children error
+		want              string
+	}{
+		"all are there":                            {nil, nil, "never"},
+		"a definition will tell":                   {defined, nil, "never"},
+		"the parents' may come without one":        {gone, defined, "slowly"},
+		"a child's may come without one":           {nil, gone, "slowly"},
+		"the server does not tell the parents'":    {unanswered, gone, "soon"},
+		"the server does not tell that of a child": {gone, unanswered, "soon"},
+	} {
+		a := assembly{kindErr: row.parents, children: map[schema.GroupKind]childWant{{Kind: "A"}: {}, {Kind: "B"}: {err: row.children}}}
+		got := "never"
+		switch again := a.recheck(); {
+		case again >= problem.SlowRetry:
+			got = "slowly"
+		case again >= unansweredRetry:
+			got = "soon"
+		case again != 0:
+			got = fmt.Sprint(again)
+		}
+		if got != row.want {
+			t.Errorf("%s: asked again %s, want %s", why, got, row.want)
+		}
+	}
+}
+
+func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
+	states := map[string]*running.State{}
+	for what, s := range map[string]running.Source{
+		"as it was":      {Kind: kind.Kind{Revision: "1"}},
+		"another schema": {Kind: kind.Kind{Revision: "2"}},
+		"it is away":     {Kind: kind.Kind{Revision: "1"}, Err: errors.New("away")},
+	} {
+		c := &running.Controller{Spec: &v1.TemplateControllerSpec{}, Factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}, Sources: map[schema.GroupKind]running.Source{{Kind: "A"}: s}}
+		now := c.State(false)
+		for other, state := range states {
+			if now.Equal(state) {
+				t.Errorf("%q has the state of %q", what, other)
+			}
+		}
+		if again := c.State(false); !again.Equal(now) {
+			t.Errorf("%q: a second look finds another state", what)
+		}
+		states[what] = now
+	}
+}

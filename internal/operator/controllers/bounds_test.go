@@ -1,0 +1,172 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+func TestSyncThatFailsIsTriedAgain(t *testing.T) {
+	for why, err := range map[string]error{"it went well": nil, "a watch is behind": errBehind, "it failed": errors.New("no answer")} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.controllers.again(t.Context(), "apps", err)
+			at, ok := c.controllersDue.due["apps"]
+			if wait := at.Sub(c.clock.Now()); ok != (err != nil) || ok && wait != queue.FirstRetry {
+				t.Errorf("tried again: %v, after %v; want %v", ok, wait, queue.FirstRetry)
+			}
+			c.controllers.again(t.Context(), "apps", nil)
+			if n := c.controllersDue.NumRequeues("apps"); n != 0 {
+				t.Errorf("%d failures count after it went well", n)
+			}
+		})
+	}
+}
+
+func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
+	for why, forbidden := range map[string]bool{"it may": false, "it may not": true} {
+		c := newCluster(t)
+		c.apply(apps)
+		c.run()
+		var parents watch.Want
+		for _, want := range c.owners["apps"] {
+			if want.Role == watch.Parent {
+				parents = want
+			}
+		}
+		if forbidden {
+			c.caches[parents] = failing(t, parents, denial("", "list", "apps", "at the cluster scope"))
+			c.silent[parents] = true
+		}
+		c.controllers.queue.Add("apps")
+		c.run()
+		want := recountTime
+		if forbidden {
+			want = rights.BelievedFor
+		}
+		if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != want {
+			t.Errorf("%s: looked at again after %v, want %v", why, wait, want)
+		}
+	}
+}
+
+func TestFinalizersOfOthersAreTheirs(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"))
+	c.run()
+	c.goes()
+	wantRequests(t, "a deletion that waits for somebody else", c.run())
+}
+
+func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
+	selector, err := labels.Parse("a=b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespaces, err := watch.NewCache(watch.Want{Role: watch.Namespace}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &running.Controller{NamespaceSelector: selector, Namespaces: namespaces}
+	for _, there := range []bool{false, true} {
+		if there {
+			namespace := packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns, resourceVersion: \"1\", labels: {a: b}}}"))
+			if err := namespaces.Replace([]any{namespace}, "1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.InNamespace("ns"); got != there {
+			t.Errorf("the namespace is there: %v, selected: %v", there, got)
+		}
+	}
+}
+
+func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	gone := c.get("apps", "one").DeepCopy()
+	gone.SetResourceVersion("1000") // the watch says that it has left, and will bring it again
+	for want, cache := range c.caches {
+		if want.Role == watch.Parent {
+			if err := cache.Delete(packed(t, gone)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "a parent that no watch shows", requests, "get apps one")
+	if result.Retry != problem.RetrySoon {
+		t.Errorf("retry %v, want %v", result.Retry, problem.RetrySoon)
+	}
+}
+
+func TestTheClassWithoutANameIsWaitedForToo(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.class = "b"
+	served := ""
+	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{ClassName: &served}}
+	if wait := c.controllers.handover(tc, &tracked{}); wait != handoverTime {
+		t.Errorf("wait %v, want %v", wait, handoverTime)
+	}
+}
+
+func TestNoWorkBeginsAtTheEnd(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.runControllers()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c.parentsDue.Len() != 1 || c.reconciler.Next(ctx, t.Context(), func() {}) || len(c.requests) > 0 {
+		t.Errorf("%d keys are left; requests %v", c.parentsDue.Len(), c.requests)
+	}
+}
+
+func TestNamespacesThatAreLeft(t *testing.T) {
+	some := &running.Controller{Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}
+	for namespace, want := range map[string]bool{"team": false, "other": true, "": false} {
+		if got := some.IsLeaving(namespace); got != want {
+			t.Errorf("namespace %q: leaving is %v, want %v", namespace, got, want)
+		}
+	}
+	account := some.Spec.ServiceAccountRef
+	for why, spec := range map[string]*v1.TemplateControllerSpec{
+		"no account":                   {},
+		"no account, but namespaces":   {Watch: some.Spec.Watch},
+		"an account":                   {ServiceAccountRef: account},
+		"an account and an empty list": {ServiceAccountRef: account, Watch: v1.Watch{Namespaces: []string{}}},
+	} {
+		if all := (&running.Controller{Spec: spec}); all.IsLeaving("other") {
+			t.Errorf("%s: a controller that reads in all namespaces leaves one", why)
+		}
+	}
+}
+
+func TestParentsAreKnownWhenTheirNamespacesAre(t *testing.T) {
+	namespaces, err := watch.NewCache(watch.Want{Role: watch.Namespace}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &running.Controller{Namespaces: namespaces}
+	if c.ParentsSynced("ns") {
+		t.Error("parents count as known while the namespaces are not")
+	}
+	if err := namespaces.Replace(nil, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if !c.ParentsSynced("ns") {
+		t.Error("parents of a namespace that is not watched are none")
+	}
+}

@@ -1,0 +1,198 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// asks tells the worker of a request, as a Client does, and returns what tells of the answer.
+func asks(ctx context.Context) func() {
+	own := workers.Of(ctx)
+	if own == nil {
+		return func() {}
+	}
+	own.Asked()
+	return func() { own.Answered(0) }
+}
+
+// hanging is a Writer whose writes hang until it is let go.
+type hanging struct {
+	running.Client
+	release chan struct{}
+}
+
+func (h hanging) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	answered := asks(ctx)
+	<-h.release
+	answered()
+	return h.Client.Apply(ctx, at, body, manager)
+}
+
+func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+	answered := asks(ctx)
+	<-h.release
+	answered()
+	return h.Client.Delete(ctx, at, uid, propagation)
+}
+
+// costly is a Client whose writes take so long by the clock of the cluster.
+type costly struct {
+	*cluster
+	took time.Duration
+}
+
+func (w costly) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	answered := asks(ctx)
+	w.clock.SetTime(w.clock.Now().Add(w.took))
+	answered()
+	return w.cluster.Apply(ctx, at, body, manager)
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true,
+		func(context.Context) (bool, error) { return condition(), nil }); err != nil {
+		t.Fatalf("never: %s", what)
+	}
+}
+
+func works(busy []workers.Work) []string {
+	out := []string{}
+	for _, w := range busy {
+		out = append(out, w.String())
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestAWorkerThatHangsIsSeen(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := newCluster(t)
+	defer c.controllers.queue.ShutDown()
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.gone(configMap("a"))
+	h := hanging{c, make(chan struct{})}
+	c.controllers.get("apps").Cluster = h
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
+	eventually(t, "the pass begins", func() bool { return len(c.reconciler.Busy()) == 1 })
+	since := c.clock.Now()
+	c.clock.SetTime(since.Add(time.Hour))
+	busy := c.reconciler.Busy()
+	if diff := cmp.Diff([]string{"pass over ns/one for TemplateController apps"}, works(busy)); diff != "" || !busy[0].Since.Equal(since) {
+		t.Errorf("busy since %v (-want +got):\n%s", busy[0].Since, diff)
+	}
+	close(h.release)
+	eventually(t, "the worker is free again", func() bool { return len(c.reconciler.Busy()) == 0 })
+	cancel()
+	<-stopped
+}
+
+func TestATemplateControllerThatWaitsForPassesDoesNotHang(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	ctx := c.controllers.tracker.Join(t.Context())
+	workers.Of(ctx).Begin(queue.Key{Controller: "apps"})
+	_, leave := c.controllers.Enter("apps") // a pass that takes long
+	done := make(chan struct{})
+	go func() { c.controllers.stop(ctx, "apps"); close(done) }()
+	eventually(t, "the worker is not counted as busy", func() bool { return len(c.controllers.Busy()) == 0 })
+	leave()
+	<-done
+	if diff := cmp.Diff([]string{"sync of TemplateController apps"}, works(c.controllers.Busy())); diff != "" {
+		t.Errorf("busy (-want +got):\n%s", diff)
+	}
+}
+
+func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := newCluster(t)
+	c.controllers.queue.ShutDown()
+	c.parentsDue.ShutDown()
+	c.apply(apps)
+	c.apply(with(t, apps, "name: apps", "name: broken", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.refuse["finalizers[templater.dev/children] templatecontrollers broken"] = errors.New("no")
+	c.start()
+	defer c.controllers.Close()
+	if diff := cmp.Diff([]string{"apps", "broken"}, c.controllers.Pending()); diff != "" {
+		t.Errorf("pending at first (-want +got):\n%s", diff)
+	}
+	for c.controllers.queue.Len() > 0 { // one after the other, as the fake cluster wants
+		c.controllers.next(t.Context(), t.Context(), func() {})
+	}
+	if pending := c.controllers.Pending(); len(pending) > 0 {
+		t.Errorf("pending after all were looked at, with whatever result: %v", pending)
+	}
+}
+
+// overCredit has the tenant of a controller be over its credit. Another tenant has just made a request, too.
+func (s *shared) overCredit(t *testing.T, controller string, clock *clocktesting.FakePassiveClock) {
+	t.Helper()
+	for _, request := range []struct {
+		of   string
+		size int
+	}{{controller, 100 << 20}, {"other", 0}} {
+		own := workers.Of(s.passing.Join(t.Context()))
+		own.Begin(queue.Key{Controller: request.of})
+		own.Asked()
+		clock.SetTime(clock.Now().Add(time.Second))
+		own.Answered(request.size)
+		own.End()
+	}
+}
+
+func TestATenantOverItsCreditHasFewPassesUnderWay(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	s := newShared(Options{Clock: clock, Workers: 8, RolloutWorkers: 2})
+	defer s.parents.ShutDown()
+	s.tenants.Set("apps", nil)
+	s.overCredit(t, "apps", clock)
+	for _, parent := range []string{"a", "b"} {
+		s.parents.Add(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: parent}})
+	}
+	key, _ := s.parents.Get()
+	if n := s.parents.Len(); n > 0 {
+		t.Errorf("%d passes may begin beside the first, want none", n)
+	}
+	s.parents.Done(key)
+	if n := s.parents.Len(); n != 1 {
+		t.Errorf("%d passes may begin after the first, want one", n)
+	}
+}
+
+func TestAPassRestsWhereTheTenantIsOverItsCredit(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.gone(configMap("a"))
+	const took = 100 * time.Millisecond
+	c.controllers.get("apps").Cluster = costly{c, took}
+	c.shared.overCredit(t, "apps", c.clock)
+	start := time.Now()
+	c.reconciler.Next(t.Context(), c.shared.passing.Join(t.Context()), func() {})
+	if got := time.Since(start); got < took {
+		t.Errorf("the pass is over after %v, want that it rests for the %v that its request has taken", got, took)
+	}
+}

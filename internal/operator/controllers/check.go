@@ -1,0 +1,139 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// verdict is what the compile step says of a TemplateController.
+type verdict struct {
+	rejection *spec.Rejection // nil = accepted
+	linted    metav1.Condition
+	compiles  bool // whether the spec makes sense, whatever fields objects have
+	// asked has the kinds whose fields the verdict depends on; stale is whether one of them has changed.
+	asked map[schema.GroupKind]bool
+	stale bool
+}
+
+// Check is the compile step as this operator takes it. Known is nil where nothing is known of the fields of objects. The error is that of
+// ctx, and ends it. It is safe for concurrent use.
+func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, known schemas.Set) (lint.Result, error) {
+	result, err := lint.CheckContext(ctx, tc, known)
+	return c.withAccount(tc, result), err
+}
+
+// examine takes the compile step. What was compiled before is not compiled again; nil is for nothing.
+func (c *Controllers) examine(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result {
+	return c.withAccount(tc, c.lint(tc, compiled, known))
+}
+
+// withAccount adds to what a check has found that there has to be an account.
+func (c *Controllers) withAccount(tc *v1.TemplateController, result lint.Result) lint.Result {
+	if c.accounts {
+		if r := spec.CheckAccount(&tc.Spec); r != nil {
+			result.Compiles, result.Rejection, result.Findings = false, r, finding.Sort(append(result.Findings, r.Findings...))
+		}
+	}
+	return result
+}
+
+// lintOf checks a TemplateController, and compiles it where that has not been done.
+func lintOf(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result {
+	if compiled == nil {
+		return lint.Check(tc, known)
+	}
+	return lint.Recheck(tc, compiled, known)
+}
+
+// Schemas is what is known of the fields of objects; schemas.Cache is. It may ask the server.
+type Schemas interface {
+	schemas.Set
+	// Anew returns a Set that does not trust what it has known before.
+	Anew(ctx context.Context) schemas.Set
+}
+
+// anewLimit is how long a compile step may make sure of what it knows.
+const anewLimit = 5 * time.Second
+
+// check takes the compile step with all that is known of kinds. It compiles what has not been compiled. What works for some parents is not stopped by what a kind, or a newer templater, shows of it.
+func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict) {
+	asked := map[schema.GroupKind]bool{}
+	result := c.examineWith(tc, compiled, c.schemas, asked)
+	if result.Rejection != nil && result.Compiles && c.schemas != nil { // definitions that came together with it may not have been watched yet
+		ctx, cancel := context.WithTimeout(ctx, anewLimit)
+		defer cancel()
+		result = c.examineWith(tc, result.Compiled, c.schemas.Anew(ctx), asked)
+	}
+	if result.Rejection != nil && result.Compiles && worksAlready(tc) {
+		result.Rejection, result.Findings = nil, demoted(result.Findings)
+	}
+	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), compiles: result.Compiles, asked: asked}
+}
+
+// examineWith takes the compile step with what a Set knows, and notes the kinds that it is asked for; nil knows nothing.
+func (c *Controllers) examineWith(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set, asked map[schema.GroupKind]bool) lint.Result {
+	if known == nil {
+		return c.examine(tc, compiled, nil)
+	}
+	return c.examine(tc, compiled, &noting{known, asked})
+}
+
+// refused is the verdict on a TemplateController that is not compiled.
+func refused(r *spec.Rejection) verdict {
+	return verdict{rejection: r, linted: conditions.Linted(r.Findings), asked: map[schema.GroupKind]bool{}}
+}
+
+// worksAlready reports whether a TemplateController was accepted as it is now, and its parents were looked at.
+func worksAlready(tc *v1.TemplateController) bool {
+	watching := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionWatching)
+	return watching != nil && watching.Status == metav1.ConditionTrue && watching.ObservedGeneration == tc.Generation
+}
+
+// demoted returns the findings with warnings in place of errors.
+func demoted(all []finding.Finding) []finding.Finding {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Severity = finding.Warning
+	}
+	return finding.Sort(all)
+}
+
+// noting is a Set that notes which kinds it was asked for.
+type noting struct {
+	schemas.Set
+	asked map[schema.GroupKind]bool
+}
+
+// Lookup returns what the Set knows of a kind.
+func (n *noting) Lookup(gvk schema.GroupVersionKind) (*schemas.Type, bool) {
+	n.asked[gvk.GroupKind()] = true
+	return n.Set.Lookup(gvk)
+}
+
+// KindLearned has the TemplateControllers checked again whose verdict depends on a kind.
+func (c *Controllers) KindLearned(gk schema.GroupKind) {
+	c.mu.Lock()
+	var names []string
+	for name, e := range c.tracked {
+		if e.asked[gk] {
+			e.stale = true
+			names = append(names, name)
+		}
+	}
+	c.mu.Unlock()
+	for _, name := range names {
+		c.queue.Add(name)
+	}
+}

@@ -1,0 +1,88 @@
+package controllers
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+
+	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+func TestLintedIsThereWhateverTheSpec(t *testing.T) {
+	for want, controller := range map[string]string{
+		"True NoWarnings: no warnings":                              apps,
+		"Unknown NotAccepted: not known until the spec is accepted": with(t, apps, "$.spec.text", "$.nothing"),
+	} {
+		c := newCluster(t)
+		c.apply(controller)
+		c.run()
+		if got := c.condition("templatecontrollers", "apps", "Linted"); got != want {
+			t.Errorf("Linted is %q, want %q", got, want)
+		}
+	}
+}
+
+// set is a Set that knows of nothing.
+type set struct{}
+
+func (set) Lookup(schema.GroupVersionKind) (*schemas.Type, bool) { return nil, true }
+
+func (set) Anew(context.Context) schemas.Set { return set{} }
+
+// learned starts an operator whose compile step finds an error as soon as it knows the fields of Apps. It returns what has it know them.
+func (c *cluster) learned() (learn func()) {
+	known := false
+	c.startWith(Options{Schemas: set{}})
+	c.controllers.lint = func(tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) lint.Result {
+		result := lintOf(tc, compiled, types)
+		if types == nil {
+			return result
+		}
+		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
+		if known {
+			result.Rejection = spec.Rejectf(v1.ReasonInvalidTemplate, "children[maps]:1:2: App has no field .spec.x")
+			result.Findings = []finding.Finding{{Severity: finding.Error, Where: "children[maps]", Line: 1, Column: 2, Message: "App has no field .spec.x"}}
+		}
+		return result
+	}
+	return func() {
+		known = true
+		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "Gadget"}) // is nobody's
+		if c.controllers.tracked["apps"].stale {
+			c.t.Error("apps is checked again because of a kind that it has nothing to do with")
+		}
+		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
+	}
+}
+
+func TestWhatIsLearnedOfAKind(t *testing.T) {
+	const failure = "children[maps]:1:2: App has no field .spec.x"
+	c := newCluster(t)
+	learn := c.learned()
+	c.apply(apps)
+	c.apply(app)
+	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+
+	learn()
+	wantRequests(t, "what works is not stopped", c.run())
+	expect := func(when, accepted, linted string) {
+		t.Helper()
+		for kind, want := range map[string]string{"Accepted": accepted, "Linted": linted} {
+			if got := c.condition("templatecontrollers", "apps", kind); got != want {
+				t.Errorf("%s: %s is %q, want %q", when, kind, got, want)
+			}
+		}
+	}
+	expect("while it works", "True Accepted: the spec makes sense", "False Warnings: 1 warning: "+failure)
+	wantRequests(t, "again", c.run())
+
+	c.apply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n"))
+	wantRequests(t, "the next spec is not accepted", c.run(), "status apps one")
+	expect("the next spec", "False InvalidTemplate: "+failure, "Unknown NotAccepted: not known until the spec is accepted")
+}

@@ -1,0 +1,322 @@
+package controllers
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// jobsWatch is the watch of the Jobs among the children, mapsWatch that of the ConfigMaps.
+var (
+	jobsWatch = watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Labels: v1.LabelController, Role: watch.Child}
+	mapsWatch = watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
+)
+
+// deny has the server refuse all requests for the resource of a watch.
+func (c *cluster) deny(want watch.Want) {
+	c.t.Helper()
+	resource := want.Resource.Resource
+	for _, verb := range []string{"create", "delete", "get", "list", "patch", "watch"} {
+		c.lacks[verb+" "+resource] = true
+	}
+	c.silent[want] = true
+	if c.caches[want] != nil {
+		c.caches[want].Fail(denial("", "list", resource, "at the cluster scope"))
+	}
+}
+
+// permit has the server refuse no request any more.
+func (c *cluster) permit(want watch.Want) {
+	c.t.Helper()
+	clear(c.lacks)
+	clear(c.refuse)
+	delete(c.silent, want)
+	if c.caches[want] != nil {
+		c.caches[want].Watching()
+		c.sync(want)
+	}
+}
+
+// settleDenied settles where the server refuses a watch that begins only now.
+func (c *cluster) settleDenied(want watch.Want) {
+	c.t.Helper()
+	c.run()
+	if c.caches[want] == nil {
+		c.t.Fatal("the kind is not watched")
+	}
+	c.deny(want)
+	c.settle()
+}
+
+// expectKinds compares the kinds that the status and the watches of the TemplateController have.
+func (c *cluster) expectKinds(why, want string) {
+	c.t.Helper()
+	if got := kinds(c); got != want {
+		c.t.Errorf("%s: kinds %q, want %q", why, got, want)
+	}
+}
+
+// expectReady compares the ready condition of the TemplateController.
+func (c *cluster) expectReady(why, want string) {
+	c.t.Helper()
+	if got := c.condition("templatecontrollers", "apps", v1.ConditionReady); got != want {
+		c.t.Errorf("%s: Ready is %s, want %s", why, got, want)
+	}
+}
+
+const isReady = "True Ready: accepted and watching"
+
+// TestARevertedTemplateNeedsNoPermission has a template yield a kind that may not be read, and yield it no more.
+func TestARevertedTemplateNeedsNoPermission(t *testing.T) {
+	broken := with(t, app, "name: one", "name: two", "spec: {", "spec: {odd: true, ")
+	odd := func(text string) string {
+		return with(t, text, "{{ range .spec.names }}", "{{ if .spec.odd }}{{ .spec.none }}{{ end }}{{ range .spec.names }}")
+	}
+	for why, during := range map[string]func(*cluster){
+		"the operator goes on":             func(c *cluster) { c.apply(odd(apps)) },
+		"the operator restarts before":     func(c *cluster) { c.start(); c.settle(); c.apply(odd(apps)) },
+		"the operator restarts after":      func(c *cluster) { c.apply(odd(apps)); c.start() },
+		"the template of one parent fails": func(c *cluster) { c.apply(broken); c.settle(); c.apply(odd(apps)) },
+		"a reconciliation is still under way": func(c *cluster) {
+			_, leave := c.controllers.Enter("apps")
+			c.apply(odd(apps))
+			c.run()
+			leave()
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(odd(apps))
+			c.apply(app)
+			c.settle()
+			c.silent[jobsWatch] = true
+			c.apply(odd(jobs(t)))
+			c.settleDenied(jobsWatch)
+			c.expectKinds("while the permission is missing", "ConfigMap; configmaps jobs")
+			c.expectReady("while the permission is missing", "False Forbidden: templater may not create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; nothing is deleted meanwhile")
+			if c.get("configmaps", "a") == nil {
+				t.Error("a child is deleted while the kind that replaces it may not be read")
+			}
+			during(c)
+			c.settle()
+			c.expectKinds("after the template was reverted", "ConfigMap; configmaps")
+			c.expectReady("after the template was reverted", isReady)
+			if requests := c.requests; slices.ContainsFunc(requests, func(r string) bool { return strings.Contains(r, "jobs") }) {
+				t.Errorf("requests %v", requests)
+			}
+		})
+	}
+}
+
+// TestWhereChildrenMayBeCreated has a watch succeed while a reconciliation is under way that began before.
+func TestWhereChildrenMayBeCreated(t *testing.T) {
+	failed := cacheOf(t)
+	failed.Fail(denial("", "list", "jobs", "at the cluster scope"))
+	for why, row := range map[string]struct {
+		source running.Source
+		want   bool
+	}{
+		"recorded and read":         {running.Source{Caches: map[string]*watch.Cache{"ns": cacheOf(t)}}, true},
+		"recorded, and not read":    {running.Source{Caches: map[string]*watch.Cache{"ns": failed, "other": cacheOf(t)}}, false},
+		"read, and not recorded":    {running.Source{Unrecorded: true, Caches: map[string]*watch.Cache{"ns": cacheOf(t)}}, false},
+		"neither read nor recorded": {running.Source{Unrecorded: true, Caches: map[string]*watch.Cache{"ns": failed}}, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if got := row.source.MayCreate("ns"); got != row.want {
+				t.Errorf("%v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+// TestWhatIsNeededToReadFormerChildren is about what the deletion of a parent, or of the TemplateController, waits for.
+func TestWhatIsNeededToReadFormerChildren(t *testing.T) {
+	for why, row := range map[string]struct {
+		former bool
+		want   string
+	}{
+		"templates yield the kind":           {false, "templater may not create, delete, get, list, patch and watch jobs"},
+		"templates no longer yield the kind": {true, "templater may not list and watch jobs"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c, found := deprived(t, "", "create", "delete", "get", "list", "patch", "watch")
+			cache := cacheOf(t)
+			cache.Fail(denial("", "list", "jobs", "at the cluster scope"))
+			job := schema.GroupKind{Group: "batch", Kind: "Job"}
+			c.Spec = &v1.TemplateControllerSpec{}
+			c.Sources = map[schema.GroupKind]running.Source{job: {Kind: fakeKinds[job], Former: row.former, Caches: map[string]*watch.Cache{"": cache}}}
+			c.ChildObstacle()
+			found()
+			if reason, message := c.ChildObstacle(); reason != v1.ReasonForbidden || !strings.HasPrefix(message, row.want) {
+				t.Errorf("%s: %s, want %s", reason, message, row.want)
+			}
+		})
+	}
+}
+
+// TestAKindIsRecordedOnceItCanBeReadSomewhere is about service accounts with permissions in some namespaces.
+func TestAKindIsRecordedOnceItCanBeReadSomewhere(t *testing.T) {
+	gk := schema.GroupKind{Group: "batch", Kind: "Job"}
+	failed := cacheOf(t)
+	failed.Fail(denial("", "list", "jobs", "at the cluster scope"))
+	for why, row := range map[string]struct {
+		sources map[schema.GroupKind]running.Source
+		want    bool
+	}{
+		"read in one namespace":    {map[schema.GroupKind]running.Source{gk: {Caches: map[string]*watch.Cache{"a": failed, "b": cacheOf(t)}}}, true},
+		"read in none":             {map[schema.GroupKind]running.Source{gk: {Caches: map[string]*watch.Cache{"a": failed}}}, false},
+		"not served":               {map[schema.GroupKind]running.Source{gk: {}}, false},
+		"added since it was built": {map[schema.GroupKind]running.Source{}, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c, e := newCluster(t), newTracked("u")
+			c.controllers.tracked["apps"] = e
+			c.controllers.AddKinds("apps", []schema.GroupVersionKind{gk.WithVersion("v1")})
+			next := &running.Controller{Sources: row.sources}
+			c.controllers.recordReadable(e, next)
+			if got := !e.unrecorded[gk]; got != row.want {
+				t.Errorf("recorded: %v, want %v", got, row.want)
+			}
+			if s, built := next.Sources[gk]; built && s.Unrecorded == row.want {
+				t.Errorf("source is unrecorded: %v", s.Unrecorded)
+			}
+		})
+	}
+}
+
+// TestAKindThatAnotherReplicaRecordsIsRecorded is about the time until this one has written the status.
+func TestAKindThatAnotherReplicaRecordsIsRecorded(t *testing.T) {
+	gk := schema.GroupKind{Group: "batch", Kind: "Job"}
+	e := newTracked("u")
+	e.childKinds[gk], e.unrecorded[gk] = "v1", true
+	e.learn([]v1.ChildKind{{Group: gk.Group, Version: "v1", Kind: gk.Kind}})
+	e.dropUnrecorded()
+	if e.childKinds[gk] == "" {
+		t.Error("the kind is forgotten, though there may be objects of it")
+	}
+}
+
+// TestARevertedTemplateThatCouldNotCreate has a template yield a kind that may be read and not created.
+func TestARevertedTemplateThatCouldNotCreate(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.settle()
+	for _, name := range []string{"a", "b"} {
+		c.refuse["create jobs "+name] = denial("", "create", "jobs", "in the namespace \"ns\"")
+	}
+	c.apply(jobs(t))
+	c.settle()
+	c.expectKinds("while the permission is missing", "ConfigMap Job; configmaps jobs")
+	c.apply(apps)
+	c.settle()
+	c.expectKinds("after the template was reverted", "ConfigMap; configmaps")
+	c.expectReady("after the template was reverted", isReady)
+}
+
+// TestAKindIsRecordedBeforeItsFirstChildIsCreated cuts the operator off at each step.
+func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
+	c := newCluster(t)
+	c.silent[mapsWatch] = true
+	c.apply(apps)
+	c.apply(app)
+	c.settle()
+	c.expectKinds("while it is being read", "; configmaps")
+	if c.get("configmaps", "a") != nil {
+		t.Fatal("a child is created before its kind can be read")
+	}
+	delete(c.silent, mapsWatch)
+	c.refuse["status templatecontrollers apps"] = answer(500, "InternalError", "x")
+	c.sync(mapsWatch)
+	c.run()
+	c.expectKinds("while the status cannot be written", "; configmaps")
+	if _, requests := c.pass("apps", "one"); len(requests) > 0 || c.get("configmaps", "a") != nil {
+		t.Fatalf("before its kind is on record, a child leads to requests: %v", requests)
+	}
+	clear(c.refuse)
+	created := false
+	c.during = func() {
+		for at := range c.Objects {
+			if at.Resource.Resource == "configmaps" && !created {
+				created = true
+				c.expectKinds("when the first child is there", "ConfigMap; configmaps")
+			}
+		}
+	}
+	c.settle()
+	c.during = nil
+	if !created {
+		t.Fatal("no child is created")
+	}
+}
+
+// TestAKindWithObjectsIsNeverForgotten withdraws the permissions on a kind of which there are children, and has the template yield it no
+// more.
+func TestAKindWithObjectsIsNeverForgotten(t *testing.T) {
+	const needs = "False Forbidden: templater may not list and watch configmaps in all namespaces: add {apiGroups: [\"\"], resources: [configmaps], verbs: [list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; nothing is deleted meanwhile"
+	for why, restart := range map[string]func(*cluster){
+		"the operator goes on":         func(c *cluster) { c.apply(jobs(t)) },
+		"the operator restarts before": func(c *cluster) { c.start(); c.settleDenied(mapsWatch); c.apply(jobs(t)) },
+		"the operator restarts after":  func(c *cluster) { c.apply(jobs(t)); c.start(); c.settleDenied(mapsWatch) },
+		"the template changes for good": func(c *cluster) {
+			c.apply(jobs(t))
+			c.settle()
+			c.apply(with(t, jobs(t), "spec: {}", "spec: {suspend: true}"))
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.settle()
+			c.deny(mapsWatch)
+			c.settle()
+			restart(c)
+			c.settle()
+			c.expectKinds("while the permission is missing", "ConfigMap Job; configmaps jobs")
+			c.expectReady("while the permission is missing", needs)
+			if c.get("configmaps", "a") == nil {
+				t.Fatal("a child is deleted though its kind cannot be read")
+			}
+			c.permit(mapsWatch)
+			for _, name := range []string{"a", "b"} {
+				c.refuse["delete configmaps "+name] = denial("", "delete", "configmaps", "in the namespace \"ns\"")
+			}
+			c.lacks["delete configmaps ns"] = true
+			c.settle()
+			c.expectKinds("while the deletion is refused", "ConfigMap Job; configmaps jobs")
+			c.expectReady("while the deletion is refused", isReady)
+			if got := c.condition("apps", "one", v1.ConditionReady); !strings.Contains(got, "templater may not delete configmaps in namespace ns") {
+				t.Errorf("while the deletion is refused: Ready of the parent is %s", got)
+			}
+			c.permit(mapsWatch)
+			c.settle()
+			c.expectKinds("with all permissions", "Job; jobs")
+			if c.get("configmaps", "a") != nil {
+				t.Error("a child is lost track of")
+			}
+		})
+	}
+}
+
+// TestATemplateControllerIsDeletedThoughAKindMayNotBeRead is about a kind that no child was created of.
+func TestATemplateControllerIsDeletedThoughAKindMayNotBeRead(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.apply(app)
+	c.settle()
+	c.silent[jobsWatch] = true
+	c.apply(with(t, jobs(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.settleDenied(jobsWatch)
+	c.goes()
+	c.settle()
+	if c.Objects[appsController] != nil || c.get("configmaps", "a") != nil {
+		t.Errorf("not deleted: Ready is %s", c.condition("templatecontrollers", "apps", v1.ConditionReady))
+	}
+}

@@ -1,0 +1,162 @@
+package controllers
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+const (
+	// compiledShare is the part of GOMEMLIMIT that compiled specs may take together, one in so many.
+	compiledShare = 4
+	// compiledTenantShare is the part of that which those of one tenant may take, one in so many.
+	compiledTenantShare = 4
+	// defaultMemory is taken for GOMEMLIMIT where that is not set.
+	defaultMemory = 2 << 30
+)
+
+// compiledMemory decides which TemplateControllers are compiled, so that all of them fit in memory. It goes by spec.Size, so that nothing
+// is compiled to find out. What was admitted is not refused later for another TemplateController; also not after a restart, for which
+// the condition Accepted is the memory. Of the others, the oldest that fit are admitted. It is safe for concurrent use.
+type compiledMemory struct {
+	limit    int
+	tenants  *queue.Tenants
+	admitted func(name string) // called for what was refused before
+
+	mu      sync.Mutex
+	demands map[string]*demand // by TemplateController
+}
+
+// demand is what a TemplateController takes of the memory.
+type demand struct {
+	name, tenant string
+	uid          types.UID
+	generation   int64
+	created      time.Time
+	accepted     bool // this generation, according to its status
+	bytes        int
+	admitted     bool
+}
+
+// newCompiledMemory returns the memory of a process with that limit, which is math.MaxInt64 where there is none.
+func newCompiledMemory(limit int64, tenants *queue.Tenants, admitted func(name string)) *compiledMemory {
+	if limit == math.MaxInt64 {
+		limit = defaultMemory
+	}
+	return &compiledMemory{limit: int(limit / compiledShare), tenants: tenants, admitted: admitted, demands: map[string]*demand{}}
+}
+
+func (m *compiledMemory) demandOf(tc *v1.TemplateController) *demand {
+	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
+	return &demand{
+		name: tc.Name, tenant: m.tenants.Name(tc.Name), uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: spec.Size(&tc.Spec),
+		accepted: accepted != nil && accepted.Status == metav1.ConditionTrue && accepted.ObservedGeneration == tc.Generation,
+	}
+}
+
+// Begin decides about all TemplateControllers that there are: those that were accepted before come first.
+func (m *compiledMemory) Begin(all []*demand) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.demands)
+	for _, d := range all {
+		m.demands[d.name] = d
+	}
+	m.admit(func(d *demand) bool { return d.accepted })
+	m.admit(func(*demand) bool { return true })
+}
+
+// Admit returns why a TemplateController may not be compiled, or nil.
+func (m *compiledMemory) Admit(tc *v1.TemplateController) *spec.Rejection {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.demands[tc.Name]
+	if d == nil || d.uid != tc.UID || d.generation != tc.Generation {
+		d = m.demandOf(tc)
+		m.demands[tc.Name] = d
+		m.admit(func(each *demand) bool { return each == d })
+		m.admitWaiting()
+	}
+	if d.admitted {
+		return nil
+	}
+	return m.refusal(d)
+}
+
+// ForgetController gives the memory of a TemplateController that is gone to those that wait for some.
+func (m *compiledMemory) ForgetController(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.demands, name)
+	m.admitWaiting()
+}
+
+// admitWaiting admits what was refused before and fits now; the lock is held.
+func (m *compiledMemory) admitWaiting() {
+	for _, d := range m.admit(func(*demand) bool { return true }) {
+		m.admitted(d.name)
+	}
+}
+
+// admit admits those that fit, the oldest first, of those that f holds for; the lock is held.
+func (m *compiledMemory) admit(f func(*demand) bool) (admitted []*demand) {
+	all, of := m.used()
+	var waiting []*demand
+	for _, d := range m.demands {
+		if !d.admitted && f(d) {
+			waiting = append(waiting, d)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b *demand) int { return cmp.Or(a.created.Compare(b.created), strings.Compare(a.name, b.name)) })
+	for _, d := range waiting {
+		if all+d.bytes > m.limit || of[d.tenant]+d.bytes > m.limit/compiledTenantShare {
+			continue
+		}
+		d.admitted = true
+		all += d.bytes
+		of[d.tenant] += d.bytes
+		admitted = append(admitted, d)
+	}
+	return admitted
+}
+
+// used returns what those that are admitted take: all together, and by tenant. The lock is held.
+func (m *compiledMemory) used() (all int, of map[string]int) {
+	of = map[string]int{}
+	for _, d := range m.demands {
+		if d.admitted {
+			all += d.bytes
+			of[d.tenant] += d.bytes
+		}
+	}
+	return all, of
+}
+
+// refusal says why a TemplateController is not admitted; the lock is held.
+func (m *compiledMemory) refusal(d *demand) *spec.Rejection {
+	limit, whose := m.limit, "all TemplateControllers"
+	if _, of := m.used(); of[d.tenant]+d.bytes > m.limit/compiledTenantShare {
+		limit, whose = m.limit/compiledTenantShare, "a TemplateController without a service account"
+		if namespace, shared := strings.CutPrefix(d.tenant, queue.NamespaceTenant); shared {
+			whose = "TemplateControllers whose service accounts are in namespace " + namespace
+		}
+	}
+	message := fmt.Sprintf("compiled, it takes about %d KiB of memory, which is more than is left of the %d KiB for %s: make its templates and values smaller, delete other TemplateControllers, or give templater more memory",
+		d.bytes>>10, limit>>10, whose)
+	r := spec.Rejectf(v1.ReasonInsufficientMemory, "%s", message)
+	r.Findings = []finding.Finding{{Code: finding.TooMuch, Severity: finding.Error, Where: "spec", Message: message}}
+	return r
+}

@@ -1,0 +1,195 @@
+package controllers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+func TestCompiledMemory(t *testing.T) {
+	d := func(name, tenant string, bytes int, accepted bool) *demand {
+		return &demand{name: name, tenant: tenant, bytes: bytes, accepted: accepted, created: time.Unix(int64(name[0]), 0)} // a is the oldest
+	}
+	for why, row := range map[string]struct {
+		demands []*demand
+		want    string
+	}{
+		"all fit":                                                 {[]*demand{d("a", "x", 25, false), d("b", "y", 25, false), d("c", "z", 25, false), d("d", "u", 25, false)}, "a b c d"},
+		"one is beyond the share of its tenant":                   {[]*demand{d("a", "x", 26, false), d("b", "x", 25, false)}, "b"},
+		"several of a tenant are, and the oldest fit":             {[]*demand{d("c", "x", 10, false), d("a", "x", 10, false), d("b", "x", 10, false), d("d", "y", 10, false)}, "a b d"},
+		"a small one fits where an older one does not":            {[]*demand{d("a", "x", 20, false), d("b", "x", 20, false), d("c", "x", 5, false)}, "a c"},
+		"all tenants together have too much":                      {[]*demand{d("a", "v", 25, false), d("b", "w", 25, false), d("c", "x", 25, false), d("d", "y", 20, false), d("e", "z", 25, false)}, "a b c d"},
+		"what was accepted comes before what is older":            {[]*demand{d("a", "x", 20, false), d("b", "x", 20, true)}, "b"},
+		"what was accepted comes in order, if not all of it fits": {[]*demand{d("b", "x", 20, true), d("a", "x", 20, true)}, "a"},
+		"of the same age, the first by name":                      {[]*demand{{name: "b", tenant: "x", bytes: 20}, {name: "a", tenant: "x", bytes: 20}}, "a"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			m := newCompiledMemory(100*compiledShare, queue.NewTenants(), nil)
+			m.Begin(row.demands)
+			var admitted []string
+			for _, d := range row.demands {
+				if d.admitted {
+					admitted = append(admitted, d.name)
+				}
+			}
+			slices.Sort(admitted)
+			if got := strings.Join(admitted, " "); got != row.want {
+				t.Errorf("admitted are %s, want %s", got, row.want)
+			}
+		})
+	}
+	if m := newCompiledMemory(math.MaxInt64, queue.NewTenants(), nil); m.limit != defaultMemory/compiledShare {
+		t.Errorf("without GOMEMLIMIT, %d bytes are for compiled specs", m.limit)
+	}
+}
+
+// sized returns a TemplateController of a namespace's account, which makes a ConfigMap for each App in the namespace of its name. It takes
+// that many KiB, about.
+func sized(name, tenant string, kib int) string {
+	return fmt.Sprintf(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: %s}
+spec:
+  serviceAccountRef: {namespace: %s, name: deployer}
+  watch: {apiVersion: example.org/v1, kind: App, namespaces: [%s]}
+  children:
+  - name: config
+    template: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "{{ .metadata.name }}"}
+      #%s
+`, name, tenant, name, strings.Repeat("#", kib<<10/2-3<<10))
+}
+
+// accepted returns the TemplateControllers that are accepted.
+func (c *cluster) accepted(names ...string) string {
+	var all []string
+	for _, name := range names {
+		if strings.HasPrefix(c.condition("templatecontrollers", name, "Accepted"), "True") {
+			all = append(all, name)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func (c *cluster) wantAccepted(when, want string) {
+	c.t.Helper()
+	c.settle()
+	if got := c.accepted("a", "b", "c", "other"); got != want {
+		c.t.Errorf("%s: accepted are %q, want %q", when, got, want)
+	}
+}
+
+func TestATenantHasNoMoreThanItsShareOfCompiledMemory(t *testing.T) {
+	c := newCluster(t)
+	c.room = 4 * 100 << 10 // 100 KiB for each tenant
+	c.start()
+	for _, name := range []string{"a", "b", "c"} {
+		c.apply(sized(name, "team", 40))
+		c.clock.SetTime(c.clock.Now().Add(time.Minute))
+	}
+	c.apply(sized("other", "neighbours", 60))
+	c.wantAccepted("one is beyond the share", "a b other")
+	const want = "False InsufficientMemory: compiled, it takes about 38 KiB of memory, which is more than is left of the 100 KiB for TemplateControllers whose service accounts are in namespace team: " +
+		"make its templates and values smaller, delete other TemplateControllers, or give templater more memory"
+	if got := c.condition("templatecontrollers", "c", "Ready"); got != want {
+		t.Errorf("c is\n%s, want\n%s", got, want)
+	}
+
+	c.start()
+	c.wantAccepted("after a restart", "a b other")
+	c.apply(sized("b", "team", 50))
+	c.wantAccepted("one that fits grows", "a b other")
+	c.apply(sized("a", "team", 60))
+	c.wantAccepted("one grows that does not fit then: the younger ones keep what they have, and one that waits fits", "b c other")
+	c.start()
+	c.wantAccepted("what was accepted before the restart stays accepted, though another one is older", "b c other")
+	c.gone(kube.Location{Resource: v1.Resource, Name: "b"})
+	c.wantAccepted("another one is deleted", "a c other")
+}
+
+func TestWhatIsRefusedForMemoryKeepsItsChildren(t *testing.T) {
+	c := newCluster(t)
+	c.room = 4 * 100 << 10
+	c.start()
+	c.apply(sized("a", "team", 40))
+	c.apply(with(t, anApp, "namespace: ns", "namespace: a"))
+	c.settle()
+	if c.get("configmaps", "a") == nil {
+		t.Fatal("there is no child")
+	}
+	c.apply(sized("a", "team", 150))
+	c.wantAccepted("it grows", "")
+	if c.get("configmaps", "a") == nil {
+		t.Error("the child is gone")
+	}
+	if got, want := c.condition("apps", "a", "Ready"), "False TemplateControllerNotAccepted"; !strings.HasPrefix(got, want) {
+		t.Errorf("the parent is %s, want %s", got, want)
+	}
+	c.quiet("once that is said")
+	c.apply(sized("a", "team", 40))
+	c.wantAccepted("it shrinks", "a")
+}
+
+func TestAnotherLeaderKeepsWhatWasAccepted(t *testing.T) {
+	c := newCluster(t)
+	c.room = 4 * 100 << 10
+	c.standby()
+	c.apply(sized("a", "team", 60))
+	c.settle()
+	c.apply(sized("b", "team", 60))
+	c.settle()
+	b := kube.Location{Resource: v1.Resource, Name: "b"}
+	c.edit(b, func(o *unstructured.Unstructured) { // as another replica has seen it
+		if err := unstructured.SetNestedSlice(o.Object, []any{map[string]any{
+			"type": "Accepted", "status": "True", "reason": "Accepted", "message": "", "observedGeneration": o.GetGeneration(), "lastTransitionTime": "2026-01-01T00:00:00Z",
+		}}, "status", "conditions"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	c.controllers.Lead()
+	c.wantAccepted("the standby leads", "b")
+}
+
+// TestWhatIsRefusedForMemoryIsNotCompiled also counts how often the others are: once for each change.
+func TestWhatIsRefusedForMemoryIsNotCompiled(t *testing.T) {
+	c := newCluster(t)
+	c.room = 4 * 100 << 10
+	compiled := map[string]int{}
+	c.startWith(Options{Schemas: set{}})
+	c.controllers.lint = func(tc *v1.TemplateController, before *spec.Compiled, known schemas.Set) lint.Result {
+		if before == nil {
+			compiled[tc.Name]++
+		}
+		result := lintOf(tc, before, known)
+		if tc.Name == "b" { // for what a kind shows of it, of which the operator makes sure once more
+			result.Rejection = spec.Rejectf(v1.ReasonInvalidTemplate, "for a reason")
+		}
+		return result
+	}
+	c.apply(sized("a", "team", 110))
+	c.apply(sized("b", "other", 60))
+	c.settle()
+	for _, e := range c.controllers.tracked {
+		e.stale = true
+	}
+	c.controllers.Lead()
+	c.settle()
+	if compiled["a"] != 0 || compiled["b"] != 1 {
+		t.Errorf("compiled are %v, want b once", compiled)
+	}
+}

@@ -1,0 +1,85 @@
+package conditions
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
+	for _, condition := range Of(Facts{Rejection: spec.Rejectf("Odd", "it is odd"), Running: &running.Controller{}, Counts: tally.New()}) {
+		if condition.Type == v1.ConditionReady && (condition.Status != metav1.ConditionFalse || condition.Reason != "Odd" || condition.Message != "it is odd") {
+			t.Errorf("ready condition %+v", condition)
+		}
+	}
+}
+
+func TestAdviceAboutAWatchedKind(t *testing.T) {
+	for why, row := range map[string]struct {
+		err  error
+		want string
+	}{
+		"it is not there":         {&kind.NotFoundError{}, ": install its"},
+		"its server is away":      {&kind.NotFoundError{Away: true}, "; children stay as they are, and work goes on"},
+		"another version is":      {&kind.NotFoundError{Served: "v2"}, "; children stay as they are: have"},
+		"nobody knows what it is": {errors.New("no answer"), "; children stay as they are: have"},
+	} {
+		if got := adviceFor(row.err); !strings.HasPrefix(got, row.want) {
+			t.Errorf("%s: %q, want %q", why, got, row.want)
+		}
+	}
+}
+
+func TestKindWithoutRoomForConditions(t *testing.T) {
+	full := kind.Kind{Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}}
+	got := writableCondition(Facts{Kind: full, Running: &running.Controller{ReadyCondition: "Ready"}, Counts: tally.New()})
+	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is left out: no room" {
+		t.Errorf("condition %+v", got)
+	}
+	if got, want := writableCondition(Facts{Kind: full, Running: &running.Controller{}, Counts: tally.New()}), "no ready condition is asked for"; got.Message != want {
+		t.Errorf("condition %+v, want %q", got, want)
+	}
+}
+
+func TestNothingIsSaidOfTheStatusOfAKindThatIsNotKnown(t *testing.T) {
+	for why, f := range map[string]Facts{
+		"the spec is rejected":     {Rejection: &spec.Rejection{}},
+		"the kind cannot be found": {KindErr: errors.New("no answer")},
+	} {
+		f.Running, f.Counts = &running.Controller{}, tally.New()
+		if got := writableCondition(f); got.Status != metav1.ConditionUnknown {
+			t.Errorf("%s: %s, want Unknown", why, got.Status)
+		}
+	}
+}
+
+func TestLintedCountsWarningsAndShowsThree(t *testing.T) {
+	warning := func(line int, message string) finding.Finding {
+		return finding.Finding{Code: "TL999", Severity: finding.Warning, Where: "children[pod]", Line: line, Column: 2, Message: message}
+	}
+	failure := finding.Finding{Severity: finding.Error, Where: "spec.watch", Message: "is wrong"}
+	for name, row := range map[string]struct {
+		all  []finding.Finding
+		want string
+	}{
+		"nothing":             {nil, "True NoWarnings: no warnings"},
+		"errors are Accepted": {[]finding.Finding{failure}, "Unknown NotAccepted: not known until the spec is accepted"},
+		"one":                 {[]finding.Finding{failure, warning(1, "a")}, "False Warnings: 1 warning: children[pod]:1:2: a"},
+		"three":               {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c")}, "False Warnings: 3 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c"},
+		"more than three":     {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c"), warning(4, "d")}, "False Warnings: 4 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c; and 1 more"},
+	} {
+		got := Linted(row.all)
+		if text := string(got.Status) + " " + got.Reason + ": " + got.Message; got.Type != "Linted" || text != row.want {
+			t.Errorf("%s: %s %q, want %q", name, got.Type, text, row.want)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package conditions
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// Logs are read as the account of the controller, and after the pass that asks for them. Where that fails, the pass goes on without,
+// and its TemplateController says so.
+
+var podsResource = schema.GroupResource{Resource: "pods"}
+
+// Logs says which logs cannot be read, or is nil where there are none. pending tells that there will soon be more to say.
+func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.Condition, pending bool) {
+	if len(failures) == 0 {
+		return nil, false
+	}
+	condition = &metav1.Condition{Type: v1.ConditionLogsReadable, Status: metav1.ConditionFalse, Reason: v1.ReasonLogRequestFailed}
+	var texts []string
+	known := map[string]bool{}
+	for _, one := range failures {
+		text, reason := "", ""
+		switch {
+		case one.Denied():
+			var more bool
+			text, more = c.Rights.Missing(one.Err, logsClaim(c, one.Namespace))
+			pending, reason = pending || more, v1.ReasonForbidden
+		case one.Full():
+			text, reason = tooManyLogs(one), v1.ReasonTooManyLogs
+		default:
+			text = oneLog(one) + ": " + one.Why()
+		}
+		if reason == v1.ReasonForbidden || condition.Reason == v1.ReasonLogRequestFailed && reason != "" {
+			condition.Reason = reason
+		}
+		if !known[text] {
+			known[text] = true
+			texts = append(texts, text)
+		}
+	}
+	more := ""
+	if n := len(texts) - problem.MostListed; n > 0 {
+		texts, more = texts[:problem.MostListed], fmt.Sprintf("; and %d more", n)
+	}
+	condition.Message = "Logs of Pods are left out: " + strings.Join(texts, "; ") + more
+	return condition, pending
+}
+
+// logsClaim is what the controller needs to read the logs of Pods in a namespace: the right in all of them, where an entry may
+// show Pods of all.
+func logsClaim(c *running.Controller, namespace string) rights.Claim {
+	for _, e := range c.Related {
+		if e.Logs != nil && len(e.Related.Namespaces) == 0 {
+			namespace = ""
+		}
+	}
+	return rights.Claim{As: c.As, Use: rights.Logs, Resource: podsResource, Namespaced: true, Namespace: namespace, Unlimited: true}
+}
+
+// tooManyLogs says what to do about logs that there is no room for.
+func tooManyLogs(f podlogs.Failure) string {
+	return oneLog(f) + fmt.Sprintf(": there is no room, since all logs may take %d MiB, and those of one tenant, which is a namespace of service accounts, %d MiB; have spec.related select fewer Pods, or give its logs a smaller limitBytes",
+		podlogs.MostHeld>>20, podlogs.MostHeldOfTenant>>20)
+}
+
+// oneLog names one of the logs of a failure, and says how many there are.
+func oneLog(f podlogs.Failure) string {
+	text := fmt.Sprintf("that of container %s in Pod %s/%s", f.Container, f.Namespace, f.Pod)
+	if f.Logs > 1 {
+		text += fmt.Sprintf(", and %d more", f.Logs-1)
+	}
+	return text
+}

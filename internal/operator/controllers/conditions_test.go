@@ -1,0 +1,242 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
+)
+
+// statusless is a Writer that writes no status.
+type statusless struct {
+	running.Client
+	err error
+}
+
+func (w statusless) ApplyStatus(context.Context, kube.Location, []byte, string) (*object.Object, error) {
+	return nil, w.err
+}
+
+// noChildren makes none, and adopts none.
+var noChildren = &child.Factory{Ownership: &child.Ownership{}}
+
+func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) {
+	c := newCluster(t)
+	refused := errors.New("refused")
+	c.controllers.clusters = func(as string) running.Client { return statusless{c.as(as), refused} }
+	c.apply(apps)
+	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) {
+		t.Errorf("err = %v, want that of the write", err)
+	}
+	if c.controllers.get("apps") != nil {
+		t.Error("it runs, though the kinds of its children are not on record")
+	}
+}
+
+func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
+	e := newTracked("u")
+	var want []string
+	for _, group := range []string{"", "a.example.org", "b.example.org"} {
+		for i := range 9 {
+			kind := fmt.Sprint("Kind", i)
+			e.childKinds[schema.GroupKind{Group: group, Kind: kind}] = "v1"
+			want = append(want, group+" "+kind)
+		}
+	}
+	c := newCluster(t).controllers
+	tc := &v1.TemplateController{}
+	rejected := assembly{rejection: spec.Rejectf("No", "no")}
+	var got []string
+	for _, kind := range c.statusOf(tc, e, rejected, &running.Controller{Factory: noChildren}).ChildKinds {
+		got = append(got, kind.Group+" "+kind.Kind)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("kinds %q, want %q", got, want)
+	}
+}
+
+func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
+	c := newCluster(t).controllers
+	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3, Ready: 2}, Children: v1.ChildCounts{Total: 5}}}
+	e := newTracked("u")
+	e.counts.Begin(1)
+	e.counts.Set(configMapName("one"), &tally.Tally{Generation: 1, Ready: true, Children: 2})
+	for why, row := range map[string]struct {
+		a        assembly
+		parents  v1.ParentCounts
+		children int64
+	}{
+		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1, Updated: 1}, 2},
+		"it is rejected": {assembly{rejection: spec.Rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
+	} {
+		got := c.statusOf(tc, e, row.a, &running.Controller{Factory: noChildren})
+		if got.Parents != row.parents || got.Children.Total != row.children {
+			t.Errorf("%s: parents %+v and %d children, want %+v and %d", why, got.Parents, got.Children.Total, row.parents, row.children)
+		}
+	}
+}
+
+func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
+	for why, row := range map[string]struct {
+		reason     string
+		generation int64
+		took       time.Duration // since the start
+		want       string
+	}{
+		"a condition is another's":              {v1.ReasonConditionOwned, 2, 0, v1.ReasonConditionOwned},
+		"a field is":                            {v1.ReasonFieldOwned, 2, 0, v1.ReasonFieldOwned},
+		"a right was missing":                   {v1.ReasonForbidden, 2, 0, v1.ReasonBuiltInKind},
+		"it was another spec":                   {v1.ReasonFieldOwned, 1, 0, v1.ReasonBuiltInKind},
+		"nothing was said":                      {"", 0, 0, v1.ReasonBuiltInKind},
+		"all parents have had time to be asked": {v1.ReasonFieldOwned, 2, recountTime, v1.ReasonBuiltInKind},
+	} {
+		c, e := newCluster(t), newTracked("u")
+		e.since = c.clock.Now()
+		tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3}}}
+		tc.Generation = 2
+		if row.reason != "" {
+			tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionStatusWritable, Status: metav1.ConditionFalse, Reason: row.reason, ObservedGeneration: row.generation}}
+		}
+		c.clock.SetTime(c.clock.Now().Add(row.took))
+		got := map[string]metav1.Condition{}
+		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &running.Controller{Factory: noChildren, ReadyCondition: "Ready"}).Conditions {
+			got[condition.Type] = condition
+		}
+		if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {
+			t.Errorf("%s: the reason is %s, want %s", why, reason, row.want)
+		}
+		if ready := got[v1.ConditionReady]; ready.Reason != v1.ReasonReady || !ready.LastTransitionTime.Time.Equal(c.clock.Now()) {
+			t.Errorf("%s: ready condition %+v", why, ready)
+		}
+	}
+}
+
+// lacking is a rights.Reviewer of a user who lacks these verbs.
+type lacking []string
+
+func (l lacking) Allowed(_ context.Context, right kube.Right) (bool, error) {
+	return !slices.Contains(l, right.Verb), nil
+}
+
+func (lacking) Get(context.Context, kube.Location) (*object.Object, error) { return nil, nil }
+
+// deprived is a controller that works as a user, who is there and lacks these verbs. What it has looked up is known once
+// found is called.
+func deprived(t *testing.T, user string, verbs ...string) (c *running.Controller, found func()) {
+	t.Helper()
+	as := func(string) rights.Reviewer { return lacking(verbs) }
+	r := rights.New(as, clocktesting.NewFakePassiveClock(time.Now()), nil, func(string) {})
+	found = func() {
+		for r.Len() > 0 {
+			r.Next(t.Context())
+		}
+	}
+	return &running.Controller{As: user, Rights: r.For("", user, kind.Kind{})}, found
+}
+
+func TestThreeMissingRightsAreNamed(t *testing.T) {
+	c, found := deprived(t, "", "list")
+	c.Parents = map[string]*watch.Cache{}
+	for _, ns := range []string{"a", "b", "c", "d"} {
+		c.Parents[ns] = cacheOf(t)
+		c.Parents[ns].Fail(denial("x", "list", "apps", "in the namespace"))
+	}
+	c.Obstacle()
+	found()
+	reason, message := c.Obstacle()
+	if n := strings.Count(message, "may not list"); reason != v1.ReasonForbidden || n != 3 {
+		t.Errorf("%s names %d rights: %s", reason, n, message)
+	}
+}
+
+func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
+	for why, row := range map[string]struct {
+		use    rights.Use
+		status *kind.StatusSchema
+		want   int
+	}{
+		"parents with a status":    {rights.Parents, &kind.StatusSchema{}, 1},
+		"parents without a status": {rights.Parents, nil, 0},
+		"children":                 {rights.Children, &kind.StatusSchema{}, 0},
+	} {
+		c, found := deprived(t, "", "patch")
+		c.Kind.Status, c.ReadyCondition, c.Spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
+		c.AlsoMissing(rights.Claim{Use: row.use})
+		found()
+		if got := c.AlsoMissing(rights.Claim{Use: row.use}); len(got) != row.want {
+			t.Errorf("%s: %q, want %d", why, got, row.want)
+		}
+	}
+}
+
+func TestChildrenThatAreStillReadAreWaitedFor(t *testing.T) {
+	c := &running.Controller{Parents: map[string]*watch.Cache{"": cacheOf(t)}}
+	c.Parents[""].Fail(errors.New("no answer"))
+	if reason, message := c.ChildObstacle(); reason != v1.ReasonSyncing || message != "they are being read" {
+		t.Errorf("%s: %s", reason, message)
+	}
+}
+
+func TestTemplateControllerSaysWhatIsBeingRead(t *testing.T) {
+	c := newCluster(t)
+	c.silent[watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}] = true
+	c.apply(apps)
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading apps.example.org"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestTemplateControllerReadsUntilItIsKnownWhichRightsAreMissing(t *testing.T) {
+	c := newCluster(t)
+	want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
+	c.caches[want] = failing(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
+	c.silent[want] = true
+	c.apply(asRobot(t))
+	c.runControllers()
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading apps.example.org in namespace ns"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
+	c := newCluster(t)
+	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
+	c.caches[want] = failing(t, want, errors.New("no answer"))
+	c.silent[want] = true
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False ListFailed: cannot list or watch namespaces"; !strings.HasPrefix(got, want) {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestStatusThatIsTooLargeIsWrittenInFewerWords(t *testing.T) {
+	c := newCluster(t)
+	c.longest = map[string]int{"templatecontrollers": reconcile.ShortMessage}
+	c.apply(with(t, apps, "kind: App}", "kind: "+strings.Repeat("Unknown", 50)+"}"))
+	c.run()
+	got := c.condition("templatecontrollers", "apps", "Watching")
+	if !strings.HasPrefix(got, "False ") || !strings.HasSuffix(got, "…") {
+		t.Errorf("condition %q, want a message that is cut", got)
+	}
+}

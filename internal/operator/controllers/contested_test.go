@@ -1,0 +1,296 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
+)
+
+// painter is a TemplateController that writes a status alone.
+func painter(name, status string) string {
+	return `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: ` + name + `}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  status:
+    readyCondition: ` + strings.ToUpper(name) + `
+    template: '` + status + `'
+`
+}
+
+// painted is the status of the parent, without conditions.
+func painted(c *cluster) map[string]any {
+	status, _, _ := unstructured.NestedMap(c.get("apps", "one").Object, "status")
+	delete(status, "conditions")
+	return status
+}
+
+func wantStatus(t *testing.T, why string, c *cluster, want map[string]any) {
+	t.Helper()
+	if diff := cmp.Diff(want, painted(c)); diff != "" {
+		t.Errorf("%s: status (-want +got):\n%s", why, diff)
+	}
+}
+
+func (c *cluster) writable(controller string) string {
+	c.controllers.queue.Add(controller)
+	c.runControllers()
+	return c.condition("templatecontrollers", controller, "StatusWritable")
+}
+
+func controllerAt(name string) kube.Location { return kube.Location{Resource: v1.Resource, Name: name} }
+
+func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
+	const (
+		fine  = "True StatusWritable: parents can hold the ready condition"
+		taken = "False FieldOwned: .status.color.now is written by TemplateController xs, and left alone in 1 parent: have one of the two leave it out, or select other parents"
+	)
+	c := newCluster(t)
+	c.apply(painter("xs", "color: {now: red}"))
+	c.apply(app)
+	c.settle()
+	c.apply(painter("ys", "color: {now: blue, next: green}"))
+	writes := c.settle()
+	wantStatus(t, "who comes first keeps the field", c, map[string]any{"color": map[string]any{"now": "red", "next": "green"}})
+	wantRequests(t, "no fight", writes, "status apps one")
+	if x, y := c.writable("xs"), c.writable("ys"); x != fine || y != taken {
+		t.Errorf("conditions %q and %q, want %q and %q", x, y, fine, taken)
+	}
+	if got, want := c.condition("apps", "one", "YS"), "True Ready: all children are ready: 0"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.start()
+	wantRequests(t, "after a restart", c.settle())
+
+	c.apply(painter("xs", "other: red"))
+	c.settle()
+	wantStatus(t, "x lets go", c, map[string]any{"color": map[string]any{"now": "blue", "next": "green"}, "other": "red"})
+	if got := c.writable("ys"); got != fine {
+		t.Errorf("condition %q, want %q", got, fine)
+	}
+}
+
+func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
+	for why, leave := range map[string]func(*cluster){
+		"it was deleted": func(c *cluster) { c.gone(controllerAt("xs")) },
+		"it watches another kind now": func(c *cluster) {
+			c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: Cluster}"))
+		},
+		"it selects other parents now": func(c *cluster) {
+			c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(painter("xs", "color: red"))
+			c.apply(app)
+			c.settle()
+			c.apply(painter("ys", "color: blue"))
+			c.settle()
+			leave(c)
+			c.settle()
+			wantStatus(t, why, c, map[string]any{"color": "blue"})
+			wantRequests(t, "afterwards", c.settle())
+		})
+	}
+}
+
+// TestForgedStatusOfAControllerThatWatchesAnotherKindIsReplaced has somebody write a field of the status and the ready condition in
+// the name of a TemplateController that another installation runs, and that watches another kind.
+func TestForgedStatusOfAControllerThatWatchesAnotherKindIsReplaced(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, with(t, painter("elsewhere", "color: red"), "kind: App}", "kind: Cluster}"), "spec:\n", "spec:\n  className: other\n"))
+	c.apply(app)
+	forged := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"},
+		"status": {"color": "forged", "conditions": [{"type": "XS", "status": "False", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`
+	if _, err := c.ApplyStatus(t.Context(), one, []byte(forged), v1.FieldManagerPrefix+"elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	c.apply(painter("xs", "color: red"))
+	c.settle()
+	wantStatus(t, "the field is that of who watches the kind", c, map[string]any{"color": "red"})
+	if got, want := c.condition("apps", "one", "XS"), "True Ready: all children are ready: 0"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	if got, want := c.writable("xs"), "True StatusWritable: parents can hold the ready condition"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	wantRequests(t, "afterwards", c.settle())
+}
+
+func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: red"))
+	c.apply(app)
+	c.settle()
+	c.apply(with(t, ordered(t, ", timeout: 0s"), "      count:", "      color: blue\n      count:"))
+	c.settle()
+	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "it waits", c.settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", "status apps one")
+	wantStatus(t, "during teardown", c, map[string]any{"color": "red", "count": int64(1)})
+	const taken = "False FieldOwned: .status.color is written by TemplateController xs, and left alone in 1 parent: have one of the two leave it out, or select other parents"
+	if got := c.writable("apps"); got != taken {
+		t.Errorf("condition %q, want %q", got, taken)
+	}
+	wantRequests(t, "once more", c.settle())
+}
+
+func TestWhoLetsGoOfAKindHasContestedParentsLookedAt(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: red"))
+	c.apply(app)
+	c.settle()
+	c.apply(painter("ys", "color: blue"))
+	c.settle()
+	c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: Cluster}"))
+	take(c.parentsDue)
+	if err := c.controllers.Sync(t.Context(), "xs"); err != nil {
+		t.Error(err)
+	}
+	if got := take(c.parentsDue); !slices.Contains(got, "ys/one") {
+		t.Errorf("%v are looked at, want ys/one too", got)
+	}
+}
+
+func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
+	c := newCluster(t)
+	c.apply(app)
+	for _, one := range []string{"us", "vs"} {
+		c.apply(painter(one, one+": red"))
+		c.settle()
+	}
+	c.apply(painter("xs", "{us: blue, vs: blue}"))
+	c.settle()
+	wantStatus(t, "both stay", c, map[string]any{"us": "red", "vs": "red"})
+	if got, want := c.writable("xs"), "False FieldOwned: .status.us is written by TemplateController us, and left alone"; !strings.HasPrefix(got, want) {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestWhoMayWriteAStatus(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: red"))
+	c.apply(with(t, painter("elsewhere", "color: red"), "spec:\n", "spec:\n  className: other\n"))
+	c.apply(with(t, painter("clusters", "color: red"), "kind: App}", "kind: Cluster}"))
+	c.apply(with(t, with(t, painter("clusters-elsewhere", "color: red"), "kind: App}", "kind: Cluster}"), "spec:\n", "spec:\n  className: other\n"))
+	c.apply(with(t, painter("back", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
+	c.apply(painter("reads", "color: red"))
+	c.apply(app)
+	c.run()
+	unread, err := watch.NewCache(watch.Want{Role: watch.Parent}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.controllers.get("reads").Parents[""], c.controllers.get("clusters").Parents[""] = unread, unread
+	for name, want := range map[string]bool{"xs": true, "elsewhere": true, "clusters": false, "clusters-elsewhere": false, "back": false, "reads": true, "nobody": false} {
+		if got := c.controllers.MayWrite(name, c.controllers.get("xs").GVK.GroupKind(), configMapName("one")); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
+	c := newCluster(t)
+	e, quiet := newTracked("u"), newTracked("v")
+	for _, name := range []string{"one", "two"} {
+		e.counts.Set(configMapName(name), &tally.Tally{Contested: ".status.a"})
+		quiet.counts.Set(configMapName(name), &tally.Tally{})
+	}
+	e.counts.Set(configMapName("three"), &tally.Tally{})
+	c.controllers.tracked["apps"], c.controllers.tracked["quiet"] = e, quiet
+	for parent, want := range map[string][]string{"one": {"apps/one"}, "": {"apps/one", "apps/two"}, "three": {}} {
+		at := configMapName(parent)
+		if parent == "" {
+			at.Namespace = ""
+		}
+		c.controllers.requeueContested(at)
+		got := take(c.parentsDue)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("parent %q (-want +got):\n%s", parent, diff)
+		}
+	}
+}
+
+// wantsReady is a TemplateController that wants the condition Ready.
+func wantsReady(t *testing.T, name string) string {
+	t.Helper()
+	return with(t, painter(name, name+": red"), "readyCondition: "+strings.ToUpper(name), "readyCondition: Ready")
+}
+
+func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.T) {
+	const (
+		fine = "True StatusWritable: parents can hold the ready condition"
+		text = "False ConditionOwned: TemplateController %s also writes the condition Ready of %s: the first to write it keeps it; " +
+			"give one of the two another spec.status.readyCondition, or let them select different parents"
+	)
+	wantBoth := func(t *testing.T, c *cluster, parents string) {
+		t.Helper()
+		if x, y, wantX, wantY := c.writable("us"), c.writable("vs"), fmt.Sprintf(text, "vs", parents), fmt.Sprintf(text, "us", parents); x != wantX || y != wantY {
+			t.Errorf("conditions\n%s\n%s, want\n%s\n%s", x, y, wantX, wantY)
+		}
+	}
+	for _, order := range [][]string{{"us", "vs"}, {"vs", "us"}} {
+		t.Run(order[0]+" is first", func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(app)
+			for _, name := range order {
+				c.apply(wantsReady(t, name))
+				c.settle()
+			}
+			wantBoth(t, c, "1 parent")
+			c.start()
+			wantRequests(t, "after a restart", c.settle())
+			wantBoth(t, c, "1 parent")
+
+			c.apply(with(t, wantsReady(t, order[1]), "readyCondition: Ready", "readyCondition: Other"))
+			c.settle()
+			if x, y := c.condition("templatecontrollers", "us", "StatusWritable"), c.condition("templatecontrollers", "vs", "StatusWritable"); x != fine || y != fine {
+				t.Errorf("once one has another condition: %q and %q, want %q", x, y, fine)
+			}
+		})
+	}
+	t.Run("each owns the condition of one parent", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(app)
+		c.apply(wantsReady(t, "us"))
+		c.settle()
+		c.edit(controllerAt("us"), func(o *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(o.Object, true, "spec", "suspend")
+		})
+		c.applyAs(with(t, app, "name: one", "name: two"), "uid-two")
+		c.apply(wantsReady(t, "vs"))
+		c.settle()
+		c.edit(controllerAt("us"), func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })
+		c.settle()
+		wantBoth(t, c, "2 parents")
+	})
+	t.Run("the one that owns it is deleted", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(app)
+		for _, name := range []string{"us", "vs"} {
+			c.apply(wantsReady(t, name))
+			c.settle()
+		}
+		c.gone(controllerAt("us"))
+		c.settle()
+		if got := c.condition("templatecontrollers", "vs", "StatusWritable"); got != fine {
+			t.Errorf("condition %q, want %q", got, fine)
+		}
+		c.wantReady("True Ready: all children are ready: 0")
+		wantRequests(t, "once more", c.settle())
+	})
+}

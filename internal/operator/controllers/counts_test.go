@@ -1,0 +1,153 @@
+package controllers
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
+)
+
+// delays is a queue that writes down how long keys are to wait.
+type delays struct {
+	workqueue.TypedRateLimitingInterface[string]
+	asked []time.Duration
+}
+
+func (d *delays) AddAfter(key string, after time.Duration) {
+	d.asked = append(d.asked, after)
+	d.TypedRateLimitingInterface.AddAfter(key, after)
+}
+
+func TestCountsSurviveARestart(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	recount := func() any {
+		c.controllers.queue.Add("apps")
+		c.run()
+		parents, _, _ := unstructured.NestedMap(c.get("templatecontrollers", "apps").Object, "status", "parents")
+		return parents["ready"]
+	}
+	if got := recount(); got != int64(1) {
+		t.Fatalf("status.parents.ready is %v, want 1", got)
+	}
+	c.start()
+	c.controllers.parents.ShutDown() // no parent has been looked at yet
+	if got := recount(); got != int64(1) {
+		t.Errorf("status.parents.ready is %v right after a restart, want 1 still", got)
+	}
+	const early = time.Second
+	c.clock.SetTime(c.clock.Now().Add(early))
+	delays := &delays{TypedRateLimitingInterface: c.controllers.queue}
+	c.controllers.queue = delays
+	recount()
+	if !slices.Contains(delays.asked, recountTime-early) {
+		t.Errorf("looks again after %v, want %s: the queue keeps the soonest only", delays.asked, recountTime-early)
+	}
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	if got := recount(); got != int64(0) {
+		t.Errorf("status.parents.ready is %v later, want what has been counted", got)
+	}
+}
+
+// TestCountsMayFallOnceAllParentsHaveBeenLookedAt has parents go while no operator runs.
+func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
+	for why, row := range map[string]struct {
+		stay, unreadable bool
+		want             int64
+	}{
+		"one stays":                     {stay: true, want: 1},
+		"none stays":                    {want: 0},
+		"those that are cannot be read": {stay: true, unreadable: true, want: 2},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+			total := func() int64 {
+				c.controllers.queue.Add("apps") // counts are debounced
+				c.run()
+				n, _, _ := unstructured.NestedInt64(c.get("templatecontrollers", "apps").Object, "status", "parents", "total")
+				return n
+			}
+			c.run()
+			if got := total(); got != 2 {
+				t.Fatalf("status.parents.total is %d, want 2", got)
+			}
+			c.Remove(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
+			if !row.stay {
+				c.Remove(locationOf(parse(t, app)))
+			}
+			if row.unreadable {
+				c.silent[watch.Want{Resource: one.Resource, Role: watch.Parent}] = true
+			}
+			c.start()
+			c.run()
+			if got := total(); got != row.want {
+				t.Errorf("status.parents.total is %d, want %d", got, row.want)
+			}
+		})
+	}
+}
+
+func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
+	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
+	at := locationOf(parse(t, app))
+	for why, leave := range map[string]func(*cluster){
+		"while the controller is suspended": func(c *cluster) {
+			c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+			c.run()
+			c.gone(at)
+			c.run()
+			c.apply(apps)
+		},
+		"with their kind, during a pass": func(c *cluster) {
+			c.gone(at)
+			c.refuse["kind App"] = errors.New("gone")
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.controllers.Count(key, tally.Tally{Ready: true}) // the end of that pass
+			delete(c.refuse, "kind App")
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.clock.SetTime(c.clock.Now().Add(recountTime))
+			c.gone(configMap("a")) // the garbage collector is fast, and the pass that would restore them is slow
+			c.gone(configMap("b"))
+			leave(c)
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.controllers.queue.Add("apps") // counts are debounced
+			c.run()
+			total, _, _ := unstructured.NestedInt64(c.get("templatecontrollers", "apps").Object, "status", "parents", "total")
+			if total != 0 {
+				t.Errorf("status.parents.total is %d, want 0", total)
+			}
+		})
+	}
+}
+
+func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, tally.Tally{Ready: true}) // its pass has taken longer than it was there
+	if got := c.controllers.tracked["apps"].counts.Parents; got.Total != 1 {
+		t.Errorf("counts %+v, want one parent", got)
+	}
+}

@@ -1,0 +1,188 @@
+package controllers
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+const (
+	deletedText = "Unknown TemplateControllerDeleted: TemplateController apps is deleted, so this object is not reconciled any more; its children "
+	deletesAll  = "spec:\n  whenDeleted: DeleteChildren\n"
+)
+
+func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
+	broken := with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names")
+	for _, row := range []struct {
+		why      string
+		manifest string
+		leave    func(*cluster) // default: kubectl delete
+		want     []string
+		children string
+	}{
+		{"without a finalizer", apps, (*cluster).removed, []string{"status apps one"}, "are kept"},
+		{"without a finalizer of templater", with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"), (*cluster).goes, []string{"status apps one"}, "are kept"},
+		{"parents have finalizers", ordered(t), (*cluster).goes, []string{"status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp}, "are kept"},
+		{"children are deleted", with(t, apps, "spec:\n", deletesAll), (*cluster).goes, []string{"status apps one", "delete configmaps a", "delete configmaps b", givenUp}, "are deleted with it"},
+		{
+			"all children are kept by their own policy", with(t, apps, "spec:\n", deletesAll, "- name: maps\n", "- name: maps\n    prunePolicy: Orphan\n"), (*cluster).goes,
+			[]string{"status apps one", givenUp}, "are deleted with it, except those of child templates with the policy Orphan",
+		},
+		{"the spec was rejected", apps, func(c *cluster) { c.apply(broken); c.settle(); c.requests = nil; c.removed() }, []string{"status apps one"}, "are kept"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := begun(t, row.manifest, app)
+			c.settle()
+			row.leave(c)
+			wantRequests(t, "deletion", c.settle(), row.want...)
+			c.wantReady(deletedText + row.children)
+			if count, _, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); count != 2 {
+				t.Errorf("count %d, want the rest of the status as it was", count)
+			}
+			c.controllers.queue.Add("apps")
+			wantRequests(t, "a second run", c.settle())
+			c.start()
+			wantRequests(t, "after a restart", c.settle())
+		})
+	}
+}
+
+// removed deletes the TemplateController, which nothing keeps.
+func (c *cluster) removed() { c.gone(appsController) }
+
+func TestDeletionIsReportedOnlyWhereItIsTrueAndMayBeWritten(t *testing.T) {
+	for _, row := range []struct {
+		why      string
+		manifest string
+		prepare  func(*cluster)
+	}{
+		{"the TemplateController was suspended", apps, func(c *cluster) {
+			c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+		}},
+		{"the parent is being deleted: its children are not kept", apps, func(c *cluster) {
+			c.edit(one, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+			c.deletes(one, metav1.DeletePropagationBackground)
+		}},
+		{"another manager owns the ready condition", apps, func(c *cluster) {
+			o := c.get("apps", "one").DeepCopy()
+			status := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Mine", "message": ""}}}}
+			c.Store(one, applied(o, status, "someone", "status"))
+			c.deliver()
+		}},
+		{"this replica is on standby", apps, func(c *cluster) { c.standby(); c.run() }},
+		{"the TemplateController is of another installation now", apps, func(c *cluster) {
+			c.apply(with(t, apps, "spec:\n", "spec:\n  className: other\n"))
+		}},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := begun(t, row.manifest, app)
+			row.prepare(c)
+			c.settle()
+			before := c.condition("apps", "one", "Ready")
+			c.removed()
+			wantRequests(t, row.why, c.settle())
+			c.wantReady(before)
+		})
+	}
+}
+
+func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
+	const key = "status apps one"
+	for _, row := range []struct {
+		why string
+		err error
+		n   int // writes
+	}{
+		{"no permission", answer(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`), 1},
+		{"a webhook denies it", answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x" denied the request: no`), 1},
+		{"the schema refuses it", answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), 1},
+		{"the server does not answer", errors.New("no answer"), mostReportTries},
+		{"the server fails", answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"), mostReportTries},
+		{"the kind is not served at present", unserved(one), mostReportTries},
+		{"the server is busy", answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), mostReportTries},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := begun(t, with(t, apps, "spec:\n", deletesAll), app)
+			c.settle()
+			c.refuse[key] = row.err
+			c.goes()
+			want := append(slices.Repeat([]string{key}, row.n), "delete configmaps a", "delete configmaps b", givenUp)
+			before := len(c.requests)
+			for range mostReportTries {
+				c.controllers.queue.Add("apps") // the time of the next try has come
+				c.settle()
+			}
+			wantRequests(t, row.why, c.requests[before:], want...)
+		})
+	}
+}
+
+func TestRefusedReportIsRepeatedWhereItMaySucceed(t *testing.T) {
+	c := begun(t, apps, app)
+	c.settle()
+	c.refuse["status apps one"] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+	c.removed()
+	if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
+		t.Error("no error, so that nobody tries again")
+	}
+	delete(c.refuse, "status apps one")
+	c.controllers.queue.Add("apps")
+	c.settle()
+	c.wantReady(deletedText + "are kept")
+}
+
+func TestMissingPermissionToReportIsAskedForOncePerNamespace(t *testing.T) {
+	c := begun(t, apps, app)
+	for _, name := range []string{"two", "three"} {
+		c.applyAs(with(t, app, "name: one", "name: "+name, "[a, b]", "[]"), types.UID("uid-"+name))
+	}
+	c.settle()
+	for _, name := range []string{"one", "two", "three"} {
+		c.refuse["status apps "+name] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`)
+	}
+	c.removed()
+	if got := c.settle(); len(got) != 1 {
+		t.Errorf("requests %q, want one", got)
+	}
+}
+
+func TestManyParentsAreReportedSomeAtATime(t *testing.T) {
+	c := begun(t, apps, app)
+	const parents = 2*deletionsAtATime + 1
+	for _, name := range numbered(parents - 1) {
+		c.applyAs(with(t, app, "name: one", "name: "+name, "[a, b]", "[]"), types.UID("uid-"+name))
+	}
+	c.settle()
+	before := len(c.requests)
+	c.removed()
+	for i, want := range []int{deletionsAtATime, 2 * deletionsAtATime, parents} {
+		if err := c.controllers.Sync(t.Context(), "apps"); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(c.requests) - before; got != want {
+			t.Errorf("after %d syncs: %d requests, want %d", i+1, got, want)
+		}
+	}
+	wantRequests(t, "afterwards", c.settle())
+}
+
+func TestDeletionWaitsForTheFirstListOfParents(t *testing.T) {
+	c := begun(t, with(t, apps, "spec:\n", deletesAll), app)
+	c.settle()
+	c.goes()
+	parents := watch.Want{Resource: one.Resource, Role: watch.Parent}
+	c.silent[parents] = true
+	c.start()
+	wantRequests(t, "the parents are not known yet", c.settle())
+	delete(c.silent, parents)
+	c.sync(parents)
+	c.controllers.queue.Add("apps")
+	wantRequests(t, "they are", c.settle(), "status apps one", "delete configmaps a", "delete configmaps b", givenUp)
+}

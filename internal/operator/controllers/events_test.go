@@ -1,0 +1,134 @@
+package controllers
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+func TestNamespacesThatChange(t *testing.T) {
+	c := newCluster(t)
+	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.apply(with(t, apps, "name: apps", "name: others"))
+	c.apply(app)
+	c.run()
+	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
+	namespace := func(name, labels string) *object.Object {
+		return packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+", labels: {"+labels+"}}}"))
+	}
+	red, blue := namespace("ns", "team: red"), namespace("ns", "team: blue")
+	for why, row := range map[string]struct {
+		event watch.Event
+		want  []string
+	}{
+		"it is new":              {watch.Event{New: red}, []string{"apps/one"}},
+		"it is gone":             {watch.Event{Old: red}, []string{"apps/one"}},
+		"it has other labels":    {watch.Event{Old: red, New: blue}, []string{"apps/one"}},
+		"it has the same labels": {watch.Event{Old: red, New: red}, []string{}},
+		"it is another one":      {watch.Event{New: namespace("other", "team: red")}, []string{}},
+	} {
+		take(c.parentsDue)
+		c.controllers.namespaceChanged(want, row.event)
+		if diff := cmp.Diff(row.want, take(c.parentsDue)); diff != "" {
+			t.Errorf("%s: looked at (-want +got):\n%s", why, diff)
+		}
+	}
+}
+
+func TestWhoIsToldOfAKind(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	for gk, want := range map[schema.GroupKind]int{
+		{Group: "example.org", Kind: "App"}: 1, {Kind: "ConfigMap"}: 1, {Group: "batch", Kind: "Job"}: 0,
+	} {
+		c.controllers.kindChanged(gk)
+		if got := c.controllers.queue.Len(); got != want {
+			t.Errorf("%s: %d are told, want %d", gk, got, want)
+		}
+		c.runControllers()
+	}
+}
+
+func TestKindsAreNotToldToThoseWhoseParentsAreUnknown(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: '?'}}}"))
+	c.runControllers()
+	c.controllers.kindChanged(schema.GroupKind{Group: "example.org", Kind: "App"})
+	if n := c.controllers.queue.Len(); n > 0 {
+		t.Errorf("%d are told", n)
+	}
+}
+
+func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
+	want := watch.Want{Resource: configMap("").Resource, Role: watch.Parent}
+	for _, standby := range []bool{false, true} {
+		c := newCluster(t)
+		c.controllers.standby.Store(standby)
+		if _, err := c.Set("apps", []watch.Want{want}); err != nil {
+			t.Fatal(err)
+		}
+		c.controllers.Changed(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))})
+		if got := c.parentsDue.Len() == 0; got != standby {
+			t.Errorf("another one leads: %v, and nobody is looked at: %v", standby, got)
+		}
+	}
+}
+
+func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
+	c := newCluster(t)
+	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.apply(with(t, apps, "name: apps", "name: others"))
+	c.apply(app)
+	c.apply(with(t, app, "name: one", "name: two"))
+	c.run()
+	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
+	c.owners["others"] = append(c.owners["others"], want) // has let go of it just now
+	c.owners["gone"] = []watch.Want{want}
+	c.controllers.namespaceChanged(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"))})
+	got := take(c.parentsDue)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"apps/one", "apps/two"}, got); diff != "" {
+		t.Errorf("looked at (-want +got):\n%s", diff)
+	}
+}
+
+func TestDefinitionsAreHeardOfWhileAnotherReplicaLeads(t *testing.T) {
+	c := newCluster(t)
+	c.standby()
+	c.apply(apps)
+	c.run()
+	definition := packed(t, parse(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apps.example.org}, spec: {group: example.org, names: {kind: App}}}"))
+	c.controllers.Changed(watch.Want{Role: watch.Definition}, watch.Event{New: definition})
+	if n := c.controllers.queue.Len(); n != 1 {
+		t.Errorf("%d TemplateControllers are looked at, want 1", n)
+	}
+}
+
+func TestWhatIsSuddenlyGoneIsMissedLater(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.patience = lossPatience
+	there := packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))
+	going := packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: \"2026-01-01T00:00:00Z\"}}"))
+	for why, row := range map[string]struct {
+		event watch.Event
+		later bool
+	}{
+		"it has gone":           {watch.Event{Old: there}, true},
+		"it was being deleted":  {watch.Event{Old: going}, false},
+		"it is another one now": {watch.Event{Old: there, New: there}, false},
+	} {
+		if got := c.controllers.lossDelay(row.event) > 0; got != row.later {
+			t.Errorf("%s: missed later: %v, want %v", why, got, row.later)
+		}
+	}
+}

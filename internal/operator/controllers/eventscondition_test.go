@@ -1,0 +1,374 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+const (
+	failed      = "Warning TemplateFailed: status:1:11: no"
+	noCondition = "no condition EventsWritable"
+	mayNotSay   = "False Forbidden: Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io in namespace ns: " +
+		"add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it"
+)
+
+// unheard returns a cluster with a controller that fails for the parents one and two, and whose account may not write Events.
+func unheard(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.forbidEvents(robot, "ns")
+	c.apply(failingApps(t, asRobot(t)))
+	c.apply(app)
+	c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+	c.run()
+	return c
+}
+
+func failingApps(t *testing.T, manifest string) string {
+	t.Helper()
+	return with(t, manifest, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}", "spec:\n", "spec:\n  resyncPeriod: 0s\n")
+}
+
+func (c *cluster) forbidEvents(user, namespace string) {
+	c.refuse["create events "+namespace] = denial(user, "create", "events", fmt.Sprintf("in the namespace %q", namespace))
+	for _, verb := range []string{"create", "patch"} {
+		c.lacks[strings.Join([]string{strings.TrimPrefix(user, spec.AccountPrefix), verb, "events", namespace}, " ")] = true
+	}
+}
+
+func appAt(name string) kube.Location {
+	return kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: name}
+}
+
+func (c *cluster) allowEvents(namespace string) {
+	delete(c.refuse, "create events "+namespace)
+	clear(c.lacks)
+}
+
+// wantSaid fails unless so many Events were tried, all as the account, these have arrived, and that is the condition.
+func (c *cluster) wantSaid(why string, tried int, said []string, condition string) {
+	c.t.Helper()
+	if len(c.eventsAs) != tried || slices.ContainsFunc(c.eventsAs, func(as string) bool { return as != robot }) {
+		c.t.Errorf("%s: Events were tried as %q, want %d times as the account", why, c.eventsAs, tried)
+	}
+	got := slices.Sorted(slices.Values(c.events))
+	if diff := cmp.Diff(said, got); diff != "" && len(said)+len(got) > 0 {
+		c.t.Errorf("%s: Events (-want +got):\n%s", why, diff)
+	}
+	if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != condition {
+		c.t.Errorf("%s: the condition is\n%s, want\n%s", why, got, condition)
+	}
+}
+
+func TestEventsThatTheAccountMayNotWriteAreLeftOutUntilItMay(t *testing.T) {
+	c := unheard(t)
+	both := []string{"one " + failed, "two " + failed}
+	c.wantSaid("refused", 1, nil, mayNotSay)
+	for range 3 {
+		for _, name := range []string{"one", "two"} {
+			c.pass("apps", name)
+		}
+		c.run()
+	}
+	c.wantSaid("looked at again and again", 1, nil, mayNotSay)
+	for tried := 2; tried < 5; tried++ {
+		c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+		c.run()
+		c.wantSaid("a while later", tried, nil, mayNotSay)
+	}
+	c.allowEvents("ns")
+	c.run()
+	c.wantSaid("granted a moment ago", 4, nil, mayNotSay)
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+	c.run()
+	c.wantSaid("granted", 6, both, noCondition)
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+	c.run()
+	c.wantSaid("said once", 6, both, noCondition)
+}
+
+func TestControllersOfOneAccountShareARefusal(t *testing.T) {
+	c := unheard(t)
+	c.apply(failingApps(t, with(t, asRobot(t), "name: apps", "name: others", "{{ . }}", "others-{{ . }}", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}")))
+	c.run()
+	c.clock.SetTime(c.clock.Now().Add(countsDelay))
+	c.run()
+	c.wantSaid("refused to the first", 1, nil, mayNotSay)
+	if got := c.condition("templatecontrollers", "others", "EventsWritable"); got != mayNotSay {
+		t.Errorf("the other says %s", got)
+	}
+	c.allowEvents("ns")
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+	c.run()
+	for _, name := range []string{"apps", "others"} {
+		if got := c.condition("templatecontrollers", name, "EventsWritable"); got != noCondition || len(c.events) != 4 {
+			t.Errorf("granted: %s says %s, Events %q", name, got, c.events)
+		}
+	}
+}
+
+func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
+	well := func(t *testing.T) string { return with(t, asRobot(t), "spec:\n", "spec:\n  resyncPeriod: 0s\n") }
+	for why, row := range map[string]struct {
+		end  func(*cluster)
+		want string
+	}{
+		"nothing has":        {func(*cluster) {}, mayNotSay},
+		"all is well":        {func(c *cluster) { c.apply(well(t)) }, noCondition},
+		"one of two is gone": {func(c *cluster) { c.gone(appAt("one")) }, mayNotSay},
+		"both are gone":      {func(c *cluster) { c.gone(appAt("one")); c.gone(appAt("two")) }, noCondition},
+		"both match no longer": {func(c *cluster) {
+			c.apply(failingApps(t, with(t, asRobot(t), "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {no: one}}")))
+		}, noCondition},
+		"another account may": {func(c *cluster) {
+			delete(c.refuse, "create events ns")
+			c.apply(failingApps(t, with(t, asRobot(t), "robot", "other")))
+		}, noCondition},
+		"the spec is not accepted": {func(c *cluster) { c.apply(with(t, asRobot(t), "{{ end }}", "{{ end")) }, noCondition},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := unheard(t)
+			row.end(c)
+			for range 4 {
+				c.run()
+				c.deliver()
+				c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+			}
+			if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != row.want {
+				t.Errorf("the condition is\n%s, want\n%s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestARestartKeepsTheConditionAboutEventsUntilMoreIsKnown(t *testing.T) {
+	c := unheard(t)
+	c.deliver()
+	c.allowEvents("ns")
+	c.start()
+	c.run()
+	c.wantSaid("just begun", 3, []string{"one " + failed, "two " + failed}, mayNotSay)
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	c.run()
+	c.wantSaid("later", 3, []string{"one " + failed, "two " + failed}, noCondition)
+}
+
+func TestOnlyAMissingRightSilencesEvents(t *testing.T) {
+	for why, err := range map[string]error{
+		"an admission webhook":              answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`),
+		"a namespace that is being deleted": answer(http.StatusForbidden, metav1.StatusReasonForbidden, "unable to create new content in namespace ns because it is being terminated"),
+		"no answer":                         answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"),
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.refuse["create events ns"] = err
+			c.apply(failingApps(t, asRobot(t)))
+			c.apply(app)
+			c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+			c.run()
+			c.wantSaid("refused", 2, nil, noCondition)
+			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
+			c.run()
+			c.wantSaid("later", 2, nil, noCondition)
+		})
+	}
+}
+
+func TestEventsThatTemplaterItselfMayNotWriteAreLeftOut(t *testing.T) {
+	c := newCluster(t)
+	c.forbidEvents("", "ns")
+	c.lacks["create events ns"], c.lacks["patch events ns"] = true, true
+	c.apply(failingApps(t, apps))
+	c.apply(app)
+	c.run()
+	want := `False Forbidden: Events about parents are left out: templater may not create and patch events.events.k8s.io in namespace ns: ` +
+		`add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
+	if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != want || len(c.eventsAs) != 1 || c.eventsAs[0] != "" {
+		t.Errorf("Events were tried as %q, and the condition is\n%s, want\n%s", c.eventsAs, got, want)
+	}
+}
+
+func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, asRobot(t), "spec:\n", "spec:\n  resyncPeriod: 0s\n", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	c.forbidEvents(robot, "ns")
+	c.apply(with(t, app, "tier: front", "tier: back"))
+	c.run()
+	c.wantSaid("left", 1, nil, mayNotSay)
+	for range 3 {
+		c.deliver()
+		c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+		c.run()
+	}
+	c.wantSaid("nobody has anything to say", 1, nil, noCondition)
+}
+
+// denying refuses all Events, as the server does where a user may not write them.
+type denying struct{ user string }
+
+func (d denying) Announce(what kube.Announcement) {
+	if what.Wanted() {
+		what.Answered(denial(d.user, "create", "events", ""))
+	}
+}
+
+func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
+	c := unheard(t)
+	key := keyOf("others", "x")
+	o := packed(t, c.Objects[appAt("one")])
+	for _, step := range []struct {
+		why  string
+		told bool
+	}{{"the first", true}, {"the same again", false}} {
+		clear(c.controllersDue.due)
+		c.controllers.events.Announce(robot, key, kube.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
+		if _, told := c.controllersDue.due["others"]; told != step.told {
+			t.Errorf("%s: the TemplateController is looked at: %v, want %v", step.why, told, step.told)
+		}
+	}
+	clear(c.refuse)
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+	said := len(c.events)
+	for range 2 {
+		c.controllers.events.Announce(robot, key, kube.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
+	}
+	if n := lengths(t, c.controllers.events, "refused", "unheard"); n != 0 || len(c.events) != said+2 {
+		t.Errorf("after one that arrived, %d refusals are left, and %d others arrive, want 1", n, len(c.events)-said-1)
+	}
+}
+
+func TestNothingIsToldOfEventsBeforeItIsKnownWhatIsMissing(t *testing.T) {
+	c := newCluster(t)
+	c.forbidEvents(robot, "ns")
+	c.apply(failingApps(t, asRobot(t)))
+	c.apply(app)
+	for range 3 {
+		c.runControllers()
+		for c.parentsDue.Len() > 0 {
+			key, _ := c.parentsDue.Get()
+			c.reconciler.Reconcile(t.Context(), key)
+			c.parentsDue.Done(key)
+		}
+	}
+	c.wantSaid("asked", 1, nil, noCondition)
+	c.run()
+	c.wantSaid("answered", 1, nil, mayNotSay)
+}
+
+func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
+	c := newCluster(t)
+	c.lacks["serviceaccounts team robot"] = true
+	for _, namespace := range []string{"ns", "other"} {
+		c.forbidEvents(robot, namespace)
+		c.apply(with(t, app, "namespace: ns", "namespace: "+namespace))
+	}
+	c.apply(failingApps(t, with(t, asRobot(t), "[ns]", "[ns, other]")))
+	c.run()
+	const want = "False Forbidden: Events about parents are left out: service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
+	c.wantSaid("refused", 2, nil, want)
+}
+
+func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) {
+	for _, unknown := range []string{"a", "b"} {
+		known := map[string]string{"a": "b", "b": "a"}[unknown]
+		need := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: known}
+		c, found := deprived(t, robot, "create")
+		c.Rights.Missing(denial(robot, "create", "events", ""), need)
+		found()
+		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
+		for _, namespace := range []string{unknown, known} {
+			s.Announce(robot, keyOf(c.Name, namespace), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
+		}
+		if _, pending := conditions.Events(c, s); !pending {
+			t.Errorf("nothing is known about namespace %s, and all counts as said", unknown)
+		}
+	}
+}
+
+// Each Namespace has its own Events, and a Role in each would have to be made anew with every parent. Those about others are in default.
+func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T) {
+	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
+	events := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true}
+	for kind, row := range map[string]struct {
+		namespace string
+		unlimited bool
+		want      string
+	}{
+		"Namespace":             {"", true, "in all namespaces: " + rule + "ClusterRole that a ClusterRoleBinding gives to it"},
+		"ConfigMap":             {"ns", false, "in namespace ns: " + rule + "Role in namespace ns that a RoleBinding gives to it"},
+		"Namespace.example.org": {"default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
+		"Cluster.example.org":   {"default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
+	} {
+		need := events
+		need.Namespace, need.Unlimited = row.namespace, row.unlimited
+		c, found := deprived(t, robot, "create", "patch")
+		c.Rights.Missing(denial(robot, "create", "events", ""), need)
+		found()
+		c.GVK = schema.ParseGroupKind(kind).WithVersion("v1")
+		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
+		for _, name := range []string{"a", "b"} {
+			if row.namespace != "" {
+				name = row.namespace
+			}
+			s.Announce(robot, keyOf(c.Name, name), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
+		}
+		got, pending := conditions.Events(c, s)
+		if want := "Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
+			t.Errorf("%s: pending is %v, and the condition is\n%+v, want\n%s", kind, pending, got, want)
+		}
+	}
+}
+
+func TestRightsAreAskedForWhilePassesAreMade(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.Close()
+	c.startWith(Options{})
+	c.forbidEvents(robot, "ns")
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
+	missing := c.controllers.rights.For("apps", robot, kind.Kind{Namespaced: true})
+	need := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: "ns"}
+	eventually(t, "it is known what is missing", func() bool { return missing.Known(need) != "" })
+	cancel()
+	<-stopped
+}
+
+func TestTheConditionAboutEventsIsLookedAtOnceMoreIsKnown(t *testing.T) {
+	c := newCluster(t)
+	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "apps"}}
+	tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionEventsWritable, Status: metav1.ConditionFalse}}
+	for left, want := range map[time.Duration]int{time.Second: 1, 0: 0} {
+		clear(c.controllersDue.due)
+		status := tc.Status.DeepCopy()
+		c.controllers.tellOfTries(tc, status, nil, left)
+		if due, kept := len(c.controllersDue.due), len(status.Conditions); due != want || kept != want {
+			t.Errorf("with %v left it is looked at %d times, and there are %d conditions, want %d", left, due, kept, want)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// What the tests add to the API server: it records requests, and refuses some of them.
+
+// newServer returns the API server of a cluster.
+func (c *cluster) newServer() *memserver.Server {
+	s := memserver.New(c.clock, kindOf)
+	s.Version, s.Before, s.Validate, s.Admit = 100, c.note, c.validate, c.mutate
+	return s
+}
+
+// note records a request and returns the error that it is to have.
+func (c *cluster) note(verb string, at kube.Location) error {
+	text := verb + " " + at.Resource.Resource + " " + at.Name
+	if at.Resource == v1.Resource && verb == "status" {
+		return c.refuse[text] // debounced, and not the subject here
+	}
+	if c.user != "" {
+		text = c.user + ": " + text
+	}
+	c.requests = append(c.requests, text)
+	if c.during != nil {
+		c.during()
+	}
+	return c.refuse[text]
+}
+
+// validate checks the messages of conditions.
+func (c *cluster) validate(at kube.Location, content map[string]any, manager string) error {
+	state, _ := content["status"].(map[string]any)
+	conditions, _ := state["conditions"].([]any)
+	for _, each := range conditions {
+		condition, _ := each.(map[string]any)
+		if manager == ownWriter || condition["type"] == v1.ConditionReady {
+			c.wantTold(fmt.Sprintf("condition %s of %s", condition["type"], at.Name), text(condition, "message"))
+		}
+		if most, bounded := c.longest[at.Resource.Resource]; bounded && len(text(condition, "message")) > most {
+			return answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "status.conditions[0].message: Too long")
+		}
+	}
+	return nil
+}
+
+// mutate records when a manager has applied an object, where the server's clock is another one, and does what a webhook does.
+func (c *cluster) mutate(o *unstructured.Unstructured, manager string) {
+	if c.ahead != 0 {
+		now, all := metav1.NewTime(c.clock.Now().Add(c.ahead)), o.GetManagedFields()
+		for i := range all {
+			if all[i].Manager == manager {
+				all[i].Time = &now
+			}
+		}
+		o.SetManagedFields(all)
+	}
+	if c.admit != nil {
+		c.admit(o)
+	}
+}
+
+// These are short for what the API server answers, and for what it does to fields.
+var (
+	notFound = memserver.NotFound
+	conflict = memserver.Conflict
+
+	applied   = memserver.Usual.Applied
+	holdings  = memserver.Holdings
+	updated   = memserver.Updated
+	deprive   = memserver.Deprive
+	differing = memserver.Usual.Differing
+	fieldsOf  = memserver.Usual.FieldsOf
+	held      = memserver.Usual.Held
+	own       = memserver.Own
+)
+
+// unserved is the answer where the server does not serve the resource, as after the removal of its API service.
+func unserved(at kube.Location) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", at.Resource.GroupResource(), at.Name, "404 page not found", 0, true)
+}
+
+func (c *cluster) Get(ctx context.Context, at kube.Location) (*object.Object, error) {
+	if at.Resource == accounts || at.Resource == running.Namespaces {
+		return nil, c.named(at)
+	}
+	return c.Server.Get(ctx, at)
+}
+
+// GetDated is Get with the Date of the answer.
+func (c *cluster) GetDated(ctx context.Context, at kube.Location) (*object.Object, time.Time, error) {
+	o, err := c.Get(ctx, at)
+	if c.dateless {
+		return o, time.Time{}, err
+	}
+	return o, c.clock.Now().Add(c.ahead).Truncate(time.Second), err
+}
+
+// accounts are ServiceAccounts.
+var accounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+
+// named answers whether what a spec names is there: all is but what the server is said to lack. What it was asked is not
+// among the requests.
+func (c *cluster) named(at kube.Location) error {
+	what := strings.Join(strings.Fields(at.Resource.Resource+" "+at.Namespace+" "+at.Name), " ")
+	c.sought = append(c.sought, what)
+	if c.lacks[what] {
+		return notFound(at)
+	}
+	return c.refuse["ask "+what]
+}
+
+// kindOf is the kind of a resource; that of TemplateControllers has a status, too.
+func kindOf(resource schema.GroupResource) kind.Kind {
+	for _, kind := range fakeKinds {
+		if kind.Resource.GroupResource() == resource {
+			return kind
+		}
+	}
+	return kind.Kind{Resource: resource.WithVersion(""), Custom: true, Status: &kind.StatusSchema{}}
+}
+
+// text returns the text under a key, or "".
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}

@@ -1,0 +1,103 @@
+package controllers
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
+)
+
+// TestTheFilterIsEvaluatedWithoutLocks evaluates a filter for an object that it does not know, for which it fails, and checks during the
+// evaluation that no lock is held. A cache that is locked blocks the test for ever.
+func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
+	for why, act := range map[string]func(*cluster, *tracked, *v1.TemplateController){
+		"a parent is looked up":    func(_ *cluster, e *tracked, _ *v1.TemplateController) { e.current.Parent(configMapName("one")) },
+		"parents are iterated":     func(_ *cluster, e *tracked, _ *v1.TemplateController) { e.current.EachParent(func(*object.Object) {}) },
+		"all parents are enqueued": func(c *cluster, e *tracked, _ *v1.TemplateController) { c.controllers.enqueueAll(e.current) },
+		"seals are checked":        func(_ *cluster, e *tracked, _ *v1.TemplateController) { e.current.AllSealed(true) },
+		"the status is computed": func(c *cluster, e *tracked, tc *v1.TemplateController) {
+			c.controllers.statusOf(tc, e, assembly{}, e.current)
+		},
+		"idle kinds are dropped": func(c *cluster, e *tracked, _ *v1.TemplateController) { c.controllers.dropIdleKinds("apps", e) },
+		"a reconciliation ends": func(c *cluster, _ *tracked, _ *v1.TemplateController) {
+			c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("one")}, tally.Tally{})
+		},
+		"the status is recounted": func(c *cluster, e *tracked, tc *v1.TemplateController) {
+			tc.Status.Parents.Total = 5
+			e.since = c.clock.Now()
+			c.controllers.statusOf(tc, e, assembly{}, e.current)
+		},
+		"children are iterated": eachChildConcerns,
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(filtering(t, `eq .spec.mode 1`))
+			c.apply(managed)
+			c.settle()
+			c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }) // among them the seal
+			c.apply(with(t, managed, "mode: 1", "mode: x"))
+			c.deliver()
+			e := c.controllers.tracked["apps"]
+			evaluated := 0
+			e.current.Factory.Adopting = true
+			e.former, e.bits = nil, map[schema.GroupKind]uint64{}
+			for gk, s := range e.current.Sources {
+				s.Bit = 1 << 40 // which no parent wants
+				e.current.Sources[gk] = s
+			}
+			e.current.Filter = running.NewFilter(e.current.Program, nil, func() {
+				evaluated++
+				if !c.controllers.mu.TryLock() {
+					t.Error("Controllers is locked")
+				} else {
+					c.controllers.mu.Unlock()
+				}
+				for _, cache := range c.caches {
+					cache.Deleting(types.NamespacedName{Name: "none"}, "")
+				}
+			})
+			tc := &v1.TemplateController{Spec: *e.current.Spec}
+			tc.Name = "apps"
+			act(c, e, tc)
+			if evaluated == 0 {
+				e.current.Parent(configMapName("one"))
+			}
+			if evaluated != 1 {
+				t.Errorf("evaluated %d times, so that the test shows nothing", evaluated)
+			}
+		})
+	}
+}
+
+func eachChildConcerns(_ *cluster, e *tracked, _ *v1.TemplateController) {
+	e.current.EachChild(func(s running.Source, o *object.Object) { e.current.Concerned(o, s.Kind.GroupKind()) })
+}
+
+func TestAFailingFilterWaitsForTheChildrenToSync(t *testing.T) {
+	c := newCluster(t)
+	c.apply(filtering(t, `eq .spec.mode 1`))
+	c.apply(managed)
+	c.run()
+	c.apply(with(t, managed, "mode: 1", "mode: x"))
+	c.settle()
+	maps := watch.Want{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Labels: v1.LabelController, Role: watch.Child}
+	c.silent[maps] = true
+	c.start()
+	wantRequests(t, "before the children are read", c.run())
+	delete(c.silent, maps)
+	c.sync(maps)
+	c.settle()
+	if c.controllers.get("apps").Parent(configMapName("one")) == nil {
+		t.Error("a parent with children is none any more")
+	}
+	c.gone(configMap("a"))
+	wantRequests(t, "a child is deleted", c.settle(), "create configmaps a")
+}

@@ -1,0 +1,192 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// finalizing is how the deletion of a TemplateController gets on.
+type finalizing struct {
+	// leaving is whether it is on its way out, so that there is nothing else to do.
+	leaving bool
+	// waits says what for, nil = nothing.
+	waits *spec.Rejection
+}
+
+// finalize sees to the finalizer of a TemplateController, which it has only
+// where its children are to go with it, or parents may have a finalizer of its own; the children of a suspended one stay.
+func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
+	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
+	needs := tc.Spec.WhenDeleted == v1.DeleteChildren || next.MayHold
+	switch {
+	case tc.DeletionTimestamp == nil && has == needs:
+		return finalizing{}, nil
+	case tc.DeletionTimestamp == nil && needs:
+		waits, err := c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
+		return finalizing{false, waits}, err
+	case tc.DeletionTimestamp != nil:
+		if waits, err := c.finalizeDeleted(ctx, tc, e, next); waits != nil || err != nil {
+			return finalizing{true, waits}, err
+		}
+	}
+	if !has {
+		return finalizing{leaving: true}, nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(tc.Finalizers), func(f string) bool { return f == v1.FinalizerChildren })
+	waits, err := c.setFinalizers(ctx, tc, packed, rest)
+	return finalizing{tc.DeletionTimestamp != nil, waits}, err
+}
+
+// finalizeDeleted does what has to be done before the finalizer of a deleted TemplateController is removed.
+func (c *Controllers) finalizeDeleted(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) (*spec.Rejection, error) {
+	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
+	deletes := has && tc.Spec.WhenDeleted == v1.DeleteChildren
+	c.stop(ctx, tc.Name)
+	if waits, err := c.reportEnding(ctx, e, next, deletes); waits != nil || err != nil {
+		return waits, err
+	}
+	if has && next.MayHold {
+		if waits, err := c.releaseParents(ctx, e, next); waits != nil || err != nil {
+			return waits, err
+		}
+	}
+	if deletes && !tc.Spec.Suspend {
+		return c.deleteChildren(ctx, next)
+	}
+	return nil, nil
+}
+
+// setFinalizers replaces the finalizers of a TemplateController. A refusal is told, too; the error deserves a retry.
+func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateController, packed *object.Object, finalizers []string) (*spec.Rejection, error) {
+	o := kube.Location{Resource: v1.Resource, Name: packed.Name()}
+	after, err := c.clusters("").SetFinalizers(ctx, o, packed.ResourceVersion(), finalizers)
+	if apierrors.IsConflict(err) {
+		return nil, errBehind
+	}
+	if err != nil {
+		return spec.Rejectf(v1.ReasonFinalizerRejected, "cannot set or remove the finalizer %s of this TemplateController: %s", v1.FinalizerChildren, problem.PublicReason(err)),
+			fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
+	}
+	tc.ResourceVersion = after.ResourceVersion()
+	c.cache.Put(after, ownWriter)
+	return nil, nil
+}
+
+// stopGrace is how long passes may take to end by themselves where a controller, or the operator, stops. It is much
+// less than handoverTime, so that none is under way when another installation begins, and less than Kubernetes
+// gives a Pod to stop, so that the lease is released.
+const stopGrace = 10 * time.Second
+
+// stop lets no pass of the controller begin, and returns when none is under way. Those that do not
+// end in time are cut short.
+func (c *Controllers) stop(ctx context.Context, name string) {
+	defer workers.Of(ctx).Wait()()
+	c.mu.Lock()
+	e := c.tracked[name]
+	if e != nil {
+		e.current, e.state = nil, nil
+	}
+	c.mu.Unlock()
+	if e == nil {
+		return
+	}
+	impatient := time.AfterFunc(c.grace, func() { c.passing.Cut(name) })
+	defer impatient.Stop()
+	e.passes.Wait()
+}
+
+// deletionsAtATime is how many children are deleted before others have their turn. Then, or when they take longer
+// than patience, the TemplateController is looked at again: it may be suspended meanwhile.
+const deletionsAtATime = 100
+
+// deleteChildren asks for the deletion of children that go with their TemplateController, of some at a time, and
+// returns what it waits for, nil when none is left. The error deserves a retry.
+func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controller) (*spec.Rejection, error) {
+	since := from.EverywhereSince()
+	if !from.CompleteEverywhere() { // comes again when the caches have synced
+		reason, message := from.ChildObstacle()
+		return spec.Rejectf(reason, "being deleted: waits until it can read its children: %s", message), nil
+	}
+	var left, due []*child.Live
+	from.EachChild(func(s running.Source, o *object.Object) {
+		l := from.Factory.Live(s.Kind, o)
+		if !from.Factory.GoesWith(l, from.Spec.Children) {
+			return
+		}
+		left = append(left, l)
+		if !o.Deleting() {
+			due = append(due, l)
+		}
+	})
+	if len(left) == 0 {
+		return nil, nil
+	}
+	if len(due) > 0 && (since == 0 || !c.MayPrune(ctx, from)) {
+		return nil, errBehind // it may be suspended by now, or have other policies
+	}
+	if len(due) > deletionsAtATime { // those that the server refuses must not keep the others from their turn
+		due = slices.Concat(due[rand.IntN(len(due)):], due)[:deletionsAtATime] //nolint:gosec // keeps no secret
+	}
+	refused, err := c.deleteSome(ctx, decided{from, since}, due)
+	if refused == nil {
+		return &spec.Rejection{Reason: v1.ReasonDeleting, Message: child.Going(left)}, err
+	}
+	reason := v1.ReasonDeleting
+	if refused.Reason == v1.ReasonChildForbidden {
+		reason = v1.ReasonForbidden
+	}
+	return &spec.Rejection{Reason: reason, Message: "being deleted: " + refused.Message}, err
+}
+
+// decided is a TemplateController whose children are to be deleted, and the data by which: see EverywhereSince.
+type decided struct {
+	*running.Controller
+	since uint64
+}
+
+// deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
+// where that leads on. It returns the first refusal, too.
+func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*child.Live) (refused *problem.Problem, err error) {
+	var errs []error
+	start, accepted := c.clock.Now(), 0
+	for _, l := range child.Sort(children) {
+		if c.clock.Since(start) >= workers.Patience {
+			break
+		}
+		if from.EverywhereSince() != from.since {
+			return refused, errors.Join(append(errs, errBehind)...) // a watch has failed meanwhile
+		}
+		done, issue := from.Delete(ctx, l, metav1.DeletePropagationBackground)
+		if issue != nil {
+			refused = cmp.Or(refused, issue)
+			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.Name, issue.Message))
+		}
+		if !done {
+			continue
+		}
+		accepted++
+		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.Name, "child", l.ID().String())
+	}
+	if accepted > 0 {
+		c.queue.Add(from.Name) // until there is no more to ask for
+	}
+	return refused, errors.Join(errs...)
+}

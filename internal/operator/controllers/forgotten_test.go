@@ -1,0 +1,127 @@
+package controllers
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// remember has everything remembered that is remembered of a parent.
+func (c *cluster) remember(key queue.Key) {
+	c.t.Helper()
+	c.controllers.events.Fresh(key, "bad")
+	c.controllers.events.Faults(key, "x", []string{"bad"})
+	c.shared.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
+	c.shared.absences.Left(key)
+	c.shared.orphaning.Note(key, "uid-one")
+	c.shared.attempts.Begin(key, queue.Attempt{Parent: "uid-one"})
+	inLine(c.shared.pacer, key)
+}
+
+// remembered is what is remembered of parents of the controller apps, but for nothing.
+func (c *cluster) remembered(t *testing.T) map[string]int {
+	t.Helper()
+	e := c.controllers.tracked["apps"]
+	out := map[string]int{
+		"counts": len(e.counts.Tallies), "breaker": lengths(t, c.shared.breaker, "spent"), "events": lengths(t, c.controllers.events, "last", "faults"),
+		"absences": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "attempts": lengths(t, c.shared.attempts, "since"), "paces": lengths(t, c.shared.pacer, "lines.apps.places"),
+		"logs": lengths(t, c.controllers.logs, "parents", "logs"),
+	}
+	for _, index := range e.indexes {
+		out["related"] += lengths(t, index, "parents")
+	}
+	for what, n := range out {
+		if n == 0 {
+			delete(out, what)
+		}
+	}
+	return out
+}
+
+func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
+	const finalizes = "spec:\n  finalize: {order: Reverse}\n"
+	for why, manifest := range map[string]string{"with a finalizer": with(t, reporters, "spec:\n", finalizes), "without": reporters} {
+		for _, ends := range []bool{true, false} {
+			t.Run(fmt.Sprint(why, ", its definition ends before it goes: ", ends), func(t *testing.T) {
+				c := newCluster(t)
+				c.logs.set("ns/a/main", "no disk\n", nil)
+				c.apply(podOf("a", "1", 3))
+				c.apply(manifest)
+				c.apply(app)
+				c.settleLogs()
+				key := queue.Key{Controller: "apps", Parent: configMapName("one")}
+				c.remember(key)
+				if got := c.remembered(t); len(got) != 9 {
+					t.Fatalf("what is remembered before: %v", got)
+				}
+				of := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
+				if ends {
+					c.refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+					c.controllers.kindChanged(of.GroupKind())
+					c.settle()
+				}
+				c.deletes(one, metav1.DeletePropagationBackground)
+				c.settle()
+				c.refuse["kind App"] = &kind.NotFoundError{}
+				c.remember(key) // as a pass may that is under way
+				c.controllers.kindChanged(of.GroupKind())
+				c.settle()
+				if got := c.remembered(t); len(got) > 0 {
+					t.Errorf("what is remembered: %v", got)
+				}
+				if c.controllers.get("apps") == nil {
+					t.Error("the controller has stopped")
+				}
+			})
+		}
+	}
+}
+
+// A parent that goes while nobody looks at more than the end of parents is not remembered until that is over.
+func TestNothingIsRememberedOfAParentThatGoesWhileTheSpecIsBroken(t *testing.T) {
+	c := finalizes(t, ordered(t))
+	c.apply(with(t, ordered(t), "{{ end }}", ""))
+	c.settle()
+	c.remember(queue.Key{Controller: "apps", Parent: configMapName("one")})
+	c.deletes(one, metav1.DeletePropagationBackground)
+	c.settle()
+	if got := c.remembered(t); len(got) > 0 {
+		t.Errorf("what is remembered: %v", got)
+	}
+}
+
+// What a pass notes that is under way is forgotten, too.
+func TestNothingIsForgottenBeforePassesHaveEnded(t *testing.T) {
+	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
+	for why, forget := range map[string]func(c *cluster) error{
+		"the TemplateController is gone": func(c *cluster) error { return c.controllers.forget(t.Context(), "apps") },
+		"the kind is gone": func(c *cluster) error {
+			c.controllers.forgetParents(t.Context(), "apps", c.controllers.tracked["apps"])
+			return nil
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.run()
+			_, leave := c.controllers.Enter("apps")
+			done := make(chan error)
+			go func() { done <- forget(c) }()
+			eventually(t, "no pass begins", func() bool { return c.controllers.get("apps") == nil })
+			c.remember(key)
+			leave()
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			if c.shared.breaker.Knows(key) || c.shared.orphaning.Has(key, "uid-one") {
+				t.Error("something is remembered")
+			}
+		})
+	}
+}

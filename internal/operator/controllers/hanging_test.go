@@ -1,0 +1,169 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// telling is a Writer that tells of each child that is applied, and writes nothing.
+type telling struct {
+	running.Client
+	applied chan string
+}
+
+func (w telling) Apply(ctx context.Context, at kube.Location, _ []byte, _ string) (*object.Object, error) {
+	defer asks(ctx)()
+	w.applied <- at.Name
+	return nil, context.Canceled
+}
+
+func (w telling) ApplyStatus(context.Context, kube.Location, []byte, string) (*object.Object, error) {
+	return nil, context.Canceled
+}
+
+// tells reports whether that many children were applied.
+func (w telling) tells(t *testing.T, want int, meanwhile func()) {
+	t.Helper()
+	got := map[string]bool{}
+	eventually(t, fmt.Sprintf("%d children are applied", want), func() bool {
+		meanwhile()
+		select {
+		case name := <-w.applied:
+			got[name] = true
+		default:
+		}
+		return len(got) == want
+	})
+}
+
+// mute announces nothing.
+type mute struct{}
+
+func (mute) Announce(kube.Announcement) {}
+
+// endless is a Writer whose writes last until their context ends.
+type endless struct{ telling }
+
+func (w endless) Apply(ctx context.Context, _ kube.Location, _ []byte, _ string) (*object.Object, error) {
+	defer asks(ctx)()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// several has the cluster hold that many parents, "0", "1"…, none of which has its child, for each of these controllers.
+func several(t *testing.T, parents int, controllers ...string) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.controllers.Close()
+	c.hasty = true
+	c.startWith(Options{Workers: 2, Events: mute{}}) // many speak at a time
+	for _, name := range controllers {
+		c.apply(with(t, apps, "name: apps", "name: "+name, "{name: {{ . }}}", "{name: "+name+"-{{ $.metadata.name }}}"))
+	}
+	for i := range parents {
+		c.apply(with(t, app, "name: one", fmt.Sprintf("name: %q", fmt.Sprint(i)), "[a, b]", "[a]"))
+	}
+	c.run()
+	c.deliver()
+	c.run()
+	for i := range parents {
+		for _, name := range controllers {
+			c.gone(configMap(fmt.Sprintf("%s-%d", name, i)))
+		}
+	}
+	c.deliver()
+	take(c.parentsDue)
+	return c
+}
+
+func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := several(t, 4, "hangs", "too", "works")
+	defer c.controllers.Close()
+	slow, quick := telling{applied: make(chan string, 100)}, telling{applied: make(chan string, 100)}
+	h := hanging{slow, make(chan struct{})}
+	c.controllers.get("hangs").Cluster, c.controllers.get("too").Cluster, c.controllers.get("works").Cluster = h, h, quick
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	for _, controller := range []string{"hangs", "too"} {
+		for i := range 4 {
+			c.parentsDue.Add(keyOf(controller, fmt.Sprint(i)))
+		}
+	}
+	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
+	eventually(t, "all workers hang", func() bool { return len(c.reconciler.Busy()) == 2 })
+	for i := range 4 {
+		c.parentsDue.Add(keyOf("works", fmt.Sprint(i)))
+	}
+	quick.tells(t, 4, func() {}) // at once
+	passes := func(name string) (n int) {
+		for _, work := range c.reconciler.Busy() {
+			if work.Key.Controller == name {
+				n++
+			}
+		}
+		return n
+	}
+	for _, name := range []string{"hangs", "too"} {
+		if n := passes(name); n != 1 {
+			t.Errorf("%d passes for %s are under way, want 1: there are two workers", n, name)
+		}
+	}
+	eventually(t, "each has as many passes as there are workers, since they hang", func() bool {
+		c.clock.SetTime(c.clock.Now().Add(workers.Patience))
+		return passes("hangs") == 2 && passes("too") == 2
+	})
+	close(h.release)
+	slow.tells(t, 8, func() {})
+	eventually(t, "there are as many workers as before", func() bool { return c.shared.passing.Workers() == 2 })
+	cancel()
+	<-stopped
+}
+
+func TestPassesThatDoNotEndAreCutShort(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := several(t, 2, "apps", "other")
+	defer c.controllers.Close()
+	c.controllers.get("apps").Cluster, c.controllers.get("other").Cluster = endless{}, endless{}
+	ctx, cancel := context.WithCancel(t.Context())
+	work, abort := context.WithCancel(t.Context())
+	defer abort()
+	stopped := make(chan struct{})
+	c.parentsDue.Add(keyOf("apps", "0"))
+	c.parentsDue.Add(keyOf("other", "0"))
+	go func() { c.reconciler.Run(ctx, work); close(stopped) }()
+	eventually(t, "all workers hang", func() bool { return len(c.reconciler.Busy()) == 2 })
+	c.controllers.stop(t.Context(), "apps")
+	eventually(t, "that of another controller goes on", func() bool {
+		return cmp.Equal(works(c.reconciler.Busy()), []string{"pass over ns/0 for TemplateController other"})
+	})
+	c.parentsDue.Add(keyOf("other", "1")) // by the same worker, whose requests are not cut short
+	eventually(t, "the worker is at work again", func() bool { return len(c.reconciler.Busy()) == 2 })
+	c.controllers.stop(t.Context(), "other")
+	eventually(t, "none is at work", func() bool { return len(c.reconciler.Busy()) == 0 })
+	cancel()
+	<-stopped
+}
+
+func TestWorkIsCutShortWhenTheOperatorStops(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := several(t, 1, "apps")
+	defer c.controllers.Close()
+	c.controllers.get("apps").Cluster = endless{}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	c.parentsDue.Add(keyOf("apps", "0"))
+	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
+	eventually(t, "the pass begins", func() bool { return len(c.reconciler.Busy()) == 1 })
+	cancel()
+	<-stopped
+}

@@ -1,0 +1,155 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// mayHold reports whether parents may have the finalizer of a TemplateController. The status says so before the first of them has it,
+// and no parent gets it by a spec that is rejected.
+func mayHold(tc *v1.TemplateController, rejection *spec.Rejection) bool {
+	return tc.Status.Finalizes || rejection == nil && spec.NeedsFinalizer(&tc.Spec)
+}
+
+// kindOfHolders returns the parents' kind, also where it is about to go.
+func (c *Controllers) kindOfHolders(of *running.Controller) (kind.Kind, error) {
+	found, err := c.resolveServed(of.GVK)
+	if ending := kind.Ending(err); ending != nil {
+		return *ending, nil
+	}
+	return found, err
+}
+
+// holders asks the server for all objects that have the finalizer of a controller, be they its parents still or not.
+func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Controller) ([]kube.Holder, *spec.Rejection, error) {
+	parents, err := c.kindOfHolders(of)
+	switch {
+	case kind.Gone(err):
+		return nil, nil, nil
+	case kind.Missing(err):
+		return nil, spec.Rejectf(v1.ReasonKindNotFound, "%s", err), nil
+	case err != nil:
+		return nil, spec.Rejectf(v1.ReasonListFailed, "cannot ask the API server for its kinds: %s", problem.PublicReason(err)), nil
+	}
+	in := []string{""}
+	switch watched := of.Spec.Watch.Namespaces; {
+	case !parents.Namespaced || of.As == "":
+	case e.namespaces != nil:
+		in = slices.Sorted(maps.Keys(e.namespaces))
+	case len(watched) > 0: // and children are read in all; there may be parents in namespaces that were watched before
+		if out, err := of.Cluster.Holders(ctx, parents.Resource, "", of.Finalizer); err == nil {
+			return out, nil, nil
+		}
+		in = watched // as far as the rights go
+	}
+	var out []kube.Holder
+	for _, ns := range in {
+		some, err := of.Cluster.Holders(ctx, parents.Resource, ns, of.Finalizer)
+		if rights.Denied(err) {
+			text, _ := of.Rights.Missing(err, of.Rights.Claim(rights.Parents, parents, ns))
+			return nil, &spec.Rejection{Reason: v1.ReasonForbidden, Message: text}, nil
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("list parents of TemplateController %s: %w", of.Name, err)
+		}
+		out = append(out, some...)
+	}
+	return out, nil, nil
+}
+
+// seekStrays has the departure seen to of objects that have the finalizer and match no longer: no watch shows them. It is done once for each
+// spec that an operator starts with or gets.
+func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) error {
+	if !tc.Status.Finalizes { // it is about to say so, so that nobody has it
+		e.sought = e.generation
+	}
+	if !next.MayHold || e.sought == e.generation || !next.Selective() || next.TeardownOnly || next.Unknown || next.Spec.Suspend {
+		return nil
+	}
+	for _, cache := range next.Parents {
+		if !cache.Synced() {
+			return nil // comes again when it has
+		}
+	}
+	if next.Namespaces != nil && !next.Namespaces.Synced() {
+		return nil
+	}
+	holders, waits, err := c.holders(ctx, e, next)
+	if waits != nil {
+		klog.FromContext(ctx).Info("cannot look for parents that match no longer, will retry", "controller", next.Name, "reason", waits.Message)
+		c.queue.AddAfter(next.Name, rights.BelievedFor)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	e.sought = e.generation
+	c.lookAtHolders(next.Name, slices.DeleteFunc(holders, func(h kube.Holder) bool { return next.Parent(h.Name) != nil }))
+	return nil
+}
+
+// noneHolds reports whether it is known that no parent has the finalizer of a controller that does not need it any more.
+func (c *Controllers) noneHolds(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) (bool, error) {
+	switch {
+	case !tc.Status.Finalizes, next.NeedsFinalizer, next.TeardownOnly, next.Unknown, next.Spec.Suspend:
+		return false, nil
+	}
+	c.mu.RLock()
+	current := e.current // passes that are under way may be of an earlier spec
+	busy := e.underWay.Load() > 0
+	c.mu.RUnlock()
+	if current == nil || current.Generation != e.generation {
+		return false, nil // comes again once it runs
+	}
+	held := false
+	next.EachParent(func(o *object.Object) { held = held || o.HasFinalizer(next.Finalizer) })
+	if held {
+		return false, nil // the pass that takes the last one tells
+	}
+	if busy { // then the server is not worth asking
+		c.queue.AddAfter(next.Name, countsDelay)
+		return false, nil
+	}
+	holders, waits, err := c.holders(ctx, e, next)
+	if err != nil || waits != nil {
+		c.queue.AddAfter(next.Name, rights.BelievedFor)
+		return false, err
+	}
+	c.lookAtHolders(next.Name, holders)
+	return len(holders) == 0, nil
+}
+
+// noneHoldsIn reports whether no object in a namespace has the finalizer of a controller, or none can be read. Those that have it are looked at.
+func (c *Controllers) noneHoldsIn(ctx context.Context, next *running.Controller, namespace string) bool {
+	if !next.MayHold || next.Kind.Resource.Resource == "" {
+		return true
+	}
+	holders, err := next.Cluster.Holders(ctx, next.Kind.Resource, namespace, next.Finalizer)
+	if rights.Denied(err) {
+		klog.FromContext(ctx).Info("parents in a namespace that is watched no longer are left as they are: they may not be read", "controller", next.Name, "namespace", namespace, "user", next.As)
+		return true
+	}
+	c.lookAtHolders(next.Name, holders)
+	return err == nil && len(holders) == 0
+}
+
+// lookAtHolders has a look at objects that match no longer.
+func (c *Controllers) lookAtHolders(name string, holders []kube.Holder) {
+	for _, h := range holders {
+		c.parents.Add(queue.Key{Controller: name, Parent: h.Name})
+	}
+}

@@ -1,0 +1,528 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// robot is the account of asRobot.
+const robot = spec.AccountPrefix + "team:robot"
+
+// itself is templater's own account.
+const itself = spec.AccountPrefix + "templater-system:templater"
+
+// asRobot is apps with an account, in one namespace.
+func asRobot(t *testing.T) string {
+	t.Helper()
+	return with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}\n  serviceAccountRef: {namespace: team, name: robot}")
+}
+
+// denial is what the server answers to a user without a right.
+func denial(user, verb, resource, where string) error {
+	return answer(http.StatusForbidden, metav1.StatusReasonForbidden,
+		fmt.Sprintf(`%s "x" is forbidden: User %q cannot %s resource %q in API group "" %s`, resource, user, verb, resource, where))
+}
+
+func TestEverythingIsReadAndWrittenAsTheAccount(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	wantRequests(t, "first pass", c.run(), "team:robot: create configmaps a", "team:robot: create configmaps b", "team:robot: status apps one")
+	for _, want := range c.owners["apps"] {
+		if want.As != robot || want.Namespace != "ns" {
+			t.Errorf("%s is watched, want it as the account and in its namespace", want)
+		}
+	}
+	if got := len(c.owners["apps"]); got != 2 {
+		t.Errorf("%d watches, want those of parents and children", got)
+	}
+	c.deliver()
+	wantRequests(t, "after the watch brought the writes", c.run())
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	wantRequests(t, "a child that is wanted no longer", c.run(), "team:robot: delete configmaps b", "team:robot: status apps one")
+}
+
+func TestNamespacesAreReadAsTheAccount(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}\n  serviceAccountRef: {namespace: team, name: robot}"))
+	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+	c.apply(app)
+	if got := c.run(); len(got) != 3 {
+		t.Errorf("requests %v, want those of a first pass", got)
+	}
+	for _, want := range c.owners["apps"] {
+		if want.As != robot || want.Namespace != "" {
+			t.Errorf("%s is watched, want it as the account and in all namespaces", want)
+		}
+	}
+	c.deliver()
+	c.run()
+	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: blue}}}")
+	wantRequests(t, "the namespace is not selected", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+}
+
+func TestChangingTheAccountLosesAndDoublesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	c.apply(with(t, asRobot(t), "name: robot", "name: other"))
+	wantRequests(t, "another account", c.run())
+	if want := c.owners["apps"][0]; want.As != spec.AccountPrefix+"team:other" {
+		t.Errorf("read as %q", want.As)
+	}
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}"))
+	wantRequests(t, "no account", c.run())
+	for _, want := range c.owners["apps"] {
+		if want.As != "" || want.Role == watch.Child && want.Namespace != "" {
+			t.Errorf("%s is watched, want the operator's own watches", want)
+		}
+	}
+	if got := c.get("templatecontrollers", "apps").Object["status"].(map[string]any)["childNamespaces"]; got != nil {
+		t.Errorf("status.childNamespaces is %v, want none", got)
+	}
+	c.apply(with(t, app, "hello", "bye"))
+	wantRequests(t, "a change, without an account", c.run(), "update configmaps a", "update configmaps b", "status apps one")
+	c.deliver()
+	c.run()
+	c.apply(asRobot(t))
+	wantRequests(t, "an account again", c.run())
+}
+
+// leavesBehind has the account's controller watch namespace "other" instead.
+func leavesBehind(t *testing.T, restart bool) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	if restart {
+		c.start()
+	}
+	c.apply(with(t, asRobot(t), "[ns]", "[other]"))
+	return c
+}
+
+func TestNamespaceThatIsLeftIsCleared(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			c := leavesBehind(t, restart)
+			wantRequests(t, "the namespace is watched no longer", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+			c.gone(configMap("a"))
+			c.gone(configMap("b"))
+			c.controllers.queue.Add("apps")
+			c.run()
+			for _, want := range c.owners["apps"] {
+				if want.Namespace != "other" {
+					t.Errorf("%s is still watched", want)
+				}
+			}
+			namespaces, _, _ := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
+			if diff := cmp.Diff([]string{"other"}, namespaces); diff != "" {
+				t.Errorf("status.childNamespaces (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNamespaceThatIsLeftStaysWhileTheKindsAreNotKnown(t *testing.T) {
+	c := leavesBehind(t, false)
+	c.refuse["kind ConfigMap"] = errors.New("no answer")
+	c.run()
+	namespaces, _, _ := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
+	if diff := cmp.Diff([]string{"ns", "other"}, namespaces); diff != "" {
+		t.Errorf("status.childNamespaces (-want +got):\n%s", diff)
+	}
+}
+
+func TestControllerThatIsNarrowedByAnAccountClearsTheOtherNamespaces(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	c.apply(with(t, asRobot(t), "[ns]", "[other]"))
+	wantRequests(t, "narrowed", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+}
+
+func TestNamespaceThatIsLeftAndForbiddenIsGivenUp(t *testing.T) {
+	c := leavesBehind(t, false)
+	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
+	c.caches[want] = failing(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
+	c.silent[want] = true
+	wantRequests(t, "the namespace is watched no longer", c.run())
+	if got := c.Owners(want); len(got) > 0 {
+		t.Errorf("it is still watched by %v", got)
+	}
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+// failing returns a cache that could not be filled.
+func failing(t *testing.T, want watch.Want, err error) *watch.Cache {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := watch.NewManager(ctx, func(string) watch.Client { return refusing{err} }, nobody{})
+	t.Cleanup(func() { cancel(); m.Wait() })
+	caches, setErr := m.Set("test", []watch.Want{want})
+	if setErr != nil {
+		t.Fatal(setErr)
+	}
+	if err := wait.PollUntilContextTimeout(ctx, time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		return caches[want].Err() != nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return caches[want]
+}
+
+// refusing answers each list and watch with an error.
+type refusing struct{ err error }
+
+func (r refusing) List(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (runtime.Object, error) {
+	return nil, r.err
+}
+
+func (r refusing) Watch(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (apiwatch.Interface, error) {
+	return nil, r.err
+}
+
+func (refusing) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
+	return true, nil
+}
+
+type nobody struct{}
+
+func (nobody) Changed(watch.Want, watch.Event) {}
+func (nobody) StateChanged(watch.Want)         {}
+
+func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
+	appsWant := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}
+	for why, row := range map[string]struct {
+		manifest string
+		as, ns   string
+		err      error
+		lacks    []string
+		refuse   string
+		want     string
+	}{
+		"an account in a namespace": {
+			asRobot(t), robot, "ns", denial(robot, "list", "apps", `in the namespace "ns"`),
+			[]string{"team:robot list apps ns", "team:robot watch apps ns", "team:robot patch apps/status ns"}, "",
+			`service account team/robot may not list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list, watch]} to a Role in namespace ns that a RoleBinding gives to it; ` +
+				`service account team/robot may not patch apps/status.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/status], verbs: [patch]} to a Role in namespace ns that a RoleBinding gives to it`,
+		},
+		"an account in all namespaces": {
+			with(t, asRobot(t), ", namespaces: [ns]", ""), robot, "", denial(robot, "watch", "apps", "at the cluster scope"),
+			[]string{"team:robot watch apps"}, "",
+			`service account team/robot may not watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [watch]} to a ClusterRole that a ClusterRoleBinding gives to it, or limit spec.watch.namespaces`,
+		},
+		"the operator itself": {
+			apps, "", "", denial("templater", "list", "apps", "at the cluster scope"),
+			[]string{"get apps", "list apps", "watch apps"}, "",
+			`templater may not get, list and watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"the server does not tell": {
+			apps, "", "", denial("templater", "list", "apps", "at the cluster scope"), nil, "ask get apps",
+			`templater may not list apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"the operator may not act as the account": {
+			asRobot(t), robot, "ns", denial(itself, "impersonate-on:serviceaccount:list", "apps", `in the namespace "ns"`),
+			[]string{"impersonate:serviceaccount serviceaccounts team"}, "",
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to service account templater-system/templater`,
+		},
+		"the same, on a server without constrained impersonation": {
+			asRobot(t), robot, "ns", denial("templater", "impersonate", "serviceaccounts", `in the namespace "team"`),
+			[]string{"impersonate:serviceaccount serviceaccounts team"}, "",
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
+		},
+		"the operator may act as the account, but not to watch": {
+			asRobot(t), robot, "ns", denial(itself, "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
+			[]string{"impersonate-on:serviceaccount:watch apps ns"}, "",
+			`templater may act as service account team/robot, but not to watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:watch"]} to a Role in namespace ns that a RoleBinding gives to service account templater-system/templater`,
+		},
+		"whether the operator may act is not known": {
+			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
+			nil, "ask impersonate:serviceaccount serviceaccounts team",
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			want := appsWant
+			want.As, want.Namespace = row.as, row.ns
+			c.caches[want] = failing(t, want, row.err)
+			c.silent[want] = true
+			for _, right := range row.lacks {
+				c.lacks[right] = true
+			}
+			c.refuse[row.refuse] = errors.New("no answer")
+			c.apply(row.manifest)
+			wantRequests(t, "nothing can be read", c.run())
+			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; nothing is deleted meanwhile"; got != want {
+				t.Errorf("condition\n%s\nwant\n%s", got, want)
+			}
+			if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "Unknown NotAccepted: not known until the kind is watched"; got != want {
+				t.Errorf("condition\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestRightToWriteTheStatusIsAskedForWhereItIsWritten is about parents that cannot be read yet.
+func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
+	const known, unknown = "True StatusWritable: no ready condition is asked for", "Unknown NotAccepted: not known until the kind is watched"
+	for status, row := range map[string]struct {
+		asked bool
+		want  string
+	}{
+		`{readyCondition: ""}`:                       {false, known},
+		`{readyCondition: "", template: "count: 1"}`: {true, unknown},
+		`{readyCondition: Done}`:                     {true, unknown},
+		`{template: "count: 1"}`:                     {true, unknown},
+	} {
+		t.Run(status, func(t *testing.T) {
+			c := newCluster(t)
+			want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
+			c.caches[want] = failing(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
+			c.silent[want] = true
+			for _, right := range []string{"list apps ns", "patch apps/status ns"} {
+				c.lacks["team:robot "+right] = true
+			}
+			c.apply(with(t, asRobot(t), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: "+status+"\n"))
+			c.run()
+			if got := c.condition("templatecontrollers", "apps", "Watching"); strings.Contains(got, "apps/status") != row.asked || !strings.Contains(got, "may not list apps") {
+				t.Errorf("the right is asked for: want %v, in %s", row.asked, got)
+			}
+			if got := c.condition("templatecontrollers", "apps", "StatusWritable"); got != row.want {
+				t.Errorf("condition\n%s\nwant\n%s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	for _, name := range []string{"a", "b"} {
+		c.refuse["team:robot: create configmaps "+name] = denial(robot, "patch", "configmaps", `in the namespace "ns"`)
+	}
+	c.lacks["team:robot patch configmaps ns"], c.lacks["team:robot create configmaps ns"] = true, true
+	c.apply(app)
+	c.run()
+	if len(c.asked) != 6 {
+		t.Errorf("the server was asked %d times for the rights of two writes, want once for each verb: %v", len(c.asked), c.asked)
+	}
+	c.deliver()
+	c.pass("apps", "one") // as its retry does
+	const want = `False ChildForbidden: cannot create ConfigMap ns/a and ns/b: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it`
+	if got := c.condition("apps", "one", "Ready"); got != want {
+		t.Errorf("condition\n%s\nwant\n%s", got, want)
+	}
+	clear(c.refuse)
+	c.deliver()
+	result, got := c.pass("apps", "one")
+	wantRequests(t, "granted", got, "team:robot: create configmaps a", "team:robot: create configmaps b", "team:robot: status apps one")
+	if result.Retry != problem.RetryOnChange {
+		t.Errorf("retry %v", result.Retry)
+	}
+}
+
+func TestChildrenThatMayNotBeReadAreLeftAlone(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	c.run()
+	c.start()
+	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
+	c.caches[want] = failing(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
+	c.silent[want] = true
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	wantRequests(t, "children that may not be read", c.run(), "team:robot: status apps one")
+	if got, want := c.condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: the condition Watching of TemplateController apps says why; nothing is deleted meanwhile"; got != want {
+		t.Errorf("condition\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, asRobot(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	for _, name := range []string{"a", "b"} {
+		c.refuse["team:robot: delete configmaps "+name] = denial(robot, "delete", "configmaps", `in the namespace "ns"`)
+	}
+	c.goes()
+	err := c.controllers.Sync(t.Context(), "apps")
+	if err == nil {
+		t.Fatal("no error, want one that deserves a retry")
+	}
+	const want = `False Forbidden: being deleted: cannot delete ConfigMap ns/`
+	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, want) || !strings.Contains(got, `may not delete configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [`) {
+		t.Errorf("condition\n%s\nwant\n%s…", got, want)
+	}
+}
+
+func TestAccountMayBeRequired(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.strict = true
+	c.start()
+	wantRequests(t, "no account", c.run())
+	if got := c.owners["apps"]; len(got) > 0 {
+		t.Errorf("the operator watches %v by itself", got)
+	}
+	if got, want := c.condition("templatecontrollers", "apps", "Accepted"), "False ServiceAccountRequired: spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	c.apply(asRobot(t))
+	wantRequests(t, "an account", c.run())
+	if got, want := c.condition("templatecontrollers", "apps", "Ready"), "True Ready: accepted and watching"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(with(t, strings.ReplaceAll(apps, "name: apps", "name: others"), "name: {{ . }}", "name: {{ . }}-other"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	own := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
+	theirs := own
+	theirs.As, theirs.Namespace = robot, "ns"
+	if diff := cmp.Diff([]string{"others"}, c.Owners(own)); diff != "" {
+		t.Errorf("owners of the operator's watch (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"apps"}, c.Owners(theirs)); diff != "" {
+		t.Errorf("owners of the account's watch (-want +got):\n%s", diff)
+	}
+	gone := packed(t, c.Objects[configMap("a")])
+	c.controllers.Changed(own, watch.Event{Old: gone})
+	if got := c.parentsDue.Len(); got != 0 {
+		t.Error("the operator's watch tells of a child of the account's controller")
+	}
+	c.controllers.Changed(theirs, watch.Event{Old: gone})
+	if got := c.parentsDue.Len(); got != 1 {
+		t.Error("the account's watch does not tell of its child")
+	}
+}
+
+func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
+	c := leavesBehind(t, false)
+	c.refuse["team:robot: get apps one"] = denial(robot, "get", "apps", `in the namespace "ns"`)
+	wantRequests(t, "the parent cannot be asked for", c.run(), "team:robot: get apps one")
+	result, _ := c.pass("apps", "one")
+	if result.Retry != problem.RetryBackoff {
+		t.Errorf("retry %v, want RetryBackoff", result.Retry)
+	}
+}
+
+func TestStatusThatMayNotBeWrittenIsToldByTheTemplateController(t *testing.T) {
+	c := newCluster(t)
+	c.refuse["team:robot: status apps one"] = denial(robot, "patch", "apps/status", `in the namespace "ns"`)
+	c.lacks["team:robot patch apps/status ns"] = true
+	c.apply(asRobot(t))
+	c.apply(app)
+	c.run()
+	look := func() string {
+		c.pass("apps", "one")
+		c.controllers.queue.Add("apps")
+		c.run()
+		return c.condition("templatecontrollers", "apps", "StatusWritable")
+	}
+	if got, want := look(), "False Forbidden: cannot write the status: service account team/robot may not patch apps/status.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/status], verbs: [patch]} to a Role in namespace ns that a RoleBinding gives to it"; got != want {
+		t.Errorf("condition\n%s\nwant\n%s", got, want)
+	}
+	clear(c.refuse)
+	if got, want := look(), "True StatusWritable: parents can hold the ready condition"; got != want {
+		t.Errorf("condition\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
+	for why, row := range map[string]struct {
+		refuse string
+		want   string
+	}{
+		"the server tells":         {"", `may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to`},
+		"the server does not tell": {"ask team:robot create configmaps ns", `may not patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, delete, get, list, patch, watch]} to`},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(asRobot(t))
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.run()
+			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.refuse["team:robot: create configmaps c"] = denial(robot, "patch", "configmaps", `in the namespace "ns"`)
+			c.refuse[row.refuse] = errors.New("no answer")
+			c.lacks["team:robot patch configmaps ns"], c.lacks["team:robot create configmaps ns"] = true, true
+			result, got := c.pass("apps", "one")
+			wantRequests(t, "while the server is asked", got, "team:robot: create configmaps c")
+			if result.Retry != problem.RetrySoon || len(c.events) > 0 {
+				t.Errorf("retry %v and Events %v, want a retry soon and no Event yet", result.Retry, c.events)
+			}
+			for c.controllers.rights.Len() > 0 {
+				c.controllers.rights.Next(t.Context())
+			}
+			c.pass("apps", "one")
+			c.deliver()
+			c.pass("apps", "one")
+			if len(c.events) != 1 || !strings.Contains(c.events[0], row.want) || !strings.Contains(c.condition("apps", "one", "Ready"), row.want) {
+				t.Errorf("Events %v and condition %s, want one with %s", c.events, c.condition("apps", "one", "Ready"), row.want)
+			}
+		})
+	}
+}
+
+func TestStandbyReadsInTheNamespacesOfTheAccount(t *testing.T) {
+	c := leavesBehind(t, false)
+	c.standby()
+	for range 2 {
+		c.controllers.queue.Add("apps")
+		wantRequests(t, "while another replica leads", c.run())
+		in := map[string]bool{}
+		for _, want := range c.owners["apps"] {
+			if in[want.Namespace] = true; want.As != robot {
+				t.Errorf("%s is not read as the account", want)
+			}
+		}
+		if diff := cmp.Diff(map[string]bool{"ns": true, "other": true}, in); diff != "" {
+			t.Errorf("namespaces that are read (-want +got):\n%s", diff)
+		}
+	}
+	c.controllers.Lead()
+	wantRequests(t, "once it leads", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+}

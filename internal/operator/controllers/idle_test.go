@@ -1,0 +1,169 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
+)
+
+// shedding is a TemplateController whose one kind of children can be forgotten, with what it takes to change that.
+type shedding struct {
+	*tracked
+	gk       schema.GroupKind
+	parents  *watch.Cache
+	children *watch.Cache
+	unread   *watch.Cache
+}
+
+func newShedding(t *testing.T) *shedding {
+	t.Helper()
+	s := &shedding{tracked: newTracked("u"), gk: schema.GroupKind{Kind: "ConfigMap"}, children: cacheOf(t)}
+	var err error
+	if s.unread, err = watch.NewCache(watch.Want{Role: watch.Namespace}, func(watch.Event) {}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if s.parents, err = watch.NewCache(watch.Want{Role: watch.Parent}, func(watch.Event) {}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	parent := packed(t, parse(t, with(t, app, "name: one", "name: one, resourceVersion: \"1\"")))
+	if err := s.parents.Replace([]any{parent}, "1"); err != nil {
+		t.Fatal(err)
+	}
+	s.generation, s.round = 1, 1
+	s.childKinds[s.gk], s.settled[s.gk] = "v1", true
+	s.counts.Set(parent.Key(), &tally.Tally{Round: 1})
+	s.current = &running.Controller{
+		Factory: &child.Factory{},
+		Name:    "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1, Round: 1, Parents: map[string]*watch.Cache{"": s.parents},
+		Sources: map[schema.GroupKind]running.Source{s.gk: {Caches: map[string]*watch.Cache{"": s.children}, Bit: s.bit(s.gk)}},
+	}
+	return s
+}
+
+// source has that of the kind changed.
+func (s *shedding) source(change func(*running.Source)) {
+	next := s.current.Sources[s.gk]
+	change(&next)
+	s.current.Sources[s.gk] = next
+}
+
+func TestWhenAKindIsForgotten(t *testing.T) {
+	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, resourceVersion: \"1\", labels: {templater.dev/controller: apps}}}"
+	one := configMapName("one")
+	for why, row := range map[string]struct {
+		change func(*shedding)
+		want   string
+	}{
+		"nobody wants it, and nothing is left": {func(*shedding) {}, "forgotten"},
+		"it does not run":                      {func(s *shedding) { s.current = nil }, "kept"},
+		"an edit has not been taken up":        {func(s *shedding) { s.current.Generation = 2 }, "kept"},
+		"kinds have been added since":          {func(s *shedding) { s.current.Round = 2 }, "kept"},
+		"it is suspended":                      {func(s *shedding) { s.current.Spec.Suspend = true }, "kept"},
+		"the parents' kind cannot be read":     {func(s *shedding) { s.current.Unknown = true }, "kept"},
+		"a parent wants it":                    {func(s *shedding) { s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)}) }, "kept"},
+		"a parent wants it, and is looked at now": {func(s *shedding) {
+			s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)})
+			s.underWay.Add(1)
+		}, "kept"},
+		"a parent has not been looked at":        {func(s *shedding) { s.counts.Set(one, nil) }, "kept"},
+		"a parent was looked at before":          {func(s *shedding) { s.counts.Set(one, &tally.Tally{}) }, "kept"},
+		"the parents are not known":              {func(s *shedding) { s.current.Parents[""] = s.unread }, "kept"},
+		"the watch of the parents fails":         {func(s *shedding) { s.parents.Fail(errors.New("no answer")) }, "kept"},
+		"the namespaces are known":               {func(s *shedding) { s.current.Namespaces = cacheOf(t) }, "forgotten"},
+		"it is not known which namespaces match": {func(s *shedding) { s.current.Namespaces = s.unread }, "kept"},
+		"an object is left":                      {func(s *shedding) { s.source(func(o *running.Source) { o.Caches[""] = cacheOf(t, object) }) }, "kept"},
+		"the watch of the children fails":        {func(s *shedding) { s.children.Fail(errors.New("no answer")) }, "kept"},
+		"it is not known where it is":            {func(s *shedding) { s.source(func(o *running.Source) { o.Err = errors.New("no answer") }) }, "kept"},
+		"nothing stands for it in tallies":       {func(s *shedding) { s.source(func(o *running.Source) { o.Bit = 0 }) }, "kept"},
+		"a pass is under way":                    {func(s *shedding) { s.underWay.Add(1) }, "later"},
+		"it cannot be read, and was never recorded": {func(s *shedding) {
+			s.children.Fail(errors.New("no answer"))
+			s.unrecorded[s.gk] = true
+		}, "forgotten"},
+		"it was never recorded, and a parent wants it": {func(s *shedding) {
+			s.unrecorded[s.gk] = true
+			s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)})
+		}, "kept"},
+		"it was never recorded, and a parent has not been looked at": {func(s *shedding) {
+			s.unrecorded[s.gk] = true
+			s.counts.Set(one, nil)
+		}, "kept"},
+		"it was never recorded, and a pass is under way": {func(s *shedding) {
+			s.unrecorded[s.gk] = true
+			s.underWay.Add(1)
+		}, "later"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c, s := newCluster(t), newShedding(t)
+			row.change(s)
+			running := s.current
+			c.controllers.dropIdleKinds("apps", s.tracked)
+			got := "kept"
+			if due, ok := c.controllersDue.due["apps"]; ok && due.Sub(c.clock.Now()) == countsDelay {
+				got = "later"
+			}
+			if s.current != running {
+				got = "forgotten"
+				if _, there := s.current.Sources[s.gk]; there || len(s.childKinds)+len(s.settled)+len(s.unrecorded) > 0 {
+					t.Error("something is left of it")
+				}
+			} else if len(s.childKinds) != 1 || len(s.settled) != 1 {
+				t.Error("a part of it is forgotten")
+			}
+			if running != nil && len(running.Sources) != 1 {
+				t.Error("what passes work with has changed")
+			}
+			if got != row.want {
+				t.Errorf("it is %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestFewKindsAreToldApart(t *testing.T) {
+	const mostKinds = 64
+	e := newTracked("u")
+	kind := func(i int) schema.GroupKind { return schema.GroupKind{Kind: fmt.Sprint("Kind", i)} }
+	all := uint64(0)
+	for i := range mostKinds {
+		bit := e.bit(kind(i))
+		if bit == 0 || all&bit != 0 || e.bit(kind(i)) != bit {
+			t.Fatalf("kind %d has bit %b, and those before %b", i, bit, all)
+		}
+		all |= bit
+	}
+	if got := e.bit(kind(mostKinds)); got != 0 {
+		t.Errorf("one too many has bit %b", got)
+	}
+}
+
+func TestAnEditBeginsANewRound(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.runControllers()
+	before := c.controllers.tracked["apps"].round
+	c.apply(with(t, apps, "count:", "n:"))
+	c.runControllers()
+	if got := c.controllers.tracked["apps"].round; got != before+1 {
+		t.Errorf("round %d after %d, want the next one", got, before)
+	}
+}
+
+func TestWhoHasWrittenTheStatusKnowsTheKinds(t *testing.T) {
+	for _, recorded := range []bool{false, true} {
+		e := newTracked("u")
+		e.recorded = recorded
+		e.learn([]v1.ChildKind{{Version: "v1", Kind: "ConfigMap"}})
+		if got := len(e.childKinds) == 0; got != recorded {
+			t.Errorf("the status was written: %v, and nothing is learnt from it: %v", recorded, got)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+// kinds are those of children that the status of the TemplateController and its watches have.
+func kinds(c *cluster) string {
+	list, _, _ := unstructured.NestedSlice(c.get("templatecontrollers", "apps").Object, "status", "childKinds")
+	var out []string
+	for _, each := range list {
+		kind, _ := each.(map[string]any)
+		out = append(out, fmt.Sprint(kind["kind"]))
+	}
+	var watched []string
+	for _, want := range c.owners["apps"] {
+		if want.Role == watch.Child {
+			watched = append(watched, want.Resource.Resource)
+		}
+	}
+	slices.Sort(watched)
+	return strings.Join(out, " ") + "; " + strings.Join(watched, " ")
+}
+
+func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.settle()
+	expect := func(why, want string) {
+		t.Helper()
+		if got := kinds(c); got != want {
+			t.Errorf("%s: kinds %q, want %q", why, got, want)
+		}
+	}
+	expect("at first", "ConfigMap; configmaps")
+	c.apply(jobs(t))
+	c.settle()
+	expect("an edited template yields another kind", "Job; jobs")
+	if c.get("jobs", "a") == nil || c.get("configmaps", "a") != nil {
+		t.Error("the children have not followed")
+	}
+	c.apply(apps)
+	c.settle()
+	expect("the kind comes back", "ConfigMap; configmaps")
+	if c.get("jobs", "a") != nil || c.get("configmaps", "a") == nil {
+		t.Error("the children have not followed")
+	}
+	c.apply(with(t, app, "[a, b]", "[]"))
+	c.settle()
+	expect("no parent has children any more", "; ")
+	c.apply(app)
+	c.settle()
+	expect("a parent has some again", "ConfigMap; configmaps")
+	c.apply(jobs(t))
+	c.start() // before it has been looked at
+	c.settle()
+	expect("edited while nobody was there", "Job; jobs")
+	if c.get("configmaps", "a") != nil {
+		t.Error("a child is lost track of")
+	}
+}
+
+// TestAKindThatHasJustBeenForgotten has a pass want it before its watch has ended.
+func TestAKindThatHasJustBeenForgotten(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(with(t, app, "[a, b]", "[]"))
+	c.settle()
+	c.apply(app)
+	c.settle()
+	c.apply(with(t, app, "[a, b]", "[]"))
+	c.deliver()
+	c.pass("apps", "one") // deletes
+	c.deliver()
+	c.pass("apps", "one") // has nothing to do
+	c.controllers.dropIdleKinds("apps", c.controllers.tracked["apps"])
+	if s := c.controllers.get("apps").Sources; len(s) > 0 {
+		t.Fatalf("kinds that are left: %v", s)
+	}
+	c.apply(app)
+	c.deliver()
+	if _, requests := c.pass("apps", "one"); len(requests) > 0 {
+		t.Errorf("requests for a kind that is not on record: %v", requests)
+	}
+	c.settle()
+	if got, want := kinds(c), "ConfigMap; configmaps"; got != want {
+		t.Errorf("kinds %q, want %q", got, want)
+	}
+}
+
+func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
+	const fine = "Job; jobs"
+	var leave func()
+	configMaps := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
+	for why, row := range map[string]struct {
+		before, after func(*cluster)
+		then          func(*cluster) // what ends it, nil for nothing
+	}{
+		"an object is left alone": {
+			before: func(c *cluster) {
+				c.apply(with(t, apps, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n"))
+			},
+		},
+		"another parent is not understood": {
+			before: func(c *cluster) { c.apply(with(t, app, "name: one", "name: two", "spec: {", "spec: {odd: true, ")) },
+			then:   func(c *cluster) { c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[]")) },
+		},
+		"it cannot be read": {
+			before: func(c *cluster) { c.caches[configMaps].Fail(answer(403, "Forbidden", "x")) },
+			then:   func(c *cluster) { resumed(c.t, c.caches[configMaps]); c.controllers.queue.Add("apps") },
+		},
+		"a pass is under way": {
+			before: func(c *cluster) { _, leave = c.controllers.Enter("apps") },
+			then:   func(*cluster) { leave() },
+		},
+		"it is suspended": {
+			after: func(c *cluster) { c.apply(with(t, jobs(t), "spec:\n", "spec:\n  suspend: true\n")) },
+			then:  func(c *cluster) { c.apply(jobs(t)) },
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.settle()
+			if row.before != nil {
+				row.before(c)
+			}
+			edited := with(t, jobs(t), "{{ range .spec.names }}", "{{ if .spec.odd }}{{ .spec.none }}{{ end }}{{ range .spec.names }}")
+			if why == "an object is left alone" {
+				edited = with(t, edited, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n")
+			}
+			c.apply(edited)
+			if row.after != nil {
+				row.after(c)
+			}
+			c.run()
+			c.deliver()
+			c.run()
+			c.clock.SetTime(c.clock.Now().Add(2 * countsDelay))
+			c.run()
+			if got := kinds(c); !strings.Contains(got, "configmaps") || !strings.Contains(got, "ConfigMap") {
+				t.Errorf("kinds %q: ConfigMap is forgotten", got)
+			}
+			if row.then == nil {
+				return
+			}
+			row.then(c)
+			c.settle()
+			if got := kinds(c); got != fine {
+				t.Errorf("kinds %q in the end, want %q", got, fine)
+			}
+		})
+	}
+}

@@ -1,0 +1,276 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
+	for why, err := range map[string]*kind.NotFoundError{
+		"its own server is away":           {Away: true},
+		"another version is served":        {Served: "v2"},
+		"the definition serves no version": {Definition: "apps.example.org"},
+		"the definition is being deleted":  {Definition: "apps.example.org", Going: true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			err.GVK = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.refuse["kind App"] = err
+			c.controllers.queue.Add("apps")
+			wantRequests(t, "the version is gone", c.run())
+			advice := "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
+			if err.Away {
+				advice = "; children stay as they are, and work goes on by itself when it is back"
+			}
+			want := "False KindNotFound: " + err.Error() + advice
+			if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
+				t.Errorf("condition %q, want %q", got, want)
+			}
+			c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
+			c.controllers.enqueueAll(c.controllers.get("apps"))
+			wantRequests(t, "after two minutes", c.run())
+			delete(c.refuse, "kind App")
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			wantRequests(t, "when it is back", c.run(), "delete configmaps b", "status apps one")
+		})
+	}
+}
+
+func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
+	c := newCluster(t)
+	c.refuse["kind App"] = errors.New("no answer")
+	c.apply(apps)
+	c.apply(app)
+	wantRequests(t, "no answer", c.run())
+	want := "False ListFailed: cannot ask the API server for its kinds: the API server did not answer"
+	if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	if at, due := c.controllersDue.due["apps"]; !due || at.Sub(c.clock.Now()) > 2*unansweredRetry {
+		t.Errorf("the TemplateController is looked at again: %v, at %v", due, at)
+	}
+	a := assembly{kindErr: errors.New("no answer")}
+	if got := a.recheck(); got < unansweredRetry || got > 2*unansweredRetry {
+		t.Errorf("asks again after %v, want about %v", got, unansweredRetry)
+	}
+	for why, err := range map[string]*kind.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
+		a.kindErr = err
+		if got := a.recheck(); got < problem.SlowRetry || got > 2*problem.SlowRetry {
+			t.Errorf("a kind that is %s is asked for again after %v, want about %v", why, got, problem.SlowRetry)
+		}
+	}
+	a.kindErr = &kind.NotFoundError{Served: "v2", Definition: "x"}
+	if got := a.recheck(); got != 0 {
+		t.Errorf("a kind that a definition tells of is asked for again after %v, want never", got)
+	}
+}
+
+func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
+	for why, row := range map[string]struct {
+		err      error
+		watching string
+	}{
+		"no answer": {errors.New("no answer"), "False ListFailed: cannot list children of kind ConfigMap: cannot ask the API server for its kinds: the API server did not answer; nothing is deleted meanwhile"},
+		"no version is served": {
+			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Definition: "x"},
+			"False KindNotFound: cannot list children: the cluster has no kind ConfigMap in v1: CustomResourceDefinition x is there, but does not serve it (kubectl describe crd x); nothing is deleted meanwhile",
+		},
+		"its own server is away": {
+			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Away: true},
+			"False KindNotFound: cannot list children: the cluster has no kind ConfigMap in v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices); nothing is deleted meanwhile",
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+			c.apply(app)
+			c.run()
+			c.refuse["kind ConfigMap"] = row.err
+			c.controllers.queue.Add("apps")
+			c.run()
+			if got := c.condition("templatecontrollers", "apps", "Watching"); got != row.watching {
+				t.Errorf("condition %q, want %q", got, row.watching)
+			}
+			if complete := c.controllers.get("apps").CompleteEverywhere(); complete {
+				t.Error("children that cannot be read count as none: they would be left behind")
+			}
+		})
+	}
+}
+
+func TestChildrenAreReadInTheVersionThatIsServed(t *testing.T) {
+	c := newCluster(t)
+	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Statusless"}
+	kinds := versioned{served: "v2"}
+	c.controllers.kinds = kinds
+	got := c.controllers.childWant(gvk, false, "", nil)
+	if got.wants[""].Resource.Version != "v2" || got.err != nil {
+		t.Errorf("children are read as %+v, want version v2", got)
+	}
+}
+
+// upgraded is a Resolver that knows of the upgrade of a control plane once it is doubted.
+type upgraded struct {
+	*cluster
+	served string // version of ConfigMaps
+	known  bool
+}
+
+func (u *upgraded) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	if u.known && gvk.Kind == "ConfigMap" && gvk.Version != u.served {
+		return kind.Kind{}, &kind.NotFoundError{GVK: gvk, Served: u.served}
+	}
+	return u.cluster.Resolve(gvk)
+}
+
+func (u *upgraded) Doubt(schema.GroupVersionResource) bool {
+	first := !u.known
+	u.known = true
+	return first
+}
+
+func TestARemovedVersionIsNoticedWhereItsWatchIsNotFound(t *testing.T) {
+	c := newCluster(t)
+	kinds := &upgraded{cluster: c, served: "v2"}
+	c.controllers.kinds = kinds
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	maps := configMap("").Resource
+	c.caches[watch.Want{Resource: maps, Labels: v1.LabelController, Role: watch.Child}].FailWatch(apierrors.NewNotFound(maps.GroupResource(), ""))
+	c.run()
+	source := c.controllers.get("apps").Sources[schema.GroupKind{Kind: "ConfigMap"}]
+	if !kinds.known || source.Kind.Resource.Version != "v2" {
+		t.Errorf("discovery was asked anew: %v, and children are read in version %s; want v2", kinds.known, source.Kind.Resource.Version)
+	}
+}
+
+// versioned serves all kinds in one version.
+type versioned struct{ served string }
+
+func (v versioned) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	if gvk.Version != v.served {
+		return kind.Kind{}, &kind.NotFoundError{GVK: gvk, Served: v.served}
+	}
+	return kind.Kind{Kind: gvk.Kind, Resource: schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: "x"}}, nil
+}
+
+func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	before := c.controllers.tracked["apps"].state
+	gk := schema.GroupKind{Group: "example.org", Kind: "App"}
+	saved := fakeKinds[gk]
+	t.Cleanup(func() { fakeKinds[gk] = saved })
+	changed := saved
+	changed.Revision = "u/2"
+	fakeKinds[gk] = changed
+	key := keyOf("apps", "one")
+	key.Parent.Namespace = "ns"
+	c.parentsDue.AddRateLimited(key)
+	c.controllers.queue.Add("apps")
+	c.run()
+	if c.controllers.tracked["apps"].state.Equal(before) {
+		t.Error("a change of the definition goes unnoticed")
+	}
+	if n := c.parentsDue.NumRequeues(key); n != 0 {
+		t.Errorf("%d failures still count, which another schema may have ended", n)
+	}
+}
+
+func TestRenamedDefinitionIsToldToWhoKnowsTheOldName(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.run()
+	named := func(kind string) string {
+		return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: apps.example.org}\nspec: {group: example.org, names: {kind: " + kind + "}}\n"
+	}
+	old, next := packed(t, parse(t, named("App"))), packed(t, parse(t, named("Other")))
+	c.controllers.Changed(watch.Want{Role: watch.Definition}, watch.Event{Old: old, New: next})
+	if c.controllers.queue.Len() != 1 {
+		t.Error("a TemplateController is not told that its kind has another name now")
+	}
+}
+
+func TestPanicHurtsOneTemplateController(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.controllers.kinds = nil
+	if err := c.controllers.guarded(t.Context(), "apps"); !errors.Is(err, reconcile.ErrPanic) {
+		t.Errorf("err = %v, want errPanic", err)
+	}
+	c.controllers.kinds = c
+	if err := c.controllers.guarded(t.Context(), "apps"); err != nil {
+		t.Errorf("after the panic: err = %v, want none: a lock may be held", err)
+	}
+}
+
+func TestPanicInAPassIsToldOnce(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.events = nil
+	c.controllers.get("apps").Spec = nil
+	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
+	for range 3 {
+		c.parentsDue.Add(key)
+		c.reconciler.Next(t.Context(), t.Context(), func() {})
+	}
+	want := []string{"one Warning InternalError: a defect in templater has ended the work on this object; it is tried again later: please report it with the stack in the operator's log"}
+	if fmt.Sprint(c.events) != fmt.Sprint(want) {
+		t.Errorf("Events %q, want %q", c.events, want)
+	}
+}
+
+func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	c := newCluster(t)
+	for i := range 200 {
+		name := fmt.Sprint("apps-", i)
+		c.apply(with(t, apps, "name: apps", "name: "+name, "name: {{ . }}", "name: {{ . }}-"+name))
+		c.apply(app)
+		c.run()
+		c.gone(kube.Location{Resource: v1.Resource, Name: name})
+		c.run()
+		c.gone(configMap("a-" + name))
+		c.gone(configMap("b-" + name))
+	}
+	for what, n := range map[string]int{
+		"controllers": len(c.controllers.tracked), "breaker": lengths(t, c.shared.breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
+		"absent": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "paces": lengths(t, c.shared.pacer, "lines"), "failures": lengths(t, c.shared.failures, "failures"), "backlog": lengths(t, c.controllers.backlog, "waiting", "out", "outOf"),
+		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "passes"),
+	} {
+		if n > 0 {
+			t.Errorf("%s: %d entries are left of 200 TemplateControllers", what, n)
+		}
+	}
+	for owner, wants := range c.owners {
+		if owner != "" && len(wants) > 0 {
+			t.Errorf("%s still wants %v", owner, wants)
+		}
+	}
+	c.parentsDue.ShutDown()
+	c.controllers.queue.ShutDown()
+}

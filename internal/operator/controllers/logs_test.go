@@ -1,0 +1,499 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// reporters writes the logs of all Pods in the namespace into the status of each App.
+const reporters = `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  resyncPeriod: 0s
+  watch: {apiVersion: example.org/v1, kind: App}
+  related:
+  - name: pods
+    apiVersion: v1
+    kind: Pod
+    logs: {tailLines: 5, limitBytes: 1024}
+  status:
+    template: |
+      {{- range $pod := .related.pods }}
+      {{ $pod.metadata.name }}:
+        logs: {{ logs $pod | toJson }}
+      {{- end }}
+`
+
+// logsIn is the status that shows logs, by Pod, of the container main.
+func logsIn(texts map[string]any) map[string]any {
+	out := map[string]any{}
+	for pod, text := range texts {
+		logs := map[string]any{}
+		if text != nil {
+			logs["main"] = text
+		}
+		out[pod] = map[string]any{"logs": logs}
+	}
+	return out
+}
+
+func (c *cluster) wantStatus(why string, want map[string]any) {
+	c.t.Helper()
+	if diff := cmp.Diff(want, c.statusOf("one")); diff != "" {
+		c.t.Errorf("%s: status (-want +got):\n%s", why, diff)
+	}
+}
+
+func TestNoPassWaitsForALog(t *testing.T) {
+	c := newCluster(t)
+	c.logs.set("ns/a/main", "no disk\n", nil)
+	c.logs.hold = make(chan struct{})
+	c.apply(podOf("a", "1", 3))
+	c.apply(reporters)
+	c.apply(app)
+	wantRequests(t, "before the log is there", c.run(), "status apps one")
+	close(c.logs.hold)
+	c.controllers.logs.Wait()
+	wantRequests(t, "when it has come", c.fetchLogs(), "status apps one")
+	c.wantStatus("with the log", logsIn(map[string]any{"a": "no disk\n"}))
+	if diff := cmp.Diff([]string{": ns/a/main 5 1024"}, c.logs.take()); diff != "" {
+		t.Errorf("requests for logs (-want +got):\n%s", diff)
+	}
+	c.deliver()
+	wantRequests(t, "again", c.fetchLogs())
+	_, again := c.pass("apps", "one")
+	wantRequests(t, "one more pass", again)
+	if asked := c.logs.take(); len(asked) > 0 {
+		t.Errorf("the log was asked for again: %q", asked)
+	}
+}
+
+// An entry that says no more than that it wants logs gets what the API says.
+func TestLogsAreAsLongAsTheAPISays(t *testing.T) {
+	c := newCluster(t)
+	c.logs.set("ns/a/main", "x\n", nil)
+	c.apply(podOf("a", "1", 3))
+	c.apply(with(t, reporters, "logs: {tailLines: 5, limitBytes: 1024}", "logs: {}"))
+	c.apply(app)
+	c.settleLogs()
+	if diff := cmp.Diff([]string{": ns/a/main 20 4096"}, c.logs.take()); diff != "" {
+		t.Errorf("requests for logs (-want +got):\n%s", diff)
+	}
+}
+
+func TestLogsFollowTheirContainers(t *testing.T) {
+	c := newCluster(t)
+	c.apply(reporters)
+	c.apply(app)
+	c.fetchLogs()
+	for _, step := range []struct {
+		what   string
+		change func()
+		want   map[string]any
+		asked  int
+	}{
+		{"no Pod", func() {}, map[string]any{}, 0},
+		{"a Pod fails", func() { c.logs.set("ns/a/main", "first\n", nil); c.apply(podOf("a", "1", 1)) }, map[string]any{"a": "first\n"}, 1},
+		{"it runs again", func() { c.logs.set("ns/a/main", "second\n", nil); c.replace(podOf("a", "2", -1)) }, map[string]any{"a": "second\n"}, 1},
+		{"it fails again", func() { c.logs.set("ns/a/main", "third\n", nil); c.replace(podOf("a", "2", 1)) }, map[string]any{"a": "third\n"}, 1},
+		{"another one fails", func() { c.logs.set("ns/b/main", "b\n", nil); c.apply(podOf("b", "1", 1)) }, map[string]any{"a": "third\n", "b": "b\n"}, 1},
+		{"the first is gone", func() { c.gone(podAt("a")) }, map[string]any{"b": "b\n"}, 0},
+		{"one of its name comes", func() { c.logs.set("ns/a/main", "new\n", nil); c.apply(podOf("a", "3", 1)) }, map[string]any{"a": "new\n", "b": "b\n"}, 1},
+	} {
+		step.change()
+		c.logs.take()
+		c.settleLogs()
+		c.wantStatus(step.what, logsIn(step.want))
+		if asked := c.logs.take(); len(asked) != step.asked {
+			t.Errorf("%s: logs were asked for %q, want %d times", step.what, asked, step.asked)
+		}
+	}
+}
+
+func TestALogIsFollowedWhateverFieldsAreWatched(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, reporters, "    kind: Pod\n", "    kind: Pod\n    watchFields: [metadata.labels]\n"))
+	c.apply(app)
+	c.logs.set("ns/a/main", "first\n", nil)
+	c.apply(podOf("a", "1", 1))
+	c.settleLogs()
+	c.wantStatus("a container has ended", logsIn(map[string]any{"a": "first\n"}))
+	c.logs.set("ns/a/main", "second\n", nil)
+	c.replace(podOf("a", "2", 1))
+	c.settleLogs()
+	c.wantStatus("another run of it has ended", logsIn(map[string]any{"a": "second\n"}))
+}
+
+// A log is nobody's but that of the template which prints it.
+func TestLogsAreInTheStatusAlone(t *testing.T) {
+	texts := map[string]any{
+		"yaml":     "EVIL: b\n- c\n---\nd: e\n",
+		"template": `{{ fail "EVIL" }}`,
+		"secret":   "password=EVIL\n",
+		"long":     strings.Repeat("EVIL", 250),
+		"control":  "\x1b[2JEVIL\x00\r\n",
+	}
+	c := newCluster(t)
+	for pod, text := range texts {
+		c.logs.set("ns/"+pod+"/main", fmt.Sprint(text), nil)
+		c.apply(podOf(pod, pod, 1))
+	}
+	var lines []string
+	ctx := klog.NewContext(t.Context(), funcr.New(func(prefix, args string) { lines = append(lines, prefix+args) }, funcr.Options{Verbosity: 10}))
+	c.apply(reporters)
+	c.apply(app)
+	c.settleLogs()
+	c.wantStatus("hostile logs", logsIn(texts))
+	for what, edit := range map[string]string{
+		"printed where it cannot be": "x: {{ range .related.pods }}{{ (logs .).main | b64dec }}{{ end }}",
+		"as a kind of number":        "x: {{ range .related.pods }}{{ (logs .).main | int }}{{ end }}",
+		"as a condition":             "conditions:\n{{ range .related.pods }}- {type: {{ (logs .).main }}, status: true}\n{{ end }}",
+	} {
+		c.apply(with(t, reporters, reporters[strings.Index(reporters, "      {{- range"):], "      "+strings.ReplaceAll(edit, "\n", "\n      ")+"\n"))
+		c.settleLogs()
+		c.reconciler.Reconcile(ctx, queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}})
+		ready := c.condition("apps", "one", "Ready")
+		said := append([]string{ready, c.condition("templatecontrollers", "apps", "LogsReadable"), c.condition("templatecontrollers", "apps", "Ready")}, c.events...)
+		if text := strings.Join(append(append(said, lines...), c.requests...), "\n"); strings.Contains(text, "EVIL") {
+			t.Errorf("%s: it is told:\n%s", what, text)
+		}
+		if !strings.HasPrefix(ready, "False ") {
+			t.Errorf("%s: the condition is %s, want that the template fails", what, ready)
+		}
+	}
+	if len(lines) == 0 || len(c.events) == 0 {
+		t.Errorf("%d lines were logged, and there were %d Events: the test does not see them", len(lines), len(c.events))
+	}
+}
+
+func TestOnlyPodsThatTheParentSeesHaveLogs(t *testing.T) {
+	const refused = "False TemplateError: status:1:4: logs: the argument is no Pod that the parent sees by an entry of spec.related with logs"
+	c := newCluster(t)
+	c.apply(podOf("a", "1", 1))
+	c.apply(strings.Replace(podOf("far", "1", 1), "namespace: ns", "namespace: other", 1))
+	c.apply(app)
+	for call, want := range map[string]string{
+		"logs .parent": refused,
+		"logs .values": refused,
+		`logs (dict "metadata" (dict "namespace" "other" "name" "far" "uid" "uid-far"))`: refused,
+		`logs (dict "metadata" (dict "namespace" "ns" "name" "a" "uid" "other"))`:        refused,
+		`logs (dict "metadata" (dict "namespace" "ns" "name" "a" "uid" "uid-a"))`:        "True Ready: all children are ready: 0",
+		"logs (named \"none\" .related.pods)":                                            "True Ready: all children are ready: 0",
+		"logs (first .related.other)":                                                    refused,
+	} {
+		c.apply(with(t, reporters, reporters[strings.Index(reporters, "      {{- range"):], "      {{ "+call+" | toJson }}\n",
+			"  status:\n", "  - {name: other, apiVersion: v1, kind: Pod, select: '{namespace: other}'}\n  status:\n", "spec:\n", "spec:\n  values: {a: 1}\n"))
+		c.settleLogs()
+		if got := c.condition("apps", "one", "Ready"); got != want {
+			t.Errorf("%s: the condition is %s, want %s", call, got, want)
+		}
+	}
+}
+
+// TestLogsAreThoseOfTheContainersThatThePodHas has a template make up containers of a Pod that the parent sees.
+func TestLogsAreThoseOfTheContainersThatThePodHas(t *testing.T) {
+	const call = `logs (dict "metadata" (dict "namespace" "ns" "name" "a" "uid" "uid-a") "status" (dict "containerStatuses" (list (dict "name" (repeat 1000 "x") "containerID" "1" "state" (dict "running" dict)))))`
+	c := newCluster(t)
+	c.logs.set("ns/a/main", "text", nil)
+	c.apply(podOf("a", "1", 1))
+	c.apply(app)
+	c.apply(with(t, reporters, reporters[strings.Index(reporters, "      {{- range"):], "      {{ "+call+" | toJson }}\n"))
+	c.settleLogs()
+	c.wantStatus("of what is made up", map[string]any{"main": "text"})
+	if diff := cmp.Diff([]string{": ns/a/main 5 1024"}, c.logs.take()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
+	missing := func(user string) error {
+		return answer(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods "a" is forbidden: User %q cannot get resource "pods/log" in API group "" in the namespace "ns"`, user))
+	}
+	for why, row := range map[string]struct {
+		err     error
+		account bool
+		want    string
+	}{
+		"a right of templater is missing":   {missing("system:serviceaccount:templater-system:templater"), false, `False Forbidden: Logs of Pods are left out: templater may not get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`},
+		"a right of the account is missing": {missing(robot), true, `False Forbidden: Logs of Pods are left out: service account team/robot may not get pods/log in namespace ns: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a Role in namespace ns that a RoleBinding gives to it`},
+		"the node is away":                  {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the kubelet of its node gives no log: the API server answers 500 InternalError"},
+		"the node does not answer":          {fmt.Errorf("get EVIL: %w", context.DeadlineExceeded), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the kubelet of its node did not answer within 10s"},
+		"the server is busy":                {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the API server answers 429 TooManyRequests"},
+		"there is no answer":                {errors.New("EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the API server did not answer"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.logs.set("ns/a/main", "text\n", row.err)
+			manifest := reporters
+			if row.account {
+				manifest = with(t, manifest, "kind: App}", "kind: App, namespaces: [ns]}\n  serviceAccountRef: {namespace: team, name: robot}", "    logs:", "    namespaces: [ns]\n    logs:")
+			}
+			c.apply(podOf("a", "1", 1))
+			c.apply(podOf("b", "1", 1))
+			c.apply(manifest)
+			c.apply(app)
+			c.settleLogs()
+			c.wantStatus("without logs", logsIn(map[string]any{"a": nil, "b": nil}))
+			if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != row.want {
+				t.Errorf("the condition is\n%s, want\n%s", got, row.want)
+			}
+			if ready := c.condition("apps", "one", "Ready"); !strings.HasPrefix(ready, "True ") {
+				t.Errorf("the parent is %s, want that it goes on", ready)
+			}
+			wantRequests(t, "again", c.fetchLogs())
+			if strings.Contains(row.want, "Forbidden") {
+				return // it is believed for a while
+			}
+			c.logs.set("ns/a/main", "text\n", nil) // and the containers begin anew, for the test does not wait until logs are asked for again
+			c.replace(podOf("a", "2", 1))
+			c.replace(podOf("b", "2", 1))
+			c.settleLogs()
+			c.clock.SetTime(c.clock.Now().Add(recountTime))
+			c.settleLogs()
+			if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != "no condition LogsReadable" {
+				t.Errorf("once they are read, the condition is %s", got)
+			}
+		})
+	}
+}
+
+// Pods have more containers than there is room for.
+func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
+	c := newCluster(t)
+	containers := make([]string, 1000)
+	for i := range containers {
+		containers[i] = fmt.Sprintf("{name: c%04d, state: {terminated: {containerID: x}}}", i)
+	}
+	for i, name := range []string{"a", "b", "c", "d"} {
+		c.apply("{apiVersion: v1, kind: Pod, metadata: {namespace: ns, name: " + name + "}, status: {containerStatuses: [" + strings.Join(containers[250*i:][:250], ", ") + "]}}")
+	}
+	c.apply(with(t, reporters, "limitBytes: 1024", "limitBytes: 16384", "logs $pod | toJson", "len (logs $pod)"))
+	c.apply(app)
+	c.run() // all logs are asked for at once, and fetched one by one
+	c.deliver()
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	c.run()
+	const want = "False TooManyLogs: Logs of Pods are left out: that of container c0963 in Pod ns/d, and 36 more: there is no room, since all logs may take 64 MiB, and those of one tenant, " +
+		"which is a namespace of service accounts, 16 MiB; have spec.related select fewer Pods, or give its logs a smaller limitBytes"
+	if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != want {
+		t.Errorf("the condition is\n%s, want\n%s", got, want)
+	}
+}
+
+// reporting is a cluster with an App whose status shows the log of a Pod.
+func reporting(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.logs.set("ns/a/main", "text\n", nil)
+	for _, manifest := range []string{podOf("a", "1", 1), reporters, app} {
+		c.apply(manifest)
+	}
+	c.settleLogs()
+	return c
+}
+
+// What nobody asks for is not kept: else it would not be asked for anew.
+func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
+	for what, row := range map[string]struct {
+		change, back func(*testing.T, *cluster)
+	}{
+		"the parent is gone": {
+			func(_ *testing.T, c *cluster) { c.gone(appAt("one")) }, func(_ *testing.T, c *cluster) { c.apply(app) },
+		},
+		"the template asks no more": {
+			func(t *testing.T, c *cluster) { c.apply(with(t, reporters, "logs $pod | toJson", "1")) }, func(_ *testing.T, c *cluster) { c.apply(reporters) },
+		},
+		"the entry has no logs": {
+			func(t *testing.T, c *cluster) {
+				c.apply(with(t, reporters, "logs $pod | toJson", "1", "    logs: {tailLines: 5, limitBytes: 1024}\n", ""))
+			},
+			func(_ *testing.T, c *cluster) { c.apply(reporters) },
+		},
+		"the TemplateController is gone": {
+			func(_ *testing.T, c *cluster) { c.gone(controllerAt("apps")) }, func(_ *testing.T, c *cluster) { c.apply(reporters) },
+		},
+		"the account is another one": {
+			func(t *testing.T, c *cluster) {
+				c.apply(with(t, reporters, "kind: App}", "kind: App}\n  serviceAccountRef: {namespace: team, name: robot}"))
+			},
+			func(_ *testing.T, c *cluster) { c.apply(reporters) },
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := reporting(t)
+			row.change(t, c)
+			c.settleLogs()
+			c.logs.take()
+			row.back(t, c)
+			c.settleLogs()
+			if asked := c.logs.take(); len(asked) != 1 {
+				t.Errorf("asked for %q, want once more", asked)
+			}
+		})
+	}
+}
+
+// A pass may be under way when its TemplateController goes.
+func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
+	c := newCluster(t)
+	c.apply(reporters)
+	c.apply(app)
+	c.settleLogs()
+	_, leave := c.controllers.Enter("apps")
+	c.gone(controllerAt("apps"))
+	synced := make(chan error)
+	go func() { synced <- c.controllers.Sync(t.Context(), "apps") }()
+	eventually(t, "no pass begins", func() bool { return c.controllers.get("apps") == nil })
+	c.logs.set("ns/a/main", "", errors.New("no"))
+	pod, err := object.From(parse(t, podOf("a", "1", 1)).Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.controllers.logs.Begin(keyOf("apps", "one"), "", 0).Logs(pod, kube.LogOptions{LimitBytes: 1})
+	leave()
+	if err := <-synced; err != nil {
+		t.Error(err)
+	}
+	c.controllers.logs.Wait()
+	if left := c.controllers.logs.Failures("apps"); len(left) > 0 {
+		t.Errorf("left is %v", left)
+	}
+}
+
+// What is suspended, or rejected, has no log tried again: podlogs asks for that.
+func TestLogsWaitWhileNoPassesAreMade(t *testing.T) {
+	const broken, finalizer = "    template: |\n      {{ nothing }}\n", "spec:\n  finalize: {order: Reverse}\n"
+	for what, row := range map[string]struct {
+		manifest string
+		edit     []string
+	}{
+		"suspended":                             {reporters, []string{"spec:\n", "spec:\n  suspend: true\n"}},
+		"rejected":                              {reporters, []string{"    template: |\n", broken}},
+		"rejected, and parents have finalizers": {with(t, reporters, "spec:\n", finalizer), []string{"    template: |\n", broken}},
+	} {
+		c := begun(t, row.manifest, app)
+		if !c.controllers.runs("apps") {
+			t.Errorf("before it is %s, it does not run", what)
+		}
+		c.apply(with(t, row.manifest, row.edit...))
+		c.run()
+		if c.controllers.runs("apps") {
+			t.Errorf("while it is %s, it runs", what)
+		}
+		c.apply(row.manifest)
+		c.run()
+		if !c.controllers.runs("apps") {
+			t.Errorf("after it was %s, it does not run", what)
+		}
+	}
+}
+
+// A template that fails for a moment costs no requests.
+func TestLogsAreKeptWhileATemplateFails(t *testing.T) {
+	c := reporting(t)
+	c.logs.take()
+	c.apply(with(t, reporters, "      {{- range", "      {{ fail \"no\" }}\n      {{- range"))
+	c.settleLogs()
+	c.apply(reporters)
+	c.settleLogs()
+	if asked := c.logs.take(); len(asked) > 0 {
+		t.Errorf("asked for %q, want what was known", asked)
+	}
+}
+
+// settleLogs has logs fetched and the watches bring what is written, until nothing changes any more.
+func (c *cluster) settleLogs() {
+	c.t.Helper()
+	for {
+		made := c.fetchLogs()
+		c.deliver()
+		c.clock.SetTime(c.clock.Now().Add(countsDelay))
+		if len(made) == 0 && c.parentsDue.Len()+c.controllers.queue.Len() == 0 {
+			c.run()
+			return
+		}
+	}
+}
+
+// replace puts another version of an object in its place.
+func (c *cluster) replace(text string) {
+	c.t.Helper()
+	o := parse(c.t, text)
+	c.edit(locationOf(o), func(there *unstructured.Unstructured) { there.Object["status"] = o.Object["status"] })
+}
+
+func podAt(name string) kube.Location {
+	return kube.Location{Resource: fakeKinds[schema.GroupKind{Kind: "Pod"}].Resource, Namespace: "ns", Name: name}
+}
+
+// TestAStatusThatFollowsOthersIsNoLoop has more Pods fail, one after the other, than passes may write in a row.
+func TestAStatusThatFollowsOthersIsNoLoop(t *testing.T) {
+	c := newCluster(t)
+	c.apply(reporters)
+	c.apply(app)
+	c.settleLogs()
+	for i := range loopBurst + 10 {
+		name := fmt.Sprintf("a%d", i)
+		c.logs.set("ns/"+name+"/main", "no disk\n", nil)
+		c.apply(podOf(name, "1", 1))
+		c.fetchLogs() // at once: time would allow for more passes
+		c.deliver()
+	}
+	for i := range loopBurst + 10 { // logs that grow, of a container that runs
+		c.logs.set("ns/a0/main", fmt.Sprint("line ", i), nil)
+		c.replace(podOf("a0", fmt.Sprint(i+2), -1))
+		c.fetchLogs()
+		c.deliver()
+	}
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
+		t.Errorf("the ready condition is %s", got)
+	}
+	if got := len(c.statusOf("one")); got != loopBurst+10 {
+		t.Errorf("the status shows %d Pods, want %d", got, loopBurst+10)
+	}
+}
+
+// TestParentsThatReadEachOtherAreALoop has two parents count on from what the other one says.
+func TestParentsThatReadEachOtherAreALoop(t *testing.T) {
+	c := newCluster(t)
+	c.apply(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  related: [{name: others, apiVersion: example.org/v1, kind: App, select: "name: {{ .spec.other }}"}]
+  status:
+    template: |
+      count: {{ (first .related.others).status.count | default 0 | add 1 }}
+`)
+	c.apply(reader("ns", "one", "{other: two}"))
+	c.apply(reader("ns", "two", "{other: one}"))
+	for range 3 * loopBurst {
+		c.run()
+		c.deliver()
+	}
+	c.clock.SetTime(c.clock.Now().Add(loopPause))
+	c.run()
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: ") {
+		t.Errorf("the ready condition is %s", got)
+	}
+}

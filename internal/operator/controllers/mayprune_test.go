@@ -1,0 +1,344 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// fail has the watches of a resource fail, or work again.
+func (c *cluster) fail(resource string, err error) {
+	for want, cache := range c.caches {
+		if want.Resource.Resource == resource && want.Role != watch.Child {
+			if cache.Fail(err); err == nil {
+				resumed(c.t, cache)
+			}
+		}
+	}
+}
+
+func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
+	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
+	ns := kube.Location{Resource: running.Namespaces, Name: "ns"}
+	fewer := func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }
+	blue := func(_ *testing.T, c *cluster) {
+		c.edit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
+	}
+	for why, row := range map[string]struct {
+		resource string
+		change   func(*testing.T, *cluster)
+		want     []string
+	}{
+		"the parents', and one yields less":               {"apps", fewer, []string{"delete configmaps b"}},
+		"the Namespaces', and a parent yields less":       {"namespaces", fewer, []string{"delete configmaps b"}},
+		"the TemplateControllers', and one yields less":   {"templatecontrollers", fewer, []string{"delete configmaps b"}},
+		"the parents', and one has left":                  {"apps", blue, []string{"delete configmaps a", "delete configmaps b"}},
+		"the Namespaces', and a parent has left":          {"namespaces", blue, []string{"delete configmaps a", "delete configmaps b"}},
+		"the TemplateControllers', and a parent has left": {"templatecontrollers", blue, []string{"delete configmaps a", "delete configmaps b"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(red)
+			c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.run()
+			c.fail(row.resource, errors.New("no answer"))
+			before := len(c.requests)
+			row.change(t, c)
+			c.run()
+			for _, name := range []string{"a", "b"} {
+				if slices.Contains(c.requests[before:], "delete configmaps "+name) {
+					t.Errorf("%s was deleted while the watch fails", name)
+				}
+			}
+			c.fail(row.resource, nil)
+			c.run()
+			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
+			c.run()
+			for _, request := range row.want {
+				if !slices.Contains(c.requests[before:], request) {
+					t.Errorf("after that no %q in %v", request, c.requests[before:])
+				}
+			}
+		})
+	}
+}
+
+// What has lost its label is no part of a plan: it is met when it is in the way.
+func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
+	const broken = "  - name: more\n    template: \"{{ if .spec.odd }}{{ fail \\\"x\\\" }}{{ end }}\"\n  status:"
+	const replaced = "delete-foreground configmaps a"
+	one := with(t, app, "[a, b]", "[a]")
+	for why, row := range map[string]struct {
+		app  string
+		fail func(*cluster)
+		want bool
+	}{
+		"all is known":          {one, nil, true},
+		"a template has failed": {with(t, one, "spec: {", "spec: {odd: true, "), nil, false},
+		"an earlier leader may have edited it": {one, func(c *cluster) {
+			c.controllers.led.Store(true)
+			c.controllers.tracked["apps"].confirmed = false
+			c.refuse["get templatecontrollers apps"] = errors.New("no answer")
+		}, false},
+		"the watch of TemplateControllers fails": {one, func(c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(with(t, under(t, "Recreate"), "  status:", broken))
+			c.apply(one)
+			c.run()
+			c.deliver()
+			c.run()
+			c.hide("a")
+			if row.fail != nil {
+				row.fail(c)
+			}
+			before := len(c.requests)
+			c.apply(with(t, row.app, "hello", "bye"))
+			c.run()
+			if got := slices.Contains(c.requests[before:], replaced); got != row.want {
+				t.Errorf("replaced: %v, want %v; requests %v", got, row.want, c.requests[before:])
+			}
+		})
+	}
+}
+
+func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
+	for why, row := range map[string]struct {
+		newer func(o *unstructured.Unstructured) // what the server has and the watch has not brought
+		err   error
+		want  []string
+	}{
+		"it is as the server has it": {nil, nil, []string{"get templatecontrollers apps", "delete configmaps b"}},
+		"the server does not answer": {nil, errors.New("no answer"), []string{"get templatecontrollers apps"}},
+		"a newer one wants it": {
+			func(o *unstructured.Unstructured) { o.SetGeneration(o.GetGeneration() + 1) }, nil, []string{"get templatecontrollers apps"},
+		},
+		"another one has its name": {
+			func(o *unstructured.Unstructured) { o.SetUID("another") }, nil, []string{"get templatecontrollers apps"},
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.run()
+			c.standby()
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			c.run()
+			if row.newer != nil {
+				newer := c.Objects[appsController].DeepCopy()
+				row.newer(newer)
+				c.Store(appsController, newer)
+			}
+			if row.err != nil {
+				c.refuse["get templatecontrollers apps"] = row.err
+			}
+			before := len(c.requests)
+			c.controllers.Lead()
+			c.run()
+			var got []string
+			for _, request := range c.requests[before:] {
+				if slices.Contains(row.want, request) || request == "delete configmaps b" {
+					got = append(got, request)
+				}
+			}
+			wantRequests(t, "deletions", got, row.want...)
+			waits := c.condition("apps", "one", "Ready") == "False Progressing: waiting for what is new in TemplateController apps"
+			if waits == slices.Contains(row.want, "delete configmaps b") {
+				t.Errorf("ready condition %q", c.condition("apps", "one", "Ready"))
+			}
+		})
+	}
+}
+
+// The leader before this one has made children of a kind that the watch has not told of.
+func TestANewLeaderLosesNoKindThatItsWatchIsToBring(t *testing.T) {
+	c := newCluster(t)
+	c.standby()
+	c.apply(ofClass(""))
+	c.run()
+	added := c.Objects[appsController].DeepCopy()
+	added.Object["status"] = map[string]any{"className": "", "childKinds": []any{map[string]any{"group": "batch", "version": "v1", "kind": "Job"}}}
+	c.Store(appsController, added)
+	c.Store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
+	c.controllers.Lead()
+	c.run()
+	c.deliver()
+	c.run()
+	if got, want := kinds(c), "Job; jobs"; got != want {
+		t.Errorf("kinds %q, want %q", got, want)
+	}
+}
+
+// aJobOfApps is there for a parent that is not.
+const aJobOfApps = "{apiVersion: batch/v1, kind: Job, metadata: {namespace: ns, name: j, labels: {templater.dev/controller: apps}}}"
+
+func TestANewLeaderTakesNoChildWithAnOldTemplateController(t *testing.T) {
+	for why, row := range map[string]struct {
+		change func(t *testing.T, c *cluster) // that no watch has brought
+		want   []string
+	}{
+		"it is as the server has it": {func(*testing.T, *cluster) {}, []string{"status apps one", "get templatecontrollers apps", "delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}},
+		"it is suspended meanwhile": {func(t *testing.T, c *cluster) {
+			t.Helper()
+			newer := c.Objects[appsController].DeepCopy()
+			if err := unstructured.SetNestedField(newer.Object, true, "spec", "suspend"); err != nil {
+				t.Fatal(err)
+			}
+			c.Store(appsController, newer)
+		}, []string{"status apps one", "get templatecontrollers apps", "finalizers[] templatecontrollers apps"}},
+		"the watch of TemplateControllers fails": {func(_ *testing.T, c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, []string{"status apps one"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := goesWith(t, apps, "", false)
+			c.standby()
+			c.run()
+			row.change(t, c)
+			before := len(c.requests)
+			c.controllers.Lead()
+			c.run()
+			c.deliver()
+			c.run()
+			wantRequests(t, "it goes", c.requests[before:], row.want...)
+		})
+	}
+}
+
+func TestKindsThatAnotherClassHasAddedAreKnownWhenItHandsBack(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.settle()
+	c.give("b")
+	c.run()
+	back := c.Objects[appsController].DeepCopy()
+	back.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "batch", "version": "v1", "kind": "Job"}}}
+	c.Store(appsController, back)
+	c.Store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
+	c.deliver()
+	c.run()
+	if got, want := c.servedBy()+" "+kinds(c), `"" Job; jobs`; got != want {
+		t.Errorf("served by, and kinds %s, want %s", got, want)
+	}
+}
+
+// healing is a Writer whose applies bring the watch of TemplateControllers back.
+type healing struct {
+	running.Client
+	cluster *cluster
+}
+
+func (w healing) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	w.cluster.fail("templatecontrollers", nil)
+	return w.Client.Apply(ctx, at, body, manager)
+}
+
+func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.clusters = func(as string) running.Client { return healing{c.as(as), c} }
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	c.fail("templatecontrollers", errors.New("no answer"))
+	c.apply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
+	c.settle()
+	if c.get("configmaps", "b") != nil {
+		t.Error("what is wanted no more is there still")
+	}
+}
+
+func TestNobodyIsAskedAboutATemplateControllerThatIsGone(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.led.Store(true)
+	if !c.controllers.MayPrune(t.Context(), &running.Controller{Name: "gone"}) || len(c.requests) > 0 {
+		t.Errorf("requests %v", c.requests)
+	}
+}
+
+func TestTheServerIsAskedOnceForATemplateController(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.controllers.led.Store(true)
+	c.controllers.tracked["apps"].confirmed = false
+	before := len(c.requests)
+	for range 2 {
+		if !c.controllers.MayPrune(t.Context(), c.controllers.get("apps")) {
+			t.Error("it is not confirmed")
+		}
+	}
+	wantRequests(t, "two deletions", c.requests[before:], "get templatecontrollers apps")
+}
+
+// TestADecisionToDeleteEndsWithTheDataItWasMadeBy has a watch fail, and recover, during the first request after a decision that deletes
+// two children.
+func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
+	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
+	for why, row := range map[string]struct {
+		resource string // whose watch fails
+		request  string // during which it does
+		decide   func(t *testing.T, c *cluster)
+	}{
+		"the parent yields less, and a newer version may yield more": {"apps", "update configmaps c", func(t *testing.T, c *cluster) {
+			c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+		}},
+		"the parent yields less, and a newer template may yield more": {"templatecontrollers", "update configmaps c", func(t *testing.T, c *cluster) {
+			c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+		}},
+		"the parent matches no longer, and its namespace may by now": {"namespaces", "delete configmaps a", func(_ *testing.T, c *cluster) {
+			c.edit(kube.Location{Resource: running.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
+		}},
+		"the TemplateController is deleted, and may be suspended by now": {"templatecontrollers", "delete configmaps a", func(_ *testing.T, c *cluster) {
+			c.goes()
+		}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(red)
+			c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}\n  whenDeleted: DeleteChildren"))
+			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.run()
+			c.deliver()
+			c.run()
+			first := true
+			c.during = func() {
+				if last := c.requests[len(c.requests)-1]; first && last == row.request {
+					first = false
+					c.fail(row.resource, errors.New("no answer"))
+				}
+			}
+			before := len(c.requests)
+			row.decide(t, c)
+			c.run()
+			if first {
+				t.Fatalf("no request %q in %v", row.request, c.requests[before:])
+			}
+			if slices.Contains(c.requests[before:], "delete configmaps b") {
+				t.Errorf("b was deleted though the watch has failed since that was decided: %v", c.requests[before:])
+			}
+			c.fail(row.resource, nil)
+			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
+			c.run()
+			if !slices.Contains(c.requests[before:], "delete configmaps b") {
+				t.Errorf("b is not deleted once all is current again: %v", c.requests[before:])
+			}
+		})
+	}
+}

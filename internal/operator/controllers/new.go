@@ -1,0 +1,172 @@
+package controllers
+
+import (
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// Options are what a Reconciler works with.
+type Options struct {
+	// Cluster returns what makes the requests as that user; empty is the operator itself.
+	Cluster func(as string) running.Client
+	// Logs returns what reads logs as that user.
+	Logs func(as string) podlogs.Reader
+	// Events publishes Events on parents.
+	Events announce.Publisher
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Workers is how many parents are worked on at a time; 0 counts as 1.
+	Workers int
+	// RolloutWorkers is how many of these may be at parents that are looked at because of a
+	// change of their TemplateController, or the start; 0 counts as 1.
+	RolloutWorkers int
+	// Meters measures the work, and QueueMetrics the queues, "parents" and "controllers"; nil is
+	// for not at all.
+	Meters       measure.Meters
+	QueueMetrics workqueue.MetricsProvider
+	// ClassName is the class of the TemplateControllers that are served.
+	ClassName string
+	// Standby is whether nothing is written until Controllers.Lead is called.
+	Standby bool
+	// Seals holds the keys, which must be there once there is something to do.
+	Seals *seal.Ring
+	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
+	RequireServiceAccount bool
+	// Schemas say which fields objects have; nil is for where nothing is known of them.
+	Schemas Schemas
+}
+
+// New returns the two halves that work together: Controllers for the
+// TemplateControllers, a Reconciler for their parents. Controllers is also the
+// watch.Handler of the watches; Attach must be called before either runs.
+func New(o Options) (*Controllers, *reconcile.Reconciler) {
+	return newShared(o).join(o)
+}
+
+// shared is what both halves work with.
+type shared struct {
+	tenants     *queue.Tenants
+	credit      *queue.Credit
+	turns       *queue.Turns
+	parents     queue.Queue
+	failures    *queue.RateLimiter // of parents
+	pacer       *queue.DeparturePacer
+	absences    *queue.AbsentParents
+	orphaning   *queue.OrphaningParents
+	attempts    *queue.Attempts
+	breaker     *loop.Breaker
+	waiting     *rights.Waiting
+	controllers workqueue.TypedRateLimitingInterface[string]
+	memory      *workers.Memory
+	passing     *workers.Tracker // those who make passes
+	grace       time.Duration
+}
+
+func newShared(o Options) *shared {
+	tenants := queue.NewTenants()
+	credit := queue.NewCredit(o.Clock, o.RolloutWorkers, tenants)
+	s := &shared{
+		tenants: tenants, credit: credit, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
+		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: loop.NewBreaker(o.Clock), waiting: rights.NewWaiting(),
+		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
+		memory: workers.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: workers.NewTracker(o.Clock, renderers(tenants), credit),
+		grace: stopGrace,
+	}
+	s.parents, s.failures = queue.New(o.QueueMetrics, s.turns)
+	return s
+}
+
+// renderers are the processors for templates: all but one, which reads watches and answers meanwhile, and does the work that is short.
+func renderers(tenants *queue.Tenants) *workers.Processors {
+	return workers.NewProcessors(runtime.GOMAXPROCS(0)-1, tenants)
+}
+
+// compilers are the processors for compilation, which makes no pauses: one tenant leaves half of them to others.
+func (s *shared) compilers() *workers.Processors {
+	return workers.NewProcessors(max(2, runtime.GOMAXPROCS(0)), s.tenants)
+}
+
+// join makes the two halves.
+func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
+	if o.Meters == nil {
+		o.Meters = measure.Nothing{}
+	}
+	c := &Controllers{
+		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents, orphaning: s.orphaning,
+		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), tracked: map[string]*tracked{}, patience: lossPatience, class: o.ClassName,
+		accounts: o.RequireServiceAccount, schemas: o.Schemas, lint: lintOf, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.compilers(), nil), passing: s.passing,
+		tenants: s.tenants, watchShares: newWatchShares(s.controllers.Add), grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
+		events: announce.New(announce.Options{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
+		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
+	}
+	c.memory = newCompiledMemory(debug.SetMemoryLimit(-1), s.tenants, c.queue.Add)
+	c.shared = s.memory
+	c.standby.Store(o.Standby)
+	c.logs = podlogs.New(podlogs.Options{
+		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
+		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, workers.Cost(took, 0)) },
+	})
+	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, c.events, c.logs}, []memory{c.watchShares, s.tenants, c.memory}
+	return c, reconcile.New(reconcile.Options{
+		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },
+		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning, Attempts: s.attempts,
+		Breaker: s.breaker, Events: c.events, Rights: c.rights, Waiting: s.waiting, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
+	})
+}
+
+// Attach gives the Controllers what they read from: the watches that they set, the
+// cache of TemplateControllers and the kinds of the server.
+func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds running.Resolver) {
+	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
+	templateControllers.Each(func(o *object.Object) bool {
+		c.first[o.Name()] = struct{}{}
+		return true
+	})
+	c.admitAll()
+	c.lookAtAll()
+}
+
+// admitAll decides which of the TemplateControllers that are there may be compiled.
+func (c *Controllers) admitAll() {
+	var packed []*object.Object // they are decoded without the lock of the cache
+	c.cache.Each(func(o *object.Object) bool {
+		packed = append(packed, o)
+		return true
+	})
+	var demands []*demand
+	for _, o := range packed {
+		if tc, err := decode(o); err == nil && tc.Spec.ClassName == c.class { // with an error, it is looked at again
+			c.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
+			demands = append(demands, c.memory.demandOf(tc))
+		}
+	}
+	c.memory.Begin(demands)
+}
+
+// Close ends the queues of both halves, also where neither has run.
+func (c *Controllers) Close() {
+	c.queue.ShutDown()
+	c.parents.ShutDown()
+	c.rights.ShutDown()
+	c.logs.Close()
+}

@@ -1,0 +1,111 @@
+package controllers
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+func TestAccountThatIsNotThereIsToldApartFromOneWithoutRights(t *testing.T) {
+	const rights = `service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]} to a Role in namespace ns that a RoleBinding gives to it`
+	const absent = "service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
+	const acting = `templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`
+	list, act := denial(robot, "list", "apps", `in the namespace "ns"`), denial("templater", "impersonate", "serviceaccounts", `in the namespace "team"`)
+	for why, row := range map[string]struct {
+		denied              error
+		lacks, refuse, want string
+	}{
+		"it is not there":                               {list, "serviceaccounts team robot", "", absent},
+		"it is there":                                   {list, "", "", rights},
+		"whether it is there is unknown":                {list, "", "ask serviceaccounts team robot", rights},
+		"it is not there, and nobody may act as it":     {act, "serviceaccounts team robot", "", absent},
+		"it is there, and nobody may act as it":         {act, "", "", acting},
+		"nobody may act as it, or ask for it, it seems": {act, "", "ask serviceaccounts team robot", acting},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
+			c.caches[want] = failing(t, want, row.denied)
+			c.silent[want] = true
+			c.lacks["team:robot list apps ns"], c.lacks[row.lacks] = true, true
+			c.lacks["impersonate:serviceaccount serviceaccounts team"] = errors.Is(row.denied, act)
+			c.refuse[row.refuse] = errors.New("no answer")
+			c.apply(asRobot(t))
+			c.run()
+			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; nothing is deleted meanwhile"; got != want {
+				t.Errorf("condition\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestAnAccountIsNotAskedForWhileNothingIsForbidden(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	c.run()
+	if len(c.sought) > 0 {
+		t.Errorf("asked for %v", c.sought)
+	}
+}
+
+func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
+	c := newCluster(t)
+	c.lacks["namespaces typo"] = true
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns, empty, typo]}"))
+	c.apply(app)
+	c.run()
+	want := "True Watching: all kinds are watched; of spec.watch.namespaces there is none called: typo"
+	if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
+		t.Errorf("condition\n%s\nwant\n%s", got, want)
+	}
+	if slices.Contains(c.sought, "namespaces ns") {
+		t.Error("asked for a namespace that holds a parent")
+	}
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	c.run()
+	if got := c.controllersDue.due["apps"].Sub(c.clock.Now()); got != problem.SlowRetry {
+		t.Errorf("it is looked at again after %v, want %v", got, problem.SlowRetry)
+	}
+	delete(c.lacks, "namespaces typo")
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
+		t.Errorf("condition once it is there\n%s\nwant\n%s", got, want)
+	}
+	c.clock.SetTime(c.clock.Now().Add(time.Hour)) // for the look that it has asked for before
+	c.run()
+	before := len(c.sought)
+	c.clock.SetTime(c.clock.Now().Add(time.Hour))
+	c.run()
+	if len(c.sought) != before {
+		t.Errorf("asked for %v though nothing has changed", c.sought[before:])
+	}
+}
+
+func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
+	c := newCluster(t)
+	for _, row := range []struct {
+		namespace   string
+		read, asked bool
+	}{{"", true, false}, {"typo", false, false}, {"typo", true, true}} {
+		want := watch.Want{Role: watch.Parent, Namespace: row.namespace, Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource}
+		c.silent[want] = !row.read
+		caches, err := c.Set("apps", []watch.Want{want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&running.Controller{Rights: c.controllers.rights.For("", "", kind.Kind{}), Parents: map[string]*watch.Cache{row.namespace: caches[want]}}).AbsentNamespaces()
+		if got := c.controllers.rights.Len() > 0; got != row.asked {
+			t.Errorf("namespace %q, whose parents are read: %v; asked for: %v, want %v", row.namespace, row.read, got, row.asked)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// releaseParents takes the finalizer from all parents of a TemplateController that goes, from some at a time, and returns what it waits for,
+// nil when none has it any more. The error deserves a retry.
+func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *running.Controller) (*spec.Rejection, error) {
+	if e.released {
+		return nil, nil
+	}
+	if c.accounts && from.As == "" { // the operator touches nothing by itself
+		return spec.Rejectf(v1.ReasonServiceAccountRequired, "being deleted: parents keep the finalizer %s: name a ServiceAccount in spec.serviceAccountRef that may patch them, or remove it from their metadata.finalizers, and then %s from that of this TemplateController", from.Finalizer, v1.FinalizerChildren), nil
+	}
+	if len(e.holders) == 0 {
+		holders, waits, err := c.holders(ctx, e, from)
+		if err != nil {
+			waits = spec.Rejectf(v1.ReasonListFailed, "%s", problem.PublicReason(err))
+		}
+		if waits != nil {
+			waits.Message = "being deleted: waits until it can read which parents have the finalizer " + from.Finalizer + ": " + waits.Message
+			return waits, err
+		}
+		if e.holders, e.released = holders, len(holders) == 0; e.released { // nobody adds to them: work has ended
+			return nil, nil
+		}
+	}
+	if from.Spec.Suspend {
+		e.holders = nil // it may take long
+		return spec.Rejectf(v1.ReasonSuspended, "being deleted: spec.suspend is true, so that parents keep the finalizer %s: set it to false, or remove that from their metadata.finalizers", from.Finalizer), nil
+	}
+	refused, err := c.releaseSome(ctx, e, from)
+	if refused == nil {
+		refused = spec.Rejectf(v1.ReasonDeleting, "being deleted: removes the finalizer %s from its parents", from.Finalizer)
+	}
+	return refused, err
+}
+
+// releaseSome takes the finalizer from parents for a while, and has the TemplateController looked at again.
+// It returns the first refusal, too; such parents are tried again after the others.
+func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running.Controller) (refused *spec.Rejection, err error) {
+	of, err := c.kindOfHolders(from)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for start, n := c.clock.Now(), 0; n < deletionsAtATime && len(e.holders) > 0 && c.clock.Since(start) < workers.Patience; n++ {
+		h := e.holders[0]
+		e.holders = e.holders[1:]
+		issue, err := releaseHolder(ctx, from, of, h)
+		if err != nil {
+			errs = append(errs, err)
+			refused = cmp.Or(refused, issue)
+			continue
+		}
+		klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent, whose TemplateController goes", "controller", from.Name, "parent", h.Name.String())
+	}
+	if len(e.holders) > 0 || len(errs) == 0 {
+		c.queue.Add(from.Name)
+	}
+	return refused, errors.Join(errs...)
+}
+
+// releaseHolder removes the finalizer from one object. The error deserves a retry, after the next list; a refusal is reported, too.
+func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, h kube.Holder) (*spec.Rejection, error) {
+	_, err := from.Cluster.SetFinalizers(ctx, running.Locate(of, h.Name), h.Version, h.Others)
+	switch {
+	case err == nil, answers.MissingObject(err):
+		return nil, nil
+	case running.Stale(err):
+		return nil, errBehind
+	}
+	reason, text := v1.ReasonDeleting, problem.PublicReason(err)
+	if rights.Denied(err) {
+		reason = v1.ReasonForbidden
+		text, _ = from.Rights.Missing(err, from.Rights.Claim(rights.Holding, of, h.Name.Namespace))
+	}
+	issue := spec.Rejectf(reason, "being deleted: cannot remove the finalizer %s from %s: %s", from.Finalizer, child.ID{Kind: schema.GroupKind{Kind: of.Kind}, Name: h.Name}, text)
+	return issue, errors.New(issue.Message)
+}

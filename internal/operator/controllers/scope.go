@@ -1,0 +1,69 @@
+package controllers
+
+import (
+	"context"
+	"maps"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// widenScope has children read in these namespaces, besides those that they may be in since before; no
+// scope means in all. They are read in all as long as some may be in another namespace than their parent.
+func (e *tracked) widenScope(scope []string) {
+	if len(scope) == 0 {
+		e.namespaces = nil
+		return
+	}
+	if e.namespaces == nil && !e.mayNarrow() {
+		return
+	}
+	next := map[string]bool{} // not the old map, which may be in use
+	if e.namespaces == nil && e.current != nil {
+		e.current.EachChild(func(_ running.Source, o *object.Object) { next[o.Namespace()] = true })
+		e.current.EachSelected(func(o *object.Object) {
+			if o.HasFinalizer(e.current.Finalizer) {
+				next[o.Namespace()] = true
+			}
+		})
+		delete(next, "")
+	}
+	maps.Copy(next, e.namespaces)
+	for _, ns := range scope {
+		next[ns] = true
+	}
+	e.namespaces = next
+}
+
+// mayNarrow reports whether children need not be read in all namespaces any more.
+func (e *tracked) mayNarrow() bool {
+	if e.current == nil {
+		return !e.everywhere
+	}
+	return e.current.MayNarrow()
+}
+
+// retreat stops reading in namespaces that the controller is leaving, once no child is left there. It
+// gives up where the account has no rights any more.
+func (c *Controllers) retreat(ctx context.Context, e *tracked, next *running.Controller) {
+	left := e.namespaces == nil && spec.ChildNamespaces(next.Spec) != nil // see widenScope
+	for ns := range e.namespaces {
+		if !next.IsLeaving(ns) {
+			continue
+		}
+		if !next.IsDrained(ctx, ns) || !c.noneHoldsIn(ctx, next, ns) {
+			left = true
+			continue
+		}
+		c.mu.Lock()
+		e.namespaces = maps.Clone(e.namespaces)
+		delete(e.namespaces, ns)
+		c.mu.Unlock()
+		c.queue.Add(next.Name) // to end the watches
+	}
+	if left {
+		c.queue.AddAfter(next.Name, rights.BelievedFor)
+	}
+}

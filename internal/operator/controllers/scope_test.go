@@ -1,0 +1,164 @@
+package controllers
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// cacheOf returns a cache of children that holds these objects.
+func cacheOf(t *testing.T, manifests ...string) *watch.Cache {
+	t.Helper()
+	cache, err := watch.NewCache(watch.Want{Labels: v1.LabelController, Role: watch.Child}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []any
+	for _, manifest := range manifests {
+		all = append(all, packed(t, parse(t, manifest)))
+	}
+	if err := cache.Replace(all, "1"); err != nil {
+		t.Fatal(err)
+	}
+	return cache
+}
+
+func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
+	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a"
+	now := &running.Controller{Name: "apps", Sources: map[schema.GroupKind]running.Source{
+		{Kind: "ConfigMap"}: {Caches: map[string]*watch.Cache{"": cacheOf(t, head+", namespace: old}")}},
+		{Kind: "Cluster"}:   {Caches: map[string]*watch.Cache{"": cacheOf(t, head+"}")}},
+	}}
+	for why, row := range map[string]struct {
+		before  map[string]bool
+		running *running.Controller
+		scope   []string
+		want    map[string]bool
+	}{
+		"in all":                             {nil, now, nil, nil},
+		"in all, instead of some":            {map[string]bool{"a": true}, now, nil, nil},
+		"in some, and nothing is known":      {nil, nil, []string{"a", "b"}, map[string]bool{"a": true, "b": true}},
+		"in some instead of all":             {nil, now, []string{"a"}, map[string]bool{"a": true, "old": true}},
+		"in others":                          {map[string]bool{"a": true}, nil, []string{"b"}, map[string]bool{"a": true, "b": true}},
+		"in others; one was given up before": {map[string]bool{"a": true}, now, []string{"b"}, map[string]bool{"a": true, "b": true}},
+	} {
+		e := newTracked("u")
+		e.namespaces, e.current = row.before, row.running
+		e.widenScope(row.scope)
+		if diff := cmp.Diff(row.want, e.namespaces); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", why, diff)
+		}
+	}
+}
+
+// TestWhenChildrenAreReadInAllNamespacesNoMore asks, where spec.watch.namespaces limits where children may be from now on.
+func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: far, name: a, annotations: {templater.dev/parent: ns/one}}"
+	made := parse(t, manifest)
+	(&cluster{t: t, keys: keysOf(t, "1")}).seal(made)
+	written, err := made.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot}
+	unread, err := watch.NewCache(want, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	configMaps, roles := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], fakeKinds[schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}]
+	for why, row := range map[string]struct {
+		kind   kind.Kind
+		cache  *watch.Cache
+		narrow bool
+	}{
+		"there is none":                     {configMaps, cacheOf(t), true},
+		"one is in another namespace":       {configMaps, cacheOf(t, string(written)), false},
+		"what is there is nobody's":         {configMaps, cacheOf(t, manifest), true},
+		"they are being read":               {configMaps, unread, false},
+		"a watch has failed":                {configMaps, failing(t, want, errors.New("no answer")), false},
+		"they may not be read any more":     {configMaps, failing(t, want, denial(robot, "list", "configmaps", "at the cluster scope")), true},
+		"the kind has no namespaces at all": {roles, unread, true},
+	} {
+		e := newTracked("u")
+		e.current = &running.Controller{
+			Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}},
+			Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}},
+		}
+		e.widenScope([]string{"ns"})
+		if got := e.namespaces != nil; got != row.narrow {
+			t.Errorf("%s: children are read in %v", why, e.namespaces)
+		}
+	}
+}
+
+func TestWhenANamespaceIsReadNoMore(t *testing.T) {
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: old, name: "
+	made := parse(t, manifest+"a"+", ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}")
+	(&cluster{t: t, keys: keysOf(t, "1")}).seal(made)
+	written, err := made.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	configMaps := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
+	unread, err := watch.NewCache(watch.Want{Labels: v1.LabelController, Role: watch.Child}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for why, row := range map[string]struct {
+		source running.Source
+		stays  bool
+	}{
+		"nothing was ever read there":             {running.Source{}, false},
+		"nothing is there":                        {running.Source{Caches: map[string]*watch.Cache{"old": cacheOf(t)}}, false},
+		"a child is there":                        {running.Source{Kind: configMaps, Caches: map[string]*watch.Cache{"old": cacheOf(t, string(written))}}, true},
+		"what is there is nobody's":               {running.Source{Kind: configMaps, Caches: map[string]*watch.Cache{"old": cacheOf(t, manifest+"a}")}}, false},
+		"it is not known yet what is there":       {running.Source{Caches: map[string]*watch.Cache{"old": unread}}, true},
+		"it is not known where children are read": {running.Source{Err: errors.New("no answer")}, true},
+	} {
+		c := newCluster(t)
+		before := map[string]bool{"ns": true, "old": true}
+		e := newTracked("u")
+		e.namespaces = before
+		next := &running.Controller{
+			Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}}, GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source},
+			Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
+		}
+		c.controllers.retreat(t.Context(), e, next)
+		if e.namespaces["old"] != row.stays || !e.namespaces["ns"] || len(before) != 2 {
+			t.Errorf("%s: %v are read, and %v in the set that was in use; stays is to be %v", why, e.namespaces, before, row.stays)
+		}
+		due, later := c.controllersDue.due["apps"]
+		if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.clock.Now()) != rights.BelievedFor {
+			t.Errorf("%s: looked at again at once: %d, later: %v", why, at, later)
+		}
+	}
+}
+
+func TestWatchesThatTellOfChildren(t *testing.T) {
+	resource := configMap("").Resource
+	c := &running.Controller{As: robot, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {
+		Kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], Caches: map[string]*watch.Cache{"ns": cacheOf(t)},
+	}}}
+	for why, row := range map[string]struct {
+		want  watch.Want
+		reads bool
+	}{
+		"its own":             {watch.Want{Resource: resource, As: robot, Namespace: "ns"}, true},
+		"another namespace's": {watch.Want{Resource: resource, As: robot, Namespace: "other"}, false},
+		"another user's":      {watch.Want{Resource: resource, Namespace: "ns"}, false},
+		"another resource's":  {watch.Want{Resource: running.Namespaces, As: robot, Namespace: "ns"}, false},
+	} {
+		if _, got := c.ReadBy(row.want); got != row.reads {
+			t.Errorf("%s: %v, want %v", why, got, row.reads)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package controllers
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind. Anybody can write in the name of
+// one that is gone, watches another kind or has turned to other parents: such fields belong to nobody.
+func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool {
+	packed := c.cache.Get(types.NamespacedName{Name: name})
+	if packed == nil || WatchedKind(packed) != kind {
+		return false
+	}
+	other := c.get(name)
+	if other == nil {
+		return true // another installation may serve it
+	}
+	return !other.ParentsSynced(parent.Namespace) || other.Parent(parent) != nil
+}
+
+// WatchedKind returns the kind of the parents of a TemplateController, as its spec has it.
+func WatchedKind(packed *object.Object) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(packed.Text("spec", "watch", "apiVersion"), packed.Text("spec", "watch", "kind")).GroupKind()
+}
+
+// requeueContested has parents looked at again of whose status a part is left to another TemplateController, which may
+// have let go of it: one of that name, or all where it is empty.
+func (c *Controllers) requeueContested(parent types.NamespacedName) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for name, e := range c.tracked {
+		e.counts.EachContested(parent, func(at types.NamespacedName) {
+			c.parents.Add(queue.Key{Controller: name, Parent: at})
+		})
+	}
+}
+
+// rival returns another TemplateController that wants the same ready condition, the first by name, and of how many parents. Both of two see the same number,
+// whichever owns the condition of which parent. The lock is held.
+func (c *Controllers) rival(name string, e *tracked) (rival string, parents int64) {
+	for other, o := range c.tracked {
+		if n := e.counts.Rivals[other] + o.counts.Rivals[name]; n > 0 && (rival == "" || other < rival) {
+			rival, parents = other, n
+		}
+	}
+	for other, n := range e.counts.Rivals { // another installation may serve it
+		if c.tracked[other] == nil && (rival == "" || other < rival) {
+			rival, parents = other, n
+		}
+	}
+	return rival, parents
+}
+
+// requeueRivals has the conditions of these TemplateControllers written anew; "" stands for none.
+func (c *Controllers) requeueRivals(names []string) {
+	for _, name := range names {
+		if name != "" {
+			c.queue.AddAfter(name, countsDelay)
+		}
+	}
+}

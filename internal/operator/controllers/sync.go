@@ -1,0 +1,208 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// syncRun is one look at one TemplateController: what its steps have found so far.
+type syncRun struct {
+	c        *Controllers
+	name     string
+	packed   *object.Object // as the cache has it
+	tc       *v1.TemplateController
+	entry    *tracked
+	assembly assembly
+	next     *running.Controller // what it comes to
+}
+
+// Sync brings the controller of that name in line with its TemplateController. The error
+// deserves a retry.
+func (c *Controllers) Sync(ctx context.Context, name string) error {
+	worker := workers.Of(ctx)
+	worker.Begin(queue.Key{Controller: name})
+	defer worker.End()
+	l := &syncRun{c: c, name: name}
+	for _, step := range []func(context.Context) (done bool, err error){
+		l.read,     // or forget what is gone
+		l.claim,    // or release what is of another class
+		l.compile,  // what has changed
+		l.assemble, // its kinds, and the caches of these
+		l.serve,    // unless another replica does, or another installation
+		l.retreat,  // from namespaces that it watches no more
+		l.finalize, // or go on
+		l.free,     // itself from its own finalizer on parents, where that is needed no more
+		l.record,   // what it is, in its status
+		l.start,    // it
+		l.seek,     // parents that match no longer, and have its finalizer
+	} {
+		if done, err := step(ctx); done || err != nil {
+			return err
+		}
+	}
+	klog.FromContext(ctx).V(4).Info("looked at TemplateController", "controller", name, "resourceVersion", l.tc.ResourceVersion)
+	return nil
+}
+
+// read reads the TemplateController, and forgets one that is gone.
+func (l *syncRun) read(ctx context.Context) (done bool, err error) {
+	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
+	if l.packed == nil {
+		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", l.name)
+		if done, err := l.c.reportDeleted(ctx, l.name); !done || err != nil {
+			return true, err
+		}
+		return true, l.c.forget(ctx, l.name)
+	}
+	l.tc, err = decode(l.packed)
+	return err != nil, err
+}
+
+// decode reads a TemplateController.
+func decode(packed *object.Object) (*v1.TemplateController, error) {
+	tc := &v1.TemplateController{}
+	if err := packed.Unmarshal(tc); err != nil {
+		return nil, fmt.Errorf("read TemplateController %s: %w", packed.Name(), err)
+	}
+	return tc, nil
+}
+
+// claim takes up a TemplateController of this class, and releases one of another class.
+func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
+	l.c.tenants.Set(l.name, l.tc.Spec.ServiceAccountRef)
+	if l.tc.Spec.ClassName != l.c.class {
+		return true, l.c.release(ctx, l.tc)
+	}
+	l.entry = l.c.track(l.tc)
+	return false, nil
+}
+
+// compile finds out what the spec means, once for each generation. It is checked once more where what is known of its kinds has changed.
+// There may be no memory to compile it.
+func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
+	rejection := l.c.memory.Admit(l.tc)
+	l.c.mu.Lock()
+	e := l.entry
+	fresh, stale := e.generation != l.tc.Generation || e.refused != (rejection != nil), e.stale
+	e.stale = false
+	compiled := e.compiled
+	if fresh || !e.compiles {
+		compiled = nil
+	}
+	l.c.mu.Unlock()
+	if !fresh && !stale {
+		return false, nil
+	}
+	var verdict verdict
+	if rejection != nil {
+		compiled, verdict = spec.Uncompiled(l.name, &l.tc.Spec), refused(rejection)
+	} else {
+		workers.Of(ctx).Long()
+		compiled, verdict = l.c.check(ctx, l.tc, compiled)
+	}
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	verdict.stale = e.stale // meanwhile
+	e.verdict = verdict
+	if !fresh {
+		return false, nil // what the templates mean is the same
+	}
+	e.generation, e.refused, e.compiled = l.tc.Generation, rejection != nil, compiled
+	e.counts.Begin(e.generation)
+	e.indexes = indexesOf(compiled)
+	e.round++
+	clear(e.settled)
+	clear(e.missing)
+	e.dropUnrecorded()
+	return false, nil
+}
+
+// assemble resolves the kinds, and has the caches that are wanted now.
+func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
+	l.c.dropIdleKinds(l.name, l.entry)
+	caches, err := l.watch(ctx)
+	if err == nil && l.c.doubt(l.name, caches) {
+		caches, err = l.watch(ctx)
+	}
+	if err != nil {
+		return true, fmt.Errorf("watch for TemplateController %s: %w", l.name, err)
+	}
+	l.next = l.assembly.build(l.tc, l.entry, l.c, caches)
+	l.c.recordReadable(l.entry, l.next)
+	if again := l.assembly.recheck(); again > 0 {
+		l.c.queue.AddAfter(l.name, again)
+	}
+	return false, nil
+}
+
+// watch resolves the kinds, and returns the caches of all that is to be watched of them.
+func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error) {
+	l.assembly = l.c.assemble(l.tc, l.entry)
+	if l.assembly.lost {
+		l.c.forgetParents(ctx, l.name, l.entry)
+	}
+	l.c.limitWatches(l.tc, l.entry, &l.assembly)
+	if l.assembly.refused {
+		l.c.stop(ctx, l.name)
+	}
+	return l.c.watches.Set(l.name, l.assembly.wants())
+}
+
+// serve ends the look where it is not for this replica to write.
+func (l *syncRun) serve(ctx context.Context) (done bool, err error) {
+	return !l.c.serve(ctx, l.tc, l.entry), nil
+}
+
+// retreat stops reading in namespaces that hold no child any more.
+func (l *syncRun) retreat(ctx context.Context) (done bool, err error) {
+	l.c.retreat(ctx, l.entry, l.next)
+	return false, nil
+}
+
+// finalize sees to the finalizer, and says what a TemplateController that is being deleted waits for.
+func (l *syncRun) finalize(ctx context.Context) (done bool, err error) {
+	ending, err := l.c.finalize(ctx, l.tc, l.entry, l.packed, l.next)
+	if l.assembly.ending = ending.waits; l.assembly.ending != nil {
+		err = errors.Join(err, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next))
+		l.c.askAgain(l.next)
+	}
+	return ending.leaving, err
+}
+
+// free finds out whether parents have the finalizer that they need no more.
+func (l *syncRun) free(ctx context.Context) (done bool, err error) {
+	l.entry.released, err = l.c.noneHolds(ctx, l.tc, l.entry, l.next)
+	if l.entry.released {
+		l.c.queue.Add(l.name) // to give up its own
+	}
+	return err != nil, err
+}
+
+// seek finds parents that match no longer, and have the finalizer.
+func (l *syncRun) seek(ctx context.Context) (done bool, err error) {
+	return false, l.c.seekStrays(ctx, l.tc, l.entry, l.next)
+}
+
+// record writes the status. The kinds of children must be on record before the first child of that kind is.
+func (l *syncRun) record(ctx context.Context) (done bool, err error) {
+	return false, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next)
+}
+
+// start has the controller run as it is now.
+func (l *syncRun) start(context.Context) (done bool, err error) {
+	l.c.start(l.entry, l.assembly, l.next)
+	l.c.askAgain(l.next)
+	return false, nil
+}

@@ -1,0 +1,255 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+func TestOlderTemplateControllersHaveTheirWatchesFirst(t *testing.T) {
+	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
+	old, middle, young := claim{name: "z", tenant: "team", created: at(1)}, claim{name: "m", tenant: "team", created: at(2)}, claim{name: "a", tenant: "team", created: at(3)}
+	with := func(c claim, needs ...int) claim {
+		c.needs = needs
+		return c
+	}
+	elsewhere := with(old, 10)
+	elsewhere.tenant = "other"
+	for why, row := range map[string]struct {
+		claims  []claim
+		gone    string
+		want    string // for each: whether its needs are granted
+		changed string // who was told
+	}{
+		"there is room for all":                          {claims: []claim{with(old, 500), with(young, 500, 24)}, want: "z[true] a[true true]"},
+		"the younger one does not fit":                   {claims: []claim{with(old, 1000), with(young, 25)}, want: "z[true] a[false]"},
+		"in whatever order they come":                    {claims: []claim{with(young, 25), with(old, 1000)}, want: "z[true] a[false]", changed: "a"},
+		"of the same age, the name decides":              {claims: []claim{with(claim{name: "b", tenant: "team"}, 1000), with(claim{name: "a", tenant: "team"}, 25)}, want: "a[true] b[false]", changed: "b"},
+		"some of its kinds fit":                          {claims: []claim{with(old, 128), with(young, 128, 700, 128, 100)}, want: "z[true] a[true true false false]"},
+		"a smaller kind fits beside a larger one":        {claims: []claim{with(old, 128, 1000, 100)}, want: "z[true false true]"},
+		"no kind fits without what it cannot do without": {claims: []claim{with(old, 1025, 1)}, want: "z[false false]"},
+		"one that is refused takes nothing":              {claims: []claim{with(old, 900), with(middle, 200), with(young, 100)}, want: "z[true] m[false] a[true]"},
+		"an older one grows":                             {claims: []claim{with(old, 100), with(young, 900), with(old, 100, 100)}, want: "z[true true] a[false]", changed: "a"},
+		"an older one goes":                              {claims: []claim{with(old, 1000), with(middle, 500), with(young, 100)}, gone: "z", want: "m[true] a[true]", changed: "m a"},
+		"an older one goes to another tenant":            {claims: []claim{with(old, 1000), with(young, 100), elsewhere}, want: "z[true] a[true]", changed: "a"},
+		"other tenants do not count":                     {claims: []claim{with(young, 1000), elsewhere}, want: "z[true] a[true]"},
+		"somebody goes of whom nothing is known":         {claims: []claim{with(old, 1)}, gone: "nobody", want: "z[true]"},
+	} {
+		var changed []string
+		s := newWatchShares(func(name string) { changed = append(changed, name) })
+		for _, c := range row.claims {
+			s.claim(c)
+		}
+		if row.gone != "" {
+			s.ForgetController(row.gone)
+		}
+		var got []string
+		for _, name := range []string{"z", "m", "a", "b"} {
+			if c := s.claims[name]; c != nil {
+				got = append(got, fmt.Sprint(name, c.granted))
+				if answer := s.claim(*c); !slices.Equal(answer, c.granted) {
+					t.Errorf("%s: %s is told %v, and has %v", why, name, answer, c.granted)
+				}
+			}
+		}
+		if diff := cmp.Diff([]string{row.want, row.changed}, []string{strings.Join(got, " "), strings.Join(changed, " ")}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", why, diff)
+		}
+	}
+}
+
+// kindsOfChildren are what the entries of greedyApps make.
+var kindsOfChildren = []string{"v1 ConfigMap", "v1 Pod", "batch/v1 Job", "example.org/v1 Gadget"}
+
+// greedyApps returns a TemplateController whose account is in the namespace team, which is created in that minute, reads its parents in
+// 7 namespaces that are not there, and in ns, and makes children of so many kinds.
+func greedyApps(name string, minute, kinds int) string {
+	var namespaces []string
+	for i := range 7 {
+		namespaces = append(namespaces, fmt.Sprint("absent-", i))
+	}
+	text := fmt.Sprintf(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: %s, creationTimestamp: "2026-01-01T00:%02d:00Z"}
+spec:
+  serviceAccountRef: {namespace: team, name: %s}
+  watch: {apiVersion: example.org/v1, kind: App, namespaces: [%s, ns]}
+  children:`, name, minute, name, strings.Join(namespaces, ", "))
+	for i, kind := range kindsOfChildren[:kinds] {
+		version, kind, _ := strings.Cut(kind, " ")
+		text += fmt.Sprintf("\n  - name: e%d\n    template: |\n      {apiVersion: %s, kind: %s, metadata: {name: %s-%d}}", i, version, kind, name, i)
+	}
+	return text + "\n"
+}
+
+// mostInTest is how many watches a tenant may have in these tests: those of seven kinds in eight namespaces, and of the parents there.
+const mostInTest = 64
+
+// smallTenants returns a cluster where a tenant may have few watches.
+func smallTenants(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.controllers.watchShares.most = mostInTest
+	c.apply(app)
+	return c
+}
+
+// restart begins with a fresh operator.
+func (c *cluster) restart() {
+	c.start()
+	c.controllers.watchShares.most = mostInTest
+}
+
+// watchesOf returns how many watches TemplateControllers have.
+func (c *cluster) watchesOf(names ...string) int {
+	all := map[watch.Want]bool{}
+	for _, name := range names {
+		for _, want := range c.owners[name] {
+			all[want] = true
+		}
+	}
+	return len(all)
+}
+
+// turnKinds has kinds of children become known, one after the other.
+func (c *cluster) turnKinds() []string {
+	var out []string
+	for range 4 {
+		out = append(out, c.run()...)
+		c.deliver()
+		c.passes(11 * time.Second) // what is tried again is tried again
+	}
+	return out
+}
+
+func TestKindsOfChildrenWithoutRoomAreNotWatched(t *testing.T) {
+	c := smallTenants(t)
+	c.apply(greedyApps("older", 1, 3))
+	c.turnKinds()
+	c.apply(greedyApps("apps", 2, 4))
+	c.apply(strings.ReplaceAll(greedyApps("neighbour", 3, 4), "namespace: team", "namespace: other"))
+	c.turnKinds()
+	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the TemplateControllers of one tenant may have no more watches together: name fewer namespaces"
+	expect := func(when string) {
+		t.Helper()
+		if n, neighbour := c.watchesOf("older", "apps"), c.watchesOf("neighbour"); n != mostInTest || neighbour != 5*8 {
+			t.Errorf("%s: the tenant has %d watches, its neighbour %d; want %d and %d", when, n, neighbour, mostInTest, 5*8)
+		}
+		if got := c.condition("templatecontrollers", "apps", "Watching"); !strings.HasPrefix(got, unwatched) {
+			t.Errorf("%s: condition %s", when, got)
+		}
+		for _, name := range []string{"older", "neighbour"} {
+			if got := c.condition("templatecontrollers", name, "Watching"); got != "True Watching: all kinds are watched" {
+				t.Errorf("%s: condition of %s: %s", when, name, got)
+			}
+		}
+	}
+	expect("the kinds of the templates are known")
+	if c.get("configmaps", "apps-0") == nil || c.get("jobs", "apps-2") == nil || c.get("gadgets", "apps-3") == nil {
+		t.Error("children of kinds that there is room for are missing")
+	}
+	if c.get("pods", "apps-1") != nil {
+		t.Error("a child was created that nobody watches")
+	}
+	c.restart()
+	c.turnKinds()
+	expect("after a restart")
+	c.gone(kube.Location{Resource: v1.Resource, Name: "older"})
+	c.turnKinds()
+	if got := c.condition("templatecontrollers", "apps", "Watching"); got != "True Watching: all kinds are watched" || c.get("pods", "apps-1") == nil {
+		t.Errorf("there is room again: condition %s, child %v", got, c.get("pods", "apps-1"))
+	}
+}
+
+// full has the tenant team use all of its watches but for one.
+func full(t *testing.T) *cluster {
+	t.Helper()
+	c := smallTenants(t)
+	c.apply(greedyApps("first", 1, 4))
+	c.apply(with(t, greedyApps("second", 2, 2), "absent-0, ", ""))
+	c.turnKinds()
+	if n := c.watchesOf("first", "second"); n != mostInTest-3 {
+		t.Fatalf("%d watches, want %d", n, mostInTest-3)
+	}
+	return c
+}
+
+const noRoom = "False TooManyWatches: it needs 8 watches, one for each kind in each namespace that it reads, and more than its tenant has left"
+
+func TestATemplateControllerWithoutRoomIsRefused(t *testing.T) {
+	c := full(t)
+	c.apply(greedyApps("apps", 3, 1))
+	requests := c.turnKinds()
+	expect := func(when string) {
+		t.Helper()
+		if got := c.condition("templatecontrollers", "apps", "Accepted"); !strings.HasPrefix(got, noRoom) || c.watchesOf("apps") > 0 {
+			t.Errorf("%s: it has %d watches, and the condition %s", when, c.watchesOf("apps"), got)
+		}
+	}
+	expect("it is new")
+	wantRequests(t, "it is new", append([]string{}, requests...))
+	for range 10 { // with the TemplateControllers in another order each time
+		c.restart()
+		c.turnKinds()
+		expect("after a restart")
+	}
+	c.gone(kube.Location{Resource: v1.Resource, Name: "first"})
+	c.turnKinds()
+	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, "True ") || c.get("configmaps", "apps-0") == nil {
+		t.Errorf("there is room again: condition %s", got)
+	}
+}
+
+// TestARefusalForTooManyWatchesHarmsNothing edits a TemplateController that works so that it needs more watches than there are.
+func TestARefusalForTooManyWatchesHarmsNothing(t *testing.T) {
+	narrow := with(t, greedyApps("apps", 3, 1), "namespaces: [", "namespaces: [ns]} #")
+	for why, row := range map[string]struct {
+		restart, deleted bool
+	}{
+		"and back":                                 {},
+		"and back after a restart":                 {restart: true},
+		"and deletes it, then edits it back":       {deleted: true},
+		"and deletes it after a restart, likewise": {restart: true, deleted: true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := full(t)
+			text := with(t, narrow, "  children:", "  whenDeleted: DeleteChildren\n  children:")
+			c.apply(text)
+			c.turnKinds()
+			wide := with(t, greedyApps("apps", 3, 1), "  children:", "  whenDeleted: DeleteChildren\n  children:")
+			c.apply(wide)
+			requests := c.turnKinds()
+			if row.restart {
+				c.restart()
+				requests = append(requests, c.turnKinds()...)
+			}
+			if row.deleted {
+				c.goes()
+				requests = append(requests, c.turnKinds()...)
+				if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, "TooManyWatches: being deleted: waits until it can read its children: children of kind ConfigMap are not watched") {
+					t.Errorf("condition %s", got)
+				}
+			}
+			if slices.ContainsFunc(requests, func(r string) bool { return !strings.Contains(r, " status ") && !strings.HasPrefix(r, "status ") }) || c.get("configmaps", "apps-0") == nil {
+				t.Errorf("requests %q", requests)
+			}
+			c.apply(text)
+			c.turnKinds()
+			switch child := c.get("configmaps", "apps-0"); {
+			case row.deleted && (child != nil || c.get("templatecontrollers", "apps") != nil):
+				t.Errorf("it was deleted, and is there: %v", child)
+			case !row.deleted && !strings.HasPrefix(c.condition("templatecontrollers", "apps", "Ready"), "True "):
+				t.Errorf("condition %s", c.condition("templatecontrollers", "apps", "Ready"))
+			}
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+// Ready says whether the operator has once seen all that it is to look after: its own watches
+// have synced, and it has looked at each TemplateController, whose watches have synced
+// or failed. What comes later does not make it unready. A replica that waits for the lease
+// is ready when its watches are. It is safe for concurrent use.
+type Ready struct {
+	// Stopping is done when the operator stops.
+	Stopping context.Context //nolint:containedctx // it is a signal here
+	// Watches returns how all watches fare.
+	Watches func() []watch.State
+	// Pending returns the TemplateControllers that are yet to be looked at.
+	Pending func() []string
+
+	began, done atomic.Bool
+}
+
+// Begin says that the operator's own watches have synced.
+func (r *Ready) Begin() { r.began.Store(true) }
+
+// ServeHTTP answers 200, or 503 with what is missing.
+func (r *Ready) ServeHTTP(w http.ResponseWriter, _ *http.Request) { answer(w, r.Missing()) }
+
+// Missing returns why the operator is not ready, one sentence each, sorted.
+func (r *Ready) Missing() []string {
+	switch {
+	case r.Stopping.Err() != nil:
+		return []string{"the operator stops"}
+	case r.done.Load():
+		return nil
+	}
+	var out []string
+	for _, name := range r.Pending() {
+		out = append(out, fmt.Sprintf("TemplateController %s has not been looked at yet", name))
+	}
+	for _, s := range r.Watches() {
+		switch {
+		case s.Synced:
+		case s.Err == nil:
+			out = append(out, fmt.Sprintf("the watch of %s has not synced yet", s.Want))
+		case s.Want.Role == watch.Definition || s.Want.Role == watch.Controller || s.Want.Role == watch.Seal:
+			out = append(out, fmt.Sprintf("the watch of %s, which the operator needs, fails; its log says why", s.Want))
+		}
+	}
+	if len(out) == 0 && !r.began.Load() {
+		out = []string{"the operator starts"}
+	}
+	slices.Sort(out)
+	r.done.Store(len(out) == 0)
+	return out
+}

@@ -1,0 +1,267 @@
+package metrics
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+)
+
+// compare compares all series of these names.
+func compare(t *testing.T, c prometheus.Collector, want string, names ...string) {
+	t.Helper()
+	if err := testutil.CollectAndCompare(c, strings.NewReader(want), names...); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAMeterCounts(t *testing.T) {
+	m := newMeters()
+	meter := m.Begin("apps")
+	meter.Pass(measure.Succeeded, 10*time.Millisecond)
+	meter.Pass(measure.Failed, 10*time.Millisecond)
+	meter.Pass(measure.Failed, 2*time.Minute)
+	meter.Pass(measure.Skipped, time.Millisecond)
+	meter.TemplateError()
+	meter.Tripped()
+	meter.Write(measure.Create, measure.Accepted)
+	meter.Write(measure.Create, measure.Forbidden)
+	meter.Write(measure.Delete, measure.NoAnswer)
+	meter.Parents(v1.ParentCounts{Total: 9, Ready: 4, Failed: 2, Waiting: 1, Suspended: 2})
+	meter.Ready(true)
+	compare(t, m, `
+# HELP templater_passes_total Passes over parents, by what became of them: success, waiting (for something that is still to come), failed, panic, skipped.
+# TYPE templater_passes_total counter
+templater_passes_total{controller="apps",result="failed"} 2
+templater_passes_total{controller="apps",result="panic"} 0
+templater_passes_total{controller="apps",result="skipped"} 1
+templater_passes_total{controller="apps",result="success"} 1
+templater_passes_total{controller="apps",result="waiting"} 0
+# HELP templater_child_writes_total Requests that create, update or delete a child, by what the API server answered: success, conflict, forbidden, rejected, error.
+# TYPE templater_child_writes_total counter
+templater_child_writes_total{controller="apps",result="forbidden",verb="create"} 1
+templater_child_writes_total{controller="apps",result="success",verb="create"} 1
+templater_child_writes_total{controller="apps",result="error",verb="delete"} 1
+templater_child_writes_total{controller="apps",result="success",verb="delete"} 0
+templater_child_writes_total{controller="apps",result="success",verb="update"} 0
+# HELP templater_parents Parents by state: ready, failed (an error keeps templater from doing its work, or a child has failed), waiting (for children or other objects), suspended.
+# TYPE templater_parents gauge
+templater_parents{controller="apps",state="failed"} 2
+templater_parents{controller="apps",state="ready"} 4
+templater_parents{controller="apps",state="suspended"} 2
+templater_parents{controller="apps",state="waiting"} 1
+# HELP templater_template_errors_total Passes in which a template failed.
+# TYPE templater_template_errors_total counter
+templater_template_errors_total{controller="apps"} 1
+# HELP templater_breaker_trips_total How often a parent was slowed down because it was written to again and again.
+# TYPE templater_breaker_trips_total counter
+templater_breaker_trips_total{controller="apps"} 1
+# HELP templater_templatecontroller_ready Whether the TemplateController is Ready: 1 or 0.
+# TYPE templater_templatecontroller_ready gauge
+templater_templatecontroller_ready{controller="apps"} 1
+# HELP templater_pass_duration_seconds How long passes over parents take, but for those that are skipped.
+# TYPE templater_pass_duration_seconds histogram
+templater_pass_duration_seconds_bucket{controller="apps",le="0.001"} 0
+templater_pass_duration_seconds_bucket{controller="apps",le="0.005"} 0
+templater_pass_duration_seconds_bucket{controller="apps",le="0.02"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="0.05"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="0.1"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="0.25"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="0.5"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="1"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="2.5"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="5"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="10"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="30"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="60"} 2
+templater_pass_duration_seconds_bucket{controller="apps",le="+Inf"} 3
+templater_pass_duration_seconds_sum{controller="apps"} 120.02
+templater_pass_duration_seconds_count{controller="apps"} 3
+`)
+}
+
+func TestSeriesGoWithTheirTemplateController(t *testing.T) {
+	m := newMeters()
+	old := m.Begin("apps")
+	m.Begin("other")
+	all := testutil.CollectAndCount(m)
+	m.End("apps")
+	old.Pass(measure.Succeeded, time.Second) // that was still under way
+	old.Write(measure.Create, measure.Rejected)
+	if got := testutil.CollectAndCount(m); got != all/2 {
+		t.Errorf("%d series are left of %d, want half of them", got, all)
+	}
+	m.Begin("apps").Pass(measure.Succeeded, time.Second)
+	if got := testutil.CollectAndCount(m); got != all {
+		t.Errorf("%d series after another one of the name has come, want %d", got, all)
+	}
+	if got := testutil.CollectAndCount(m, "templater_pass_duration_seconds"); got != 2 {
+		t.Errorf("%d histograms, want 2", got)
+	}
+}
+
+func TestAMeterAllocatesNothing(t *testing.T) {
+	m := newMeters().Begin("apps")
+	if got := testing.AllocsPerRun(100, func() {
+		m.Pass(measure.Succeeded, time.Millisecond)
+		m.Write(measure.Update, measure.Accepted)
+		m.Parents(v1.ParentCounts{Total: 1})
+	}); got > 0 {
+		t.Errorf("measuring takes %.0f allocations, want none", got)
+	}
+}
+
+func TestWatchesAreMeasuredWhenAsked(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	pods := watch.Want{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Labels: "a=b", Role: watch.Child}
+	crds := watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
+	w := watches{now: func() time.Time { return now }, states: func() []watch.State {
+		return []watch.State{
+			{Want: pods, Synced: true, Progress: now.Add(-time.Minute)},
+			{Want: pods, Progress: now}, // two that no label tells apart
+			{Want: crds, Err: errors.New("no"), Progress: now.Add(-time.Second)},
+		}
+	}}
+	compare(t, w, `
+# HELP templater_watches Watches that run.
+# TYPE templater_watches gauge
+templater_watches 3
+# HELP templater_watch_last_progress_age_seconds How long ago the watch last had a list, a start, an event or a bookmark.
+# TYPE templater_watch_last_progress_age_seconds gauge
+templater_watch_last_progress_age_seconds{resource="customresourcedefinitions.apiextensions.k8s.io",role="definition",watch="customresourcedefinitions.apiextensions.k8s.io/v1"} 1
+templater_watch_last_progress_age_seconds{resource="pods",role="child",watch="pods/v1 labels \"a=b\""} 60
+# HELP templater_watch_synced Whether the watch has once brought everything: 1 or 0.
+# TYPE templater_watch_synced gauge
+templater_watch_synced{resource="customresourcedefinitions.apiextensions.k8s.io",role="definition",watch="customresourcedefinitions.apiextensions.k8s.io/v1"} 0
+templater_watch_synced{resource="pods",role="child",watch="pods/v1 labels \"a=b\""} 1
+`)
+}
+
+func TestEveryRoleHasAName(t *testing.T) {
+	for role := watch.Parent; role <= watch.Controller; role++ {
+		if roles[role] == "" {
+			t.Errorf("role %d has no name", role)
+		}
+	}
+	for _, names := range [][]string{outcomes[:], verbs[:], answers[:]} {
+		for i, name := range names {
+			if name == "" {
+				t.Errorf("value %d beside %q has no name", i, names)
+			}
+		}
+	}
+}
+
+func TestQueuesAreMeasuredByName(t *testing.T) {
+	q := newQueues()
+	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "parents", MetricsProvider: q})
+	defer queue.ShutDown()
+	queue.Add("a")
+	queue.Add("b")
+	item, _ := queue.Get()
+	queue.Done(item)
+	compare(t, q.depth, `
+# HELP workqueue_depth Items that wait in the queue.
+# TYPE workqueue_depth gauge
+workqueue_depth{name="parents"} 1
+`)
+	compare(t, q.adds, `
+# HELP workqueue_adds_total Items that were added to the queue.
+# TYPE workqueue_adds_total counter
+workqueue_adds_total{name="parents"} 2
+`)
+	for _, c := range []prometheus.Collector{q.latency, q.work} {
+		if got := testutil.CollectAndCount(c); got != 1 {
+			t.Errorf("%d series, want 1", got)
+		}
+	}
+	delayed := workqueue.NewTypedRateLimitingQueueWithConfig(workqueue.DefaultTypedControllerRateLimiter[string](),
+		workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: q})
+	defer delayed.ShutDown()
+	delayed.AddAfter("a", time.Hour)
+	if got := testutil.ToFloat64(q.retries.WithLabelValues("controllers")); got != 1 {
+		t.Errorf("%v retries, want 1", got)
+	}
+}
+
+// get returns what a registry answers.
+func get(t *testing.T, r *Registry) string {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	r.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if answer.Code != http.StatusOK {
+		t.Fatalf("%d: %s", answer.Code, answer.Body)
+	}
+	return answer.Body.String()
+}
+
+func TestTheRegistryShowsEverything(t *testing.T) {
+	r := New()
+	r.Meters().Begin("apps")
+	r.Queues().NewDepthMetric("parents").Inc()
+	r.Queues().NewLatencyMetric("parents").Observe(11)
+	r.Watches(func() []watch.State { return nil }, time.Now)
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	client, err := kube.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := kube.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "secret-name"}
+	if _, err := client.Get(t.Context(), at); err == nil {
+		t.Error("there is an object")
+	}
+	election := elections{}.NewLeaderMetric()
+	election.On("templater")
+	election.SlowpathExercised("templater")
+	text := get(t, r)
+	host := strings.TrimPrefix(server.URL, "http://")
+	for _, want := range []string{
+		`templater_passes_total{controller="apps",result="success"} 0`,
+		`workqueue_depth{name="parents"} 1`,
+		`workqueue_queue_duration_seconds_bucket{name="parents",le="60"} 1`, // which the alert TemplaterBehind asks for
+		`templater_watches 0`,
+		`rest_client_requests_total{code="404",host="` + host + `",method="GET"} 1`,
+		`rest_client_request_duration_seconds_count{host="` + host + `",verb="GET"} 1`,
+		`leader_election_master_status{name="templater"} 1`,
+		`leader_election_slowpath_total{name="templater"} 1`,
+		`templater_build_info{goversion="go1.`,
+		`go_goroutines `,
+		`process_open_fds `,
+	} {
+		if !strings.Contains(text, "\n"+want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if strings.Contains(text, "secret-name") {
+		t.Error("the name of an object is in a label")
+	}
+	election.Off("templater")
+	if text := get(t, r); !strings.Contains(text, `leader_election_master_status{name="templater"} 0`) {
+		t.Error("the lease was lost, and the metric does not say so")
+	}
+}
+
+func TestMetricsKeepToTheRulesOfPrometheus(t *testing.T) {
+	m := newMeters()
+	m.Begin("apps")
+	for _, c := range append(clientGoCollectors(), m, watches{func() []watch.State { return nil }, time.Now}) {
+		problems, err := testutil.CollectAndLint(c)
+		if err != nil || len(problems) > 0 {
+			t.Errorf("%v %v", problems, err)
+		}
+	}
+}

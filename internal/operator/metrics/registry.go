@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/version"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+)
+
+// Registry is what is measured. It is safe for concurrent use.
+type Registry struct {
+	registry *prometheus.Registry
+	meters   *meters
+	queues   *queues
+}
+
+// New returns a registry, and has client-go report to it; so it has to come before the clients.
+func New() *Registry {
+	register()
+	r := &Registry{registry: prometheus.NewRegistry(), meters: newMeters(), queues: newQueues()}
+	r.registry.MustRegister(r.meters, buildInfo(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.registry.MustRegister(r.queues.collectors()...)
+	r.registry.MustRegister(clientGoCollectors()...)
+	return r
+}
+
+// Meters measures the work of the reconciler.
+func (r *Registry) Meters() measure.Meters { return r.meters }
+
+// Queues measures the queues of the reconciler.
+func (r *Registry) Queues() workqueue.MetricsProvider { return r.queues }
+
+// Watches has the watches measured that states returns. now is the clock. It may be called once.
+func (r *Registry) Watches(states func() []watch.State, now func() time.Time) {
+	r.registry.MustRegister(watches{states, now})
+}
+
+// Describe sends everything that is measured.
+func (r *Registry) Describe(out chan<- *prometheus.Desc) { r.registry.Describe(out) }
+
+// Handler answers with what has been measured.
+func (r *Registry) Handler() http.Handler {
+	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
+// buildInfo is which templater this is.
+func buildInfo() prometheus.Collector {
+	info := version.Get()
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "templater_build_info", Help: "Which templater this is, always 1.",
+		ConstLabels: prometheus.Labels{"version": info.Version, "revision": info.Commit, "goversion": info.Go},
+	}, func() float64 { return 1 })
+}

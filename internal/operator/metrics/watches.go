@@ -1,0 +1,51 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+var (
+	watchCount  = desc("templater_watches", "Watches that run.")
+	watchAge    = desc("templater_watch_last_progress_age_seconds", "How long ago the watch last had a list, a start, an event or a bookmark.", "resource", "role", "watch")
+	watchSynced = desc("templater_watch_synced", "Whether the watch has once brought everything: 1 or 0.", "resource", "role", "watch")
+)
+
+var roles = map[watch.Role]string{
+	watch.Parent: "parent", watch.Child: "child", watch.Related: "related", watch.Namespace: "namespace", watch.Definition: "definition", watch.Controller: "templatecontroller", watch.Seal: "seal", watch.Webhook: "webhook",
+}
+
+// watches measures the watches at the time that it is asked.
+type watches struct {
+	states func() []watch.State
+	now    func() time.Time
+}
+
+var _ prometheus.Collector = watches{}
+
+// Describe sends what is measured.
+func (w watches) Describe(out chan<- *prometheus.Desc) {
+	out <- watchCount
+	out <- watchAge
+	out <- watchSynced
+}
+
+// Collect sends how the watches fare.
+func (w watches) Collect(out chan<- prometheus.Metric) {
+	type labels struct{ resource, role, watch string }
+	states, now := w.states(), w.now()
+	out <- prometheus.MustNewConstMetric(watchCount, prometheus.GaugeValue, float64(len(states)))
+	seen := map[labels]bool{}
+	for _, s := range states {
+		l := labels{s.Want.Resource.GroupResource().String(), roles[s.Want.Role], s.Want.String()}
+		if seen[l] {
+			continue // a series is not to be there twice, whatever a Want may yet tell apart
+		}
+		seen[l] = true
+		out <- prometheus.MustNewConstMetric(watchAge, prometheus.GaugeValue, now.Sub(s.Progress).Seconds(), l.resource, l.role, l.watch)
+		out <- prometheus.MustNewConstMetric(watchSynced, prometheus.GaugeValue, truth(s.Synced), l.resource, l.role, l.watch)
+	}
+}

@@ -1,0 +1,109 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// Rejection says why a spec does not make sense: a reason and a message of the
+// Accepted condition.
+type Rejection struct {
+	Reason, Message string
+	// Findings are all that is wrong, where that is known without a server.
+	Findings []finding.Finding
+}
+
+// Rejectf returns a Rejection with a message of that format.
+func Rejectf(reason, format string, args ...any) *Rejection {
+	return &Rejection{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// wrong returns a Rejection of a field of the spec by one finding.
+func wrong(code finding.Code, where, format string, args ...any) *Rejection {
+	f := finding.Finding{Code: code, Severity: finding.Error, Where: where, Message: fmt.Sprintf(format, args...)}
+	return &Rejection{Reason: v1.ReasonInvalidSpec, Message: f.String(), Findings: []finding.Finding{f}}
+}
+
+// CheckAccount returns why a spec without an account is refused where there has to be one, or nil.
+func CheckAccount(spec *v1.TemplateControllerSpec) *Rejection {
+	if spec.ServiceAccountRef != nil {
+		return nil
+	}
+	const message = "required here: name a ServiceAccount that has the rights to read and write what the templates are about"
+	r := Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is %s", message)
+	r.Findings = []finding.Finding{{Code: finding.ServiceAccount, Severity: finding.Error, Where: "spec.serviceAccountRef", Message: message}}
+	return r
+}
+
+// mostFaults is of how many faults of one sort a spec is rejected.
+const mostFaults = 50
+
+// faults are those of one sort, up to a number.
+type faults struct {
+	kept []*Rejection
+	// left is whether there are more.
+	left bool
+}
+
+// full reports whether no more of them are kept.
+func (f *faults) full() bool { return len(f.kept) >= mostFaults }
+
+// add adds one; nil is none.
+func (f *faults) add(r *Rejection) {
+	switch {
+	case r == nil:
+	case f.full():
+		f.left = true
+	default:
+		f.kept = append(f.kept, r)
+	}
+}
+
+// joined returns all of them as one Rejection, or nil if there are none.
+func (f *faults) joined() *Rejection {
+	r := joined(f.kept...)
+	if f.left {
+		r.Findings = append(r.Findings, finding.More())
+	}
+	return r
+}
+
+// joined returns a Rejection with the findings of all that are not nil, in the words of the first of them.
+func joined(all ...*Rejection) *Rejection {
+	var first *Rejection
+	for _, r := range all {
+		switch {
+		case r == nil:
+		case first == nil:
+			first = &Rejection{Reason: r.Reason, Message: r.Message, Findings: slices.Clone(r.Findings)}
+		default:
+			first.Findings = append(first.Findings, r.Findings...)
+		}
+	}
+	return first
+}
+
+// unfit returns a Rejection of a field that a kind does not fit.
+func unfit(reason, where, format string, args ...any) *Rejection {
+	r := wrong(finding.UnfitKind, where, format, args...)
+	r.Reason = reason
+	return r
+}
+
+// CheckKind returns why the spec cannot work for the kind of its parents, or nil.
+func CheckKind(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
+	w, writes := spec.Watch, spec.Status != nil && spec.Status.Template != ""
+	switch {
+	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):
+		return unfit(v1.ReasonInvalidSpec, "spec.watch", "%s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
+	case writes && !kind.Custom:
+		return unfit(v1.ReasonBuiltInKind, "spec.status.template", "%s is no custom kind, and templater writes no status into others: remove the template", kind.Kind)
+	case writes && kind.Status == nil:
+		return unfit(v1.ReasonNoStatusSubresource, "spec.status.template", "%s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
+	}
+	return checkScope(spec, kind)
+}

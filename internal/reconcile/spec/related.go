@@ -1,0 +1,124 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// Related is what can be made of an entry of spec.related without asking the server.
+type Related struct {
+	*v1.Related
+	GVK               schema.GroupVersionKind
+	Labels, Fields    string          // selectors in their text form; "" = all
+	NamespaceSelector labels.Selector // nil = none
+	Watched           [][]string      // the paths of watchFields, and, with logs, where containers tell of their runs, as keys; empty = every change counts
+}
+
+// mostRelatedNamespaces is how many names the namespaces of all entries of spec.related may have: each takes a watch.
+const mostRelatedNamespaces = 128
+
+// parseRelated parses spec.related.
+func (c *Compiled) parseRelated(all []v1.Related) *Rejection {
+	var found faults
+	namespaces := 0
+	for i := range all {
+		r, fault := relatedOf(&all[i])
+		c.Related = append(c.Related, r)
+		found.add(fault)
+		namespaces += len(r.Namespaces)
+	}
+	if namespaces > mostRelatedNamespaces {
+		found.add(wrong(finding.RelatedNamespaces, "spec.related", "the namespaces of all entries have %d names, and may have %d: use namespaceSelector, or divide the TemplateController", namespaces, mostRelatedNamespaces))
+	}
+	return found.joined()
+}
+
+// RelatesTo reports whether an entry of spec.related is about that kind, in any version.
+func (c *Compiled) RelatesTo(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(c.Related, func(r Related) bool { return r.GVK.GroupKind() == gk })
+}
+
+func relatedOf(from *v1.Related) (Related, *Rejection) {
+	where := "spec." + syntax.RelatedName(from.Name)
+	r := Related{Related: from}
+	gvk, unknown := kindOf(where, from.APIVersion, from.Kind)
+	selector, labels := selectorOf(where+".labelSelector", from.LabelSelector)
+	if labels == nil {
+		r.Labels = selector.String()
+	}
+	var namespaces, fields *Rejection
+	if r.NamespaceSelector, namespaces = selectorOf(where+".namespaceSelector", from.NamespaceSelector); namespaces == nil && r.NamespaceSelector.Empty() {
+		r.NamespaceSelector = nil
+	}
+	r.GVK = gvk
+	r.Fields, fields = fieldsOf(where+".fieldSelector", from.FieldSelector)
+	return r, joined(unknown, labels, namespaces, fields, r.watch(where, from))
+}
+
+// watch reads watchFields.
+func (r *Related) watch(where string, from *v1.Related) *Rejection {
+	var found faults
+	for i, text := range from.WatchFields {
+		path, ok := data.Path(text)
+		if !ok {
+			found.add(wrong(finding.WatchFields, fmt.Sprintf("%s.watchFields[%d]", where, i), "write %s", data.APath))
+		}
+		r.Watched = append(r.Watched, path)
+	}
+	if from.Logs != nil && len(r.Watched) > 0 { // else the log of an old run would stay
+		for _, containers := range []string{"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"} {
+			r.Watched = append(r.Watched, []string{"status", containers})
+		}
+	}
+	return found.joined()
+}
+
+// mostSelected is how many labels and values one selector may have. They are sent with each request that lists or watches.
+const mostSelected = 1_000
+
+// selectorOf parses a selector of labels; nil selects all.
+func selectorOf(where string, selector *metav1.LabelSelector) (labels.Selector, *Rejection) {
+	if selector == nil {
+		return labels.Everything(), nil
+	}
+	size := len(selector.MatchLabels)
+	for i := range selector.MatchExpressions {
+		size += 1 + len(selector.MatchExpressions[i].Values)
+	}
+	if size > mostSelected {
+		return nil, wrong(finding.Selector, where, "there are %d labels and values, and there may be %d: select by a label that all these objects share", size, mostSelected)
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nil, selectorFault(where, selector)
+	}
+	return parsed, nil
+}
+
+// fieldsOf returns a selector of fields in its text form.
+func fieldsOf(where, text string) (string, *Rejection) {
+	selector, err := fields.ParseSelector(text)
+	if err != nil {
+		return "", wrong(finding.Selector, where, "write terms such as metadata.name=x, joined by commas")
+	}
+	return selector.String(), nil
+}
+
+// CheckKind returns why the entry cannot work for the kind of its objects, or nil.
+func (r *Related) CheckKind(kind kind.Kind) *Rejection {
+	if !kind.Namespaced && (len(r.Namespaces) > 0 || r.Related.NamespaceSelector != nil) {
+		return unfit(v1.ReasonInvalidSpec, "spec."+syntax.RelatedName(r.Name), "%s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
+	}
+	return nil
+}

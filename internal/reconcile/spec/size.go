@@ -1,0 +1,121 @@
+package spec
+
+import (
+	"cmp"
+	"strings"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// What is compiled of one spec. A spec with more is refused before it is compiled.
+const (
+	// maxOperands bounds the templates, in units of syntax.Operands.
+	maxOperands = 50_000
+	// maxValues bounds the keys and items of spec.values.
+	maxValues = 50_000
+)
+
+// What a compiled spec holds, found by trying the worst: see TestSize.
+const (
+	textBytes    = 2   // a byte of text: as it was decoded, and in the parsed template
+	lineBytes    = 4   // a line besides
+	operandBytes = 160 // a unit of syntax.Operands
+	mapBytes     = 320 // a mapping of spec.values with one key
+	itemBytes    = 80  // another key or item
+	leastBytes   = 4 << 10
+)
+
+// Size returns about how many bytes of memory a spec holds once it is compiled, which one that is too large never is. It goes by the text
+// alone, and errs on the side of more.
+func Size(spec *v1.TemplateControllerSpec) int {
+	n := countAll(spec)
+	if n.tooLarge() != nil {
+		return leastBytes
+	}
+	return leastBytes + textBytes*n.text + lineBytes*n.lines + operandBytes*n.operands + mapBytes*n.maps + itemBytes*n.items
+}
+
+// counts is what there is to compile in a spec.
+type counts struct {
+	text, lines int    // bytes of templates and of spec.values, and lines of templates
+	operands    int    // in units of syntax.Operands
+	largest     string // the template with most of these
+	maps, items int    // see countValues
+}
+
+func countAll(spec *v1.TemplateControllerSpec) counts {
+	var n counts
+	most := 0
+	for _, t := range texts(spec) {
+		here := syntax.Operands(t.Text, spec.Delimiters.Left, spec.Delimiters.Right)
+		if n.operands += here; here > most {
+			most, n.largest = here, t.Name
+		}
+		n.text += len(t.Text)
+		n.lines += strings.Count(t.Text, "\n")
+	}
+	if spec.Values != nil {
+		n.text += len(spec.Values.Raw)
+		n.maps, n.items = countValues(spec.Values.Raw)
+	}
+	return n
+}
+
+// checkSize returns why a spec is too large to be compiled, or nil.
+func checkSize(spec *v1.TemplateControllerSpec) *Rejection { return countAll(spec).tooLarge() }
+
+func (n counts) tooLarge() *Rejection {
+	if n.operands > maxOperands {
+		r := wrong(finding.TooMuch, n.largest, "the templates have %d actions and operands, most of them here, but may have %d in all: divide the TemplateController into several", n.operands, maxOperands)
+		r.Reason = v1.ReasonInvalidTemplate
+		return r
+	}
+	if all := n.maps + n.items; all > maxValues {
+		return wrong(finding.TooMuch, "spec.values", "there are %d keys and items, but there may be %d: divide the TemplateController into several", all, maxValues)
+	}
+	return nil
+}
+
+// texts returns all that is parsed of a spec, by the names that findings have.
+func texts(spec *v1.TemplateControllerSpec) []syntax.Template {
+	all := []syntax.Template{{Name: "helpers", Text: spec.Helpers}}
+	add := func(name, text string) { all = append(all, syntax.Template{Name: name, Text: text}) }
+	addExpression := func(name, text string) {
+		if text != "" {
+			add(name, cmp.Or(spec.Delimiters.Left, "{{")+text+cmp.Or(spec.Delimiters.Right, "}}"))
+		}
+	}
+	for _, related := range spec.Related {
+		add(syntax.SelectName(related.Name), related.Select)
+	}
+	for child := range allEntries(spec) {
+		add(syntax.ChildName(child.Name), child.Template)
+		addExpression(syntax.ReadyWhenName(child.Name), child.ReadyWhen)
+	}
+	if spec.Status != nil {
+		add("status", spec.Status.Template)
+	}
+	addExpression(syntax.FilterName, spec.Watch.Filter)
+	return all
+}
+
+// countValues counts the mappings of spec.values as JSON, and the other keys and items. Texts do not count.
+func countValues(values []byte) (maps, items int) {
+	quoted := false
+	for i := 0; i < len(values); i++ {
+		switch c := values[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{':
+			maps++
+		case c == ',' || c == '[':
+			items++
+		}
+	}
+	return maps, items
+}
