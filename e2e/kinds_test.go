@@ -233,7 +233,7 @@ func TestTemplateControllersLeaveNothingBehindWhenTheyGo(t *testing.T) {
 			t.Error("the operator ended well on SIGQUIT")
 		}
 		dump := op.logged()
-		return bytes.Count(dump, []byte("\ngoroutine ")), bytes.Count(dump, []byte("/internal/watch.follow(")), kilobytes
+		return bytes.Count(dump, []byte("\ngoroutine ")), bytes.Count(dump, []byte("/internal/kube/watch.follow(")), kilobytes
 	}
 	all, watches, before := goroutines(0)
 	const number = 200
