@@ -378,7 +378,7 @@ var pageConstant = regexp.MustCompile(`(?m)^const (\w+) = ([0-9_]+);( // millise
 // pageConstants returns those of the page of the playground, by name and file.
 func pageConstants(t *testing.T) map[string]int64 {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, "internal", "playground", "page", "src", "*.js"))
+	files, err := filepath.Glob(filepath.Join(root, "internal", "cli", "playground", "page", "src", "*.js"))
 	if err != nil {
 		t.Fatal(err)
 	}
