@@ -36,8 +36,7 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
-MUTATE      ?= internal/kube/kind internal/kube internal/kube/answers internal/kube/watch internal/kube/watch/lookup internal/render internal/render/budget internal/render/call internal/render/data internal/render/funcs internal/render/pattern internal/render/syntax internal/render/token internal/render/document internal/operator/controllers internal/operator/controllers/conditions internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/census internal/reconcile/child internal/reconcile/condition internal/reconcile/fields internal/reconcile/gate internal/reconcile/loop internal/reconcile/plan internal/reconcile/podlogs internal/reconcile/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/related internal/reconcile/related/selection internal/reconcile/rights internal/reconcile/tally internal/reconcile/teardown internal/reconcile/view internal/reconcile/workers internal/kube/seal internal/reconcile/spec
-MUTATE_FLAGS ?=
+MUTATE      ?= ./internal/reconcile/plan
 E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, one its process, and one
 # needs a garbage collector that keeps pace, which others keep busy.
@@ -132,8 +131,8 @@ test-fuzz: ## Fuzz internal/lint/files, internal/kube/object, internal/render an
 	done
 
 .PHONY: mutate
-mutate: ## Test the unit tests of MUTATE: change the code, and tell what no test notices; MUTATE_FLAGS as of go run ./tools/mutate --help
-	nice go run ./tools/mutate --with internal/operator/controllers,internal/reconcile,internal/render,internal/render/funcs $(MUTATE_FLAGS) $(MUTATE)
+mutate: ## Mutation testing of the package MUTATE (./internal/reconcile/plan) with gremlins: changes that no test notices are LIVED
+	nice go tool -modfile=tools/gremlins/go.mod gremlins unleash --workers 1 $(MUTATE)
 
 .PHONY: test-helm
 test-helm: ## Compare rendering with Helm's own engine

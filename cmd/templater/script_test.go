@@ -20,12 +20,6 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
-		Setup: func(env *testscript.Env) error {
-			for _, name := range []string{"MUTANT", "MUTANT_REACHED"} { // tools/mutate asks the commands, too
-				env.Setenv(name, os.Getenv(name))
-			}
-			return nil
-		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits,
 		},

@@ -41,10 +41,10 @@ func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent
 		x.leave(out, live)
 		return out, nil
 	}
-	after := x.outcome(x.after, parent, live)
+	after := x.outcome(x.after, parent, live) //nolint:contextcheck // in memory, in milliseconds: nothing to cancel
 	var before *outcome
 	if x.before != nil && x.before.parents[parent.UID()] != nil {
-		before = x.outcome(x.before, parent, live)
+		before = x.outcome(x.before, parent, live) //nolint:contextcheck // as above
 	} else {
 		out.Watched = "begins"
 		before = &outcome{status: statusOf(parent.Content())}
