@@ -89,7 +89,7 @@ func (c *Controllers) dropIdleKinds(name string, e *tracked) {
 		delete(e.settled, gk)
 		delete(e.unrecorded, gk)
 	}
-	e.current = current.WithoutKinds(empty)
+	e.current, e.state = current.WithoutKinds(empty), nil // the next start reconciles all parents: one may have asked for a dropped kind since
 }
 
 // unwanted returns the kinds of children that no parent wants any more, as far as parents are reconciled. The lock is held.
