@@ -46,6 +46,7 @@ CHAOS_SEED  ?= 1:2,2:1,0
 CHAOS_FLAGS ?= --seed 0 --time 1h --longest-fault 20s
 RELATED_MANY ?= 10000
 DIFF_MANY ?= 5000
+OFFLINE_CASES ?= 1000
 BENCH_COUNT ?= 6
 BENCH_SMALL := --scenarios all --counts --check --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
 BENCH_FLAGS ?=
@@ -187,6 +188,10 @@ test-rbac: cluster-build ## Run all samples with the smallest role, and with eac
 .PHONY: test-diff
 test-diff: cluster-build ## Compare a TemplateController with DIFF_MANY (5000) parents on a cluster: it takes a minute at most, and writes nothing
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-diff TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run 'TestDiff$$' -diff-many $(DIFF_MANY) .
+
+.PHONY: test-offline
+test-offline: cluster-build ## Compare OFFLINE_CASES (1000) random TemplateControllers on a cluster with the same offline (many minutes)
+	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-offline TEMPLATER_E2E_MODE=kwok go test -count=1 -v -timeout 90m -run TestOfflineEqualsCluster -offline-cases $(OFFLINE_CASES) .
 
 # The tests of what once depended on clocks: finalize, rollingUpdate and seals.
 SKEW_TESTS := ^(TestDeletedParentGoesAfterItsChildrenInOrder|TestTeardownStrandsNobody|TestParentsThatGoWithTheirNamespaceOrDefinition|TestRolloutReplacesAFewPodsAtATime|TestLookAlikesAreNeitherShownNorWaitedFor|TestDriftUnderTemplatersNameIsRepaired|TestKeysOfSealsAreRotatedAndLost)$$

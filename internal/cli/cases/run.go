@@ -74,28 +74,52 @@ func (c *Case) Run(update bool) (Outcome, error) {
 
 var errGone = errors.New("the parent is gone since the step before: nothing happens any more")
 
+// Play goes through the steps of a case, and calls visit with the state after each. gone reports whether the parent was deleted by then.
+func (c *Case) Play(visit func(step int, after simulate.State, gone bool)) error {
+	if c.broken != nil {
+		return c.broken
+	}
+	w, err := c.open()
+	if err != nil {
+		return err
+	}
+	for i, step := range c.Steps {
+		if _, err := w.advance(step); err != nil {
+			return fmt.Errorf("%s: step %q: %w", filepath.Join(c.Folder, File), step.Name, err)
+		}
+		visit(i, w.state, w.gone)
+	}
+	return nil
+}
+
 // step lets a step happen. It returns what that comes to with the errors in it, or, in lines, what is wrong in any case.
 func (w *world) step(s Step) (text []byte, faults []string, failure string, err error) {
-	if w.gone {
-		return nil, nil, "", errGone
-	}
-	before := w.state.Objects
-	if err := w.happen(s); err != nil {
-		return nil, nil, "", err
-	}
-	result, next, err := w.simulator.SettleReady(w.state, func(entry string) bool { return s.AllReady || slices.Contains(s.Ready, entry) })
+	result, err := w.advance(s)
 	if errors.Is(err, simulate.ErrRestless) {
 		return nil, nil, "templater would not come to rest: " + err.Error() + "\n", nil
 	}
 	if err != nil {
 		return nil, nil, "", err
 	}
-	w.state, w.gone = next, result.Gone
-	if err := w.checkObserved(s, before, result); err != nil {
-		return nil, nil, "", err
-	}
-	text, err = show.Golden(show.Of(w.controller, next.Parent, result))
+	text, err = show.Golden(show.Of(w.controller, w.state.Parent, result))
 	return text, result.Faults, "", err
+}
+
+// advance lets a step happen, and reconciles until nothing is left to do.
+func (w *world) advance(s Step) (simulate.Result, error) {
+	if w.gone {
+		return simulate.Result{}, errGone
+	}
+	before := w.state.Objects
+	if err := w.happen(s); err != nil {
+		return simulate.Result{}, err
+	}
+	result, next, err := w.simulator.SettleReady(w.state, func(entry string) bool { return s.AllReady || slices.Contains(s.Ready, entry) })
+	if err != nil {
+		return result, err
+	}
+	w.state, w.gone = next, result.Gone
+	return result, w.checkObserved(s, before, result)
 }
 
 // record writes what a step has come to. A file that is new or changes, and holds errors, is a failure, once: somebody has to read it.
