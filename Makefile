@@ -106,11 +106,11 @@ test-cluster: cluster-build ## Run the tests that need a cluster, on two of them
 test-unit: ## Run the tests that need no cluster
 	$(call say,'Unit tests: packages without goroutines of their own')
 	@# One that takes memory without end is to end with the stack of the test, and not with the machine's.
-	ulimit -v 12000000 2>/dev/null || true; go test $$(go list ./... | grep -vE '$(RACE)')
+	ulimit -v 12000000 2>/dev/null || true; go test -timeout 20m $$(go list ./... | grep -vE '$(RACE)')
 	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
-	go test -race $$(go list ./... | grep -E '$(RACE)')
+	go test -race -timeout 20m $$(go list ./... | grep -E '$(RACE)')
 	$(call say,'Unit tests: what the concurrent packages allocate and hold$(comma) which the race detector changes')
-	go test -run '^($(PLAIN))$$' ./internal/operator/controllers ./internal/kube/... ./internal/reconcile/...
+	go test -timeout 20m -run '^($(PLAIN))$$' ./internal/operator/controllers ./internal/kube/... ./internal/reconcile/...
 	$(call say,'Cases of the samples')
 	go run ./cmd/templater test config/samples
 
