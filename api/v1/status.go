@@ -72,8 +72,9 @@ type TemplateControllerStatus struct {
 	// +optional
 	SealedSince *metav1.Time `json:"sealedSince,omitempty"`
 
-	// Whether parents may have the finalizer of this TemplateController, so that
-	// it takes it from all of them before it goes itself.
+	// Whether parents may have the finalizer of this TemplateController. While
+	// true, it is removed from all of them before this TemplateController is
+	// deleted. Always there.
 	// +optional
 	Finalizes bool `json:"finalizes"`
 }
