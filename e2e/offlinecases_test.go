@@ -14,7 +14,7 @@ import (
 type randomController struct {
 	*rand.Rand
 	related bool     // whether there is spec.related
-	things  []string // the child templates so far that yield Things, and yield one whatever the parent says
+	things  []string // the child templates so far that yield one Thing, always of the same name
 }
 
 // spec returns the spec of a TemplateController without spec.watch. Its children are ConfigMaps, and Things of the group.
@@ -91,7 +91,7 @@ func (r *randomController) child(name, group string, before []v1.Child) v1.Child
 	}
 	lines := append([]string{begin, head, "metadata: {name: " + object + ", namespace: {{ $.metadata.namespace }}}", content + ":"}, indent(strings.Join(fields, "\n")), end)
 	out.Template = strings.TrimLeft(strings.Join(lines, "\n"), "\n") + "\n"
-	if thing && begin == "" {
+	if thing && begin == "" && !strings.Contains(object, "suffix") {
 		r.things = append(r.things, name)
 	}
 	return out
