@@ -247,7 +247,7 @@ func TestPanicInAPassIsToldOnce(t *testing.T) {
 func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	c := newCluster(t)
-	for i := range 200 {
+	for i := range 20 {
 		name := fmt.Sprint("apps-", i)
 		c.apply(with(t, apps, "name: apps", "name: "+name, "name: {{ . }}", "name: {{ . }}-"+name))
 		c.apply(app)
@@ -263,7 +263,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "passes"),
 	} {
 		if n > 0 {
-			t.Errorf("%s: %d entries are left of 200 TemplateControllers", what, n)
+			t.Errorf("%s: %d entries are left of 20 TemplateControllers", what, n)
 		}
 	}
 	for owner, wants := range c.owners {

@@ -25,7 +25,7 @@ type rolling struct {
 func TestRolloutNeverHasTooManyUnavailable(t *testing.T) {
 	t.Parallel()
 	changed := 0
-	for seed := range uint64(60) {
+	for seed := range uint64(25) {
 		r := &rolling{cluster: newCluster(t), Rand: rand.New(rand.NewPCG(seed, 13)), names: 6, text: "t0"} //nolint:gosec // because it is to be the same each time
 		r.most = []int{1, 2, 3, 100, -1, -25, -50, -99}[r.IntN(8)]
 		if r.most == 100 && r.IntN(2) == 0 {
@@ -51,7 +51,7 @@ func TestRolloutNeverHasTooManyUnavailable(t *testing.T) {
 			t.Fatalf("seed %d, limit %s", seed, limit)
 		}
 	}
-	if changed < 300 {
+	if changed < 125 {
 		t.Errorf("only %d objects were changed", changed)
 	}
 }
