@@ -27,9 +27,13 @@ type verdict struct {
 	stale bool
 }
 
-// Check is the compile step as this operator takes it. Known is nil where nothing is known of the fields of objects. The error is that of
-// ctx, and ends it. It is safe for concurrent use.
+// Check is the compile step of a TemplateController that is about to be written. What would not be compiled for its size is refused: its
+// text would fill the caches all the same. Known is nil where nothing is known of the fields of objects. The error is that of ctx, and ends
+// it. It is safe for concurrent use.
 func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, known schemas.Set) (lint.Result, error) {
+	if r := c.memory.Refuse(tc); r != nil {
+		return lint.Result{Rejection: r, Findings: r.Findings}, nil
+	}
 	result, err := lint.CheckContext(ctx, tc, known)
 	return c.withAccount(tc, result), err
 }

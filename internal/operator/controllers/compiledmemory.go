@@ -96,6 +96,27 @@ func (m *compiledMemory) Admit(tc *v1.TemplateController) *spec.Rejection {
 	return m.refusal(d)
 }
 
+// Refuse returns why a TemplateController that is about to be written would not be compiled, or nil. It decides nothing else.
+func (m *compiledMemory) Refuse(tc *v1.TemplateController) *spec.Rejection {
+	d := &demand{name: tc.Name, tenant: queue.TenantOf(tc.Name, tc.Spec.ServiceAccountRef), bytes: spec.Size(&tc.Spec)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all, of := m.used()
+	if now := m.demands[tc.Name]; now != nil && now.admitted {
+		all -= now.bytes
+		of[now.tenant] -= now.bytes
+	}
+	if m.fits(d, all, of) {
+		return nil
+	}
+	return m.refusal(d)
+}
+
+// fits reports whether there is memory for a TemplateController beside those that take all, and of for each tenant.
+func (m *compiledMemory) fits(d *demand, all int, of map[string]int) bool {
+	return all+d.bytes <= m.limit && of[d.tenant]+d.bytes <= m.limit/compiledTenantShare
+}
+
 // ForgetController gives the memory of a TemplateController that is gone to those that wait for some.
 func (m *compiledMemory) ForgetController(name string) {
 	m.mu.Lock()
@@ -122,7 +143,7 @@ func (m *compiledMemory) admit(f func(*demand) bool) (admitted []*demand) {
 	}
 	slices.SortFunc(waiting, func(a, b *demand) int { return cmp.Or(a.created.Compare(b.created), strings.Compare(a.name, b.name)) })
 	for _, d := range waiting {
-		if all+d.bytes > m.limit || of[d.tenant]+d.bytes > m.limit/compiledTenantShare {
+		if !m.fits(d, all, of) {
 			continue
 		}
 		d.admitted = true

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -120,6 +121,42 @@ func TestATenantHasNoMoreThanItsShareOfCompiledMemory(t *testing.T) {
 	c.wantAccepted("what was accepted before the restart stays accepted, though another one is older", "b c other")
 	c.gone(kube.Location{Resource: v1.Resource, Name: "b"})
 	c.wantAccepted("another one is deleted", "a c other")
+}
+
+func TestAWriteThatWouldNotBeCompiledIsRefused(t *testing.T) {
+	c := newCluster(t)
+	c.room = 4 * 100 << 10 // 100 KiB for each tenant
+	c.start()
+	c.apply(sized("a", "team", 40))
+	c.apply(sized("b", "team", 40))
+	c.settle()
+	for _, row := range []struct {
+		why, manifest string
+		refused       bool
+	}{
+		{"a new one is beyond the share of its tenant", sized("c", "team", 40), true},
+		{"a small one fits", sized("c", "team", 10), false},
+		{"one of another tenant fits", sized("c", "neighbours", 40), false},
+		{"one is written as it is", sized("b", "team", 40), false},
+		{"one grows, and still fits", sized("b", "team", 50), false},
+		{"one grows beyond the share", sized("b", "team", 80), true},
+		{"one moves to another tenant", sized("b", "neighbours", 80), false},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			tc := &v1.TemplateController{}
+			if err := yaml.Unmarshal([]byte(row.manifest), tc); err != nil {
+				t.Fatal(err)
+			}
+			result, err := c.controllers.Check(t.Context(), tc, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if refused := result.Rejection != nil && result.Rejection.Reason == v1.ReasonInsufficientMemory; refused != row.refused {
+				t.Errorf("refused is %t, want %t: %v", refused, row.refused, result.Rejection)
+			}
+		})
+	}
+	c.wantAccepted("nothing was written", "a b")
 }
 
 func TestWhatIsRefusedForMemoryKeepsItsChildren(t *testing.T) {

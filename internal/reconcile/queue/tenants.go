@@ -24,10 +24,15 @@ func NewTenants() *Tenants { return &Tenants{of: map[string]string{}} }
 func (t *Tenants) Set(controller string, account *v1.ServiceAccountRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of[controller] = controller
-	if account != nil {
-		t.of[controller] = NamespaceTenant + account.Namespace
+	t.of[controller] = TenantOf(controller, account)
+}
+
+// TenantOf returns whose a controller is that names this account, nil for none.
+func TenantOf(controller string, account *v1.ServiceAccountRef) string {
+	if account == nil {
+		return controller
 	}
+	return NamespaceTenant + account.Namespace
 }
 
 // Of returns whose a controller is, and whether that is known.
