@@ -234,6 +234,14 @@ func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
 	}
 }
 
+// A webhook may refuse a deletion with any code; the object exists all the same.
+func TestADeletionThatAWebhookRefusesAsNotFoundIsAnError(t *testing.T) {
+	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"admission webhook \"no.example.org\" denied the request: no"}`)
+	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); answers.AdmissionRefusal(err) != `admission webhook "no.example.org"` {
+		t.Errorf("err = %v, want the refusal of the webhook", err)
+	}
+}
+
 // The server answers 404 for each object of a resource that it does not serve; the objects may exist all the same.
 func TestDeletingFromAResourceThatIsNotServedIsAnError(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())

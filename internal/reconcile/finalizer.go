@@ -23,7 +23,7 @@ func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
 	}
 	after, err := p.Cluster.SetFinalizers(ctx, p.LocateParent(p.key), p.parent.ResourceVersion(), append(p.parent.Finalizers(), p.Finalizer))
 	if err != nil {
-		return finalizerProblem(p.Controller, p.key, err, "set")
+		return p.r.finalizerProblem(ctx, p.Controller, p.key, p.parent, writeFailure{err, "set"})
 	}
 	p.parent = after // the status is applied to this version
 	p.ParentCache(after.Namespace()).Put(after, p.Name)
@@ -63,7 +63,7 @@ func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, k
 		return nil, nil
 	}
 	if err != nil {
-		return nil, finalizerProblem(c, key, err, "remove")
+		return nil, r.finalizerProblem(ctx, c, key, parent, writeFailure{err, "remove"})
 	}
 	gone := parent.Deleting() && len(holder.Others) == 0
 	if cache := c.ParentCache(key.Parent.Namespace); cache != nil && !gone {
@@ -76,16 +76,22 @@ func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, k
 	return after, nil
 }
 
-// finalizerProblem tells what the server's answer to a change of a parent's finalizers means.
-func finalizerProblem(c *running.Controller, key queue.Key, err error, verb string) *problem.Problem {
-	what := "cannot " + verb + " the finalizer " + c.Finalizer + ": "
+// writeFailure is the server's answer to a write of a parent's metadata, and what was to be done with the finalizer.
+type writeFailure struct {
+	err  error
+	verb string
+}
+
+// finalizerProblem returns the problem that a parent reports for such a failure.
+func (r *Reconciler) finalizerProblem(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object, f writeFailure) *problem.Problem {
+	what := "cannot " + f.verb + " the finalizer " + c.Finalizer + ": "
 	switch {
-	case running.Stale(err), answers.MissingObject(err):
+	case answers.MissingObject(f.err), r.overtaken(ctx, c, key, parent, f.err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
-	case rights.Denied(err):
+	case rights.Denied(f.err):
 		need := c.Rights.Claim(rights.Holding, c.Kind, key.Parent.Namespace)
-		text, pending := c.Rights.Missing(err, need)
-		return (&problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + text, Pending: pending}).Lacks(c.Rights.Denial(err, need))
+		text, pending := c.Rights.Missing(f.err, need)
+		return (&problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + text, Pending: pending}).Lacks(c.Rights.Denial(f.err, need))
 	}
-	return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + problem.PublicReason(err), Retry: problem.RetryBackoff}
+	return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + problem.PublicReason(f.err), Retry: problem.RetryBackoff}
 }

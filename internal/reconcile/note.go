@@ -32,7 +32,7 @@ func (p *pass) annotate(ctx context.Context, key, value string) bool {
 	change := request.Metadata{UID: p.parent.UID(), Annotations: map[string]any{key: value}}
 	after, err := p.Cluster.SetMetadata(ctx, p.LocateParent(p.key), change, p.Manager)
 	if err != nil {
-		p.problems = append(p.problems, finalizerProblem(p.Controller, p.key, err, "annotate the object for"))
+		p.problems = append(p.problems, p.r.finalizerProblem(ctx, p.Controller, p.key, p.parent, writeFailure{err, "annotate the object for"}))
 		return false
 	}
 	p.parent = after

@@ -73,7 +73,7 @@ func (p *pass) setMetadata(ctx context.Context, l *child.Live, change request.Me
 	switch {
 	case answers.MissingObject(err):
 		return nil
-	case running.Stale(err):
+	case p.Overtaken(ctx, err, running.LocateLive(l), l.Object.UID(), change.Version):
 		return &problem.Problem{Reason: v1.ReasonFinalizing, Message: l.ID().String() + " has just changed", Waiting: true, Pending: true, Retry: problem.RetryNow}
 	case err != nil:
 		return p.Rights.Refusal(err, verb+" "+l.ID().String(), l.Object.Namespace(), l.Kind)

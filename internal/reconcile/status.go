@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/condition"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -125,7 +126,7 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tal
 	}
 	switch {
 	case err == nil:
-	case answers.MissingObject(err), p.overtaken(ctx, err):
+	case answers.MissingObject(err), p.r.overtaken(ctx, p.Controller, p.key, p.parent, err):
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Pending: true, Retry: problem.RetryNow})
 	case rights.Denied(err):
 		need := p.Rights.Claim(rights.Status, p.Kind, p.parent.Namespace())
@@ -175,16 +176,16 @@ func (p *pass) storeKnown(ctx context.Context, status map[string]any, v census.V
 	return v, err
 }
 
-// triesBeforeDoubt is how many tries in a row end without a look at the parent: a write of its status that conflicts with an
-// edit is nothing unusual.
-const triesBeforeDoubt = 3
+// conflictsBeforeRead is how many conflicts in a row are taken for edits without reading the parent: a write that conflicts with an edit
+// is nothing unusual.
+const conflictsBeforeRead = 3
 
-// overtaken reports whether the status could not be written because the parent has changed since it was read.
-func (p *pass) overtaken(ctx context.Context, err error) bool {
-	if p.r.failures.NumRequeues(p.key) < triesBeforeDoubt {
+// overtaken reports whether a parent could not be written because it has changed since it was read.
+func (r *Reconciler) overtaken(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object, err error) bool {
+	if r.failures.NumRequeues(key) < conflictsBeforeRead {
 		return running.Stale(err)
 	}
-	return p.Overtaken(ctx, err, p.LocateParent(p.key), p.parent.UID(), p.parent.ResourceVersion())
+	return c.Overtaken(ctx, err, c.LocateParent(key), parent.UID(), parent.ResourceVersion())
 }
 
 // ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.

@@ -1,8 +1,10 @@
-// Package answers says what an error of the API server tells, by its code and its details alone. It needs no client.
+// Package answers classifies errors of the API server by code and details, and by the fixed text that names an admission webhook or
+// policy. It needs no client.
 package answers
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,9 +29,24 @@ func Details(err error) metav1.StatusDetails {
 	return *status.Status().Details
 }
 
-// MissingObject reports whether the server has the resource, and no object of that name. A resource that is not served answers 404,
-// too, and says nothing about its objects: an API that is away keeps them.
-func MissingObject(err error) bool { return apierrors.IsNotFound(err) && !Unserved(err) }
+// MissingObject reports whether the server has the resource, and no object of that name. Two other cases answer 404, too, and say nothing
+// about the object: a resource that is not served, and an admission webhook that refuses a write with that code.
+func MissingObject(err error) bool {
+	return apierrors.IsNotFound(err) && !Unserved(err) && AdmissionRefusal(err) == ""
+}
+
+// admission matches who refused a write; the names are those of cluster objects. It is anchored, as a value further on may hold the same
+// words.
+var admission = regexp.MustCompile(`^(?:[^ "]+ (?:"(?:[^"\\]|\\.)*" )?is forbidden: )?(admission webhook "[-a-z0-9.]{1,253}"|ValidatingAdmissionPolicy '[-a-z0-9.]{1,253}') `)
+
+// AdmissionRefusal returns the webhook or the policy that refused a write, such as `admission webhook "a.example.org"`, or "" if none did. A
+// webhook chooses the code of its refusal.
+func AdmissionRefusal(err error) string {
+	if by := admission.FindStringSubmatch(err.Error()); by != nil {
+		return by[1]
+	}
+	return ""
+}
 
 // Unserved reports whether the server does not serve the resource, as while its API service is unregistered.
 func Unserved(err error) bool {

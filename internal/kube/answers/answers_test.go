@@ -43,6 +43,8 @@ func TestWhatSaysThatAnObjectIsMissing(t *testing.T) {
 		"the server does not serve the resource":         {apierrors.NewGenericServerResponse(http.StatusNotFound, "get", apps, "a", "404 page not found", 0, true), false, true},
 		"the API service does not answer":                {apierrors.NewServiceUnavailable("no endpoints"), false, false},
 		"the request was not answered":                   {errors.New("no answer"), false, false},
+		"a webhook refuses a write with that code":       {refusedAsMissing(`admission webhook "no.example.org" denied the request: no`), false, false},
+		"a policy refuses a write with that code":        {refusedAsMissing(`apps.example.org "a" is forbidden: ValidatingAdmissionPolicy 'no' with binding 'no' denied request: no`), false, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if got := MissingObject(row.err); got != row.want {
@@ -53,6 +55,10 @@ func TestWhatSaysThatAnObjectIsMissing(t *testing.T) {
 			}
 		})
 	}
+}
+
+func refusedAsMissing(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: message}}
 }
 
 func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {

@@ -607,6 +607,40 @@ func TestAParentWhoseKindIsNotServedIsNotReleased(t *testing.T) {
 	}
 }
 
+// A write of the finalizers that is refused while the parent is as it was read is no edit in between.
+func TestARefusedReleaseIsReported(t *testing.T) {
+	const text = "False FinalizerRejected: cannot remove the finalizer finalize.templater.dev/apps: "
+	for why, row := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a webhook answers 404":             {answer(http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
+		"a webhook answers 409":             {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
+		"the server answers 409 every time": {conflict(one), text + "the API server answers 409 Conflict"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := finalizes(t, ordered(t))
+			for _, name := range []string{"a", "b"} {
+				c.gone(configMap(name))
+			}
+			c.refuse[parentRelease] = row.err
+			c.End(one, metav1.DeletePropagationBackground)
+			c.deliver()
+			for range 600 {
+				c.run()
+				c.deliver()
+				c.clock.SetTime(c.clock.Now().Add(100 * time.Millisecond))
+			}
+			c.wantReady(row.want)
+			clear(c.refuse)
+			c.settle()
+			if c.get("apps", "one") != nil {
+				t.Error("the parent is not released once the server accepts the write")
+			}
+		})
+	}
+}
+
 // Such answers are about no parent, so that listing the parents again shows the same.
 func TestRefusedReleaseOfAParentBacksOff(t *testing.T) {
 	const text = "False Deleting: being deleted: cannot remove the finalizer finalize.templater.dev/apps from App ns/one: "
@@ -616,6 +650,7 @@ func TestRefusedReleaseOfAParentBacksOff(t *testing.T) {
 	}{
 		"its kind is not served":      {unserved(one), text + "the API server does not serve this kind at present"},
 		"a webhook answers 409":       {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
+		"a webhook answers 404":       {answer(http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
 		"it changes again and again":  {conflict(one), "False Deleting: being deleted: removes the finalizer finalize.templater.dev/apps from its parents"},
 		"the server denies it itself": {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), text + "the API server answers 422 Invalid"},
 	} {

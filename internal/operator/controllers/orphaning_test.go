@@ -287,3 +287,33 @@ func TestOwnedChildrenOfADeletedParentThatStopsMatchingAreTheGarbageCollectors(t
 		}
 	}
 }
+
+// A webhook refuses to mark a child that outlives its parent, with the code of an object that does not exist. No owner reference and no
+// mark holds the child then, so that releasing the parent would have it deleted as an orphan.
+func TestAParentIsKeptWhileItsOrphansCannotBeMarked(t *testing.T) {
+	child := configMap("a")
+	child.Namespace = "far"
+	for why, err := range map[string]error{
+		"404": answer(http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "no.example.org" denied the request: no`),
+		"409": answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`),
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, tenants, tenant)
+			c.refuse["mark configmaps a"] = err
+			c.deletes(one, metav1.DeletePropagationOrphan)
+			for range 2 {
+				c.settle()
+				c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
+			}
+			if c.Objects[one] == nil || c.Objects[child] == nil {
+				t.Fatal("the parent is released, or the child is deleted")
+			}
+			c.wantReady(`False ChildRejected: cannot mark ConfigMap far/a: denied by admission webhook "no.example.org"`)
+			clear(c.refuse)
+			c.settle()
+			if got := c.Objects[child]; c.Objects[one] != nil && !slices.Equal(c.get("apps", "one").GetFinalizers(), []string{"orphan"}) || got == nil {
+				t.Errorf("the parent is not released, or the child is deleted: %v", got)
+			}
+		})
+	}
+}

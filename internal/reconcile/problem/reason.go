@@ -21,8 +21,8 @@ func PublicReason(err error) string {
 	if !errors.As(err, &status) {
 		return "the API server did not answer"
 	}
-	if by := admission.FindStringSubmatch(err.Error()); by != nil {
-		return "denied by " + by[1]
+	if by := answers.AdmissionRefusal(err); by != "" {
+		return "denied by " + by
 	}
 	if causes := publicCauses(err); causes != "" {
 		return causes
@@ -100,9 +100,6 @@ var (
 	limitRange    = regexp.MustCompile(`(?:maximum|minimum) [-a-z0-9./]+ usage per [A-Z]|limit to request ratio per [A-Z]`)
 	escalation    = regexp.MustCompile(`is attempting to grant RBAC permissions not currently held`)
 	silentWebhook = regexp.MustCompile(`^Internal error occurred: failed calling webhook "([-a-z0-9.]{1,253})"`)
-	// admission finds who denied a request; the names are those of cluster objects. They stand at the beginning: further
-	// on, a value may have the same words.
-	admission = regexp.MustCompile(`^(?:[^ "]+ (?:"(?:[^"\\]|\\.)*" )?is forbidden: )?(admission webhook "[-a-z0-9.]{1,253}"|ValidatingAdmissionPolicy '[-a-z0-9.]{1,253}') `)
 	// Server-side apply reports what does not fit the schema as text only.
 	unknownField = regexp.MustCompile(`(\.[^\s:]+): field not declared in schema`)
 	sameKey      = regexp.MustCompile(`(\.[^\s:]+): duplicate entries for key`)
@@ -232,12 +229,9 @@ func Unanswered(err error) bool {
 	return code >= serverError || code == tooManyRequests || code == 0 || answers.Unserved(err)
 }
 
-// DeniedByAdmission reports whether a webhook or a policy has refused a write.
-func DeniedByAdmission(err error) bool { return admission.MatchString(err.Error()) }
-
 // NameTaken reports whether the server may have refused to create an object because there is one of its name.
 func NameTaken(err error) bool {
-	return (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) && !DeniedByAdmission(err)
+	return (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) && answers.AdmissionRefusal(err) == ""
 }
 
 // formFault says what is wrong with a value that has the right type and cannot be

@@ -51,7 +51,7 @@ func AnswerOf(err error) measure.Answer {
 // admission rule answers, or that names other field managers, does not.
 func Stale(err error) bool {
 	switch {
-	case err == nil || problem.DeniedByAdmission(err):
+	case err == nil || answers.AdmissionRefusal(err) != "":
 		return false
 	case apierrors.IsConflict(err):
 		return !hasCause(err, func(cause metav1.StatusCause) bool { return cause.Type == metav1.CauseTypeFieldManagerConflict })
