@@ -232,6 +232,34 @@ func TestDriftUnderTemplatersNameIsRepaired(t *testing.T) {
 	}
 	waitFor(t, s.in(configMaps), "one", repaired)
 	op.quiet(time.Second)
+
+	// Between two reconciliations, while the label names another TemplateController: then the fields of another manager are those to compare.
+	s.patchController(`{"spec":{"suspend":true}}`)
+	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "Suspended") })
+	child = waitFor(t, s.in(configMaps), "one", repaired)
+	child.SetManagedFields(nil)
+	child.SetResourceVersion("")
+	child.Object["data"] = map[string]any{"color": "blue", "size": "1"}
+	labelled := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+	labelled.SetName("one")
+	labelled.SetLabels(child.GetLabels())
+	unlabelled := child.DeepCopy()
+	unlabelled.SetLabels(nil)
+	for _, step := range []struct {
+		manager, controller string
+		o                   *unstructured.Unstructured
+	}{{manager, "x", child}, {"other", "x", labelled}, {manager, "", unlabelled}, {"other", s.id, labelled}} {
+		o := step.o.DeepCopy()
+		if step.controller != "" {
+			_ = unstructured.SetNestedField(o.Object, step.controller, "metadata", "labels", "templater.dev/controller")
+		}
+		if _, err := mallory.Apply(t.Context(), "one", o, metav1.ApplyOptions{FieldManager: step.manager, Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.patchController(`{"spec":{"suspend":false}}`)
+	waitFor(t, s.in(configMaps), "one", repaired)
+	op.quiet(time.Second)
 }
 
 // TestKeysOfSealsAreRotatedAndLost has an operator whose keys are its own. It is outside of the group of the others, so that its

@@ -109,7 +109,7 @@ func (o *Object) provenance(before *Object, known Fact) Fact {
 		return 0
 	case o.sameSeal(before):
 		o.SetOwned(before.Owned())
-		if known&Covered != 0 && !o.sameOwned(before) {
+		if known&Covered != 0 && (o.Label(v1.LabelController) != before.Label(v1.LabelController) || !o.sameOwned(before)) {
 			known &^= Covered
 		}
 		return known & (Covered | Restored)

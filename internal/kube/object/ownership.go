@@ -83,7 +83,8 @@ func (o *Object) AppliedAt() time.Time {
 	return time.Unix(int64(o.applied), 0)
 }
 
-// sameOwned reports whether we own the same fields as before, and their values are written alike. Owner references do not count.
+// sameOwned reports whether we own the same fields as before, and their values are written alike. Owner references do not count. Both objects
+// name the same TemplateController by their label: who changes the label chooses which fields are compared.
 func (o *Object) sameOwned(before *Object) bool {
 	own := o.own()
 	if o.ownership != before.ownership && own != before.own() {

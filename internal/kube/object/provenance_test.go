@@ -37,6 +37,7 @@ func TestWhoHasWrittenAnObject(t *testing.T) {
 		"nobody has compared the values":        {sealed(five), sealed(five), 0, facts{}, facts{0, 7}},
 		"a value that we own has changed":       {sealed(five), edited(`"x": "1"`, `"x": "2"`), Covered, facts{}, facts{0, 7}},
 		"a label has changed":                   {sealed(five), edited(`"apps"},`, `"apps", "a": "b"},`), Covered, facts{}, facts{0, 7}},
+		"the label names another controller":    {sealed(five), edited(`/controller": "apps"`, `/controller": "x"`), Covered, facts{}, facts{0, 7}},
 		"we own another field":                  {sealed(five), edited(`"f:x"`, `"f:y"`), Covered, facts{}, facts{0, 7}},
 		"a field of others has changed":         {sealed(five), edited(`"more": 1`, `"more": 2`), Covered, facts{}, facts{Covered, 7}},
 		"an annotation of others has changed":   {sealed(five), edited(`:::maps"}`, `:::maps", "a": "b"}`), Covered, facts{}, facts{Covered, 7}},

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 // inOurName changes the ConfigMap "a" as an apply does that somebody makes in the name of our field manager, in the second of our own apply.
@@ -46,6 +47,26 @@ func relabel(o *unstructured.Unstructured) {
 	o.SetLabels(labels)
 }
 
+func setController(name string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		labels := o.GetLabels()
+		labels[v1.LabelController] = name
+		o.SetLabels(labels)
+	}
+}
+
+// shareLabels has another manager apply the labels, too.
+func shareLabels(o *unstructured.Unstructured) {
+	own(o, "other", "", held(map[string]any{"metadata": map[string]any{"labels": o.Object["metadata"].(map[string]any)["labels"]}}, ""))
+}
+
+// leaveLabels has our manager hold no labels.
+func leaveLabels(o *unstructured.Unstructured) {
+	fields, _ := memserver.Holdings(o, "templater/apps", "")
+	delete(fields["f:metadata"].(map[string]any), "f:labels")
+	own(o, "templater/apps", "", fields)
+}
+
 // TestAppliesInOurNameAreRepaired has somebody who may patch a child apply as our field manager: fields, time and seal are those of an
 // apply of ours. Nothing but the values tells.
 func TestAppliesInOurNameAreRepaired(t *testing.T) {
@@ -67,6 +88,12 @@ func TestAppliesInOurNameAreRepaired(t *testing.T) {
 		},
 		"an earlier seal, then a value with the present one": func(current, earlier string) []func(*unstructured.Unstructured) {
 			return []func(*unstructured.Unstructured){setAnnotation(v1.AnnotationSeal, earlier), func(o *unstructured.Unstructured) { setText("hidden")(o); setAnnotation(v1.AnnotationSeal, current)(o) }}
+		},
+		"a value while the label names another TemplateController": func(_, _ string) []func(*unstructured.Unstructured) {
+			return []func(*unstructured.Unstructured){
+				func(o *unstructured.Unstructured) { setText("hidden")(o); setController("x")(o) },
+				shareLabels, leaveLabels, setController("apps"),
+			}
 		},
 	} {
 		for when, restart := range map[string]func(c *cluster, step int){
