@@ -394,37 +394,41 @@ func (s *scope) patchQuietly(in dynamic.ResourceInterface, name, patch string) {
 	}
 }
 
-// TestStatusForgedInTheNameOfAnotherInstallationsControllerIsReplaced has somebody write the status of a parent in the name of a
-// TemplateController that no operator of this test runs, and that watches another kind.
+// TestStatusForgedInTheNameOfAnotherInstallationsControllerIsReplaced has somebody write the status of parents in the name of
+// TemplateControllers that no operator of this test runs: one watches another kind, and nobody serves the other one.
 func TestStatusForgedInTheNameOfAnotherInstallationsControllerIsReplaced(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
-	s.apply(`
+	for name, kind := range map[string]string{"elsewhere": "Other", "unserved": "Thing"} {
+		s.apply(strings.NewReplacer("@name", name, "@kind", kind).Replace(`
 apiVersion: templater.dev/v1
 kind: TemplateController
-metadata: {name: "@id-elsewhere"}
+metadata: {name: "@id-@name"}
 spec:
-  className: "@id-elsewhere"
-  watch: {apiVersion: "@group/v1", kind: Other}
+  className: "@id-x"
+  watch: {apiVersion: "@group/v1", kind: @kind}
   status: {template: "color: red"}
 ---
-{apiVersion: "@group/v1", kind: Thing, metadata: {name: p}}
-`)
-	forged := &unstructured.Unstructured{}
-	if err := json.Unmarshal([]byte(s.expand(`{"apiVersion": "@group/v1", "kind": "Thing", "metadata": {"name": "p"}, "status": {"color": "forged",
-		"conditions": [{"type": "Ready", "status": "True", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`)), &forged.Object); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.things().ApplyStatus(t.Context(), "p", forged, metav1.ApplyOptions{FieldManager: s.expand("templater/@id-elsewhere"), Force: true}); err != nil {
-		t.Fatal(err)
+{apiVersion: "@group/v1", kind: Thing, metadata: {name: "@name"}}
+`))
+		forged := &unstructured.Unstructured{}
+		if err := json.Unmarshal([]byte(s.expand(`{"apiVersion": "@group/v1", "kind": "Thing", "metadata": {"name": "`+name+`"}, "status": {"color": "forged",
+			"conditions": [{"type": "Ready", "status": "True", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`)), &forged.Object); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.things().ApplyStatus(t.Context(), name, forged, metav1.ApplyOptions{FieldManager: s.expand("templater/@id-" + name), Force: true}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	startOperator(t)
 	s.controller("watch: {apiVersion: \"@group/v1\", kind: Thing, namespaces: [\"@ns\"]}\nstatus: {template: \"color: red\"}\n")
-	waitFor(t, s.things(), "p", func(o *unstructured.Unstructured) error {
-		color, _, _ := unstructured.NestedString(o.Object, "status", "color")
-		return errors.Join(same("status.color", "red", color), condition(o, "Ready", "True", "Ready"))
-	})
+	for _, name := range []string{"elsewhere", "unserved"} {
+		waitFor(t, s.things(), name, func(o *unstructured.Unstructured) error {
+			color, _, _ := unstructured.NestedString(o.Object, "status", "color")
+			return errors.Join(same("status.color", "red", color), condition(o, "Ready", "True", "Ready"))
+		})
+	}
 }
 
 // keptElsewhere creates four ConfigMaps in another namespace that outlive their parent, and one that is deleted with it.

@@ -275,9 +275,14 @@ func (o *Object) Content() map[string]any {
 	return content
 }
 
-// Unmarshal reads the object into a typed one, without managedFields.
-func (o *Object) Unmarshal(into any) error {
-	if err := json.Unmarshal([]byte(o.data), into); err != nil {
+// Unmarshal reads the object, or what it has at a path of keys, into something typed, which it leaves alone where there is nothing. managedFields are
+// left out.
+func (o *Object) Unmarshal(into any, path ...string) error {
+	text := o.raw(path)
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
 		return fmt.Errorf("unmarshal an object: %w", withoutText(err))
 	}
 	return nil

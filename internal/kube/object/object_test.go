@@ -364,6 +364,31 @@ func TestAt(t *testing.T) {
 	}
 }
 
+func TestUnmarshal(t *testing.T) {
+	type status struct {
+		List []int `json:"list"`
+	}
+	o := decode(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "status": {"list": [1, 2], "phase": "P"}}`)
+	for why, row := range map[string]struct {
+		path  []string
+		want  status
+		fails bool
+	}{
+		"a part":           {path: []string{"status"}, want: status{List: []int{1, 2}}},
+		"nothing is there": {path: []string{"status", "none"}},
+		"the whole object": {},
+		"another type":     {path: []string{"status", "phase"}, fails: true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			var got status
+			err := o.Unmarshal(&got, row.path...)
+			if diff := cmp.Diff(row.want, got); diff != "" || (err != nil) != row.fails {
+				t.Errorf("error %v, (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
 func TestInt(t *testing.T) {
 	o, err := Decode([]byte(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "deletionGracePeriodSeconds": 30, "uid": "7"}, "half": 0.5}`))
 	if err != nil {

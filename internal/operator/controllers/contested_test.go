@@ -107,27 +107,68 @@ func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
 	}
 }
 
-// TestForgedStatusOfAControllerThatWatchesAnotherKindIsReplaced has somebody write a field of the status and the ready condition in
-// the name of a TemplateController that another installation runs, and that watches another kind.
-func TestForgedStatusOfAControllerThatWatchesAnotherKindIsReplaced(t *testing.T) {
+// otherClass is a painter of another installation.
+func otherClass(t *testing.T, name, kind string) string {
+	t.Helper()
+	return with(t, with(t, painter(name, "color: red"), "kind: App}", "kind: "+kind+"}"), "spec:\n", "spec:\n  className: other\n")
+}
+
+// served is the status of a TemplateController that the installation of that class serves.
+func served(class, accepted string, generation int) string {
+	return fmt.Sprintf(`
+status:
+  className: %q
+  conditions: [{type: Accepted, status: %q, reason: Any, message: "", observedGeneration: %d, lastTransitionTime: "2026-01-01T00:00:00Z"}]
+`, class, accepted, generation)
+}
+
+// TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced has somebody write a field of the status and the ready condition in the
+// name of a TemplateController of another installation.
+func TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced(t *testing.T) {
+	for why, manifest := range map[string]string{
+		"it watches another kind": otherClass(t, "elsewhere", "Cluster") + served("other", "True", 1),
+		"nobody serves it":        otherClass(t, "elsewhere", "App"),
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(manifest)
+			c.apply(app)
+			forged := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"},
+				"status": {"color": "forged", "conditions": [{"type": "XS", "status": "False", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`
+			if _, err := c.ApplyStatus(t.Context(), one, []byte(forged), v1.FieldManagerPrefix+"elsewhere"); err != nil {
+				t.Fatal(err)
+			}
+			c.apply(painter("xs", "color: red"))
+			c.settle()
+			wantStatus(t, "the field is that of who watches the kind", c, map[string]any{"color": "red"})
+			if got, want := c.condition("apps", "one", "XS"), "True Ready: all children are ready: 0"; got != want {
+				t.Errorf("ready condition %q, want %q", got, want)
+			}
+			if got, want := c.writable("xs"), "True StatusWritable: parents can hold the ready condition"; got != want {
+				t.Errorf("condition %q, want %q", got, want)
+			}
+			wantRequests(t, "afterwards", c.settle())
+		})
+	}
+}
+
+// TestAnEditOfAControllerOfAnotherInstallationFreesNoField has this installation learn of the edit first.
+func TestAnEditOfAControllerOfAnotherInstallationFreesNoField(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, with(t, painter("elsewhere", "color: red"), "kind: App}", "kind: Cluster}"), "spec:\n", "spec:\n  className: other\n"))
+	c.apply(otherClass(t, "elsewhere", "App") + served("other", "True", 1))
 	c.apply(app)
-	forged := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"},
-		"status": {"color": "forged", "conditions": [{"type": "XS", "status": "False", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`
-	if _, err := c.ApplyStatus(t.Context(), one, []byte(forged), v1.FieldManagerPrefix+"elsewhere"); err != nil {
+	if _, err := c.ApplyStatus(t.Context(), one, []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"}, "status": {"color": "red"}}`), v1.FieldManagerPrefix+"elsewhere"); err != nil {
 		t.Fatal(err)
 	}
-	c.apply(painter("xs", "color: red"))
+	c.apply(painter("xs", "color: blue"))
 	c.settle()
-	wantStatus(t, "the field is that of who watches the kind", c, map[string]any{"color": "red"})
-	if got, want := c.condition("apps", "one", "XS"), "True Ready: all children are ready: 0"; got != want {
-		t.Errorf("ready condition %q, want %q", got, want)
-	}
-	if got, want := c.writable("xs"), "True StatusWritable: parents can hold the ready condition"; got != want {
-		t.Errorf("condition %q, want %q", got, want)
-	}
-	wantRequests(t, "afterwards", c.settle())
+	wantStatus(t, "who comes first keeps the field", c, map[string]any{"color": "red"})
+	c.edit(controllerAt("elsewhere"), func(o *unstructured.Unstructured) {
+		o.SetGeneration(2)
+		_ = unstructured.SetNestedField(o.Object, "color: green", "spec", "status", "template")
+	})
+	c.settle()
+	wantStatus(t, "the other installation is still to look at the edit", c, map[string]any{"color": "red"})
 }
 
 func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
@@ -183,10 +224,16 @@ func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
 func TestWhoMayWriteAStatus(t *testing.T) {
 	c := newCluster(t)
 	c.apply(painter("xs", "color: red"))
-	c.apply(with(t, painter("elsewhere", "color: red"), "spec:\n", "spec:\n  className: other\n"))
+	c.apply(otherClass(t, "served", "App") + served("other", "True", 1))
+	c.apply(otherClass(t, "edited", "App") + served("other", "True", 0))
+	c.apply(otherClass(t, "unserved", "App"))
+	c.apply(otherClass(t, "rejected", "App") + served("other", "False", 1))
+	c.apply(otherClass(t, "moved", "App") + served("yet another", "True", 0))
+	c.apply(otherClass(t, "unserved-clusters", "Cluster"))
+	c.apply(otherClass(t, "served-clusters", "Cluster") + served("other", "True", 1))
 	c.apply(with(t, painter("clusters", "color: red"), "kind: App}", "kind: Cluster}"))
-	c.apply(with(t, with(t, painter("clusters-elsewhere", "color: red"), "kind: App}", "kind: Cluster}"), "spec:\n", "spec:\n  className: other\n"))
 	c.apply(with(t, painter("back", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
+	c.apply(painter("wrong", "{{"))
 	c.apply(painter("reads", "color: red"))
 	c.apply(app)
 	c.run()
@@ -195,7 +242,13 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.controllers.get("reads").Parents[""], c.controllers.get("clusters").Parents[""] = unread, unread
-	for name, want := range map[string]bool{"xs": true, "elsewhere": true, "clusters": false, "clusters-elsewhere": false, "back": false, "reads": true, "nobody": false} {
+	c.controllers.mu.Lock()
+	c.controllers.tracked["wrong"].current = nil // as where it reports nothing to parents
+	c.controllers.mu.Unlock()
+	for name, want := range map[string]bool{
+		"xs": true, "served": true, "edited": true, "unserved": false, "rejected": false, "moved": false, "unserved-clusters": false, "served-clusters": false,
+		"clusters": false, "back": false, "wrong": false, "reads": true, "nobody": false,
+	} {
 		if got := c.controllers.MayWrite(name, c.controllers.get("xs").GVK.GroupKind(), configMapName("one")); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}

@@ -1,15 +1,18 @@
 package controllers
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind. Anybody can write in the name of
-// one that is gone, watches another kind or has turned to other parents: such fields belong to nobody.
+// one that is gone, watches another kind, has turned to other parents or is served by nobody: such fields belong to nobody.
 func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool {
 	packed := c.cache.Get(types.NamespacedName{Name: name})
 	if packed == nil || WatchedKind(packed) != kind {
@@ -17,9 +20,24 @@ func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.
 	}
 	other := c.get(name)
 	if other == nil {
-		return true // another installation may serve it
+		return accepted(packed)
 	}
 	return !other.ParentsSynced(parent.Namespace) || other.Parent(parent) != nil
+}
+
+// accepted reports whether the installation of its class serves a TemplateController, and has accepted it or, where the spec was edited since,
+// what it was before. Authors cannot write that.
+func accepted(packed *object.Object) bool {
+	class, served := packed.At("status", "className").(string)
+	return served && class == packed.Text("spec", "className") && meta.IsStatusConditionTrue(Conditions(packed), v1.ConditionAccepted)
+}
+
+// Conditions returns the conditions of a TemplateController.
+func Conditions(packed *object.Object) (conditions []metav1.Condition) {
+	if err := packed.Unmarshal(&conditions, "status", "conditions"); err != nil {
+		return nil // the schema rules it out
+	}
+	return conditions
 }
 
 // WatchedKind returns the kind of the parents of a TemplateController, as its spec has it.
