@@ -2,11 +2,15 @@ package operator
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
@@ -52,14 +56,9 @@ func TestConditionWriters(t *testing.T) {
 		}, false},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "u-1", Generation: 1, ResourceVersion: "1"}}
-			tc.Spec.Watch = v1.Watch{APIVersion: "example.org/v1", Kind: "App"}
-			tc.Status.Conditions = []metav1.Condition{
-				{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, ObservedGeneration: 1},
-				{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, ObservedGeneration: 1},
-			}
+			tc := accepted("a")
 			row.change(tc)
-			got := conditionWriters(cacheOf(t, tc), schema.GroupKind{Group: "example.org", Kind: "App"})
+			got := slices.Collect(conditionWriters(cacheOf(t, tc), schema.GroupKind{Group: "example.org", Kind: "App"}))
 			if len(got) > 1 || (len(got) == 1) != row.want || row.want && got[0].Name != "a" {
 				t.Errorf("returned %d TemplateControllers, want it: %v", len(got), row.want)
 			}
@@ -67,8 +66,39 @@ func TestConditionWriters(t *testing.T) {
 	}
 }
 
-// cacheOf returns a cache of TemplateControllers that holds one.
-func cacheOf(t *testing.T, tc *v1.TemplateController) *watch.Cache {
+// TestConditionWritersAreReadAsFarAsTheyAreCompared leaves out what is large.
+func TestConditionWritersAreReadAsFarAsTheyAreCompared(t *testing.T) {
+	for why, condition := range map[string]*string{"the default": nil, "none": ptr.To(""), "another one": ptr.To("Other")} {
+		t.Run(why, func(t *testing.T) {
+			tc := accepted("a")
+			tc.Spec.Watch.Namespaces = []string{"ns"}
+			tc.Spec.Watch.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+			tc.Spec.Children = []v1.Child{{Name: "a", Template: "a"}}
+			tc.Spec.Status = &v1.ParentStatus{ReadyCondition: condition, Template: "a: b"}
+			got := conditionWriter(packed(t, tc))
+			want := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: v1.TemplateControllerSpec{Watch: tc.Spec.Watch}}
+			if condition != nil {
+				want.Spec.Status = &v1.ParentStatus{ReadyCondition: condition}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// accepted is a TemplateController that writes a ready condition.
+func accepted(name string) *v1.TemplateController {
+	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Generation: 1, ResourceVersion: "1"}}
+	tc.Spec.Watch = v1.Watch{APIVersion: "example.org/v1", Kind: "App"}
+	tc.Status.Conditions = []metav1.Condition{
+		{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, ObservedGeneration: 1},
+		{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, ObservedGeneration: 1},
+	}
+	return tc
+}
+
+func packed(t *testing.T, tc *v1.TemplateController) *object.Object {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(tc)
 	if err != nil {
@@ -79,11 +109,21 @@ func cacheOf(t *testing.T, tc *v1.TemplateController) *watch.Cache {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return o
+}
+
+// cacheOf returns a cache of these TemplateControllers.
+func cacheOf(t *testing.T, all ...*v1.TemplateController) *watch.Cache {
+	t.Helper()
+	objects := make([]any, len(all))
+	for i, tc := range all {
+		objects[i] = packed(t, tc)
+	}
 	cache, err := watch.NewCache(templateControllers, func(watch.Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cache.Replace([]any{o}, "1"); err != nil {
+	if err := cache.Replace(objects, "1"); err != nil {
 		t.Fatal(err)
 	}
 	return cache

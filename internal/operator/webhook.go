@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"time"
 
@@ -58,37 +59,51 @@ func (p *process) check(ctx, reading context.Context, tc *v1.TemplateController)
 	return result.Findings
 }
 
-// others returns the TemplateControllers that write a ready condition into parents of that kind.
-func (p *process) others(kind schema.GroupKind) []*v1.TemplateController {
+// others yields the TemplateControllers that write a ready condition into parents of that kind. See admission.Handler.
+func (p *process) others(kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
 	return conditionWriters(p.caches[templateControllers], kind)
 }
 
-// conditionWriters returns the accepted TemplateControllers of a cache, of any class, that write a ready condition into parents of that kind.
-func conditionWriters(cache *watch.Cache, kind schema.GroupKind) []*v1.TemplateController {
-	var packed []*object.Object // they are decoded without the lock of the cache
-	cache.Each(func(o *object.Object) bool {
-		if controllers.WatchedKind(o) == kind && !o.Deleting() {
-			packed = append(packed, o)
-		}
-		return true
-	})
-	var out []*v1.TemplateController
-	for _, o := range packed {
-		tc := &v1.TemplateController{}
-		if err := o.Unmarshal(tc); err == nil && writesCondition(tc) {
-			out = append(out, tc)
+// conditionWriters yields the accepted TemplateControllers of a cache, of any class, that write a ready condition into parents of that kind. They may
+// be large: each is read when it is asked for, and only what it is compared by.
+func conditionWriters(cache *watch.Cache, kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
+	return func(yield func(*v1.TemplateController) bool) {
+		var packed []*object.Object // they are decoded without the lock of the cache
+		cache.Each(func(o *object.Object) bool {
+			if controllers.WatchedKind(o) == kind && !o.Deleting() {
+				packed = append(packed, o)
+			}
+			return true
+		})
+		for _, o := range packed {
+			if tc := conditionWriter(o); tc != nil && !yield(tc) {
+				return
+			}
 		}
 	}
-	return out
+}
+
+// conditionWriter reads a TemplateController that writes a ready condition: its name, spec.watch and spec.status.readyCondition. It returns nil
+// for all others.
+func conditionWriter(packed *object.Object) *v1.TemplateController {
+	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: packed.Name()}}
+	if !writesCondition(packed) || packed.Unmarshal(&tc.Spec.Watch, "spec", "watch") != nil {
+		return nil
+	}
+	if condition, ok := packed.At("spec", "status", "readyCondition").(string); ok {
+		tc.Spec.Status = &v1.ParentStatus{ReadyCondition: &condition}
+	}
+	return tc
 }
 
 // writesCondition reports whether the status of a TemplateController says that its spec is accepted, and that its parents can hold a ready condition.
-func writesCondition(tc *v1.TemplateController) bool {
-	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
-	if accepted == nil || accepted.Status != metav1.ConditionTrue || accepted.ObservedGeneration != tc.Generation {
+func writesCondition(packed *object.Object) bool {
+	conditions := controllers.Conditions(packed)
+	accepted := meta.FindStatusCondition(conditions, v1.ConditionAccepted)
+	if accepted == nil || accepted.Status != metav1.ConditionTrue || accepted.ObservedGeneration != packed.Generation() {
 		return false
 	}
-	writable := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
+	writable := meta.FindStatusCondition(conditions, v1.ConditionStatusWritable)
 	return writable != nil && (writable.Status == metav1.ConditionTrue || writable.Reason == v1.ReasonConditionOwned || writable.Reason == v1.ReasonFieldOwned)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -43,9 +44,9 @@ type Handler struct {
 	// Check says all that is wrong with a TemplateController. What it would have to ask the server for when reading has ended, it
 	// does without. It ends soon after ctx has, and what it says then means nothing.
 	Check func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding
-	// Others returns the accepted TemplateControllers that write a ready condition into parents of that kind, in any order. It
-	// makes no request. nil = none are known.
-	Others func(kind schema.GroupKind) []*v1.TemplateController
+	// Others yields the accepted TemplateControllers that write a ready condition into parents of that kind, in any order: of each no more than
+	// the name, spec.watch and spec.status.readyCondition. It makes no request. nil = none are known.
+	Others func(kind schema.GroupKind) iter.Seq[*v1.TemplateController]
 
 	// Reserve waits until there is memory for a check, which release gives back, and returns an error when ctx ends before. nil = there is
 	// no account of memory.

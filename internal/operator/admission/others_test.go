@@ -3,10 +3,13 @@ package admission
 import (
 	"context"
 	"encoding/json"
+	"iter"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -56,11 +59,11 @@ func TestWarnsOfAnotherThatWritesTheSameReadyCondition(t *testing.T) {
 		{"a long name", "", fine, []*v1.TemplateController{named(t, long)}, "yes\nspec.watch.kind: TemplateController aaa"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			h := New(&Handler{Check: compile, Others: func(kind schema.GroupKind) []*v1.TemplateController {
+			h := New(&Handler{Check: compile, Others: func(kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
 				if kind != (schema.GroupKind{Group: "example.org", Kind: "App"}) {
 					t.Errorf("asked for %s", kind)
 				}
-				return row.others
+				return slices.Values(row.others)
 			}})
 			got := ask(t, h, row.before, row.after)
 			if row.others[0].Name == long {
@@ -84,8 +87,8 @@ func TestManyFindingsLeaveRoomForTheOtherTemplateController(t *testing.T) {
 		}
 		return all
 	}
-	h := New(&Handler{Check: many, Others: func(schema.GroupKind) []*v1.TemplateController {
-		return []*v1.TemplateController{named(t, "other"), named(t, "some")}
+	h := New(&Handler{Check: many, Others: func(schema.GroupKind) iter.Seq[*v1.TemplateController] {
+		return slices.Values([]*v1.TemplateController{named(t, "other"), named(t, "some")})
 	}})
 	r := ask(t, h, "", fine)
 	if len(r.Warnings) != mostWarnings+3 || !strings.Contains(r.Warnings[mostWarnings+1], "TemplateController other wants") {
@@ -93,5 +96,43 @@ func TestManyFindingsLeaveRoomForTheOtherTemplateController(t *testing.T) {
 	}
 	if bytes := len(strings.Join(r.Warnings, "")); bytes > 4096 {
 		t.Errorf("the warnings have %d bytes, of which the API server drops some", bytes)
+	}
+}
+
+// TestAReviewWhoseTimeIsUpReadsNoOthers ends the context during the check, and while the first other one is read.
+func TestAReviewWhoseTimeIsUpReadsNoOthers(t *testing.T) {
+	for why, row := range map[string]struct {
+		during string
+		want   int
+	}{"during the check": {"check", 0}, "while others are read": {"others", 1}} {
+		t.Run(why, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			end := func(during string) {
+				if during == row.during {
+					cancel()
+				}
+			}
+			read := 0
+			h := New(&Handler{
+				Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { end("check"); return nil },
+				Others: func(schema.GroupKind) iter.Seq[*v1.TemplateController] {
+					return func(yield func(*v1.TemplateController) bool) {
+						for _, name := range []string{"other", "some", "third"} {
+							read++
+							end("others")
+							if !yield(named(t, name)) {
+								return
+							}
+						}
+					}
+				},
+			})
+			r := &request{Operation: admissionv1.Create}
+			r.Object.Raw = raw(t, fine)
+			if out := h.look(ctx, r); out.err != nil || len(out.response.Warnings) > 0 || read != row.want {
+				t.Errorf("%d are read, want %d: %+v", read, row.want, out)
+			}
+		})
 	}
 }

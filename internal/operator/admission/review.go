@@ -3,9 +3,7 @@ package admission
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -90,28 +88,36 @@ func (h *Handler) answer(ctx context.Context, request *request, tc, before *v1.T
 	if len(errors) > 0 {
 		return refusal(request, denial(tc, errors))
 	}
-	return &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true, Warnings: append(warnings(all), h.shared(tc)...)}
+	return &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true, Warnings: append(warnings(all), h.shared(ctx, tc)...)}
 }
 
 // shared returns the warnings about other TemplateControllers that write the same ready condition of the same parents: the first by name, and how many more.
-func (h *Handler) shared(tc *v1.TemplateController) []string {
-	if h.Others == nil {
+// There are none once ctx has ended.
+func (h *Handler) shared(ctx context.Context, tc *v1.TemplateController) []string {
+	if h.Others == nil || ctx.Err() != nil {
 		return nil
 	}
-	found := map[string]finding.Finding{}
-	for _, other := range h.Others(spec.WatchedKind(&tc.Spec)) {
-		if f, ok := spec.SharedReady(tc, other); ok {
-			found[other.Name] = f
+	var first finding.Finding
+	name, number := "", 0
+	for other := range h.Others(spec.WatchedKind(&tc.Spec)) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		f, ok := spec.SharedReady(tc, other)
+		if !ok {
+			continue
+		}
+		if number++; number == 1 || other.Name < name {
+			first, name = f, other.Name
 		}
 	}
-	if len(found) == 0 {
+	switch number {
+	case 0:
 		return nil
+	case 1:
+		return []string{warning(first)}
 	}
-	out := []string{warning(found[slices.Min(slices.Collect(maps.Keys(found)))])}
-	if more := len(found) - 1; more > 0 {
-		out = append(out, fmt.Sprintf("and %d more TemplateControllers write it", more))
-	}
-	return out
+	return []string{warning(first), fmt.Sprintf("and %d more TemplateControllers write it", number-1)}
 }
 
 // fresh returns the errors that were not there before, wherever in their template they were. What is wrong already keeps nobody
