@@ -24,6 +24,9 @@ func TestWhoHasWrittenAnObject(t *testing.T) {
 		}
 		return strings.Replace(sealed(five), was, is, 1)
 	}
+	owning := func(references string) string { // beside metadata, where a kind may have such a field
+		return strings.NewReplacer(`"f:data"`, `"f:ownerReferences": {}, "f:data"`, `"more": 1`, `"ownerReferences": `+references).Replace(sealed(five))
+	}
 	type facts struct {
 		noted Fact
 		owned uint32
@@ -33,26 +36,27 @@ func TestWhoHasWrittenAnObject(t *testing.T) {
 		known         Fact
 		own, want     facts
 	}{
-		"nothing happened":                      {sealed(five), sealed(five), Covered, facts{}, facts{Covered, 7}},
-		"nobody has compared the values":        {sealed(five), sealed(five), 0, facts{}, facts{0, 7}},
-		"a value that we own has changed":       {sealed(five), edited(`"x": "1"`, `"x": "2"`), Covered, facts{}, facts{0, 7}},
-		"a label has changed":                   {sealed(five), edited(`"apps"},`, `"apps", "a": "b"},`), Covered, facts{}, facts{0, 7}},
-		"the label names another controller":    {sealed(five), edited(`/controller": "apps"`, `/controller": "x"`), Covered, facts{}, facts{0, 7}},
-		"we own another field":                  {sealed(five), edited(`"f:x"`, `"f:y"`), Covered, facts{}, facts{0, 7}},
-		"a field of others has changed":         {sealed(five), edited(`"more": 1`, `"more": 2`), Covered, facts{}, facts{Covered, 7}},
-		"an annotation of others has changed":   {sealed(five), edited(`:::maps"}`, `:::maps", "a": "b"}`), Covered, facts{}, facts{Covered, 7}},
-		"an owner reference has changed":        {sealed(five), edited(`"name": "a"`, `"name": "a", "ownerReferences": []`), Covered, facts{}, facts{Covered, 7}},
-		"it is another object":                  {sealed(five), edited(`"uid": "u"`, `"uid": "v"`), Covered | Restored, facts{}, facts{}},
-		"a seal was restored before":            {sealed(five), sealed(five), Restored, facts{}, facts{Restored, 7}},
-		"another replica has applied":           {sealed(five), sealed(six), Covered, facts{}, facts{}},
-		"an earlier seal is restored":           {sealed(six), sealed(five), Covered, facts{}, facts{Restored, 0}},
-		"the seal is removed":                   {sealed(five), sealed(""), 0, facts{}, facts{Restored, 0}},
-		"the seal becomes something else":       {sealed(five), sealed("x"), 0, facts{}, facts{Restored, 0}},
-		"a seal of format 1 is restored":        {sealed(five), sealed(old), 0, facts{}, facts{Restored, 0}},
-		"a seal of format 1 is renewed":         {sealed(old), sealed(five), 0, facts{}, facts{}},
-		"another earlier seal is restored":      {sealed(""), sealed(five), Restored, facts{}, facts{Restored, 0}},
-		"we have written it":                    {sealed(five), sealed(six), Covered | Restored, facts{OwnWrite, 9}, facts{OwnWrite, 9}},
-		"we have written it with the same seal": {sealed(five), sealed(five), Covered | Restored, facts{OwnWrite, 9}, facts{OwnWrite, 9}},
+		"nothing happened":                           {sealed(five), sealed(five), Covered, facts{}, facts{Covered, 7}},
+		"nobody has compared the values":             {sealed(five), sealed(five), 0, facts{}, facts{0, 7}},
+		"a value that we own has changed":            {sealed(five), edited(`"x": "1"`, `"x": "2"`), Covered, facts{}, facts{0, 7}},
+		"a label has changed":                        {sealed(five), edited(`"apps"},`, `"apps", "a": "b"},`), Covered, facts{}, facts{0, 7}},
+		"the label names another controller":         {sealed(five), edited(`/controller": "apps"`, `/controller": "x"`), Covered, facts{}, facts{0, 7}},
+		"we own another field":                       {sealed(five), edited(`"f:x"`, `"f:y"`), Covered, facts{}, facts{0, 7}},
+		"a field of others has changed":              {sealed(five), edited(`"more": 1`, `"more": 2`), Covered, facts{}, facts{Covered, 7}},
+		"an annotation of others has changed":        {sealed(five), edited(`:::maps"}`, `:::maps", "a": "b"}`), Covered, facts{}, facts{Covered, 7}},
+		"a field called ownerReferences has changed": {owning(`["a"]`), owning(`["b"]`), Covered, facts{}, facts{0, 7}},
+		"an owner reference has changed":             {sealed(five), edited(`"name": "a"`, `"name": "a", "ownerReferences": []`), Covered, facts{}, facts{Covered, 7}},
+		"it is another object":                       {sealed(five), edited(`"uid": "u"`, `"uid": "v"`), Covered | Restored, facts{}, facts{}},
+		"a seal was restored before":                 {sealed(five), sealed(five), Restored, facts{}, facts{Restored, 7}},
+		"another replica has applied":                {sealed(five), sealed(six), Covered, facts{}, facts{}},
+		"an earlier seal is restored":                {sealed(six), sealed(five), Covered, facts{}, facts{Restored, 0}},
+		"the seal is removed":                        {sealed(five), sealed(""), 0, facts{}, facts{Restored, 0}},
+		"the seal becomes something else":            {sealed(five), sealed("x"), 0, facts{}, facts{Restored, 0}},
+		"a seal of format 1 is restored":             {sealed(five), sealed(old), 0, facts{}, facts{Restored, 0}},
+		"a seal of format 1 is renewed":              {sealed(old), sealed(five), 0, facts{}, facts{}},
+		"another earlier seal is restored":           {sealed(""), sealed(five), Restored, facts{}, facts{Restored, 0}},
+		"we have written it":                         {sealed(five), sealed(six), Covered | Restored, facts{OwnWrite, 9}, facts{OwnWrite, 9}},
+		"we have written it with the same seal":      {sealed(five), sealed(five), Covered | Restored, facts{OwnWrite, 9}, facts{OwnWrite, 9}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			before, after := decode(t, row.before), decode(t, row.after)
