@@ -7,6 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/tree"
+	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
@@ -15,6 +16,7 @@ import (
 type grower struct {
 	parent      map[string]any
 	namespace   string // of a parent that gives none; "" = default
+	schemas     schema.Set
 	controllers []tree.Controller
 	reasons     []string // why it is no parent of others
 }
@@ -24,7 +26,7 @@ func (g *grower) add(tc *v1.TemplateController, checked lint.Result, definitions
 	if checked.Compiled == nil || checked.Compiled.GVK.GroupKind() != child.GVKOf(g.parent).GroupKind() {
 		return nil
 	}
-	s, rejection := simulate.New(tc, checked.Compiled, definitions)
+	s, rejection := simulate.New(tc, checked.Compiled, definitions, g.schemas)
 	if checked.Rejection != nil {
 		rejection = checked.Rejection
 	}

@@ -142,7 +142,7 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 		r.faulty = true
 		return r.reject(c, finding.Of(finding.Error, checked.Findings))
 	}
-	s, rejection := simulate.New(c.TemplateController, checked.Compiled, manifest.Contents(definitions))
+	s, rejection := simulate.New(c.TemplateController, checked.Compiled, manifest.Contents(definitions), r.known.Schemas)
 	if rejection != nil {
 		r.faulty = true
 		return r.reject(c, rejection.Findings)

@@ -121,7 +121,7 @@ func (f *treeFlags) ofCluster(ctx context.Context, kind, name string) (tree.Tree
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	g := grower{parent: parent.Content()}
+	g := grower{parent: parent.Content(), schemas: source.Schemas}
 	for _, tc := range all {
 		if gvk := schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind); gvk.GroupKind() != where.GroupVersionKind.GroupKind() {
 			continue
@@ -179,7 +179,7 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	g := grower{parent: objects[i].Content, namespace: f.cluster.Namespace}
+	g := grower{parent: objects[i].Content, namespace: f.cluster.Namespace, schemas: known.Schemas}
 	others := manifest.Contents(slices.Delete(objects, i, i+1))
 	for _, c := range set.Controllers {
 		checked := lint.Check(c.TemplateController, known.Schemas)

@@ -47,7 +47,7 @@ func (c *Case) open() (*world, error) {
 	if checked.Rejection != nil {
 		return nil, tc.Located(checked.Rejection.Message)
 	}
-	s, rejection := simulate.New(tc.TemplateController, checked.Compiled, manifest.Contents(set.CRDs))
+	s, rejection := simulate.New(tc.TemplateController, checked.Compiled, manifest.Contents(set.CRDs), known.Schemas)
 	if rejection != nil {
 		return nil, tc.Located(rejection.Message)
 	}

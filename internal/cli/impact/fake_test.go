@@ -169,7 +169,7 @@ func (c *cluster) serve(controller string, change func(map[string]any), parents 
 	if checked.Rejection != nil {
 		c.t.Fatal(checked.Rejection.Message)
 	}
-	s, rejection := simulate.New(tc, checked.Compiled, nil)
+	s, rejection := simulate.New(tc, checked.Compiled, nil, nil)
 	if rejection != nil {
 		c.t.Fatal(rejection.Message)
 	}

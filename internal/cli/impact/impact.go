@@ -133,7 +133,7 @@ func kindsOf(tc *v1.TemplateController, compiled *spec.Compiled) []schema.GroupV
 func (c *Comparer) side(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*side, error) {
 	s := &side{tc: tc, compiled: compiled, parents: map[types.UID]*object.Object{}}
 	var rejection *spec.Rejection
-	if s.simulator, rejection = simulate.New(tc, compiled, definitions); rejection != nil {
+	if s.simulator, rejection = simulate.New(tc, compiled, definitions, c.Schemas); rejection != nil {
 		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, rejection.Message)
 	}
 	parents, err := c.Source.Parents(ctx, tc, compiled)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -20,7 +21,11 @@ func simulatorWith(t *testing.T, rest string, definitions ...string) *Simulator 
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	s, r := New(tc, compiled, manifest.Contents(set.CRDs))
+	known, err := files.Know(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, r := New(tc, compiled, manifest.Contents(set.CRDs), known.Schemas)
 	if r != nil {
 		t.Fatal(r.Message)
 	}
@@ -50,6 +55,30 @@ func TestKindsOfChildren(t *testing.T) {
 				wantWrites(t, writes, row.write, "delete Widget default/old", ofStatus)
 			} else if wantWrites(t, writes, ofStatus); len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], row.fault) {
 				t.Errorf("faults %q, want %s", result.Faults, row.fault)
+			}
+		})
+	}
+}
+
+// TestMissingFieldsAreWaitedForAsTheSchemaSays: a field that the schema does not have never appears.
+func TestMissingFieldsAreWaitedForAsTheSchemaSays(t *testing.T) {
+	database := definition("Database", "Namespaced", "{type: object, properties: {host: {type: string}}}")
+	for why, row := range map[string]struct{ db, field, reason, message string }{
+		"the schema of a CRD has the field":         {"{apiVersion: example.org/v1, kind: Database, metadata: {name: db}}", "status.host", "Waiting", "children[web] waits for .status.host of Database default/db"},
+		"the schema of a CRD lacks the field":       {"{apiVersion: example.org/v1, kind: Database, metadata: {name: db}}", "status.hots", "TemplateError", "children[web]:1:94: (first .)"},
+		"the schema of a built-in has the field":    {"{apiVersion: v1, kind: Service, metadata: {name: db}, spec: {}}", "spec.clusterIP", "Waiting", "children[web] waits for .spec.clusterIP of Service default/db"},
+		"the schema of a built-in lacks the field":  {"{apiVersion: v1, kind: Service, metadata: {name: db}, spec: {}}", "spec.clusterIp", "TemplateError", "children[web]:1:94: (first .)"},
+		"a kind that no file defines has no schema": {"{apiVersion: other.org/v1, kind: Thing, metadata: {name: db}}", "status.hots", "Waiting", "children[web] waits for .status.hots of Thing default/db"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := simulatorWith(t, `
+  children:
+  - {name: db, template: '`+row.db+`'}
+  - {name: web, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {a: {{ with .observed.db }}{{ (first .).`+row.field+` }}{{ end }}}}'}
+`, database)
+			result, _, _ := settle(t, s, state(t, app))
+			if result.Ready.Reason != row.reason || !strings.HasPrefix(result.Ready.Message, row.message) {
+				t.Errorf("ready %v, want %s: %s", result.Ready, row.reason, row.message)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func simulatorOf(t *testing.T, text string) *Simulator {
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	s, r := New(tc, compiled, nil)
+	s, r := New(tc, compiled, nil, nil)
 	if r != nil {
 		t.Fatal(r.Message)
 	}
@@ -64,7 +64,7 @@ spec:
 	}
 	tc := set.Controllers[0].TemplateController
 	compiled, _ := spec.Compile(tc.Name, &tc.Spec)
-	if s, r := New(tc, compiled, nil); s != nil || r == nil || !strings.Contains(r.Message, "namespaces") {
+	if s, r := New(tc, compiled, nil, nil); s != nil || r == nil || !strings.Contains(r.Message, "namespaces") {
 		t.Errorf("rejected as %+v", r)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
+	types "github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -37,13 +38,15 @@ type Simulator struct {
 	kinds    kinds
 	parents  kind.Kind
 	schema   map[string]any // of the parents; nil = not known
+	mayHave  func(object map[string]any, path []string) bool
 	seals    *seal.Ring
 }
 
 // New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
-// neither in these nor built in are taken for namespaced ones. The rejection says why the operator would not serve it.
-func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*Simulator, *spec.Rejection) {
-	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
+// neither in these nor built in are taken for namespaced ones. known are the schemas of kinds; nil knows of none. The rejection says why the
+// operator would not serve it.
+func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any, known types.Set) (*Simulator, *spec.Rejection) {
+	s := &Simulator{mayHave: types.MayHave(known), name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), schemaOf(definitions, compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r

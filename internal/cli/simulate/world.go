@@ -121,7 +121,7 @@ func (w *world) run(read []schema.GroupVersionKind) error {
 		Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder,
 		Kinds: w, Cluster: w.server, Factory: w.factory(w.clock), Meter: measure.Nothing{}, GVK: w.compiled.GVK, Kind: w.parents, Generation: 1,
 		Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{}, Settled: map[schema.GroupKind]bool{},
-		Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true,
+		Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true, MayHave: w.mayHave,
 	}
 	c.Rights = rights.New(func(string) rights.Reviewer { return w.server }, w.clock, nil, func(string) {}).For(w.name, "", w.parents)
 	c.Factory.Cluster, w.controller = c, c

@@ -20,7 +20,7 @@ func grown(t *testing.T, text string) (parent map[string]any, c Controller) {
 	set := load(t, text)
 	tc := set.Controllers[0].TemplateController
 	checked := lint.Check(tc, nil)
-	s, rejection := simulate.New(tc, checked.Compiled, nil)
+	s, rejection := simulate.New(tc, checked.Compiled, nil, nil)
 	if rejection != nil {
 		t.Fatal(rejection.Message)
 	}

@@ -26,6 +26,20 @@ func Join(sets ...Set) Set {
 	return joined
 }
 
+// MayHave returns a function that reports whether an object may have a value at a path, by the type of its kind. It returns nil where known
+// is nil.
+func MayHave(known Set) func(object map[string]any, path []string) bool {
+	if known == nil {
+		return nil
+	}
+	return func(object map[string]any, path []string) bool {
+		apiVersion, _ := object["apiVersion"].(string)
+		kind, _ := object["kind"].(string)
+		t, _ := known.Lookup(schema.FromAPIVersionAndKind(apiVersion, kind))
+		return t.MayHave(path)
+	}
+}
+
 type sequence []Set
 
 func (s sequence) Lookup(gvk schema.GroupVersionKind) (*Type, bool) {

@@ -242,19 +242,6 @@ func (a *assembly) wants() []watch.Want {
 	return out
 }
 
-// mayHave says which fields objects may have, by their schemas. Where nothing is known of these, it returns nil.
-func mayHave(known schemas.Set) func(object map[string]any, path []string) bool {
-	if known == nil {
-		return nil
-	}
-	return func(object map[string]any, path []string) bool {
-		apiVersion, _ := object["apiVersion"].(string)
-		kind, _ := object["kind"].(string)
-		t, _ := known.Lookup(schema.FromAPIVersionAndKind(apiVersion, kind))
-		return t.MayHave(path)
-	}
-}
-
 // filterOf returns the filter of the parents, or nil if there is none. The same program has the same one, and another program knows which
 // objects were parents. The filter of a rejected spec is not evaluated.
 func (e *tracked) filterOf(tc *v1.TemplateController, rejected bool, changed func()) *running.Filter {
@@ -280,7 +267,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
 		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc, a.rejection), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
-		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: mayHave(in.schemas),
+		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: schemas.MayHave(in.schemas),
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,6 +35,35 @@ type set struct{}
 func (set) Lookup(schema.GroupVersionKind) (*schemas.Type, bool) { return nil, true }
 
 func (set) Anew(context.Context) schemas.Set { return set{} }
+
+// builtIn has the schemas of built-in kinds.
+type builtIn struct{ schemas.Set }
+
+func (b builtIn) Anew(context.Context) schemas.Set { return b }
+
+// TestATemplateWaitsForFieldsThatSchemasHave: what the schema of a kind does not have is a mistake.
+func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
+	for field, want := range map[string]string{
+		"active":  "False Waiting: children[web] waits for .status.active of Job ns/db; ",
+		"actives": "False TemplateError: children[web]:",
+	} {
+		t.Run(field, func(t *testing.T) {
+			c := newCluster(t)
+			c.startWith(Options{Schemas: builtIn{schemas.BuiltIn()}})
+			c.controllers.lint = func(tc *v1.TemplateController, compiled *spec.Compiled, _ schemas.Set) lint.Result {
+				return lintOf(tc, compiled, nil)
+			}
+			c.apply(with(t, shop, "(named \"db\" .children.db).status.host", "(named \"db\" .children.db).status."+field))
+			c.apply(shopApp)
+			c.run()
+			c.report("db", "{conditions: [{type: Complete, status: 'True'}]}")
+			c.run()
+			if ready := c.condition("apps", "one", "Ready"); !strings.HasPrefix(ready, want) {
+				t.Errorf("ready %s, want %s", ready, want)
+			}
+		})
+	}
+}
 
 // learned starts an operator whose compile step finds an error as soon as it knows the fields of Apps. It returns what has it know them.
 func (c *cluster) learned() (learn func()) {
