@@ -24,7 +24,7 @@ func TestOneFaultHidesNoOther(t *testing.T) {
 		"another template": {func(s *v1.TemplateControllerSpec) { s.Children[1].Template = "{{ if }}" }, []string{"TL001 children[bad]:1:1", typed}},
 		"an unknown name":  {func(s *v1.TemplateControllerSpec) { s.Children[1].Template = "{{ foo }}" }, []string{"TL003 children[bad]:1:4", typed}},
 		"the status":       {func(s *v1.TemplateControllerSpec) { s.Status = &v1.ParentStatus{Template: "{{ end }}"} }, []string{typed, "TL001 status:1:1"}},
-		"a readyWhen":      {func(s *v1.TemplateControllerSpec) { s.Children[1].ReadyWhen = "eq (" }, []string{"TL001 children[bad].readyWhen:1:0", typed}},
+		"a readyWhen":      {func(s *v1.TemplateControllerSpec) { s.Children[1].ReadyWhen = "eq (" }, []string{"TL001 children[bad].readyWhen:1:1", typed}},
 		"a select":         {func(s *v1.TemplateControllerSpec) { s.Related[0].Select = "{{ . " }, []string{typed, "TL001 related[maps].select:1:1"}},
 		"the helpers":      {func(s *v1.TemplateControllerSpec) { s.Helpers = `{{ define "x" }}` }, []string{typed, "TL002 helpers:1:1"}},
 		"helpers in use": {func(s *v1.TemplateControllerSpec) {

@@ -1,8 +1,10 @@
 package syntax
 
 import (
+	"regexp"
 	"strings"
 	"text/template/parse"
+	"unicode/utf8"
 
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -50,4 +52,27 @@ func (u *Unit) Expression() *parse.PipeNode {
 		return nil
 	}
 	return action.Pipe
+}
+
+// quoted is what an error of package parse quotes of a text.
+var quoted = regexp.MustCompile(`"([^"\\]+)"|'([^'\\])'`)
+
+// locateInExpression has an error of package parse point at what it quotes, if that is in one place of the line, or else at the beginning of
+// the line. A line without text is reported for what is missing at the end.
+func (t *Text) locateInExpression(e *Error) {
+	e.Message = strings.TrimSuffix(e.Message, mayBeOpen)
+	for e.Line > 1 && strings.TrimSpace(t.Line(e.Line)) == "" {
+		e.Line--
+	}
+	if e.Line == 0 {
+		return
+	}
+	line := t.Line(e.Line)
+	at := len(line) - len(strings.TrimLeft(line, " \t"))
+	if m := quoted.FindStringSubmatch(e.Message); m != nil {
+		if before, rest, found := strings.Cut(line, m[1]+m[2]); found && !strings.Contains(strings.TrimLeft(rest, m[1]+m[2]), m[1]+m[2]) {
+			at = len(before)
+		}
+	}
+	e.Column = utf8.RuneCountInString(line[:at]) + 1
 }

@@ -319,8 +319,12 @@ func (c *compiler) addParseError(t *Text, err error) {
 
 // locate has an error of package parse point at the action that it is about: the first one that the text cannot be parsed with.
 func (c *compiler) locate(t *Text, e *Error) {
+	if t.lead > 0 {
+		t.locateInExpression(e)
+		return
+	}
 	starts := c.actions(t.Content)
-	if len(starts) == 0 || t.lead > 0 || e.Message == missingEnd {
+	if len(starts) == 0 || e.Message == missingEnd {
 		return
 	}
 	sound := sort.Search(len(starts)-1, func(i int) bool {
@@ -356,6 +360,9 @@ const missingEnd = "the template ends within a block: an end is missing"
 // notClosed is said where an action begins.
 const notClosed = "the action is not closed: its right delimiter is missing"
 
+// mayBeOpen is said of actions, and not of expressions, which have no delimiters.
+const mayBeOpen = "; a right delimiter may be missing"
+
 func parseError(t *Text, err error) *Error {
 	e := &Error{Template: t.Name, Reason: Invalid, Code: finding.Syntax, Message: OneLine(strings.TrimPrefix(err.Error(), "template: "))}
 	if m := parseErrorText.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); m != nil {
@@ -376,7 +383,7 @@ var plainParseErrors = []struct {
 	{regexp.MustCompile(`^unexpected EOF$`), missingEnd},
 	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "there is no block for this end: remove it"},
 	{regexp.MustCompile(`^unclosed action( started at [^:]*:\d+)?$`), notClosed},
-	{regexp.MustCompile(`^(.*) in action started at [^:]*:\d+$`), "$1; a right delimiter may be missing"},
+	{regexp.MustCompile(`^(.*) in action started at [^:]*:\d+$`), "$1" + mayBeOpen},
 }
 
 func plainParseError(text string) string {
