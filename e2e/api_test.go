@@ -113,6 +113,12 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 	}
 }
 
+// TestAPIServerTakesTheStoredDefaultOfOnTimeout: an upgrade refuses no TemplateController that has it.
+func TestAPIServerTakesTheStoredDefaultOfOnTimeout(t *testing.T) {
+	parallel(t)
+	newScope(t).applyController("@id", accepted+"finalize: {order: Reverse, timeout: 5m, onTimeout: Continue}\n")
+}
+
 func TestAPIServerRefusesAnotherKindToWatch(t *testing.T) {
 	parallel(t)
 	s := newScope(t)

@@ -3,7 +3,7 @@ package v1
 // Finalize says what happens before a parent goes that is being deleted.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.order) && self.order == 'Reverse' || has(self.children) && self.children.size() > 0",message="nothing to do: set order to Reverse, or give at least one entry in children"
-// +kubebuilder:validation:XValidation:rule="!has(self.onTimeout)",fieldPath=".onTimeout",message="onTimeout was removed: with a timeout, the parent is always released once it has passed. For Block, remove timeout, too: without it, the parent waits until its cleanup is done"
+// +kubebuilder:validation:XValidation:rule="!has(self.onTimeout) || self.onTimeout == 'Continue'",fieldPath=".onTimeout",message="onTimeout was removed: with a timeout, the parent is always released once it has passed. For Block, remove timeout, too: without it, the parent waits until its cleanup is done"
 type Finalize struct {
 	// In which order the children go. Reverse: entry by entry, the last one in the
 	// order of dependsOn first, and each when nothing is left of the one before.
@@ -42,9 +42,10 @@ type Finalize struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="write 1s or more, or 0s for none"
 	Timeout string `json:"timeout,omitempty"`
 
-	// Removed. Any value is refused: remove the field. With a timeout, the parent
-	// is always released when it has passed. To get the behavior of Block, remove
-	// timeout, too. Optional.
+	// Removed: remove the field. With a timeout, the parent is always released
+	// when it has passed. Continue, which earlier versions stored as the default,
+	// means the same and is ignored. Any other value is refused. To get the
+	// behavior of Block, remove timeout, too. Optional.
 	// +optional
 	OnTimeout string `json:"onTimeout,omitempty"`
 }

@@ -63,7 +63,7 @@ func (c check) all() Result {
 
 // typed returns what types tell of a spec that has been compiled.
 func (c check) typed(compiled *spec.Compiled) Result {
-	findings := typed.Check(c.pause, &c.tc.Spec, compiled.Program, c.schemas)
+	findings := append(typed.Check(c.pause, &c.tc.Spec, compiled.Program, c.schemas), spec.Ignored(&c.tc.Spec)...)
 	return Result{Compiled: compiled, Compiles: true, Rejection: rejected(finding.Of(finding.Error, findings)), Findings: finding.Bounded(finding.Sort(findings))}
 }
 

@@ -46,3 +46,15 @@ func TestErrorsAreRejections(t *testing.T) {
 		}
 	}
 }
+
+// TestIgnoredFieldsAreWarnedOf in an accepted TemplateController.
+func TestIgnoredFieldsAreWarnedOf(t *testing.T) {
+	tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{
+		Watch: v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, Children: []v1.Child{{Name: "a", Template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}},
+		Finalize: &v1.Finalize{Order: v1.FinalizeReverse, OnTimeout: "Continue"},
+	}}
+	got := Check(tc, nil)
+	if got.Rejection != nil || len(got.Findings) != 1 || got.Findings[0].Code != finding.RemovedField || got.Findings[0].Severity != finding.Warning {
+		t.Errorf("rejection %+v, findings %v", got.Rejection, got.Findings)
+	}
+}

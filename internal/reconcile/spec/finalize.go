@@ -79,8 +79,8 @@ func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []str
 	return all.joined()
 }
 
-// checkTimeout says what is wrong with how long a cleanup may take, or returns nil. A stored onTimeout is refused and not pruned: who wrote
-// Block would lose backups.
+// checkTimeout says what is wrong with how long a cleanup may take, or returns nil. A stored onTimeout: Block is refused and not pruned: who
+// wrote it would lose backups.
 func checkTimeout(f *v1.Finalize) *Rejection {
 	if f == nil {
 		return nil
@@ -91,10 +91,24 @@ func checkTimeout(f *v1.Finalize) *Rejection {
 			timeout = wrong(finding.Duration, "spec.finalize.timeout", "%s0s for none", fault)
 		}
 	}
-	if f.OnTimeout != "" {
+	if f.OnTimeout != "" && f.OnTimeout != timeoutContinues {
 		removed = wrong(finding.RemovedField, "spec.finalize.onTimeout", "this field was removed: with a timeout, the parent is always released once it has passed; for Block, remove timeout, too: without it, the parent waits until its cleanup is done")
 	}
 	return joined(timeout, removed)
+}
+
+// timeoutContinues was the default of onTimeout, which earlier versions stored. It is what every timeout means now.
+const timeoutContinues = "Continue"
+
+// Ignored returns warnings about fields that have no effect.
+func Ignored(spec *v1.TemplateControllerSpec) []finding.Finding {
+	if spec.Finalize == nil || spec.Finalize.OnTimeout != timeoutContinues {
+		return nil
+	}
+	return []finding.Finding{{
+		Code: finding.RemovedField, Severity: finding.Warning, Where: "spec.finalize.onTimeout",
+		Message: "this field was removed and has no effect: with a timeout, the parent is always released once it has passed; remove the field",
+	}}
 }
 
 // FinalizeTimeout returns how long the cleanup of a deleted parent may take; 0 = as long as it takes. What makes no sense counts as none.

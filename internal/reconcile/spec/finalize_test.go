@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
@@ -51,7 +53,7 @@ func TestFinalizeTimeouts(t *testing.T) {
 // A timeout means that the parent is released. Whoever wrote Block must not lose backups by an upgrade.
 func TestOnTimeoutIsRefused(t *testing.T) {
 	const want = "spec.finalize.onTimeout: this field was removed: with a timeout, the parent is always released once it has passed; for Block, remove timeout, too: without it, the parent waits until its cleanup is done"
-	for _, value := range []string{"Block", "Continue", "Delete"} {
+	for _, value := range []string{"Block", "Delete"} {
 		t.Run(value, func(t *testing.T) {
 			spec := specWith("{}", "x")
 			spec.Finalize = &v1.Finalize{Order: v1.FinalizeReverse, Timeout: "1h", OnTimeout: value}
@@ -59,5 +61,22 @@ func TestOnTimeoutIsRefused(t *testing.T) {
 				t.Errorf("rejected as %+v, want %q", r, want)
 			}
 		})
+	}
+}
+
+// Earlier versions stored the default, Continue, which is what a timeout means now: an upgrade must not stop what it is in.
+func TestStoredDefaultOfOnTimeoutIsIgnored(t *testing.T) {
+	spec := specWith("{}", "x")
+	spec.Finalize = &v1.Finalize{Order: v1.FinalizeReverse, Timeout: "1h", OnTimeout: "Continue"}
+	if _, r := Compile("tc", spec); r != nil {
+		t.Errorf("rejected as %+v", r)
+	}
+	want := []string{"spec.finalize.onTimeout: this field was removed and has no effect: with a timeout, the parent is always released once it has passed; remove the field"}
+	var got []string
+	for _, f := range Ignored(spec) {
+		got = append(got, f.String())
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

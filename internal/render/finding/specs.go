@@ -75,7 +75,7 @@ var ofSpecs = []Rule{
 	},
 	{
 		RemovedField, Error, "A field that was removed",
-		"The field existed in an earlier version of templater. It is refused instead of ignored, because its author relies on it.",
+		"The field existed in an earlier version of templater. It is refused instead of ignored, because its author relies on it. A value that changes nothing is a warning.",
 		"The message says what to write instead. `kubectl apply` keeps a field that was set by a default: remove it with `kubectl patch --type=json`.",
 	},
 }
