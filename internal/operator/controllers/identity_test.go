@@ -147,6 +147,15 @@ func TestNamespaceThatIsLeftIsCleared(t *testing.T) {
 	}
 }
 
+// TestNamespaceThatIsLeftIsClearedThoughTheStatusLostIt: with kinds of children and no namespaces, children are read in all namespaces.
+func TestNamespaceThatIsLeftIsClearedThoughTheStatusLostIt(t *testing.T) {
+	c := leavesBehind(t, true)
+	c.edit(appsController, func(o *unstructured.Unstructured) {
+		unstructured.RemoveNestedField(o.Object, "status", "childNamespaces")
+	})
+	wantRequests(t, "the namespace is watched no longer", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+}
+
 func TestNamespaceThatIsLeftStaysWhileTheKindsAreNotKnown(t *testing.T) {
 	c := leavesBehind(t, false)
 	c.refuse["kind ConfigMap"] = errors.New("no answer")

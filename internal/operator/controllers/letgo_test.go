@@ -49,6 +49,36 @@ func TestFinalizerThatNobodyNeeds(t *testing.T) {
 	}
 }
 
+// TestDeletionAfterTheStatusWasLost: the spec tells as well which TemplateControllers have parents with a finalizer. Only a parent that has it
+// since an earlier spec keeps it, and is not deleted before somebody removes it.
+func TestDeletionAfterTheStatusWasLost(t *testing.T) {
+	for name, row := range map[string]struct {
+		spec string
+		want []string
+		held bool
+	}{
+		"the spec needs the finalizer":        {ordered(t), []string{"status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp}, false},
+		"the spec needs no finalizer anymore": {apps, []string{"status apps one", givenUp}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := finalizes(t, ordered(t))
+			c.apply(row.spec)
+			c.edit(appsController, func(o *unstructured.Unstructured) {
+				o.SetFinalizers([]string{"templater.dev/children"})
+				_ = unstructured.SetNestedField(o.Object, false, "status", "finalizes")
+			})
+			c.deletes(appsController, metav1.DeletePropagationBackground)
+			wantRequests(t, "it is deleted", c.settle(), row.want...)
+			if c.Objects[appsController] != nil {
+				t.Error("the TemplateController is not gone")
+			}
+			if held := len(c.Objects[one].GetFinalizers()) > 0; held != row.held {
+				t.Errorf("the parent has the finalizers %v", c.Objects[one].GetFinalizers())
+			}
+		})
+	}
+}
+
 // A release is made once, whatever the watch has brought.
 func TestReleasesAreMadeOnce(t *testing.T) {
 	t.Run("another finalizer holds the parent", func(t *testing.T) {

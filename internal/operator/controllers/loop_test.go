@@ -45,6 +45,18 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	}
 }
 
+func TestALoopMayWriteFreelyAgainAfterARestart(t *testing.T) {
+	c := begun(t, apps, app)
+	for range loopBurst {
+		c.gone(configMap("a"))
+		c.run()
+	}
+	c.gone(configMap("a"))
+	wantRequests(t, "too often", c.run())
+	c.start()
+	wantRequests(t, "after a restart", c.run(), "create configmaps a")
+}
+
 func TestLoopNamesTheFieldThatSomebodyTakes(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
