@@ -119,22 +119,22 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 // AlreadyExists or Conflict when an object of that name exists; a metadata.uid makes it an
 // update that answers Invalid or Conflict when the object is not that one.
 func (c *Client) Apply(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
-	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at), body, manager)
+	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at), body, manager, true)
 }
 
 // TryApply is Apply, but that the server stores nothing: it answers what the object would be.
 func (c *Client) TryApply(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
-	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).Param("dryRun", metav1.DryRunAll), body, manager)
+	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).Param("dryRun", metav1.DryRunAll), body, manager, true)
 }
 
-// ApplyStatus is Apply for the status subresource.
-func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
-	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).SubResource("status"), body, manager)
+// ApplyStatus is Apply for the status subresource. Without force, a Conflict names the fields that it would take over: see answers.OwnedFields.
+func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, manager string, force bool) (*object.Object, error) {
+	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).SubResource("status"), body, manager, force)
 }
 
-func apply(ctx context.Context, r *rest.Request, body []byte, manager string) (*object.Object, error) {
+func apply(ctx context.Context, r *rest.Request, body []byte, manager string, force bool) (*object.Object, error) {
 	return answer(do(ctx, r.Body(body).
-		Param("fieldManager", manager).Param("force", strconv.FormatBool(true)).Param("fieldValidation", metav1.FieldValidationStrict)))
+		Param("fieldManager", manager).Param("force", strconv.FormatBool(force)).Param("fieldValidation", metav1.FieldValidationStrict)))
 }
 
 // Delete asks for the deletion of the object with that UID; it may take its time

@@ -80,10 +80,17 @@ func TestRequests(t *testing.T) {
 		},
 		"apply status": {
 			func(t *testing.T, c *Client) error {
-				_, err := c.ApplyStatus(t.Context(), a, object.Append(nil, content), "m")
+				_, err := c.ApplyStatus(t.Context(), a, object.Append(nil, content), "m", true)
 				return err
 			},
 			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
+		},
+		"apply status without force": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.ApplyStatus(t.Context(), a, object.Append(nil, content), "m", false)
+				return err
+			},
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "fieldManager=m&fieldValidation=Strict&force=false", "application/apply-patch+yaml", content, ""},
 		},
 		"delete": {
 			func(t *testing.T, c *Client) error {
@@ -267,7 +274,7 @@ func TestClientOfAUserActsAsTheUser(t *testing.T) {
 		"get":   func(c *Client) error { _, err := c.Get(t.Context(), a); return err },
 		"apply": func(c *Client) error { _, err := c.Apply(t.Context(), a, []byte("{}"), "m"); return err },
 		"apply status": func(c *Client) error {
-			_, err := c.ApplyStatus(t.Context(), a, []byte("{}"), "m")
+			_, err := c.ApplyStatus(t.Context(), a, []byte("{}"), "m", true)
 			return err
 		},
 		"delete": func(c *Client) error { return c.Delete(t.Context(), a, "u", metav1.DeletePropagationForeground) },

@@ -35,9 +35,14 @@ func (p *pass) withReady(status map[string]any, v census.Verdict) map[string]any
 // foreignCondition reports whether another manager owns the ready condition, or the whole list where that is one value. It also returns the
 // TemplateController that owns the condition, or "". A condition that a deleted TemplateController has left is free.
 func (p *pass) foreignCondition() (foreign bool, rival string) {
+	if p.conditionsOwned {
+		return true, ""
+	}
 	atomic := p.Kind.Status != nil && p.Kind.Status.Atomic
+	named := false // whether an owner has the name of this manager, which others may use for updates
 	for manager, held := range p.parent.Conditions {
 		if manager == p.Manager {
+			named = true
 			continue
 		}
 		if atomic {
@@ -59,5 +64,5 @@ func (p *pass) foreignCondition() (foreign bool, rival string) {
 	}
 	owned, _ := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
 	_, held := owned.Field("conditions")
-	return !held && p.conditions().HasOthers(), ""
+	return !held && (named || p.conditions().HasOthers()), ""
 }

@@ -71,6 +71,8 @@ type pass struct {
 	settling   time.Duration    // after which a rollout goes on by itself; 0 = never
 	free       bool             // whether a rollout need not wait
 	partial    bool             // whether something kept a part of the cleanup of a deleted parent from being attempted
+	// conditionsOwned is whether the server has answered that another manager owns the list of conditions.
+	conditionsOwned bool
 	// unlabelled are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
 	unlabelled []*child.Live

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -52,11 +53,11 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 // pass reports.
 func (p *pass) tell(ctx context.Context, status map[string]any, now *tally.Tally) {
 	now.Contested = p.leaveContested(status)
-	if p.HoldsCondition() {
-		now.Foreign, now.Rival = p.foreignCondition()
-	}
 	if !p.problems.Pending() {
 		p.report(ctx, status, now)
+	}
+	if p.HoldsCondition() { // report may meet the other manager
+		now.Foreign, now.Rival = p.foreignCondition()
 	}
 	if !p.problems.Pending() { // report may meet a problem, too
 		p.announce()
@@ -273,8 +274,25 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	return nil
 }
 
-// applyStatus applies the status to that version of the parent.
+// applyStatus applies the status to that version of the parent. Conditions that are one value are taken from no other manager: they are left out
+// of the status where the server answers that one owns them.
 func (p *pass) applyStatus(ctx context.Context, status map[string]any, version string) (*object.Object, error) {
+	if !p.Kind.Status.Atomic || status["conditions"] == nil {
+		return p.sendStatus(ctx, status, version, true)
+	}
+	after, err := p.sendStatus(ctx, status, version, false)
+	owned := answers.OwnedFields(err)
+	if len(owned) == 0 {
+		return after, err
+	}
+	if slices.Contains(owned, ".status.conditions") {
+		p.conditionsOwned = true
+		delete(status, "conditions")
+	}
+	return p.sendStatus(ctx, status, version, true)
+}
+
+func (p *pass) sendStatus(ctx context.Context, status map[string]any, version string, force bool) (*object.Object, error) {
 	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": version}
 	if ns := p.parent.Namespace(); ns != "" {
 		metadata["namespace"] = ns
@@ -283,7 +301,7 @@ func (p *pass) applyStatus(ctx context.Context, status map[string]any, version s
 	if len(status) > 0 { // an empty status that held fields would become null: see fields.Set.WithoutEmptied
 		body["status"] = status
 	}
-	return p.Cluster.ApplyStatus(ctx, p.LocateParent(p.key), object.Append(make([]byte, 0, 512), body), p.Manager)
+	return p.Cluster.ApplyStatus(ctx, p.LocateParent(p.key), object.Append(make([]byte, 0, 512), body), p.Manager, force)
 }
 
 // verdict is what the ready condition says.

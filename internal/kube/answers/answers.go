@@ -59,3 +59,14 @@ func Unserved(err error) bool {
 func MissingNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && Details(err).Kind == "namespaces"
 }
+
+// OwnedFields returns the paths of the fields for which an apply without force was refused, because other managers own them.
+func OwnedFields(err error) []string {
+	var paths []string
+	for _, cause := range Details(err).Causes {
+		if cause.Type == metav1.CauseTypeFieldManagerConflict {
+			paths = append(paths, cause.Field)
+		}
+	}
+	return paths
+}

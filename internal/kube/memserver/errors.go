@@ -2,6 +2,7 @@ package memserver
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,4 +33,13 @@ func otherUID(at request.Location, uid string) error {
 func nullStatus(request.Location) error {
 	const message = "status: Invalid value: \"null\": status in body must be of type object: \"null\""
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message}}
+}
+
+// fieldConflict is the answer to an apply without force that would change fields of other managers.
+func fieldConflict(paths []string) error {
+	var causes []metav1.StatusCause
+	for _, path := range paths {
+		causes = append(causes, metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Message: `conflict with "other" using v1`, Field: path})
+	}
+	return apierrors.NewApplyConflict(causes, fmt.Sprintf("Apply failed with %d conflicts", len(causes)))
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -96,6 +97,35 @@ func (l Lists) Applied(there *unstructured.Unstructured, content map[string]any,
 	Deprive(next, changed)
 	Own(next, manager, subresource, set)
 	return next
+}
+
+// owned returns the paths of the fields that an apply changes and that other managers own, sorted.
+func (l Lists) owned(there *unstructured.Unstructured, content map[string]any, manager, subresource string) []string {
+	changed := l.Differing(there.Object, content, l.Held(content, subresource))
+	_, others := Holdings(there, manager, subresource)
+	paths := map[string]bool{}
+	for _, other := range others {
+		eachLeaf("", without(changed, without(changed, other)), func(path string) { paths[path] = true })
+	}
+	return slices.Sorted(maps.Keys(paths))
+}
+
+// eachLeaf calls do with the path of each leaf of a set.
+func eachLeaf(path string, set map[string]any, do func(path string)) {
+	for name, value := range set {
+		if name == "." {
+			continue
+		}
+		below, _ := value.(map[string]any)
+		at := path + "." + strings.TrimPrefix(name, "f:")
+		if key, isItem := strings.CutPrefix(name, "k:"); isItem {
+			at = path + "[" + strings.NewReplacer("{", "", "}", "", `":`, "=", `"`, "").Replace(key) + "]"
+		}
+		if len(below) == 0 {
+			do(at)
+		}
+		eachLeaf(at, below, do)
+	}
 }
 
 // Holdings returns the set that a manager has applied, and the sets of all others.

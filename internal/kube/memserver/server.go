@@ -136,8 +136,8 @@ func (s *Server) Apply(_ context.Context, at request.Location, body []byte, mana
 	return pack(s.Store(at, after)), nil
 }
 
-// ApplyStatus is a server-side apply of the status with force.
-func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
+// ApplyStatus is a server-side apply of the status. Without force it is refused where it changes fields that other managers own.
+func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	if err := s.before("status", at); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,11 @@ func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte
 	if content["status"] != nil {
 		status["status"] = content["status"]
 	}
-	return pack(s.Store(at, listsOf(kind).Applied(there, status, manager, "status"))), nil
+	lists := listsOf(kind)
+	if owned := lists.owned(there, status, manager, "status"); !force && len(owned) > 0 {
+		return nil, fieldConflict(owned)
+	}
+	return pack(s.Store(at, lists.Applied(there, status, manager, "status"))), nil
 }
 
 // atomic are the Lists of kinds whose conditions are one value.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object/objecttest"
 	"github.com/templater-dev/templater/internal/kube/request"
@@ -94,13 +95,58 @@ func TestConditionsAreMergedByType(t *testing.T) {
 	const ready, other = `{"type": "Ready", "status": "True"}`, `{"type": "Other", "status": "True"}`
 	for _, w := range [][2]string{{"x", ready + "," + other}, {"y", `{"type": "Other", "status": "False"}`}, {"x", ready}} {
 		body := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "one", "namespace": "ns"}, "status": {"conditions": [` + w[1] + `]}}`
-		if _, err := s.ApplyStatus(t.Context(), app, []byte(body), w[0]); err != nil {
+		if _, err := s.ApplyStatus(t.Context(), app, []byte(body), w[0], true); err != nil {
 			t.Fatal(err)
 		}
 	}
 	got := s.Objects[app].Object["status"]
 	if diff := cmp.Diff(decoded(t, `{"conditions": [`+ready+`, {"type": "Other", "status": "False"}]}`), got); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+// TestAppliesWithoutForceTakeNoFields that other managers own, unless the values are the same.
+func TestAppliesWithoutForceTakeNoFields(t *testing.T) {
+	const theirs = `{"count": 1, "more": {"a": 1}, "conditions": [{"type": "Ready", "status": "True"}]}`
+	for why, row := range map[string]struct {
+		status string
+		atomic bool
+		want   []string
+	}{
+		"other fields":                   {`{"own": 1, "more": {"b": 1}}`, false, nil},
+		"the same values":                {`{"count": 1, "conditions": [{"type": "Ready", "status": "True"}]}`, false, nil},
+		"other values":                   {`{"count": 2, "more": {"a": 2}, "own": 1}`, false, []string{".status.count", ".status.more.a"}},
+		"an item of a list":              {`{"conditions": [{"type": "Ready", "status": "False"}]}`, false, []string{".status.conditions[type=Ready].status"}},
+		"another item":                   {`{"conditions": [{"type": "Other", "status": "False"}]}`, false, nil},
+		"another item of an atomic list": {`{"conditions": [{"type": "Other", "status": "False"}]}`, true, []string{".status.conditions"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := newServer()
+			of := s.Kind
+			s.Kind = func(resource schema.GroupResource) kind.Kind {
+				k := of(resource)
+				k.Status = &kind.StatusSchema{Atomic: row.atomic}
+				return k
+			}
+			s.Store(app, objecttest.Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
+			body := func(status string) []byte {
+				return []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "one", "namespace": "ns"}, "status": ` + status + `}`)
+			}
+			if _, err := s.ApplyStatus(t.Context(), app, body(theirs), "x", false); err != nil {
+				t.Fatal(err)
+			}
+			version := s.Version
+			_, err := s.ApplyStatus(t.Context(), app, body(row.status), "y", false)
+			if diff := cmp.Diff(row.want, answers.OwnedFields(err)); diff != "" || (err == nil) != (row.want == nil) {
+				t.Errorf("answer %v; owned fields (-want +got):\n%s", err, diff)
+			}
+			if err != nil && s.Version != version {
+				t.Error("a refused apply has changed the object")
+			}
+			if _, err := s.ApplyStatus(t.Context(), app, body(row.status), "y", true); err != nil {
+				t.Errorf("with force: %v", err)
+			}
+		})
 	}
 }
 

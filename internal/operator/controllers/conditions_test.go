@@ -32,7 +32,7 @@ type statusless struct {
 	err error
 }
 
-func (w statusless) ApplyStatus(context.Context, kube.Location, []byte, string) (*object.Object, error) {
+func (w statusless) ApplyStatus(context.Context, kube.Location, []byte, string, bool) (*object.Object, error) {
 	return nil, w.err
 }
 

@@ -135,7 +135,7 @@ func TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced(t *testi
 			c.apply(app)
 			forged := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"},
 				"status": {"color": "forged", "conditions": [{"type": "XS", "status": "False", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`
-			if _, err := c.ApplyStatus(t.Context(), one, []byte(forged), v1.FieldManagerPrefix+"elsewhere"); err != nil {
+			if _, err := c.ApplyStatus(t.Context(), one, []byte(forged), v1.FieldManagerPrefix+"elsewhere", true); err != nil {
 				t.Fatal(err)
 			}
 			c.apply(painter("xs", "color: red"))
@@ -157,7 +157,7 @@ func TestAnEditOfAControllerOfAnotherInstallationFreesNoField(t *testing.T) {
 	c := newCluster(t)
 	c.apply(otherClass(t, "elsewhere", "App") + served("other", "True", 1))
 	c.apply(app)
-	if _, err := c.ApplyStatus(t.Context(), one, []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"}, "status": {"color": "red"}}`), v1.FieldManagerPrefix+"elsewhere"); err != nil {
+	if _, err := c.ApplyStatus(t.Context(), one, []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"}, "status": {"color": "red"}}`), v1.FieldManagerPrefix+"elsewhere", true); err != nil {
 		t.Fatal(err)
 	}
 	c.apply(painter("xs", "color: blue"))

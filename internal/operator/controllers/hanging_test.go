@@ -26,7 +26,7 @@ func (w telling) Apply(ctx context.Context, at kube.Location, _ []byte, _ string
 	return nil, context.Canceled
 }
 
-func (w telling) ApplyStatus(context.Context, kube.Location, []byte, string) (*object.Object, error) {
+func (w telling) ApplyStatus(context.Context, kube.Location, []byte, string, bool) (*object.Object, error) {
 	return nil, context.Canceled
 }
 

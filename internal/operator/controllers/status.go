@@ -67,7 +67,7 @@ func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController
 		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
 		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}, "status": content,
 	})
-	after, err := c.clusters("").ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter)
+	after, err := c.clusters("").ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter, true)
 	switch {
 	case answers.MissingObject(err):
 		return nil // deleted meanwhile

@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -173,6 +175,85 @@ func TestReadyConditionInAnAtomicList(t *testing.T) {
 	wantRequests(t, "again, beside another manager", requests)
 }
 
+// applies is a Writer that notes how each status is applied.
+type applies struct {
+	running.Client
+	refusesConditions bool // without force
+	noted             *[]string
+}
+
+func (w applies) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
+	text := "apply"
+	if force {
+		text = "force"
+	}
+	conditions := bytes.Contains(body, []byte(`"conditions":`))
+	if conditions {
+		text += " with conditions"
+	}
+	var after *object.Object
+	var err error
+	if w.refusesConditions && conditions && !force {
+		err = answer(http.StatusConflict, metav1.StatusReasonConflict, "Apply failed", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".status.conditions"})
+	} else {
+		after, err = w.Client.ApplyStatus(ctx, at, body, manager, force)
+	}
+	if owned := answers.OwnedFields(err); owned != nil {
+		text += ", refused at " + strings.Join(owned, " ")
+	}
+	*w.noted = append(*w.noted, text)
+	return after, err
+}
+
+// TestAnAtomicListIsNotTakenByForce from another manager, which the server may know of before templater does.
+func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
+	theirs := []any{map[string]any{"type": "Ready", "status": "Unknown", "reason": "Theirs", "message": ""}}
+	for why, row := range map[string]struct {
+		manager, owns string
+		refused       bool
+		want          []string
+		foreign       bool
+	}{
+		"nobody else writes it":              {"", "", false, []string{"apply with conditions"}, false},
+		"another manager owns the list":      {"other", "conditions", false, []string{"force"}, true},
+		"a namesake owns the list":           {"templater/apps", "conditions", false, []string{"force"}, true},
+		"the server alone knows its owner":   {"", "", true, []string{"apply with conditions, refused at .status.conditions", "force"}, true},
+		"another manager owns another field": {"other", "count", false, []string{"apply with conditions, refused at .status.count", "force with conditions"}, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			atomicConditions(t)
+			c := begun(t, apps, app)
+			if row.manager != "" {
+				other := c.get("apps", "one").DeepCopy()
+				other.Object["status"].(map[string]any)[row.owns] = map[string]any{"count": int64(7), "conditions": theirs}[row.owns]
+				updated(other, row.manager, map[string]any{"f:status": map[string]any{"f:" + row.owns: map[string]any{}}})
+				c.Store(one, other)
+			}
+			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+			var noted []string
+			of := c.controllers.get("apps")
+			of.Cluster = applies{of.Cluster, row.refused, &noted}
+			c.run()
+			if diff := cmp.Diff(row.want, noted); diff != "" {
+				t.Errorf("applies (-want +got):\n%s", diff)
+			}
+			status := c.get("apps", "one").Object["status"].(map[string]any)
+			if kept := cmp.Equal(status["conditions"], theirs); row.owns == "conditions" && !kept || status["count"] != int64(3) {
+				t.Errorf("status %v", status)
+			}
+			if got, want := c.writable("apps"), "False ConditionOwned: another field manager owns .status.conditions of 1 parent, "; strings.HasPrefix(got, want) != row.foreign {
+				t.Errorf("StatusWritable is %q", got)
+			}
+			if row.refused { // as long as templater does not see who owns the list, it asks in each reconciliation
+				return
+			}
+			if _, requests := c.pass("apps", "one"); len(requests) > 0 {
+				t.Errorf("a second reconciliation makes %v", requests)
+			}
+		})
+	}
+}
+
 func TestConditionsThatNobodyIsKnownToOwnAreKept(t *testing.T) {
 	atomicConditions(t)
 	c := newCluster(t)
@@ -290,11 +371,11 @@ type strictly struct {
 	key, path string
 }
 
-func (w strictly) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (w strictly) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	if bytes.Contains(body, []byte(`"`+w.key+`":`)) {
 		return nil, answer(http.StatusInternalServerError, "", w.path+": field not declared in schema")
 	}
-	return w.Client.ApplyStatus(ctx, at, body, manager)
+	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }
 
 // choosy is a Writer that takes no status that holds a text.
@@ -303,11 +384,11 @@ type choosy struct {
 	not string
 }
 
-func (w choosy) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (w choosy) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	if bytes.Contains(body, []byte(w.not)) {
 		return nil, answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
 	}
-	return w.Client.ApplyStatus(ctx, at, body, manager)
+	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }
 
 func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
@@ -340,9 +421,9 @@ type heard struct {
 	body *string
 }
 
-func (w heard) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (w heard) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	*w.body = string(body)
-	return w.Client.ApplyStatus(ctx, at, body, manager)
+	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }
 
 func TestStatusNamesItsParent(t *testing.T) {

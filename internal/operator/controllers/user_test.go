@@ -57,9 +57,9 @@ func (u *asUser) Apply(ctx context.Context, at kube.Location, body []byte, manag
 	return u.begin().Apply(ctx, at, body, manager)
 }
 
-func (u *asUser) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (u *asUser) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	defer u.end()
-	return u.begin().ApplyStatus(ctx, at, body, manager)
+	return u.begin().ApplyStatus(ctx, at, body, manager, force)
 }
 
 func (u *asUser) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {

@@ -256,7 +256,7 @@ func (c *Controller) LocateParent(key queue.Key) request.Location {
 type Client interface {
 	Reader
 	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
-	ApplyStatus(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
+	ApplyStatus(ctx context.Context, o request.Location, body []byte, manager string, force bool) (*object.Object, error)
 	Delete(ctx context.Context, o request.Location, uid types.UID, propagation metav1.DeletionPropagation) error
 	SetMetadata(ctx context.Context, o request.Location, m request.Metadata, manager string) (*object.Object, error)
 	Allowed(ctx context.Context, right request.Right) (bool, error)
