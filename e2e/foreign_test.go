@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -83,4 +84,46 @@ func (s *scope) waitTold(name, reason string, check func(message string) error) 
 		message, _ := ready["message"].(string)
 		return check(message)
 	})
+}
+
+// TestConditionsOfAnotherManagerAreKeptWhereTheyAreOneValue: the ready condition is there until another manager applies conditions, and the
+// rest of the status afterwards, too.
+func TestConditionsOfAnotherManagerAreKeptWhereTheyAreOneValue(t *testing.T) {
+	parallel(t)
+	const list = "            properties:\n              conditions:\n"
+	open, _, _ := strings.Cut(definition("Thing", "Namespaced"), list)
+	for name, manifest := range map[string]string{
+		"an atomic list": strings.NewReplacer("                x-kubernetes-list-type: map\n", "", "                x-kubernetes-list-map-keys: [type]\n", "").Replace(definition("Thing", "Namespaced")),
+		"an open status": open,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScope(t)
+			s.apply(manifest)
+			s.thing("one", "{text: a}")
+			op := startOperator(t)
+			s.controller(watchThings + `
+children:
+- {name: map, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}-map"}}'}
+status: {template: 'text: {{ .spec.text }}'}
+`)
+			waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "True", "Ready") })
+			s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "StatusWritable", "True", "") })
+
+			theirs := []any{map[string]any{"type": "Synced", "status": "True", "message": "theirs"}}
+			applied := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": s.group + "/v1", "kind": "Thing", "metadata": map[string]any{"name": "one"}, "status": map[string]any{"conditions": theirs},
+			}}
+			if _, err := s.things().ApplyStatus(t.Context(), "one", applied, metav1.ApplyOptions{FieldManager: "somebody", Force: true}); err != nil {
+				t.Fatal(err)
+			}
+			s.waitController("@id", func(o *unstructured.Unstructured) error {
+				return condition(o, "StatusWritable", "False", "ConditionOwned")
+			})
+			s.patch(s.things(), "one", `{"spec": {"text": "b"}}`)
+			waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+				return same("status", map[string]any{"text": "b", "conditions": theirs}, o.Object["status"].(map[string]any))
+			})
+			op.quiet(2 * time.Second)
+		})
+	}
 }
