@@ -3,7 +3,6 @@
 package lint
 
 import (
-	"context"
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -33,15 +32,24 @@ func Check(tc *v1.TemplateController, schemas schema.Set) Result {
 	return check{tc, schemas, nil}.all()
 }
 
-// CheckContext is Check, and ends soon after ctx has. The error is that of ctx.
-func CheckContext(ctx context.Context, tc *v1.TemplateController, schemas schema.Set) (Result, error) {
-	result := check{tc, schemas, ctx.Err}.all()
-	return result, ctx.Err()
+// CheckWith is Check with pauses, of which an error ends it. It returns that error.
+func CheckWith(pause func() error, tc *v1.TemplateController, schemas schema.Set) (Result, error) {
+	result := check{tc, schemas, pause}.all()
+	return result, ended(pause)
 }
 
-// Recheck is Check for a TemplateController whose spec has been compiled, without a rejection.
-func Recheck(tc *v1.TemplateController, compiled *spec.Compiled, schemas schema.Set) Result {
-	return check{tc, schemas, nil}.typed(compiled)
+// Recheck is CheckWith for a TemplateController whose spec has been compiled, without a rejection.
+func Recheck(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, schemas schema.Set) (Result, error) {
+	result := check{tc, schemas, pause}.typed(compiled)
+	return result, ended(pause)
+}
+
+// ended returns the error of the pauses. Once there is one, there is one in each.
+func ended(pause func() error) error {
+	if pause == nil {
+		return nil
+	}
+	return pause()
 }
 
 // check is a check of a TemplateController. An error of pause ends it, and then what it finds means nothing; nil = there are no pauses.

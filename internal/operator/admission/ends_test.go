@@ -50,7 +50,7 @@ func TestACheckEndsWithItsReview(t *testing.T) {
 					Reserve: func(context.Context) (func(), error) { return func() { released = true }, nil },
 					Check: func(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding {
 						asked = &counted{Context: ctx, after: begun, do: func() { row.end(ctx, cancel) }}
-						_, ended = lint.CheckContext(asked, tc, schema.BuiltIn()) //nolint:contextcheck // it inherits from ctx
+						_, ended = lint.CheckWith(asked.Err, tc, schema.BuiltIn())
 						return nil
 					},
 				})

@@ -69,7 +69,7 @@ func refused() map[string]string {
 
 // check is the check as the operator makes it, but for the schemas that it asks the API server for.
 func check(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding {
-	result, err := lint.CheckContext(ctx, tc, schema.BuiltIn())
+	result, err := lint.CheckWith(ctx.Err, tc, schema.BuiltIn())
 	if err != nil {
 		return nil
 	}

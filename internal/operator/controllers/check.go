@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -34,13 +36,14 @@ func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, know
 	if r := c.memory.Refuse(tc); r != nil {
 		return lint.Result{Rejection: r, Findings: r.Findings}, nil
 	}
-	result, err := lint.CheckContext(ctx, tc, known)
+	result, err := lint.CheckWith(ctx.Err, tc, known)
 	return c.withAccount(tc, result), err
 }
 
-// examine takes the compile step. What was compiled before is not compiled again; nil is for nothing.
-func (c *Controllers) examine(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result {
-	return c.withAccount(tc, c.lint(tc, compiled, known))
+// examine takes the compile step, with the pauses of the worker. What was compiled before is not compiled again; nil is for nothing.
+func (c *Controllers) examine(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) (lint.Result, error) {
+	result, err := c.lint(workers.Of(ctx).Pauses(), tc, compiled, known)
+	return c.withAccount(tc, result), err
 }
 
 // withAccount adds to what a check has found that there has to be an account.
@@ -54,11 +57,11 @@ func (c *Controllers) withAccount(tc *v1.TemplateController, result lint.Result)
 }
 
 // lintOf checks a TemplateController, and compiles it where that has not been done.
-func lintOf(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result {
+func lintOf(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) (lint.Result, error) {
 	if compiled == nil {
-		return lint.Check(tc, known)
+		return lint.CheckWith(pause, tc, known)
 	}
-	return lint.Recheck(tc, compiled, known)
+	return lint.Recheck(pause, tc, compiled, known)
 }
 
 // Schemas is what is known of the fields of objects; schemas.Cache is. It may ask the server.
@@ -71,27 +74,31 @@ type Schemas interface {
 // anewLimit is how long a compile step may make sure of what it knows.
 const anewLimit = 5 * time.Second
 
-// check takes the compile step with all that is known of kinds. It compiles what has not been compiled. What works for some parents is not stopped by what a kind, or a newer templater, shows of it.
-func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict) {
+// check takes the compile step with all that is known of kinds. It compiles what has not been compiled. What works for some parents is not
+// stopped by what a kind, or a newer templater, shows of it. With an error, the work is to end, and nothing was found out.
+func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict, error) {
 	asked := map[schema.GroupKind]bool{}
-	result := c.examineWith(tc, compiled, c.schemas, asked)
-	if result.Rejection != nil && result.Compiles && c.schemas != nil { // definitions that came together with it may not have been watched yet
-		ctx, cancel := context.WithTimeout(ctx, anewLimit)
+	result, err := c.examineWith(ctx, tc, compiled, c.schemas, asked)
+	if err == nil && result.Rejection != nil && result.Compiles && c.schemas != nil { // definitions that came together with it may not have been watched yet
+		anew, cancel := context.WithTimeout(ctx, anewLimit)
 		defer cancel()
-		result = c.examineWith(tc, result.Compiled, c.schemas.Anew(ctx), asked)
+		result, err = c.examineWith(ctx, tc, result.Compiled, c.schemas.Anew(anew), asked)
+	}
+	if err != nil {
+		return nil, verdict{}, fmt.Errorf("check TemplateController %s: %w", tc.Name, err)
 	}
 	if result.Rejection != nil && result.Compiles && worksAlready(tc) {
 		result.Rejection, result.Findings = nil, demoted(result.Findings)
 	}
-	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), compiles: result.Compiles, asked: asked}
+	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), compiles: result.Compiles, asked: asked}, nil
 }
 
 // examineWith takes the compile step with what a Set knows, and notes the kinds that it is asked for; nil knows nothing.
-func (c *Controllers) examineWith(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set, asked map[schema.GroupKind]bool) lint.Result {
+func (c *Controllers) examineWith(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set, asked map[schema.GroupKind]bool) (lint.Result, error) {
 	if known == nil {
-		return c.examine(tc, compiled, nil)
+		return c.examine(ctx, tc, compiled, nil)
 	}
-	return c.examine(tc, compiled, &noting{known, asked})
+	return c.examine(ctx, tc, compiled, &noting{known, asked})
 }
 
 // refused is the verdict on a TemplateController that is not compiled.

@@ -69,17 +69,17 @@ func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
 func (c *cluster) learned() (learn func()) {
 	known := false
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) lint.Result {
-		result := lintOf(tc, compiled, types)
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) (lint.Result, error) {
+		result, err := lintOf(pause, tc, compiled, types)
 		if types == nil {
-			return result
+			return result, err
 		}
 		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
 		if known {
 			result.Rejection = spec.Rejectf(v1.ReasonInvalidTemplate, "children[maps]:1:2: App has no field .spec.x")
 			result.Findings = []finding.Finding{{Severity: finding.Error, Where: "children[maps]", Line: 1, Column: 2, Message: "App has no field .spec.x"}}
 		}
-		return result
+		return result, err
 	}
 	return func() {
 		known = true

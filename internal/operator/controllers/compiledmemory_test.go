@@ -208,15 +208,15 @@ func TestWhatIsRefusedForMemoryIsNotCompiled(t *testing.T) {
 	c.room = 4 * 100 << 10
 	compiled := map[string]int{}
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(tc *v1.TemplateController, before *spec.Compiled, known schemas.Set) lint.Result {
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known schemas.Set) (lint.Result, error) {
 		if before == nil {
 			compiled[tc.Name]++
 		}
-		result := lintOf(tc, before, known)
+		result, err := lintOf(pause, tc, before, known)
 		if tc.Name == "b" { // for what a kind shows of it, of which the operator makes sure once more
 			result.Rejection = spec.Rejectf(v1.ReasonInvalidTemplate, "for a reason")
 		}
-		return result
+		return result, err
 	}
 	c.apply(sized("a", "team", 110))
 	c.apply(sized("b", "other", 60))

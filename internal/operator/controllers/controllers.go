@@ -78,7 +78,7 @@ type Controllers struct {
 	schemas Schemas
 	memory  *compiledMemory
 	// lint is lintOf, but in tests.
-	lint func(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result
+	lint func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) (lint.Result, error)
 	// patience is lossPatience, but in tests.
 	patience time.Duration
 	meters   measure.Meters

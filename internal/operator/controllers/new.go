@@ -101,7 +101,7 @@ func renderers(tenants *queue.Tenants) *workers.Processors {
 	return workers.NewProcessors(runtime.GOMAXPROCS(0)-1, tenants)
 }
 
-// compilers are the processors for compilation, which makes no pauses: one tenant leaves half of them to others.
+// compilers are the processors for compilation, which gives way less often than templates do: one tenant leaves half of them to others.
 func (s *shared) compilers() *workers.Processors {
 	return workers.NewProcessors(max(2, runtime.GOMAXPROCS(0)), s.tenants)
 }

@@ -37,6 +37,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	l := &syncRun{c: c, name: name}
 	for _, step := range []func(context.Context) (done bool, err error){
 		l.read,     // or forget what is gone
+		l.turn,     // to compute, if there is something to compile
 		l.claim,    // or release what is of another class
 		l.compile,  // what has changed
 		l.assemble, // its kinds, and the caches of these
@@ -66,8 +67,11 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 		}
 		return true, l.c.forget(ctx, l.name)
 	}
-	l.tc, err = decode(l.packed)
-	return err != nil, err
+	if l.tc, err = decode(l.packed); err != nil {
+		return true, err
+	}
+	l.c.tenants.Set(l.name, l.tc.Spec.ServiceAccountRef)
+	return false, nil
 }
 
 // decode reads a TemplateController.
@@ -81,12 +85,38 @@ func decode(packed *object.Object) (*v1.TemplateController, error) {
 
 // claim takes up a TemplateController of this class, and releases one of another class.
 func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
-	l.c.tenants.Set(l.name, l.tc.Spec.ServiceAccountRef)
 	if l.tc.Spec.ClassName != l.c.class {
 		return true, l.c.release(ctx, l.tc)
 	}
 	l.entry = l.c.track(l.tc)
 	return false, nil
+}
+
+// turn waits for a processor where there is something to compile. What was read is not kept meanwhile, for many may wait, and it may be
+// another one afterwards.
+func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
+	if !l.compiles() {
+		return false, nil
+	}
+	l.tc, l.packed = nil, nil
+	workers.Of(ctx).Long()
+	return l.read(ctx)
+}
+
+// compiles reports whether there is something to compile.
+func (l *syncRun) compiles() bool {
+	if l.tc.Spec.ClassName != l.c.class || l.c.memory.Admit(l.tc) != nil {
+		return false
+	}
+	l.c.mu.RLock()
+	defer l.c.mu.RUnlock()
+	e := l.c.tracked[l.name]
+	return e == nil || e.uid != l.tc.UID || e.stale || e.fresh(l.tc, nil)
+}
+
+// fresh reports whether the verdict is about another spec, or another rejection for its size.
+func (e *tracked) fresh(tc *v1.TemplateController, rejection *spec.Rejection) bool {
+	return e.generation != tc.Generation || e.refused != (rejection != nil)
 }
 
 // compile finds out what the spec means, once for each generation. It is checked once more where what is known of its kinds has changed.
@@ -95,7 +125,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	rejection := l.c.memory.Admit(l.tc)
 	l.c.mu.Lock()
 	e := l.entry
-	fresh, stale := e.generation != l.tc.Generation || e.refused != (rejection != nil), e.stale
+	fresh, stale := e.fresh(l.tc, rejection), e.stale
 	e.stale = false
 	compiled := e.compiled
 	if fresh || !e.compiles {
@@ -109,11 +139,14 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	if rejection != nil {
 		compiled, verdict = spec.Uncompiled(l.name, &l.tc.Spec), refused(rejection)
 	} else {
-		workers.Of(ctx).Long()
-		compiled, verdict = l.c.check(ctx, l.tc, compiled)
+		compiled, verdict, err = l.c.check(ctx, l.tc, compiled)
 	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
+	if err != nil {
+		e.stale = true
+		return true, err
+	}
 	verdict.stale = e.stale // meanwhile
 	e.verdict = verdict
 	if !fresh {

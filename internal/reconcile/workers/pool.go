@@ -20,14 +20,14 @@ const (
 )
 
 // Pool is a number of workers, of whom one waits for work at any time, as long as there are places. Work that waits for
-// an answer for long takes none.
+// an answer for long takes none. Where the pool bounds the places, neither does work that computes for long: the processors bound that.
 type Pool struct {
 	// Tracker has its workers, and may have others.
 	Tracker *Tracker
 	// Next does one piece of work with that context, and reports whether there may be more. It calls taken as soon as
 	// there is one.
 	Next func(work context.Context, taken func()) bool
-	// Places is how much work may be under way, but for that which waits for long; 0 means that who hands it out bounds it.
+	// Places is how much work may be under way, but for that which has given its place to another one; 0 means that who hands it out bounds it.
 	Places int
 	// Spare is how many workers that have nothing to do wait for work at most.
 	Spare int
@@ -71,17 +71,29 @@ func (p *Pool) Run(ctx, work context.Context) {
 func (p *Pool) hire(work context.Context) {
 	p.idle++
 	p.group.Go(func() {
-		ctx := p.Tracker.Join(work)
-		own := Of(ctx)
+		ctx, own := p.join(work)
 		defer func() { p.Tracker.leave(own) }()
 		for p.Next(ctx, func() { p.taken(work) }) && !p.done(own) {
 			if ctx.Err() != nil && work.Err() == nil { // that piece of work was cut short
 				p.Tracker.leave(own)
-				ctx = p.Tracker.Join(work)
-				own = Of(ctx)
+				ctx, own = p.join(work)
 			}
 		}
 	})
+}
+
+// join returns a worker, and the context that it works with.
+func (p *Pool) join(work context.Context) (context.Context, *Worker) {
+	ctx := p.Tracker.Join(work)
+	own := Of(ctx)
+	if p.Places > 0 {
+		own.handOver = func() {
+			if own.giveUp() {
+				p.replace(work)
+			}
+		}
+	}
+	return ctx, own
 }
 
 // taken takes note that a worker has begun, and sees to it that another one waits for work.
@@ -117,11 +129,16 @@ func (p *Pool) relieve(work context.Context) {
 		if p.Hangs != nil {
 			p.Hangs(key)
 		}
-		p.mu.Lock()
-		p.relieved++
-		if p.idle == 0 || p.Due != nil && p.Due() > 0 {
-			p.hire(work)
-		}
-		p.mu.Unlock()
+		p.replace(work)
+	}
+}
+
+// replace has another worker work in place of one that has given it up.
+func (p *Pool) replace(work context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.relieved++
+	if p.idle == 0 || p.Due != nil && p.Due() > 0 {
+		p.hire(work)
 	}
 }

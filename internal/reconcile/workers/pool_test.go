@@ -178,3 +178,30 @@ func TestOthersWorkInPlaceOfThoseWhoWaitForLong(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoComputesForLongGivesUpThePlace has work compute on the only processor, and other work wait for it, in a pool of one place and in one
+// without a bound of its own, whose workers keep theirs.
+func TestWhoComputesForLongGivesUpThePlace(t *testing.T) {
+	for places, want := range map[int]int{1: 2, 0: 0} {
+		p, _ := staffed(t)
+		p.Places = places
+		for i, parent := range []string{"computes", "waits"} {
+			ctx, own := p.join(t.Context())
+			p.working++
+			own.Begin(keyOf("a", parent))
+			if i == 0 {
+				own.Long()
+				own.Long() // still
+				t.Cleanup(own.End)
+				continue
+			}
+			done := make(chan struct{})
+			go func() { Of(ctx).Long(); own.End(); close(done) }()
+			t.Cleanup(func() { <-done })
+			eventually(t, "it waits", func() bool { return own.turn.processors.places.queued() == 1 })
+		}
+		if p.relieved != want {
+			t.Errorf("%d places: %d have given up theirs, want %d", places, p.relieved, want)
+		}
+	}
+}

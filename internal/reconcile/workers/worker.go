@@ -46,6 +46,7 @@ type Worker struct {
 	over     func() error       // why that has ended
 	pausing  func() error       // pause, made once
 	turn     *turn
+	handOver func()        // gives the place to another worker; nil = this one keeps it while it computes
 	asked    time.Time     // when the last request began; as those that follow it is for the worker itself
 	charged  string        // the controller that requests are made for
 	costs    time.Duration // of the requests of the work
@@ -72,6 +73,9 @@ func (w *Worker) Begin(key queue.Key) {
 // Long says that the work computes for long from now on. It returns when there is a processor for it.
 func (w *Worker) Long() {
 	if w != nil && !w.turn.long {
+		if w.handOver != nil {
+			w.handOver()
+		}
 		w.turn.begin(w.charged)
 		w.comeBack()
 	}
@@ -136,6 +140,15 @@ func (w *Worker) takeBack() bool {
 	relieved := w.relieved
 	w.relieved = false
 	return relieved
+}
+
+// giveUp gives the place to another worker, and reports whether this one had it.
+func (w *Worker) giveUp() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	had := !w.relieved
+	w.relieved = true
+	return had
 }
 
 // Asked gives the processor back for the time of a request.
