@@ -128,21 +128,32 @@ func statusSchema(version map[string]any) *StatusSchema {
 	return &out
 }
 
+// These are what a structural schema says beside what JSON Schema has.
+const (
+	preserveKey = "x-kubernetes-preserve-unknown-fields"
+	embeddedKey = "x-kubernetes-embedded-resource"
+	listTypeKey = "x-kubernetes-list-type"
+	listKeysKey = "x-kubernetes-list-map-keys"
+)
+
+// conditionFields are the fields that each condition has.
+var conditionFields = []string{"type", "status", "reason", "message", "lastTransitionTime"}
+
 // conditionsSchema returns what .status.conditions can hold.
 func conditionsSchema(root, status map[string]any) StatusSchema {
 	conditions := inner(inner(status, "properties"), "conditions")
 	if preserves(root) && len(status) == 0 || preserves(status) && conditions == nil || preserves(conditions) {
 		return StatusSchema{Atomic: true, ObservedGeneration: true}
 	}
-	kind, _ := conditions["x-kubernetes-list-type"].(string)
-	switch keys, _ := conditions["x-kubernetes-list-map-keys"].([]any); {
+	kind, _ := conditions[listTypeKey].(string)
+	switch {
 	case conditions["type"] != "array":
 		return StatusSchema{Conditions: "the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
-	case kind == "set" || kind == "map" && (len(keys) != 1 || keys[0] != "type"):
+	case kind == "set" || kind == "map" && !byType(conditions):
 		return StatusSchema{Conditions: ".status.conditions is not a map list by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	}
 	items := inner(conditions, "items")
-	for _, field := range []string{"type", "status", "reason", "message", "lastTransitionTime"} {
+	for _, field := range conditionFields {
 		if !has(items, field) {
 			return StatusSchema{Conditions: "the items of .status.conditions have no field " + field + " in the schema: add it"}
 		}
@@ -150,12 +161,18 @@ func conditionsSchema(root, status map[string]any) StatusSchema {
 	return StatusSchema{Atomic: kind != "map", ObservedGeneration: has(items, "observedGeneration")}
 }
 
+// byType reports whether the key of a map list is type alone.
+func byType(list map[string]any) bool {
+	keys, _ := list[listKeysKey].([]any)
+	return len(keys) == 1 && keys[0] == "type"
+}
+
 func has(schema map[string]any, field string) bool {
 	return preserves(schema) || inner(schema, "properties")[field] != nil
 }
 
 func preserves(schema map[string]any) bool {
-	return schema["x-kubernetes-preserve-unknown-fields"] == true
+	return schema[preserveKey] == true
 }
 
 func inner(m map[string]any, key string) map[string]any {

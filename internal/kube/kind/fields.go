@@ -14,7 +14,7 @@ type Fields struct {
 
 // fieldsOf reads the fields that a structural schema allows.
 func fieldsOf(schema map[string]any) *Fields {
-	if len(schema) == 0 || preserves(schema) || schema["x-kubernetes-embedded-resource"] == true {
+	if len(schema) == 0 || preserves(schema) || schema[embeddedKey] == true {
 		return nil
 	}
 	if properties := inner(schema, "properties"); len(properties) > 0 {

@@ -6,8 +6,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Trim returns a CustomResourceDefinition whose schemas are cut down to .status, without what else is
-// large. One that has been trimmed is returned as it is.
+// mostSchema is how many bytes of a definition say which fields .status can hold. In versions beyond that, it can hold any.
+const mostSchema = 64 << 10
+
+// Trim returns a CustomResourceDefinition of which only that is left which is read: of its schemas the fields of .status. One that has been
+// trimmed is returned as it is.
 func Trim(definition *object.Object) (*object.Object, error) {
 	if definition.Noted(object.Trimmed) {
 		return definition, nil
@@ -15,26 +18,9 @@ func Trim(definition *object.Object) (*object.Object, error) {
 	content := definition.Content()
 	unstructured.RemoveNestedField(content, "metadata", "annotations")
 	unstructured.RemoveNestedField(content, "spec", "conversion")
-	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
-	list, _ := versions.([]any)
-	for _, v := range list {
-		version, _ := v.(map[string]any)
-		delete(version, "additionalPrinterColumns")
-		schema, _ := version["schema"].(map[string]any)
-		root, _ := schema["openAPIV3Schema"].(map[string]any)
-		if root == nil {
-			continue
-		}
-		properties, _ := root["properties"].(map[string]any)
-		kept := map[string]any{}
-		if status, ok := properties["status"]; ok {
-			kept["status"] = status
-		}
-		trimmed := map[string]any{"properties": kept}
-		if preserve, ok := root["x-kubernetes-preserve-unknown-fields"]; ok {
-			trimmed["x-kubernetes-preserve-unknown-fields"] = preserve
-		}
-		schema["openAPIV3Schema"] = trimmed
+	room := mostSchema
+	for _, version := range versions(content) {
+		room -= trimVersion(version, room)
 	}
 	if metadata, ok := content["metadata"].(map[string]any); ok {
 		metadata["resourceVersion"] = definition.ResourceVersion()
@@ -44,4 +30,100 @@ func Trim(definition *object.Object) (*object.Object, error) {
 		out.Note(object.Trimmed)
 	}
 	return out, err
+}
+
+// trimVersion cuts a version of a definition down to what is read of it. It returns how many bytes its schema of .status takes, of which there
+// is room for so many.
+func trimVersion(version map[string]any, room int) (size int) {
+	for _, key := range []string{"additionalPrinterColumns", "deprecationWarning", "selectableFields"} {
+		delete(version, key)
+	}
+	schema := inner(version, "schema")
+	root := inner(schema, "openAPIV3Schema")
+	if root == nil {
+		return 0
+	}
+	kept := map[string]any{}
+	if status, ok := inner(root, "properties")["status"].(map[string]any); ok {
+		trimmed := fieldsAlone(status)
+		if size = len(object.Append(nil, trimmed)); size > room {
+			trimmed, size = conditionsAlone(status), 0
+		}
+		kept["status"] = trimmed
+	}
+	trimmed := map[string]any{"properties": kept}
+	if preserve, ok := root[preserveKey]; ok {
+		trimmed[preserveKey] = preserve
+	}
+	schema["openAPIV3Schema"] = trimmed
+	return size
+}
+
+// fieldsAlone returns what is read of a schema of .status: see statusSchema.
+func fieldsAlone(status map[string]any) map[string]any {
+	out := structure(status)
+	if conditions := inner(inner(status, "properties"), "conditions"); conditions != nil {
+		copyList(conditions, inner(inner(out, "properties"), "conditions"))
+	}
+	return out
+}
+
+// structure returns what a schema says of the fields that there can be.
+func structure(schema map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, key := range []string{"type", preserveKey, embeddedKey} {
+		if value, ok := schema[key]; ok {
+			out[key] = value
+		}
+	}
+	for _, key := range []string{"items", "additionalProperties"} {
+		if below := inner(schema, key); below != nil {
+			out[key] = structure(below)
+		}
+	}
+	if properties := inner(schema, "properties"); len(properties) > 0 {
+		below := make(map[string]any, len(properties))
+		for name := range properties {
+			below[name] = structure(inner(properties, name))
+		}
+		out["properties"] = below
+	}
+	return out
+}
+
+// copyList copies what is read of how a list of conditions is merged.
+func copyList(from, to map[string]any) {
+	if kind, ok := from[listTypeKey]; ok {
+		to[listTypeKey] = kind
+	}
+	if byType(from) {
+		to[listKeysKey] = []any{"type"}
+	}
+}
+
+// conditionsAlone returns a schema of .status that allows any field, and conditions as the schema does.
+func conditionsAlone(status map[string]any) map[string]any {
+	out := map[string]any{"type": "object", preserveKey: true}
+	from := inner(inner(status, "properties"), "conditions")
+	if from == nil && preserves(status) {
+		return out
+	}
+	conditions, items, fields := map[string]any{}, map[string]any{}, map[string]any{}
+	for _, each := range []struct{ from, to map[string]any }{{from, conditions}, {inner(from, "items"), items}} {
+		for _, key := range []string{"type", preserveKey} {
+			if value, ok := each.from[key]; ok {
+				each.to[key] = value
+			}
+		}
+	}
+	copyList(from, conditions)
+	for _, name := range append([]string{"observedGeneration"}, conditionFields...) {
+		if inner(inner(from, "items"), "properties")[name] != nil {
+			fields[name] = map[string]any{}
+		}
+	}
+	items["properties"] = fields
+	conditions["items"] = items
+	out["properties"] = map[string]any{"conditions": conditions}
+	return out
 }
