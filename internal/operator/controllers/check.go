@@ -24,9 +24,9 @@ type verdict struct {
 	rejection *spec.Rejection // nil = accepted
 	linted    metav1.Condition
 	compiles  bool // whether the spec makes sense, whatever fields objects have
-	// asked has the kinds whose fields the verdict depends on; stale is whether one of them has changed.
+	// asked has the kinds whose fields the verdict depends on; stale is when to check again because one of them has changed, zero = not.
 	asked map[schema.GroupKind]bool
-	stale bool
+	stale time.Time
 }
 
 // Check is the compile step of a TemplateController that is about to be written. What would not be compiled for its size is refused: its
@@ -133,18 +133,28 @@ func (n *noting) Lookup(gvk schema.GroupVersionKind) (*schemas.Type, bool) {
 	return n.Set.Lookup(gvk)
 }
 
+// learnDelay is how long a change of a kind waits for more of them, so that a CustomResourceDefinition that changes all the time costs few
+// checks.
+const learnDelay = time.Second
+
+// outdated reports whether it is time to check again because a kind has changed.
+func (v *verdict) outdated(now time.Time) bool { return !v.stale.IsZero() && !now.Before(v.stale) }
+
 // KindLearned has the TemplateControllers checked again whose verdict depends on a kind.
 func (c *Controllers) KindLearned(gk schema.GroupKind) {
 	c.mu.Lock()
 	var names []string
+	at := c.clock.Now().Add(learnDelay)
 	for name, e := range c.tracked {
 		if e.asked[gk] {
-			e.stale = true
+			if e.stale.IsZero() {
+				e.stale = at
+			}
 			names = append(names, name)
 		}
 	}
 	c.mu.Unlock()
 	for _, name := range names {
-		c.queue.Add(name)
+		c.queue.AddAfter(name, learnDelay)
 	}
 }

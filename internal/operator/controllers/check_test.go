@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -82,9 +83,10 @@ func (c *cluster) learned() (learn func()) {
 		return result, err
 	}
 	return func() {
+		defer func() { c.clock.SetTime(c.clock.Now().Add(learnDelay)) }()
 		known = true
 		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "Gadget"}) // is nobody's
-		if c.controllers.tracked["apps"].stale {
+		if !c.controllers.tracked["apps"].stale.IsZero() {
 			c.t.Error("apps is checked again because of a kind that it has nothing to do with")
 		}
 		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
@@ -115,4 +117,33 @@ func TestWhatIsLearnedOfAKind(t *testing.T) {
 	c.apply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n"))
 	wantRequests(t, "the next spec is not accepted", c.run(), "status apps one")
 	expect("the next spec", "False InvalidTemplate: "+failure, "Unknown NotAccepted: not known until the spec is accepted")
+}
+
+// TestAKindThatChangesAllTheTimeHasFewChecks has somebody edit a CustomResourceDefinition 20 times a second.
+func TestAKindThatChangesAllTheTimeHasFewChecks(t *testing.T) {
+	c, checks := newCluster(t), 0
+	c.startWith(Options{Schemas: set{}})
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) (lint.Result, error) {
+		checks++
+		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
+		return lintOf(pause, tc, compiled, types)
+	}
+	c.apply(apps)
+	c.settle()
+	checks = 0
+	const seconds = 10
+	for range 20 * seconds {
+		c.clock.SetTime(c.clock.Now().Add(time.Second / 20))
+		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
+		c.controllers.kindChanged(schema.GroupKind{Group: "example.org", Kind: "App"})
+		c.run()
+	}
+	if checks > seconds {
+		t.Errorf("%d checks in %d seconds", checks, seconds)
+	}
+	before := checks
+	c.settle()
+	if checks != before+1 {
+		t.Errorf("%d checks after the last change, want one", checks-before)
+	}
 }

@@ -222,7 +222,7 @@ func TestWhatIsRefusedForMemoryIsNotCompiled(t *testing.T) {
 	c.apply(sized("b", "other", 60))
 	c.settle()
 	for _, e := range c.controllers.tracked {
-		e.stale = true
+		e.stale = c.clock.Now()
 	}
 	c.controllers.Lead()
 	c.settle()

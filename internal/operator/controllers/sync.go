@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -111,7 +112,7 @@ func (l *syncRun) compiles() bool {
 	l.c.mu.RLock()
 	defer l.c.mu.RUnlock()
 	e := l.c.tracked[l.name]
-	return e == nil || e.uid != l.tc.UID || e.stale || e.fresh(l.tc, nil)
+	return e == nil || e.uid != l.tc.UID || e.outdated(l.c.clock.Now()) || e.fresh(l.tc, nil)
 }
 
 // fresh reports whether the verdict is about another spec, or another rejection for its size.
@@ -122,19 +123,20 @@ func (e *tracked) fresh(tc *v1.TemplateController, rejection *spec.Rejection) bo
 // compile finds out what the spec means, once for each generation. It is checked once more where what is known of its kinds has changed.
 // There may be no memory to compile it.
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
-	rejection := l.c.memory.Admit(l.tc)
+	rejection, now := l.c.memory.Admit(l.tc), l.c.clock.Now()
 	l.c.mu.Lock()
 	e := l.entry
-	fresh, stale := e.fresh(l.tc, rejection), e.stale
-	e.stale = false
+	fresh := e.fresh(l.tc, rejection)
+	if !fresh && !e.outdated(now) {
+		l.c.mu.Unlock()
+		return false, nil
+	}
+	e.stale = time.Time{}
 	compiled := e.compiled
 	if fresh || !e.compiles {
 		compiled = nil
 	}
 	l.c.mu.Unlock()
-	if !fresh && !stale {
-		return false, nil
-	}
 	var verdict verdict
 	if rejection != nil {
 		compiled, verdict = spec.Uncompiled(l.name, &l.tc.Spec), refused(rejection)
@@ -144,7 +146,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	if err != nil {
-		e.stale = true
+		e.stale = now
 		return true, err
 	}
 	verdict.stale = e.stale // meanwhile
