@@ -35,7 +35,7 @@ func (w *world) readRelated() error {
 		if err := cache.Replace(objects, "1"); err != nil {
 			return err
 		}
-		e := &related.Entry{Related: r, Kind: k, Caches: map[string]*watch.Cache{"": cache}, Index: related.NewIndex()}
+		e := &related.Entry{Related: r, Kind: k, Caches: map[string]*watch.Cache{"": cache}, Index: related.NewIndex(nil, "")}
 		if w.state.Read != nil {
 			e.More = func(s selection.Selection) []*object.Object { return w.state.Read(r.Name, s) }
 		}

@@ -53,10 +53,15 @@ type demand struct {
 
 // newCompiledMemory returns the memory of a process with that limit, which is math.MaxInt64 where there is none.
 func newCompiledMemory(limit int64, tenants *queue.Tenants, admitted func(name string)) *compiledMemory {
+	return &compiledMemory{limit: int(memoryOf(limit) / compiledShare), tenants: tenants, admitted: admitted, demands: map[string]*demand{}}
+}
+
+// memoryOf returns the memory of a process with that limit.
+func memoryOf(limit int64) int64 {
 	if limit == math.MaxInt64 {
-		limit = defaultMemory
+		return defaultMemory
 	}
-	return &compiledMemory{limit: int(limit / compiledShare), tenants: tenants, admitted: admitted, demands: map[string]*demand{}}
+	return limit
 }
 
 func (m *compiledMemory) demandOf(tc *v1.TemplateController) *demand {

@@ -29,6 +29,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -77,6 +78,8 @@ type Controllers struct {
 	// schemas say which fields objects have; nil = nothing is known of them.
 	schemas Schemas
 	memory  *compiledMemory
+	// selections bound what parents select of related objects.
+	selections *related.Rooms
 	// lint is lintOf, but in tests.
 	lint func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) (lint.Result, error)
 	// patience is lossPatience, but in tests.
@@ -225,6 +228,7 @@ func (c *Controllers) forget(ctx context.Context, name string) error {
 	var rivals []string
 	if e := c.tracked[name]; e != nil {
 		rivals = slices.Collect(maps.Keys(e.counts.Rivals))
+		e.closeIndexes()
 	}
 	delete(c.tracked, name)
 	c.meters.End(name)
@@ -244,7 +248,8 @@ func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked
 	c.stop(ctx, name)
 	c.mu.Lock()
 	rivals := slices.Collect(maps.Keys(e.counts.Rivals))
-	e.counts, e.indexes = tally.New(), indexesOf(e.compiled)
+	e.counts = tally.New()
+	c.renewIndexes(name, e)
 	e.counts.Begin(e.generation)
 	c.mu.Unlock()
 	c.requeueRivals(rivals)

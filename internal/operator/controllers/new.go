@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
@@ -120,6 +121,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
 	}
 	c.memory = newCompiledMemory(debug.SetMemoryLimit(-1), s.tenants, c.queue.Add)
+	c.selections = related.NewRooms(int(memoryOf(debug.SetMemoryLimit(-1)) / selectionShare))
 	c.shared = s.memory
 	c.standby.Store(o.Standby)
 	c.logs = podlogs.New(podlogs.Options{

@@ -73,16 +73,26 @@ func (w relatedWant) entry(r *spec.Related, index *related.Index, caches map[wat
 	return e
 }
 
-// indexesOf returns an empty index for each entry of spec.related.
-func indexesOf(compiled *spec.Compiled) []*related.Index {
-	if compiled == nil {
-		return nil
+// selectionShare is the part of GOMEMLIMIT that the selections of one tenant may take, one in so many.
+const selectionShare = 16
+
+// renewIndexes makes an empty index for each entry of spec.related; the lock is held.
+func (c *Controllers) renewIndexes(name string, e *tracked) {
+	e.closeIndexes()
+	if e.compiled == nil {
+		return
 	}
-	var out []*related.Index
-	for range compiled.Related {
-		out = append(out, related.NewIndex())
+	for range e.compiled.Related {
+		e.indexes = append(e.indexes, related.NewIndex(c.selections, c.tenants.Name(name)))
 	}
-	return out
+}
+
+// closeIndexes gives back what the selections of parents take.
+func (e *tracked) closeIndexes() {
+	for _, index := range e.indexes {
+		index.Close()
+	}
+	e.indexes = nil
 }
 
 // relatedChanged has the parents looked at that see an object.

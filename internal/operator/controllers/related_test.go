@@ -13,10 +13,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
 // readers makes a ConfigMap for each App, which lists the Jobs that the App selects.
@@ -733,4 +735,41 @@ func TestAWithdrawnPermissionHidesRelatedObjects(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSelectionsOfATenantAreBounded has two TemplateControllers of one tenant, of which one takes all the room, and one of another tenant.
+func TestSelectionsOfATenantAreBounded(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.selections = related.NewRooms(120)
+	of := func(name, tenant, edited string) string {
+		return with(t, readers, "name: apps}", "name: "+name+"}", "spec:\n  watch:", "spec:\n  serviceAccountRef: {namespace: "+tenant+", name: deployer}\n  watch:",
+			"kind: App}", "kind: App, namespaces: ["+name+"]}", "  status:\n    template: |\n      jobs: {{ len .related.jobs }}\n", edited)
+	}
+	expect := func(when, want string) {
+		t.Helper()
+		c.settle()
+		var have []string
+		for _, name := range []string{"a", "b", "other"} {
+			if c.Objects[kube.Location{Resource: configMap("").Resource, Namespace: name, Name: name}] != nil {
+				have = append(have, name)
+			} else if got := c.condition("apps", name, "Ready"); !strings.HasPrefix(got, "False TemplateError: related[jobs].select: what it yields takes ") {
+				t.Errorf("%s: %s is %s", when, name, got)
+			}
+		}
+		if got := strings.Join(have, " "); got != want {
+			t.Errorf("%s: children are in %s, want %s", when, got, want)
+		}
+	}
+	for _, name := range []string{"a", "b", "other"} {
+		c.apply(reader(name, name, "{job: x}"))
+	}
+	c.apply(of("a", "team", ""))
+	c.settle()
+	c.apply(of("b", "team", ""))
+	c.apply(of("other", "neighbours", ""))
+	expect("one takes all", "a other")
+	c.apply(of("a", "team", "  resyncPeriod: 1h\n"))
+	expect("it is edited", "a other")
+	c.gone(kube.Location{Resource: v1.Resource, Name: "a"})
+	expect("it is deleted", "a b other")
 }

@@ -156,7 +156,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	}
 	e.generation, e.refused, e.compiled = l.tc.Generation, rejection != nil, compiled
 	e.counts.Begin(e.generation)
-	e.indexes = indexesOf(compiled)
+	l.c.renewIndexes(l.name, e)
 	e.round++
 	clear(e.settled)
 	clear(e.missing)

@@ -103,6 +103,9 @@ func (c *Controllers) track(tc *v1.TemplateController) *tracked {
 	defer c.mu.Unlock()
 	e := c.tracked[tc.Name]
 	if e == nil || e.uid != tc.UID {
+		if e != nil {
+			e.closeIndexes()
+		}
 		e = newTracked(tc.UID)
 		e.meter = c.meters.Begin(tc.Name)
 		c.tracked[tc.Name] = e

@@ -43,7 +43,7 @@ func entryOf(t testing.TB, bare bool) *Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Entry{Related: &spec.Related{Related: of}, Kind: pods, Index: NewIndex(), Caches: map[string]*watch.Cache{"": cache}}
+	return &Entry{Related: &spec.Related{Related: of}, Kind: pods, Index: NewIndex(nil, ""), Caches: map[string]*watch.Cache{"": cache}}
 }
 
 // choose has a parent select.

@@ -15,7 +15,12 @@ import (
 // Index remembers what each parent of a TemplateController selects by one entry, and so finds the parents that see an object. It
 // is safe for concurrent use.
 type Index struct {
+	rooms  *Rooms // nil = nobody else needs any
+	tenant string
+
 	mu      sync.RWMutex
+	closed  bool // nothing is counted any more
+	size    int  // of all selections
 	parents map[types.NamespacedName]*member
 	terms   lookup.Terms[*member]
 }
@@ -37,8 +42,27 @@ type filed struct {
 // digest stands for a text, which may be large.
 type digest = [sha256.Size]byte
 
-// NewIndex returns an Index of no parents.
-func NewIndex() *Index { return &Index{parents: map[types.NamespacedName]*member{}} }
+// NewIndex returns an Index of no parents, which shares the room of a tenant. Nil rooms are without a bound.
+func NewIndex(rooms *Rooms, tenant string) *Index {
+	return &Index{rooms: rooms, tenant: tenant, parents: map[types.NamespacedName]*member{}}
+}
+
+// Close gives back what the Index takes of the room, because nobody uses it any more but for reconciliations that are under way.
+func (x *Index) Close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.resize(-x.size)
+	x.closed = true
+}
+
+// resize has the selections take so many bytes more, or less, and reports whether there is room; the lock is held.
+func (x *Index) resize(by int) bool {
+	if x.rooms != nil && !x.closed && !x.rooms.take(x.tenant, by) {
+		return false
+	}
+	x.size += by
+	return true
+}
 
 // Known returns what a parent selects, where that was made of the same source, and else false.
 func (x *Index) Known(parent types.NamespacedName, source digest) (selection.Selection, bool) {
@@ -52,10 +76,13 @@ func (x *Index) Known(parent types.NamespacedName, source digest) (selection.Sel
 }
 
 // Set notes what a parent selects from now on, which was made of that source. It must come before the parent reads what it selects, so
-// that no change is missed.
-func (x *Index) Set(parent types.NamespacedName, source digest, s selection.Selection) {
+// that no change is missed. It reports false where the tenant has no room for it; then all is as it was.
+func (x *Index) Set(parent types.NamespacedName, source digest, s selection.Selection) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if !x.resize(s.Size() - x.sizeOf(parent)) {
+		return false
+	}
 	x.drop(parent)
 	m := &member{parent: parent, source: source, selection: s}
 	known := make(map[lookup.Term]struct{}, len(s))
@@ -69,12 +96,22 @@ func (x *Index) Set(parent types.NamespacedName, source digest, s selection.Sele
 	}
 	m.filed = slices.Clip(m.filed)
 	x.parents[parent] = m
+	return true
+}
+
+// sizeOf returns how many bytes the selection of a parent takes; the lock is held.
+func (x *Index) sizeOf(parent types.NamespacedName) int {
+	if m := x.parents[parent]; m != nil {
+		return m.selection.Size()
+	}
+	return 0
 }
 
 // Forget drops a parent that is gone.
 func (x *Index) Forget(parent types.NamespacedName) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	x.resize(-x.sizeOf(parent))
 	x.drop(parent)
 }
 

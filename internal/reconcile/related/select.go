@@ -35,10 +35,18 @@ func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any, ro
 			return nil, problem.Newf(v1.ReasonTemplateError, "%s: what it yields takes %d bytes to remember, and may take %d, with what earlier entries yield, for a parent of this size: select by namespace or by a label", syntax.SelectName(e.Name), n, max(0, room))
 		}
 	}
-	if !known {
-		e.Index.Set(parent, from, s)
+	if !known && !e.Index.Set(parent, from, s) {
+		return nil, e.noRoom(s.Size())
 	}
 	return s, nil
+}
+
+// noRoom says that the tenant has no room for a selection of that size. There may be some later.
+func (e *Entry) noRoom(size int) *problem.Problem {
+	p := problem.Newf(v1.ReasonTemplateError, "%s: what it yields takes %d bytes to remember, which is more than is left of the %d KiB for all TemplateControllers with service accounts in this namespace: select by namespace or by a label, delete other parents, or give templater more memory",
+		syntax.SelectName(e.Name), size, e.Index.rooms.most>>10)
+	p.Retry = problem.RetrySlower
+	return p
 }
 
 // compile makes a selection of what the select template yields, which is that text. Without a template, it selects all.
