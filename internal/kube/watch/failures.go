@@ -10,9 +10,13 @@ import (
 	"github.com/templater-dev/templater/internal/kube/answers"
 )
 
-// linesPerSecond and linesBurst limit the log lines about failures of the watches of TemplateControllers, whose conditions say the
-// same: the log is everybody's.
-const linesPerSecond, linesBurst = 1, 100
+const (
+	// linesPerSecond and linesBurst limit the log lines about failures of the watches of one tenant, whose TemplateControllers say the same in
+	// their conditions: the log is everybody's.
+	linesPerSecond, linesBurst = 1, 20
+	// mostLogged is how many tenants such lines are counted of, whether they have watches now or had some before.
+	mostLogged = 1024
+)
 
 // lines limits log lines. It is safe for concurrent use.
 type lines struct {
@@ -24,6 +28,16 @@ type lines struct {
 
 func newLines() *lines {
 	return &lines{limit: flowcontrol.NewTokenBucketPassiveRateLimiter(linesPerSecond, linesBurst)}
+}
+
+// linesOf returns the lines of a tenant. The lock is held.
+func (m *Manager) linesOf(tenant string) *lines {
+	if known, ok := m.lines.Get(tenant); ok {
+		return known.(*lines) //nolint:forcetypeassert // nothing else is added
+	}
+	l := newLines()
+	m.lines.Add(tenant, l)
+	return l
 }
 
 // next reports whether there may be another line, and how many were left out before it.

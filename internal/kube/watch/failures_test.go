@@ -98,7 +98,7 @@ func TestARefusalIsLoggedOnce(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const watches = 30
+				const watches = linesBurst
 				log, client := &log{}, &refusing{streams: row.streams, onList: row.list, onWatch: row.watch}
 				ctx, cancel := context.WithCancel(log.into(t.Context()))
 				m := NewManager(ctx, func(string) Client { return client }, &listener{})
@@ -159,12 +159,49 @@ func TestManyRefusalsLeaveTheLogToOthers(t *testing.T) {
 		if last := lines[len(lines)-1]; !strings.Contains(last, `"watch"="configmaps/v1"`) {
 			t.Errorf("the last line is %s, want the failure of what the operator needs", last)
 		}
-		if _, err := m.Set("two", []Want{{Resource: configMaps, Namespace: "late", Role: Child}}); err != nil {
+		if _, err := m.Set("two", []Want{{Resource: configMaps, Namespace: "late", Role: Child, As: "system:serviceaccount:team:other"}}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if got, want := strings.Join(log.take(), ""), fmt.Sprintf(`"similarLinesLeftOut"=%d`, watches-linesBurst); !strings.Contains(got, want) {
 			t.Errorf("the next line is %s, want %s", got, want)
+		}
+	})
+}
+
+// TestOneTenantLeavesTheLogToOthers has the many watches of a tenant, which come and go, fail before one of another tenant does.
+func TestOneTenantLeavesTheLogToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal := apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
+		log, client := &log{}, &refusing{onList: refusal, onWatch: refusal}
+		ctx, cancel := context.WithCancel(log.into(t.Context()))
+		m := NewManager(ctx, func(string) Client { return client }, &listener{})
+		defer m.Wait()
+		defer cancel()
+		for range 3 {
+			if _, err := m.Set("one", manyWants(1000)); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(2 * time.Minute)
+			if _, err := m.Set("one", nil); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(log.take()); n > linesBurst+2*60*linesPerSecond {
+				t.Errorf("%d lines in two minutes", n)
+			}
+		}
+		if _, err := m.Set("one", manyWants(1000)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		log.take()
+		neighbour := Want{Resource: configMaps, Role: Child, As: "system:serviceaccount:neighbours:deployer"}
+		if _, err := m.Set("two", []Want{neighbour}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := strings.Join(log.take(), ""); !strings.Contains(got, neighbour.String()) {
+			t.Errorf("the failure of a neighbour is not logged: %q", got)
 		}
 	})
 }

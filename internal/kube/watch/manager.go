@@ -14,6 +14,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/lru"
 
 	"github.com/templater-dev/templater/internal/kube/object"
 )
@@ -54,7 +55,7 @@ type Manager struct {
 	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
 	running map[Want]*running
 	paces   map[string]*pace // by tenant
-	lines   *lines
+	lines   *lru.Cache       // of *lines, by tenant
 	done    sync.WaitGroup
 }
 
@@ -67,7 +68,7 @@ type running struct {
 // NewManager returns a manager whose watches end with ctx. clients returns the client
 // that reads as that user; empty is the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}, lines: newLines()}
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}, lines: lru.New(mostLogged)}
 }
 
 // Set makes wants the complete set that owner wants, starts and stops watches

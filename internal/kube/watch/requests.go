@@ -33,7 +33,7 @@ type requests struct {
 }
 
 func (m *Manager) requests(want Want, cache *Cache, p *pace) *requests {
-	return &requests{want: want, cache: cache, client: m.clients(want.As), pace: p, failures: failures{lines: m.lines}}
+	return &requests{want: want, cache: cache, client: m.clients(want.As), pace: p, failures: failures{lines: m.linesOf(want.tenant())}}
 }
 
 func (r *requests) listerWatcher() toolscache.ListerWatcher {
