@@ -194,6 +194,7 @@ func (p *pass) send(ctx context.Context, w *child.Wanted, there *object.Object) 
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,
 // it is brought in line.
 func (p *pass) takeOver(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
+	p.Sources[w.Kind.GroupKind()].For(there.Namespace()).NoteRestored(there)
 	if issue := p.Factory.InTheWay(there, w, p.parent); issue != nil {
 		if p.Factory.MadeForEarlier(there, w.Kind.GroupKind(), p.parent) {
 			p.unlabelled = append(p.unlabelled, p.Factory.Live(w.Kind, there))

@@ -113,14 +113,14 @@ func (o *Object) provenance(before *Object, known Fact) Fact {
 			known &^= Covered
 		}
 		return known & (Covered | Restored)
-	case known&Restored != 0 || o.serial() < before.serial():
+	case known&Restored != 0 || o.Serial() < before.Serial():
 		return Restored
 	}
 	return 0
 }
 
-// serial is that of the seal, 0 where there is none. The seal may be anybody's.
-func (o *Object) serial() int64 { return seal.Read(o.Annotation(v1.AnnotationSeal)).Serial }
+// Serial is that of the seal, 0 where there is none. The seal may be anybody's.
+func (o *Object) Serial() int64 { return seal.Read(o.Annotation(v1.AnnotationSeal)).Serial }
 
 // Written takes note that o is the state that a write of this process has left, which after is, too.
 func (o *Object) Written(after *Object) {

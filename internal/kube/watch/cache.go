@@ -45,6 +45,7 @@ type Cache struct {
 	tidied  time.Time              // when idle labels of these were closed
 	seen    uint64                 // the newest resource version that the watch has brought
 	synced  bool
+	gone    goneSeals
 	currentness
 	defined map[schema.GroupKind]bool // that a definition has been brought of; nil without one
 }
@@ -152,6 +153,7 @@ func (c *Cache) Deleting(name types.NamespacedName, uid types.UID) {
 func (c *Cache) set(o *object.Object, writer string) {
 	it := c.items[o.Key()]
 	if it == nil {
+		c.gone.judge(o)
 		it = &item{object: o, writer: writer}
 		c.index.add(it)
 		if c.related != nil {
@@ -163,7 +165,9 @@ func (c *Cache) set(o *object.Object, writer string) {
 	if it.deleting = it.deleting && it.object.UID() == o.UID(); it.deleting {
 		o = terminating(o)
 	}
-	o.Follow(it.object)
+	if o.Follow(it.object); o.Noted(object.Restored) {
+		c.gone.note(it.object)
+	}
 	if c.related != nil {
 		c.related.Replace(it.object, o, it)
 	}
@@ -174,6 +178,7 @@ func (c *Cache) set(o *object.Object, writer string) {
 // drop forgets an object; the lock is held.
 func (c *Cache) drop(name types.NamespacedName) {
 	if it := c.items[name]; it != nil {
+		c.gone.note(it.object)
 		c.index.remove(it)
 		if c.related != nil {
 			c.related.Remove(it.object, it)

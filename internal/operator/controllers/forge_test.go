@@ -41,11 +41,13 @@ func wantNoDeletion(t *testing.T, requests []string) {
 
 // The attacks are what somebody can do who may patch a child. earlier is a valid seal that it had before.
 var attacks = map[string]func(c *cluster, at kube.Location, earlier string){
-	"the hash is removed":         func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationHash, "") },
-	"the hash is forged":          func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationHash, "0123") },
-	"the seal is removed":         func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "") },
-	"the seal is no seal":         func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "x") },
-	"an earlier seal is restored": func(c *cluster, at kube.Location, earlier string) { c.annotate(at, v1.AnnotationSeal, earlier) },
+	"the hash is removed": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationHash, "") },
+	"the hash is forged":  func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationHash, "0123") },
+	"the seal is removed": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "") },
+	"the seal is no seal": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "x") },
+	"an earlier seal is restored while there is no label":     unlabelled(true),
+	"an earlier seal is restored after the label was removed": unlabelled(false),
+	"an earlier seal is restored":                             func(c *cluster, at kube.Location, earlier string) { c.annotate(at, v1.AnnotationSeal, earlier) },
 	"an earlier seal is restored after there was none": func(c *cluster, at kube.Location, earlier string) {
 		c.annotate(at, v1.AnnotationSeal, "")
 		c.annotate(at, v1.AnnotationSeal, earlier)
@@ -69,6 +71,26 @@ var attacks = map[string]func(c *cluster, at kube.Location, earlier string){
 	"the label names another child template, and all annotations are removed": relabelled(func(c *cluster, at kube.Location, _ string) {
 		c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	}),
+}
+
+// unlabelled has an earlier seal restored while no watch shows the child, and sets the label back or leaves it away.
+func unlabelled(back bool) func(*cluster, kube.Location, string) {
+	return func(c *cluster, at kube.Location, earlier string) {
+		controller := c.Objects[at].GetLabels()[v1.LabelController]
+		c.edit(at, func(o *unstructured.Unstructured) {
+			labels := o.GetLabels()
+			delete(labels, v1.LabelController)
+			o.SetLabels(labels)
+		})
+		c.annotate(at, v1.AnnotationSeal, earlier)
+		if back {
+			c.edit(at, func(o *unstructured.Unstructured) {
+				labels := o.GetLabels()
+				labels[v1.LabelController] = controller
+				o.SetLabels(labels)
+			})
+		}
+	}
 }
 
 // elsewhere is the child template that the label of an attacked child names: it yields nothing, and its policies are to delete.
