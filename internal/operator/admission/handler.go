@@ -44,6 +44,8 @@ type Handler struct {
 	// Check says all that is wrong with a TemplateController. What it would have to ask the server for when reading has ended, it
 	// does without. It ends soon after ctx has, and what it says then means nothing.
 	Check func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding
+	// Refuse says why a TemplateController would not be compiled for the memory that it takes, at once. nil = there is no such reason.
+	Refuse func(tc *v1.TemplateController) []finding.Finding
 	// Others yields the accepted TemplateControllers that write a ready condition into parents of that kind, in any order: of each no more than
 	// the name, spec.watch and spec.status.readyCondition. It makes no request. nil = none are known.
 	Others func(kind schema.GroupKind) iter.Seq[*v1.TemplateController]

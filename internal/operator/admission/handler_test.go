@@ -380,3 +380,42 @@ func (n *never) Read([]byte) (int, error) {
 		return 0, errors.New("it waits for ever")
 	}
 }
+
+// TestWhatTakesTooMuchMemoryIsRefusedAtOnce has no memory for a check, as where somebody keeps the webhook busy.
+func TestWhatTakesTooMuchMemoryIsRefusedAtOnce(t *testing.T) {
+	h := New(&Handler{
+		Check: compile,
+		Refuse: func(tc *v1.TemplateController) []finding.Finding {
+			if n := len(tc.Spec.Helpers); n > 1 {
+				return []finding.Finding{{Code: finding.TooMuch, Severity: finding.Error, Where: "spec", Message: fmt.Sprintf("%d is too much", n)}}
+			}
+			return nil
+		},
+		Reserve: func(ctx context.Context) (func(), error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	})
+	h.limit = 50 * time.Millisecond
+	with := func(spec, metadata string) string {
+		return strings.NewReplacer("spec:\n", "spec:\n  "+spec+"\n", "{name: apps}", "{name: apps"+metadata+"}").Replace(fine)
+	}
+	const deleted = ", deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [example.org/mine]"
+	const refused, unchecked = "no: spec: 2 is too much [" + string(finding.TooMuch) + "]", "yes\n" + unchecked
+	for why, row := range map[string]struct{ before, after, want string }{
+		"a new one":                            {"", with("helpers: aa", ""), refused},
+		"it grows":                             {with("helpers: a", ""), with("helpers: aa", ""), refused},
+		"it grows while it is being deleted":   {with("helpers: a", deleted), with("helpers: aa", deleted), refused},
+		"it was too much before":               {with("helpers: aa", ""), with("helpers: bb", ""), unchecked},
+		"it loses a finalizer":                 {with("helpers: aa", deleted), with("helpers: aa", deleted[:strings.Index(deleted, ", finalizers")]), "yes"},
+		"it changes while it is being deleted": {with("helpers: a", deleted), with("helpers: b", deleted), "yes"},
+		"it is small":                          {"", with("helpers: a", ""), unchecked},
+		"another installation serves it":       {"", with("helpers: aa\n  className: other", ""), "yes"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if diff := cmp.Diff(row.want, outcomeOf(ask(t, h, row.before, row.after))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -42,7 +42,7 @@ func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.Ad
 	if err != nil {
 		return nil, err
 	}
-	if tc.DeletionTimestamp != nil || tc.Spec.ClassName != h.Class {
+	if tc.Spec.ClassName != h.Class {
 		return yes, nil // whoever serves its class answers
 	}
 	var before *v1.TemplateController
@@ -54,12 +54,31 @@ func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.Ad
 			return yes, nil
 		}
 	}
+	if errors := h.tooMuch(tc, before); len(errors) > 0 {
+		return refusal(request, denial(tc, errors)), nil
+	}
+	if tc.DeletionTimestamp != nil {
+		return yes, nil
+	}
 	release, err := h.reserve(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	return h.answer(ctx, request, tc, before), nil
+}
+
+// tooMuch returns why a TemplateController would not be compiled for the memory that it takes, unless that was so before. It needs no memory
+// for a check, so that nobody can keep it from an answer.
+func (h *Handler) tooMuch(tc, before *v1.TemplateController) []finding.Finding {
+	if h.Refuse == nil {
+		return nil
+	}
+	errors := h.Refuse(tc)
+	if len(errors) > 0 && before != nil {
+		errors = fresh(errors, h.Refuse(before))
+	}
+	return errors
 }
 
 // reserve takes the memory for a check, which release gives back. Where there is none before ctx ends, it returns an error.

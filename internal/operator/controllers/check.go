@@ -29,8 +29,15 @@ type verdict struct {
 	stale time.Time
 }
 
-// Check is the compile step of a TemplateController that is about to be written. What would not be compiled for its size is refused: its
-// text would fill the caches all the same. Known is nil where nothing is known of the fields of objects. The error is that of ctx, and ends
+// Refuse says why a TemplateController that is about to be written would not be compiled for its size; nothing is for one that would be.
+func (c *Controllers) Refuse(tc *v1.TemplateController) []finding.Finding {
+	if r := c.memory.Refuse(tc); r != nil {
+		return r.Findings
+	}
+	return nil
+}
+
+// Check is the compile step of a TemplateController that is about to be written. What would not be compiled for its size is refused. Known is nil where nothing is known of the fields of objects. The error is that of ctx, and ends
 // it. It is safe for concurrent use.
 func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, known schemas.Set) (lint.Result, error) {
 	if r := c.memory.Refuse(tc); r != nil {
