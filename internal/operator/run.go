@@ -144,6 +144,7 @@ func (p *process) makeWatches(ctx, _ context.Context) error {
 	})
 	p.webhook = newWebhook(p.Options, p.cluster, &admission.Handler{Class: p.ClassName, Check: p.check, Refuse: p.manage.Refuse, Others: p.others, Reserve: p.manage.Reserve})
 	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, p.webhook, ctx})
+	p.watches.Trim(watch.Controller, controllers.Trim)
 	return nil
 }
 

@@ -17,7 +17,7 @@ const (
 	Failing
 	// Covered: templater owns every field that it applied for the seal of the object, and nobody has changed the values.
 	Covered
-	// Trimmed: the parts of a definition that nobody reads have been left out.
+	// Trimmed: the parts that nobody reads have been left out.
 	Trimmed
 	// Ours: templater has made the object, as its seal says, or that of an earlier state.
 	Ours

@@ -142,6 +142,9 @@ func (o *Object) SameLabels(other *Object) bool { return o.text(o.labels) == oth
 // SameAt reports whether both objects have the same at a path of keys, written alike, or neither has anything there.
 func (o *Object) SameAt(other *Object, path []string) bool { return o.raw(path) == other.raw(path) }
 
+// JSON returns the text of what is at a path of keys, or "" where there is nothing.
+func (o *Object) JSON(path ...string) string { return o.raw(path) }
+
 // raw returns the JSON text of what is at a path of keys, or "" where there is nothing.
 func (o *Object) raw(path []string) string {
 	r := reader{s: o.data}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 
+	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch/lookup"
 )
@@ -34,6 +35,7 @@ type Event struct {
 type Cache struct {
 	want     Want
 	selector labels.Selector
+	trim     func(*object.Object) (*object.Object, error) // see TrimBy; nil = all is kept
 	notify   func(Event)
 	changed  func() // synced or failure changed
 	liveness liveness
@@ -77,9 +79,15 @@ func NewCache(want Want, notify func(Event), changed func()) (*Cache, error) {
 		want: want, selector: selector, notify: notify, changed: changed,
 		items: map[types.NamespacedName]*item{}, index: newIndex(want.Role),
 	}
+	if want.Role == Definition {
+		c.trim = kind.Trim
+	}
 	c.liveness.begin(time.Now)
 	return c, nil
 }
+
+// TrimBy has the cache keep of each object what trim returns, which notes that as object.Trimmed. It comes before all else.
+func (c *Cache) TrimBy(trim func(*object.Object) (*object.Object, error)) { c.trim = trim }
 
 // Of reports whether the cache is a copy of what that Want names.
 func (c *Cache) Of(want Want) bool { return c.want == want }
@@ -116,6 +124,10 @@ func (c *Cache) Len() int {
 // Put takes an object as the server returned it to a write of ours. writer is
 // told in the Event when the watch brings the same state.
 func (c *Cache) Put(o *object.Object, writer string) {
+	o, err := c.trimmed(o)
+	if err != nil {
+		return // the watch brings it
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	version := o.Version()

@@ -50,6 +50,7 @@ type Manager struct {
 	handler Handler
 	now     func() time.Time
 	recheck time.Duration // see recheckPermission
+	trims   map[Role]func(*object.Object) (*object.Object, error)
 
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
@@ -68,7 +69,12 @@ type running struct {
 // NewManager returns a manager whose watches end with ctx. clients returns the client
 // that reads as that user; empty is the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}, lines: lru.New(mostLogged)}
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(*object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, lines: lru.New(mostLogged)}
+}
+
+// Trim has caches of that role keep of each object what trim returns: see Cache.TrimBy. It comes before Set.
+func (m *Manager) Trim(role Role, trim func(*object.Object) (*object.Object, error)) {
+	m.trims[role] = trim
 }
 
 // Set makes wants the complete set that owner wants, starts and stops watches
@@ -149,6 +155,9 @@ func (m *Manager) newCache(want Want) (*Cache, error) {
 		})
 	if err == nil {
 		cache.liveness.begin(m.now)
+		if trim := m.trims[want.Role]; trim != nil {
+			cache.TrimBy(trim)
+		}
 	}
 	return cache, err
 }

@@ -194,14 +194,19 @@ func (c *Cache) object(obj any) (*object.Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
 	}
-	if c.want.Role != Definition {
-		return o, nil
-	}
-	trimmed, err := kind.Trim(o)
-	if err == nil {
+	trimmed, err := c.trimmed(o)
+	if err == nil && c.want.Role == Definition {
 		c.noteDefined(kind.Defined(trimmed))
 	}
 	return trimmed, err
+}
+
+// trimmed returns an object without what is not kept of it.
+func (c *Cache) trimmed(o *object.Object) (*object.Object, error) {
+	if c.trim == nil || o.Noted(object.Trimmed) {
+		return o, nil
+	}
+	return c.trim(o)
 }
 
 func (c *Cache) noteDefined(kind schema.GroupKind) {

@@ -64,10 +64,11 @@ func memoryOf(limit int64) int64 {
 	return limit
 }
 
-func (m *compiledMemory) demandOf(tc *v1.TemplateController) *demand {
+// demandOf returns what a TemplateController takes whose spec.Size is that.
+func (m *compiledMemory) demandOf(tc *v1.TemplateController, size int) *demand {
 	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
 	return &demand{
-		name: tc.Name, tenant: m.tenants.Name(tc.Name), uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: spec.Size(&tc.Spec),
+		name: tc.Name, tenant: m.tenants.Name(tc.Name), uid: tc.UID, generation: tc.Generation, created: tc.CreationTimestamp.Time, bytes: size,
 		accepted: accepted != nil && accepted.Status == metav1.ConditionTrue && accepted.ObservedGeneration == tc.Generation,
 	}
 }
@@ -84,13 +85,13 @@ func (m *compiledMemory) Begin(all []*demand) {
 	m.admit(func(*demand) bool { return true })
 }
 
-// Admit returns why a TemplateController may not be compiled, or nil.
-func (m *compiledMemory) Admit(tc *v1.TemplateController) *spec.Rejection {
+// Admit returns why a TemplateController whose spec.Size is that may not be compiled, or nil.
+func (m *compiledMemory) Admit(tc *v1.TemplateController, size int) *spec.Rejection {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d := m.demands[tc.Name]
 	if d == nil || d.uid != tc.UID || d.generation != tc.Generation {
-		d = m.demandOf(tc)
+		d = m.demandOf(tc, size)
 		m.demands[tc.Name] = d
 		m.admit(func(each *demand) bool { return each == d })
 		m.admitWaiting()

@@ -16,6 +16,9 @@ func (c *cluster) Set(owner string, wants []watch.Want) (map[watch.Want]*watch.C
 			if err != nil {
 				return nil, err
 			}
+			if want.Role == watch.Controller {
+				cache.TrimBy(Trim)
+			}
 			c.caches[want] = cache
 		}
 		out[want] = c.caches[want]

@@ -40,7 +40,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 	case tc.DeletionTimestamp == nil && has == needs:
 		return finalizing{}, nil
 	case tc.DeletionTimestamp == nil && needs:
-		waits, err := c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
+		waits, err := c.setFinalizer(ctx, tc, packed, true)
 		return finalizing{false, waits}, err
 	case tc.DeletionTimestamp != nil:
 		if waits, err := c.finalizeDeleted(ctx, tc, e, next); waits != nil || err != nil {
@@ -50,8 +50,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 	if !has {
 		return finalizing{leaving: true}, nil
 	}
-	rest := slices.DeleteFunc(slices.Clone(tc.Finalizers), func(f string) bool { return f == v1.FinalizerChildren })
-	waits, err := c.setFinalizers(ctx, tc, packed, rest)
+	waits, err := c.setFinalizer(ctx, tc, packed, false)
 	return finalizing{tc.DeletionTimestamp != nil, waits}, err
 }
 
@@ -74,10 +73,18 @@ func (c *Controllers) finalizeDeleted(ctx context.Context, tc *v1.TemplateContro
 	return nil, nil
 }
 
-// setFinalizers replaces the finalizers of a TemplateController. A refusal is told, too; the error deserves a retry.
-func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateController, packed *object.Object, finalizers []string) (*spec.Rejection, error) {
+// setFinalizer adds the finalizer to a TemplateController, or removes it. A refusal is told, too; the error deserves a retry.
+func (c *Controllers) setFinalizer(ctx context.Context, tc *v1.TemplateController, packed *object.Object, add bool) (*spec.Rejection, error) {
 	o := kube.Location{Resource: v1.Resource, Name: packed.Name()}
-	after, err := c.clusters("").SetFinalizers(ctx, o, packed.ResourceVersion(), finalizers)
+	all, err := c.finalizers(ctx, packed)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(f string) bool { return f == v1.FinalizerChildren })
+	if add {
+		all = append(all, v1.FinalizerChildren)
+	}
+	after, err := c.clusters("").SetFinalizers(ctx, o, packed.ResourceVersion(), all)
 	if apierrors.IsConflict(err) {
 		return nil, errBehind
 	}
@@ -88,6 +95,21 @@ func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateControll
 	tc.ResourceVersion = after.ResourceVersion()
 	c.cache.Put(after, ownWriter)
 	return nil, nil
+}
+
+// finalizers returns those of a TemplateController in the cache, which may have too many to be kept.
+func (c *Controllers) finalizers(ctx context.Context, packed *object.Object) ([]string, error) {
+	if packed.Int("metadata", "finalizersTrimmed") == 0 {
+		return packed.Finalizers(), nil
+	}
+	now, err := c.current(ctx, packed)
+	if err != nil {
+		return nil, err
+	}
+	if now.ResourceVersion() != packed.ResourceVersion() {
+		return nil, errBehind
+	}
+	return now.Finalizers(), nil
 }
 
 // stopGrace is how long passes may take to end by themselves where a controller, or the operator, stops. It is much

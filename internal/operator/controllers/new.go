@@ -159,7 +159,7 @@ func (c *Controllers) admitAll() {
 	for _, o := range packed {
 		if tc, err := decode(o); err == nil && tc.Spec.ClassName == c.class { // with an error, it is looked at again
 			c.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
-			demands = append(demands, c.memory.demandOf(tc))
+			demands = append(demands, c.memory.demandOf(tc, sizeOf(o, tc)))
 		}
 	}
 	c.memory.Begin(demands)

@@ -106,7 +106,7 @@ func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 
 // compiles reports whether there is something to compile.
 func (l *syncRun) compiles() bool {
-	if l.tc.Spec.ClassName != l.c.class || l.c.memory.Admit(l.tc) != nil {
+	if l.tc.Spec.ClassName != l.c.class || l.c.memory.Admit(l.tc, sizeOf(l.packed, l.tc)) != nil {
 		return false
 	}
 	l.c.mu.RLock()
@@ -123,45 +123,86 @@ func (e *tracked) fresh(tc *v1.TemplateController, rejection *spec.Rejection) bo
 // compile finds out what the spec means, once for each generation. It is checked once more where what is known of its kinds has changed.
 // There may be no memory to compile it.
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
-	rejection, now := l.c.memory.Admit(l.tc), l.c.clock.Now()
-	l.c.mu.Lock()
+	rejection, now := l.c.memory.Admit(l.tc, sizeOf(l.packed, l.tc)), l.c.clock.Now()
 	e := l.entry
+	l.c.mu.RLock()
 	fresh := e.fresh(l.tc, rejection)
-	if !fresh && !e.outdated(now) {
-		l.c.mu.Unlock()
-		return false, nil
-	}
-	e.stale = time.Time{}
-	compiled := e.compiled
+	checks, compiled, known := fresh || e.outdated(now), e.compiled, e.spec
 	if fresh || !e.compiles {
 		compiled = nil
 	}
-	l.c.mu.Unlock()
-	var verdict verdict
-	if rejection != nil {
-		compiled, verdict = spec.Uncompiled(l.name, &l.tc.Spec), refused(rejection)
-	} else {
-		compiled, verdict, err = l.c.check(ctx, l.tc, compiled)
+	l.c.mu.RUnlock()
+	switch {
+	case !checks, compiled != nil:
+		l.tc.Spec = *known
+	case rejection == nil:
+		read, err := l.c.whole(ctx, l.packed, l.tc)
+		if err != nil {
+			return true, err
+		}
+		l.tc.Spec = *read
 	}
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
+	if !checks {
+		return false, nil
+	}
+	x, err := l.examine(ctx, compiled, rejection)
 	if err != nil {
-		e.stale = now
 		return true, err
 	}
-	verdict.stale = e.stale // meanwhile
-	e.verdict = verdict
-	if !fresh {
-		return false, nil // what the templates mean is the same
+	l.take(fresh, rejection != nil, x)
+	return false, nil
+}
+
+// examined is what the compile step comes to.
+type examined struct {
+	compiled *spec.Compiled
+	verdict
+}
+
+// examine takes the compile step. rejection is why there is no memory for that, or nil. Of a spec that does not compile, its outline is
+// left: its templates are not needed, and nobody has counted the memory that they take.
+func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled, rejection *spec.Rejection) (x examined, err error) {
+	l.c.setStale(l.entry, time.Time{})
+	if rejection != nil {
+		x.verdict = refused(rejection)
+	} else if x.compiled, x.verdict, err = l.c.check(ctx, l.tc, compiled); err != nil {
+		l.c.setStale(l.entry, l.c.clock.Now())
+		return examined{}, err
 	}
-	e.generation, e.refused, e.compiled = l.tc.Generation, rejection != nil, compiled
+	if x.rejection != nil && !x.compiles {
+		l.tc.Spec = *spec.Outline(&l.tc.Spec)
+		x.compiled = spec.Uncompiled(l.name, &l.tc.Spec)
+	}
+	return x, nil
+}
+
+// setStale sets when a TemplateController is to be checked again because of its kinds.
+func (c *Controllers) setStale(e *tracked, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.stale = at
+}
+
+// take takes over what the compile step has come to. fresh is whether the generation is new, or it is another question whether there is
+// memory for it.
+func (l *syncRun) take(fresh, refused bool, x examined) {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	e := l.entry
+	x.verdict.stale = e.stale // meanwhile
+	e.verdict = x.verdict
+	if !fresh {
+		l.tc.Spec = *e.spec
+		return // what the templates mean is the same
+	}
+	own := l.tc.Spec
+	e.generation, e.refused, e.compiled, e.spec = l.tc.Generation, refused, x.compiled, &own
 	e.counts.Begin(e.generation)
 	l.c.renewIndexes(l.name, e)
 	e.round++
 	clear(e.settled)
 	clear(e.missing)
 	e.dropUnrecorded()
-	return false, nil
 }
 
 // assemble resolves the kinds, and has the caches that are wanted now.

@@ -33,8 +33,9 @@ type tracked struct {
 	generation     int64
 	refused        bool // whether there is no memory for what this generation compiles to
 	compiled       *spec.Compiled
-	filter         *running.Filter  // of compiled; nil = none
-	indexes        []*related.Index // of spec.related, in its order; made for each generation, for all parents are looked at then
+	spec           *v1.TemplateControllerSpec // of this generation; where it does not compile, its outline
+	filter         *running.Filter            // of compiled; nil = none
+	indexes        []*related.Index           // of spec.related, in its order; made for each generation, for all parents are looked at then
 	verdict
 	current    *running.Controller         // nil = not running
 	gone       bool                        // whether the server does not have the watched kind

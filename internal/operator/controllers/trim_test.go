@@ -1,0 +1,299 @@
+package controllers
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/object"
+	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// distinct returns about that many bytes of different texts.
+func distinct(format string, bytes int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < bytes; i++ {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// TestTheCacheKeepsLittleOfATemplateController fills each part of a TemplateController that an author may write, up to the size of an object.
+func TestTheCacheKeepsLittleOfATemplateController(t *testing.T) {
+	const length, copies, most = 1_300_000, 4, 36 << 10
+	metadata := func(format string) string { return `,` + fmt.Sprintf(format, distinct(`"k%d":"v",`, length)+`"a":"b"`) }
+	list := func(key, format string) string {
+		return `,"` + key + `":[` + strings.TrimSuffix(distinct(format+",", length), ",") + `]`
+	}
+	const foreign = `,"className":"nobody"`
+	template := `,"children":[{"name":"a","template":"` + strings.Repeat("x", length) + `"}]`
+	for why, row := range map[string]struct{ metadata, watch, spec string }{
+		"templates":                         {spec: template},
+		"templates of another installation": {spec: template + foreign},
+		"templates of one that is deleted":  {`,"deletionTimestamp":"2026-01-01T00:00:00Z"`, "", template},
+		"helpers":                           {spec: `,"helpers":"` + strings.Repeat("x", length) + `"`},
+		"values":                            {spec: `,"values":{"a":[` + strings.Repeat("1,", length/2) + `1]}`},
+		"labels":                            {metadata: metadata(`"labels":{%s}`)},
+		"annotations":                       {metadata: metadata(`"annotations":{%s}`)},
+		"owner references":                  {metadata: list("ownerReferences", `{"apiVersion":"v1","kind":"Pod","name":"a","uid":"%d"}`)},
+		"finalizers":                        {metadata: list("finalizers", `"example.org/f%d"`)},
+		"fields of managers":                {metadata: list("managedFields", `{"manager":"templater/a","operation":"Apply","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:a%d":{}}}}`)},
+		"selectors":                         {watch: `,"labelSelector":{"matchExpressions":[` + strings.TrimSuffix(distinct(`{"key":"a%d","operator":"Exists"},`, length), ",") + `]}`},
+		"selectors of related objects":      {spec: `,"related":[{"apiVersion":"v1","kind":"Pod","name":"a","labelSelector":{"matchLabels":{` + distinct(`"k%d":"v",`, length) + `"a":"b"}}}]`},
+		"what entries depend on":            {spec: `,"children":[{"name":"a","template":"a","dependsOn":[` + strings.TrimSuffix(distinct(`"d%d",`, length), ",") + `]}]`},
+	} {
+		t.Run(why, func(t *testing.T) {
+			text := []byte(`{"apiVersion":"templater.dev/v1","kind":"TemplateController","metadata":{"name":"a","uid":"u","resourceVersion":"7","generation":3` + row.metadata +
+				`},"spec":{"watch":{"apiVersion":"example.org/v1","kind":"App"` + row.watch + `}` + row.spec + `},"status":{"className":""}}`)
+			before := heap()
+			var kept [copies]*object.Object
+			for i := range kept {
+				whole, err := object.Decode(bytes.ReplaceAll(text, []byte("templater/a"), []byte(fmt.Sprint("templater/", i)))) // the fields of one manager are kept once
+				if err != nil {
+					t.Fatal(err)
+				}
+				if kept[i], err = Trim(whole); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if held := int(heap()-before) / copies; held > most {
+				t.Errorf("%d bytes are kept of %d, want at most %d", held, len(text), most)
+			}
+			tc, err := decode(kept[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.Name != "a" || tc.UID != "u" || tc.ResourceVersion != "7" || tc.Generation != 3 || tc.Status.ClassName == nil || WatchedKind(kept[0]).Kind != "App" {
+				t.Errorf("kept is %+v", tc)
+			}
+			runtime.KeepAlive(kept)
+			runtime.KeepAlive(text)
+		})
+	}
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.HeapAlloc
+}
+
+// TestASmallTemplateControllerIsKept holds what reads it to the numbers as they were written.
+func TestASmallTemplateControllerIsKept(t *testing.T) {
+	const text = `{"apiVersion":"templater.dev/v1","kind":"TemplateController","metadata":{"name":"a","uid":"u","creationTimestamp":"2026-01-01T00:00:00Z","finalizers":["a/b"]},` +
+		`"spec":{"values":{"a":1.0,"b":123456789012345678901234567890},"helpers":"é\n\"\\u2028"},"status":{"observedGeneration":4}}`
+	whole, err := object.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Trim(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(text, kept.JSON()); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatATrimmedTemplateControllerTakesIsKnown compares it with that of the whole one.
+func TestWhatATrimmedTemplateControllerTakesIsKnown(t *testing.T) {
+	for _, kib := range []int{10, 100} {
+		tc := &v1.TemplateController{}
+		if err := yaml.Unmarshal([]byte(sized("a", "team", kib)), tc); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := Trim(packed(t, parse(t, sized("a", "team", kib))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		outline, err := decode(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := sizeOf(kept, outline), spec.Size(&tc.Spec); got != want {
+			t.Errorf("%d KiB take %d bytes, want %d", kib, got, want)
+		}
+	}
+}
+
+// large is a TemplateController that the cache does not keep.
+func large(name string, kib int) string { return sized(name, "team", kib) }
+
+// compilations counts how often each TemplateController is compiled.
+func (c *cluster) compilations() map[string]int {
+	compiled := map[string]int{}
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known schemas.Set) (lint.Result, error) {
+		if before == nil {
+			compiled[tc.Name]++
+		}
+		return lintOf(pause, tc, before, known)
+	}
+	return compiled
+}
+
+func TestALargeTemplateControllerIsReadOnceForEachChange(t *testing.T) {
+	c := newCluster(t)
+	c.apply(large("a", 40))
+	c.apply(with(t, anApp, "namespace: ns", "namespace: a"))
+	wantRequests(t, "a new one", c.settle(), "get templatecontrollers a", "team:deployer: create configmaps a", "team:deployer: status apps a")
+	c.controllers.queue.Add("a")
+	wantRequests(t, "another look", c.run())
+	c.edit(kube.Location{Resource: v1.Resource, Name: "a"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) })
+	wantRequests(t, "a label", c.run())
+	c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
+	wantRequests(t, "news of a kind", c.settle())
+	c.apply(large("a", 50))
+	wantRequests(t, "a change", c.settle(), "get templatecontrollers a")
+	c.start()
+	wantRequests(t, "a restart", c.settle(), "get templatecontrollers a")
+}
+
+func TestWhatWasRefusedForMemoryIsReadOnceThereIsRoom(t *testing.T) {
+	c := newCluster(t)
+	c.room = 4 * 100 << 10 // 100 KiB for each tenant
+	c.start()
+	compiled := c.compilations()
+	c.apply(large("a", 60))
+	c.apply(large("b", 40))
+	c.apply(with(t, anApp, "namespace: ns", "namespace: b"))
+	c.settle()
+	child := c.get("configmaps", "a")
+	if child == nil {
+		t.Fatal("there is no child")
+	}
+	c.apply(large("b", 70))
+	wantRequests(t, "it grows beyond what is left", c.settle(), "team:deployer: status apps a")
+	c.wantAccepted("b has no room", "a")
+	c.start()
+	wantRequests(t, "a restart", c.settle(), "get templatecontrollers a")
+	c.wantAccepted("b has no room after a restart", "a")
+
+	compiled = c.compilations()
+	c.gone(kube.Location{Resource: v1.Resource, Name: "a"})
+	wantRequests(t, "there is room", c.settle(), "get templatecontrollers b", "team:deployer: status apps a")
+	c.wantAccepted("b has room", "b")
+	if now := c.get("configmaps", "a"); now == nil || now.GetUID() != child.GetUID() {
+		t.Error("the child was deleted meanwhile")
+	}
+	if compiled["b"] != 1 {
+		t.Errorf("compiled are %v, want b once", compiled)
+	}
+}
+
+func TestATemplateControllerThatCannotBeReadKeepsWhatRuns(t *testing.T) {
+	c := newCluster(t)
+	c.apply(large("a", 40))
+	c.apply(with(t, anApp, "namespace: ns", "namespace: a"))
+	c.settle()
+	at := kube.Location{Resource: v1.Resource, Name: "a"}
+	compiled := c.compilations()
+	for why, fail := range map[string]func(){
+		"the server does not answer": func() { c.refuse["get templatecontrollers a"] = fmt.Errorf("no answer") },
+		"the server has a later one, which the watch is to bring": func() {
+			c.during = func() { c.Objects[at].SetGeneration(c.Objects[at].GetGeneration() + 1) }
+		},
+		"the server has another one of that name": func() {
+			c.during = func() { c.Objects[at].SetUID("another") }
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			clear(compiled)
+			c.apply(with(t, large("a", 50), "#####", "# "+why+"\n      #"))
+			fail()
+			c.run()
+			c.refuse, c.during = map[string]error{}, nil
+			if len(compiled) > 0 {
+				t.Errorf("compiled are %v", compiled)
+			}
+			if running := c.controllers.get("a"); running == nil || running.Rejected {
+				t.Error("it does not run any more")
+			}
+			if c.get("configmaps", "a") == nil {
+				t.Error("the child is gone")
+			}
+			c.Objects[at].SetUID("uid-a")
+		})
+	}
+}
+
+// TestASpecThatIsNotCompiledIsNotKept looks at what is left of one for which nobody counts the memory.
+func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
+	c := newCluster(t)
+	c.room = 4 * 100 << 10
+	c.start()
+	manifest := large("a", 10)
+	for why, manifest := range map[string]string{
+		"there is no memory":                               large("a", 200),
+		"it has too many operands":                         with(t, manifest, "#####", strings.Repeat("{{1}}", 50_000)),
+		"it has too many operands, and is small otherwise": with(t, sized("a", "team", 7), "#####", "{{ nonsense }}"),
+	} {
+		t.Run(why, func(t *testing.T) {
+			c.apply(manifest)
+			c.settle()
+			c.wantAccepted("it is refused", "")
+			e := c.controllers.tracked["a"]
+			if e.spec.Children[0].Template != "" || e.spec.Children[0].Name != "config" {
+				t.Error("its text is kept")
+			}
+			if e.current == nil {
+				t.Fatal("it does not report that on its parents")
+			}
+			if e.current.Spec.Children[0].Template != "" || e.current.Factory.Entries[0].Template != "" {
+				t.Error("what runs keeps its text")
+			}
+		})
+	}
+}
+
+func TestManyFinalizersOfATemplateControllerAreKept(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	at := kube.Location{Resource: v1.Resource, Name: "apps"}
+	var many []string
+	for i := range 200 {
+		many = append(many, fmt.Sprintf("example.org/f%d", i))
+	}
+	c.edit(at, func(o *unstructured.Unstructured) { o.SetFinalizers(many) })
+	c.settle()
+	if diff := cmp.Diff(append(many, v1.FinalizerChildren), c.Objects[at].GetFinalizers()); diff != "" {
+		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+	c.quiet("once it has the finalizer")
+	now := metav1.NewTime(c.clock.Now())
+	c.edit(at, func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&now) })
+	c.settle()
+	if diff := cmp.Diff(many, c.Objects[at].GetFinalizers()); diff != "" {
+		t.Errorf("finalizers once it is deleted (-want +got):\n%s", diff)
+	}
+}
+
+func TestOwnWritesOfATemplateControllerAreTrimmed(t *testing.T) {
+	c := newCluster(t)
+	c.apply(large("a", 60))
+	c.apply(with(t, apps, "name: apps", `name: apps, labels: {a: b}, finalizers: [example.org/x]`, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.run() // the watch does not bring what is written
+	for _, name := range []string{"a", "apps"} {
+		kept := c.controllers.cache.Get(types.NamespacedName{Name: name})
+		if kept.Text("status", "conditions") != "" || kept.JSON("status", "conditions") == "" {
+			t.Fatal("the status was not written")
+		}
+		if !kept.Noted(object.Trimmed) || len(kept.JSON("spec")) > mostCached || kept.Label("a") != "" {
+			t.Errorf("%s is kept as it is", name)
+		}
+	}
+}
