@@ -57,7 +57,7 @@ func TestCompiledMemory(t *testing.T) {
 }
 
 // sized returns a TemplateController of a namespace's account, which makes a ConfigMap for each App in the namespace of its name. It takes
-// that many KiB, about.
+// that many KiB, about, and at least 20.
 func sized(name, tenant string, kib int) string {
 	return fmt.Sprintf(`
 apiVersion: templater.dev/v1
@@ -73,7 +73,7 @@ spec:
       kind: ConfigMap
       metadata: {name: "{{ .metadata.name }}"}
       #%s
-`, name, tenant, name, strings.Repeat("#", kib<<10/2-3<<10))
+`, name, tenant, name, strings.Repeat("#", kib<<10/2-10<<10))
 }
 
 // accepted returns the TemplateControllers that are accepted.
@@ -135,7 +135,7 @@ func TestAWriteThatWouldNotBeCompiledIsRefused(t *testing.T) {
 		refused       bool
 	}{
 		{"a new one is beyond the share of its tenant", sized("c", "team", 40), true},
-		{"a small one fits", sized("c", "team", 10), false},
+		{"a small one fits", sized("c", "team", 20), false},
 		{"one of another tenant fits", sized("c", "neighbours", 40), false},
 		{"one is written as it is", sized("b", "team", 40), false},
 		{"one grows, and still fits", sized("b", "team", 50), false},

@@ -112,7 +112,7 @@ func TestASmallTemplateControllerIsKept(t *testing.T) {
 
 // TestWhatATrimmedTemplateControllerTakesIsKnown compares it with that of the whole one.
 func TestWhatATrimmedTemplateControllerTakesIsKnown(t *testing.T) {
-	for _, kib := range []int{10, 100} {
+	for _, kib := range []int{30, 100} {
 		tc := &v1.TemplateController{}
 		if err := yaml.Unmarshal([]byte(sized("a", "team", kib)), tc); err != nil {
 			t.Fatal(err)
@@ -236,11 +236,11 @@ func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10
 	c.start()
-	manifest := large("a", 10)
+	manifest := large("a", 40)
 	for why, manifest := range map[string]string{
 		"there is no memory":                               large("a", 200),
 		"it has too many operands":                         with(t, manifest, "#####", strings.Repeat("{{1}}", 50_000)),
-		"it has too many operands, and is small otherwise": with(t, sized("a", "team", 7), "#####", "{{ nonsense }}"),
+		"it is small, and invalid": with(t, sized("a", "team", 22), "#####", "{{ nonsense }}"),
 	} {
 		t.Run(why, func(t *testing.T) {
 			c.apply(manifest)

@@ -1,7 +1,10 @@
 package spec
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"slices"
 	"strings"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -24,17 +27,22 @@ const (
 	operandBytes = 160 // a unit of syntax.Operands
 	mapBytes     = 320 // a mapping of spec.values with one key
 	itemBytes    = 80  // another key or item
-	leastBytes   = 4 << 10
+	restBytes    = 3   // a byte of JSON of all else
+	commaBytes   = 160 // a comma of that: a label of a selector is between two
+	// leastBytes is what a TemplateController takes that has next to nothing in it: with its status, meters and what its work needs. See
+	// TestWhatATemplateControllerTakes in internal/operator/controllers.
+	leastBytes = 16 << 10
 )
 
 // Size returns about how many bytes of memory a spec holds once it is compiled, which one that is too large never is. It goes by the text
 // alone, and errs on the side of more.
 func Size(spec *v1.TemplateControllerSpec) int {
 	n := countAll(spec)
+	least := leastBytes + restBytes*n.rest + commaBytes*n.commas
 	if n.tooLarge() != nil {
-		return leastBytes
+		return least
 	}
-	return leastBytes + textBytes*n.text + lineBytes*n.lines + operandBytes*n.operands + mapBytes*n.maps + itemBytes*n.items
+	return least + textBytes*n.text + lineBytes*n.lines + operandBytes*n.operands + mapBytes*n.maps + itemBytes*n.items
 }
 
 // counts is what there is to compile in a spec.
@@ -43,6 +51,8 @@ type counts struct {
 	operands    int    // in units of syntax.Operands
 	largest     string // the template with most of these
 	maps, items int    // see countValues
+	rest        int    // bytes of JSON of what is neither templates nor values
+	commas      int    // of that
 }
 
 func countAll(spec *v1.TemplateControllerSpec) counts {
@@ -60,7 +70,35 @@ func countAll(spec *v1.TemplateControllerSpec) counts {
 		n.text += len(spec.Values.Raw)
 		n.maps, n.items = countValues(spec.Values.Raw)
 	}
+	rest := restOf(spec)
+	n.rest, n.commas = len(rest), bytes.Count(rest, []byte{','})
 	return n
+}
+
+// restOf returns a spec as JSON, without templates and spec.values.
+func restOf(spec *v1.TemplateControllerSpec) []byte {
+	rest := *spec
+	rest.Helpers, rest.Values, rest.Status, rest.Watch.Filter = "", nil, nil, ""
+	rest.Related = slices.Clone(rest.Related)
+	for i := range rest.Related {
+		rest.Related[i].Select = ""
+	}
+	rest.Children = withoutTemplates(rest.Children)
+	if rest.Finalize != nil {
+		finalize := *rest.Finalize
+		finalize.Children = withoutTemplates(finalize.Children)
+		rest.Finalize = &finalize
+	}
+	text, _ := json.Marshal(rest) // which was read from JSON
+	return text
+}
+
+func withoutTemplates(entries []v1.Child) []v1.Child {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Template, entries[i].ReadyWhen = "", ""
+	}
+	return entries
 }
 
 // checkSize returns why a spec is too large to be compiled, or nil.

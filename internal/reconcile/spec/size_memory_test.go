@@ -23,38 +23,68 @@ func TestSize(t *testing.T) {
 		}
 		return all.String()
 	}
-	for name, c := range map[string]struct{ values, template string }{
-		"text":               {template: repeated("apiVersion: v1 ")},
-		"lines":              {template: repeated("\n")},
-		"numbers":            {template: repeated("{{1}}")},
-		"text and numbers":   {template: repeated("a{{1}}")},
-		"fields":             {template: repeated("{{.spec.a}}")},
-		"roots":              {template: repeated("{{$}}")},
-		"parentheses":        {template: repeated("{{(1)}}")},
-		"ifs":                {template: repeated("{{if 1}}{{end}}")},
-		"elses":              {template: repeated("{{with 1}}a{{else}}a{{end}}a")},
-		"ranges":             {template: repeated("{{range $a,$b:=1}}{{end}}")},
-		"variables":          {template: numbered("{{$a%d:=1}}")},
-		"define blocks":      {template: numbered("{{define \"%d\"}}{{end}}")},
-		"blocks":             {template: numbered("{{block \"%d\" .}}{{end}}")},
-		"arguments":          {template: "{{ and " + repeated("1 ") + "}}"},
-		"quoted arguments":   {template: "{{ and " + repeated("\"\" ") + "}}"},
-		"short paths":        {template: "{{ and " + repeated(".spec.a ") + "}}"},
-		"a long path":        {template: "{{ .spec" + repeated(".a") + "}}"},
-		"many parentheses":   {template: "{{ and " + repeated("(1) ") + "}}"},
-		"many pipes":         {template: "{{ 1" + repeated("|not") + "}}"},
-		"numbers in values":  {values: `{"a": [` + repeated("1000,") + "1]}"},
-		"texts in values":    {values: `{"a": [` + repeated(`"a",`) + "1]}"},
-		"mappings in values": {values: `{"a": [` + repeated(`{"":1},`) + "1]}"},
-		"empty mappings":     {values: `{"a": [` + repeated(`{},`) + "1]}"},
-		"lists in values":    {values: `{"a": [` + repeated(`[1],`) + "1]}"},
-		"a large mapping":    {values: `{` + numbered(`"%d":1,`) + `"a":1}`},
-		"small mappings":     {values: `{"a": [` + repeated(`{"a":1,"b":2,"c":3},`) + "1]}"},
-		"a long text":        {values: `{"a": "` + repeated("a") + `"}`},
-		"lines in values":    {values: `{"a": "` + repeated(`\n`) + `"}`},
+	const mostLabels = 990 // of a selector, about
+	first := func(n int, format string) string {
+		var all strings.Builder
+		for i := range n {
+			fmt.Fprintf(&all, format, i)
+		}
+		return all.String()
+	}
+	for name, c := range map[string]struct{ values, template, selector, related, dependsOn string }{
+		"text":                      {template: repeated("apiVersion: v1 ")},
+		"lines":                     {template: repeated("\n")},
+		"numbers":                   {template: repeated("{{1}}")},
+		"text and numbers":          {template: repeated("a{{1}}")},
+		"fields":                    {template: repeated("{{.spec.a}}")},
+		"roots":                     {template: repeated("{{$}}")},
+		"parentheses":               {template: repeated("{{(1)}}")},
+		"ifs":                       {template: repeated("{{if 1}}{{end}}")},
+		"elses":                     {template: repeated("{{with 1}}a{{else}}a{{end}}a")},
+		"ranges":                    {template: repeated("{{range $a,$b:=1}}{{end}}")},
+		"variables":                 {template: numbered("{{$a%d:=1}}")},
+		"define blocks":             {template: numbered("{{define \"%d\"}}{{end}}")},
+		"blocks":                    {template: numbered("{{block \"%d\" .}}{{end}}")},
+		"arguments":                 {template: "{{ and " + repeated("1 ") + "}}"},
+		"quoted arguments":          {template: "{{ and " + repeated("\"\" ") + "}}"},
+		"short paths":               {template: "{{ and " + repeated(".spec.a ") + "}}"},
+		"a long path":               {template: "{{ .spec" + repeated(".a") + "}}"},
+		"many parentheses":          {template: "{{ and " + repeated("(1) ") + "}}"},
+		"many pipes":                {template: "{{ 1" + repeated("|not") + "}}"},
+		"numbers in values":         {values: `{"a": [` + repeated("1000,") + "1]}"},
+		"texts in values":           {values: `{"a": [` + repeated(`"a",`) + "1]}"},
+		"mappings in values":        {values: `{"a": [` + repeated(`{"":1},`) + "1]}"},
+		"empty mappings":            {values: `{"a": [` + repeated(`{},`) + "1]}"},
+		"lists in values":           {values: `{"a": [` + repeated(`[1],`) + "1]}"},
+		"a large mapping":           {values: `{` + numbered(`"%d":1,`) + `"a":1}`},
+		"small mappings":            {values: `{"a": [` + repeated(`{"a":1,"b":2,"c":3},`) + "1]}"},
+		"a long text":               {values: `{"a": "` + repeated("a") + `"}`},
+		"lines in values":           {values: `{"a": "` + repeated(`\n`) + `"}`},
+		"expressions of selectors":  {selector: `{"matchExpressions": [` + strings.TrimSuffix(strings.Repeat(`{"key":"a","operator":"Exists"},`, mostLabels), ",") + `]}`},
+		"values of selectors":       {selector: `{"matchExpressions": [{"key":"a","operator":"In","values":[` + first(mostLabels, `"%d",`) + `"a"]}]}`},
+		"short values of selectors": {selector: `{"matchExpressions": [{"key":"a","operator":"In","values":[` + strings.Repeat(`"",`, mostLabels) + `""]}]}`},
+		"labels of selectors":       {selector: `{"matchLabels": {` + first(mostLabels, `"%d":"",`) + `"a":"b"}}`},
+		"long labels of selectors":  {selector: `{"matchLabels": {` + first(mostLabels, `"%d`+strings.Repeat("a", 59)+`":"`+strings.Repeat("a", 63)+`",`) + `"a":"b"}}`},
+		"labels of related objects": {related: `{"matchLabels": {` + first(mostLabels, `"%d":"",`) + `"a":"b"}}`},
+		"values of related objects": {related: `{"matchExpressions": [{"key":"a","operator":"In","values":[` + first(mostLabels, `"%d",`) + `"a"]}]}`},
+		"what an entry depends on":  {dependsOn: `[` + numbered(`"d%d",`) + `"b"]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := specWith(`{}`, c.template)
+			read := func(text string, into any) {
+				if text == "" {
+					return
+				}
+				if err := json.Unmarshal([]byte(text), into); err != nil {
+					t.Fatal(err)
+				}
+			}
+			read(c.selector, &spec.Watch.LabelSelector)
+			read(c.dependsOn, &spec.Children[0].DependsOn)
+			if c.related != "" {
+				spec.Related = []v1.Related{{Name: "r", APIVersion: "v1", Kind: "Pod"}}
+				read(c.related, &spec.Related[0].LabelSelector)
+			}
 			if c.values != "" {
 				spec.Values.Raw = []byte(c.values)
 			}
@@ -71,7 +101,7 @@ func TestSize(t *testing.T) {
 					t.Fatal(err)
 				}
 				var r *Rejection
-				if compiled[i], r = Compile("tc", &decoded[i].Spec); r != nil {
+				if compiled[i], r = Compile("tc", &decoded[i].Spec); r != nil && c.dependsOn == "" {
 					t.Fatal(r.Message)
 				}
 			}

@@ -72,8 +72,8 @@ func TestSpecsThatAreTooLargeAreNotCompiled(t *testing.T) {
 		if r == nil || compiled.Program.HasFilter() {
 			t.Errorf("refused for %v; the filter is not compiled", r)
 		}
-		if size := Size(spec); size != leastBytes {
-			t.Errorf("it takes %d bytes, want %d", size, leastBytes)
+		if size, most := Size(spec), leastBytes+(4<<10); size > most {
+			t.Errorf("it takes %d bytes, want at most %d", size, most)
 		}
 		if program, _ := Partial(nil, "tc", spec, r.Findings); program != nil {
 			t.Error("a part of it is compiled")
