@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,11 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // TestDefinitionsThatAreTooLargeLeaveRoomForOthers has valid TemplateControllers that would take more memory than templater has as it is
 // shipped: six that take 90 MB each once they are compiled, and twenty of the size that is allowed. None of them is deleted, so templater
-// finds them when it starts again.
+// finds them when it starts again. Then there are many that are stored, though nobody compiles them.
 func TestDefinitionsThatAreTooLargeLeaveRoomForOthers(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
@@ -46,6 +49,9 @@ func TestDefinitionsThatAreTooLargeLeaveRoomForOthers(t *testing.T) {
 	}
 	waited := n.wait()
 	op.withinMemory(limit)
+	s.storeMuch(80)
+	n.wait()
+	op.withinMemory(limit)
 
 	op.Stop()
 	op = startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, operatorOf(t))
@@ -67,6 +73,61 @@ children:`
 		spec += fmt.Sprintf("\n- {name: e%d, template: '%s'}", i, template)
 	}
 	s.applyController("@id-"+name, spec)
+}
+
+// storeMuch stores many TemplateControllers in each of three ways, about as large as an object may be: for an installation that there is
+// not, made large while they are being deleted, and with many labels. Not all of them get a condition Accepted, so their names do not begin
+// as those of the scope.
+func (s *scope) storeMuch(number int) {
+	s.t.Helper()
+	in := env.client.Resource(controllers)
+	text := strings.Repeat("x", 250_000)
+	large := make([]any, 5)
+	for i := range large {
+		large[i] = map[string]any{"name": fmt.Sprint("e", i), "template": text}
+	}
+	labels := map[string]any{}
+	for i := range 10_000 {
+		labels[fmt.Sprintf("%d-%s", i, strings.Repeat("a", 50))] = "a"
+	}
+	store := func(name string, metadata, spec map[string]any) {
+		metadata["name"] = name
+		spec["watch"] = map[string]any{"apiVersion": s.expand("@group/v1"), "kind": "Thing", "namespaces": []any{s.ns}, "labelSelector": map[string]any{"matchLabels": map[string]any{"side": "nobody"}}}
+		if spec["children"] == nil {
+			spec["children"] = []any{map[string]any{"name": "a", "template": "a"}}
+		}
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "templater.dev/v1", "kind": "TemplateController", "metadata": metadata, "spec": spec}}
+		if _, err := in.Create(s.t.Context(), o, metav1.CreateOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() {
+			ctx := context.WithoutCancel(s.t.Context())
+			_, _ = in.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_ = in.Delete(ctx, name, metav1.DeleteOptions{})
+		})
+	}
+	bloat := marshal(s.t, map[string]any{"spec": map[string]any{"children": large}})
+	for i := range number {
+		store(fmt.Sprintf("stored-%s-foreign-%d", s.id, i), map[string]any{}, map[string]any{"className": "nobody", "children": large})
+		store(fmt.Sprintf("stored-%s-labels-%d", s.id, i), map[string]any{"labels": labels}, map[string]any{})
+		deleted := fmt.Sprintf("stored-%s-deleted-%d", s.id, i)
+		store(deleted, map[string]any{"finalizers": []any{"example.org/mine"}}, map[string]any{})
+		if err := in.Delete(s.t.Context(), deleted, metav1.DeleteOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+		if _, err := in.Patch(s.t.Context(), deleted, types.MergePatchType, bloat, metav1.PatchOptions{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func marshal(t *testing.T, v any) []byte {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // verdicts waits until all TemplateControllers of the scope have been looked at, and returns the reasons of the conditions Accepted.
