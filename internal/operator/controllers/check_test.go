@@ -51,8 +51,8 @@ func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			c := newCluster(t)
 			c.startWith(Options{Schemas: builtIn{schemas.BuiltIn()}})
-			c.controllers.lint = func(tc *v1.TemplateController, compiled *spec.Compiled, _ schemas.Set) lint.Result {
-				return lintOf(tc, compiled, nil)
+			c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, _ schemas.Set) (lint.Result, error) {
+				return lintOf(pause, tc, compiled, nil)
 			}
 			c.apply(with(t, shop, "(named \"db\" .children.db).status.host", "(named \"db\" .children.db).status."+field))
 			c.apply(shopApp)
