@@ -12,25 +12,25 @@ import (
 )
 
 // loop reports a parent that keeps being written to while nothing about it changes.
-func (p *pass) loop() {
-	if !p.suspect || !p.r.breaker.Tripped(p.key, p.specs()) {
+func (rec *reconciliation) loop() {
+	if !rec.suspect || !rec.r.Breaker.Tripped(rec.key, rec.specs()) {
 		return
 	}
-	p.problems = append(p.problems, &problem.Problem{
+	rec.problems = append(rec.problems, &problem.Problem{
 		Reason: v1.ReasonLoopDetected, Retry: problem.RetrySlow,
-		Message: "slowed down: " + p.rewrites.Advice(),
+		Message: "slowed down: " + rec.rewrites.Advice(),
 	})
 }
 
 // specs are what the pass works from.
-func (p *pass) specs() loop.Specs {
-	if p.parentSpec == 0 {
-		p.parentSpec = p.parent.Generation()
+func (rec *reconciliation) specs() loop.Specs {
+	if rec.parentSpec == 0 {
+		rec.parentSpec = rec.parent.Generation()
 	}
-	if p.parentSpec == 0 { // ConfigMaps, Secrets and some more
-		p.parentSpec = contentHash(p.content())
+	if rec.parentSpec == 0 { // ConfigMaps, Secrets and some more
+		rec.parentSpec = contentHash(rec.content())
 	}
-	return loop.Specs{Parent: p.parentSpec, Controller: p.Generation}
+	return loop.Specs{Parent: rec.parentSpec, Controller: rec.Generation}
 }
 
 // contentHash differs for objects that differ outside of their metadata and status, which others than
@@ -45,33 +45,33 @@ func contentHash(content map[string]any) int64 {
 
 // wrote counts a pass that wrote, and reports whether it was one too many. What has changed of related objects and logs since the pass
 // before calls for a write, as a change of the children does.
-func (p *pass) wrote() bool {
-	if !p.written.Any() {
+func (rec *reconciliation) wrote() bool {
+	if !rec.written.Any() {
 		return false
 	}
-	read := p.fingerprintRelated()
-	p.written.Before ^= read
-	p.written.After ^= read
-	return p.r.breaker.Wrote(p.key, p.specs(), p.written)
+	read := rec.fingerprintRelated()
+	rec.written.Before ^= read
+	rec.written.After ^= read
+	return rec.r.Breaker.Wrote(rec.key, rec.specs(), rec.written)
 }
 
 // fingerprintRelated differs for different states of the related objects that templates have read, and of their logs. Objects whose
 // status templater itself writes do not count: two such parents that read each other's could go on without an end.
-func (p *pass) fingerprintRelated() uint64 {
-	if len(p.chosen) == 0 {
+func (rec *reconciliation) fingerprintRelated() uint64 {
+	if len(rec.chosen) == 0 {
 		return 0
 	}
 	var h maphash.Hash
 	h.SetSeed(seed)
-	for _, c := range p.chosen {
+	for _, c := range rec.chosen {
 		for _, o := range c.objects {
 			if !o.HasAppliedStatus() {
 				addVersion(&h, o)
 			}
 		}
 	}
-	if p.logs != nil {
-		maphash.WriteComparable(&h, p.logs.Version())
+	if rec.logs != nil {
+		maphash.WriteComparable(&h, rec.logs.Version())
 	}
 	return h.Sum64()
 }

@@ -16,17 +16,17 @@ import (
 
 // leaveContested takes out of status what other TemplateControllers write. It returns one of those fields and
 // who writes it, in words, or "".
-func (p *pass) leaveContested(status map[string]any) string {
+func (rec *reconciliation) leaveContested(status map[string]any) string {
 	found := ""
-	for manager, held := range p.parent.AppliedByOthers(p.Manager, "status") {
+	for manager, held := range rec.parent.AppliedByOthers(rec.Manager, "status") {
 		name := strings.TrimPrefix(manager, v1.FieldManagerPrefix)
-		if !p.r.controllers.MayWrite(name, p.GVK.GroupKind(), p.key.Parent) {
+		if !rec.r.Controllers.MayWrite(name, rec.GVK.GroupKind(), rec.key.Parent) {
 			continue
 		}
 		set, _ := fields.Set(held).Field("status")
 		whole := map[string]any{"status": runtime.DeepCopyJSON(status)} // rare: only where another one writes here
 		if path := set.Remove(status, ".status"); path != "" && found == "" {
-			found = p.Author().Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)
+			found = rec.Author().Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)
 		}
 	}
 	return found

@@ -23,26 +23,26 @@ func (d *done) deleted(l *child.Live) {
 }
 
 // noteCorrection records that a field that somebody else changed was restored.
-func (p *pass) noteCorrection(a plan.Action) {
+func (rec *reconciliation) noteCorrection(a plan.Action) {
 	if a.Drift != "" {
-		p.done.corrected = append(p.done.corrected, a.Wanted.ID().String()+" "+p.Author().Path(a.Drift, a.Wanted.Content))
+		rec.done.corrected = append(rec.done.corrected, a.Wanted.ID().String()+" "+rec.Author().Path(a.Drift, a.Wanted.Content))
 	}
 }
 
 // recordDone publishes Normal Events, one per kind of change. It publishes none if a loop is suspected: the ready condition and a Warning
 // report that.
-func (p *pass) recordDone() {
-	if p.rewrites != nil {
+func (rec *reconciliation) recordDone() {
+	if rec.rewrites != nil {
 		return
 	}
-	p.record(v1.ReasonSuccessfulDelete, "pruned because no template yields it: ", p.done.pruned)
-	p.record(v1.ReasonSuccessfulDelete, "deleted to be recreated: ", p.done.recreated)
-	p.record(v1.ReasonDriftCorrected, "reverted changes by another client: ", p.done.corrected)
+	rec.record(v1.ReasonSuccessfulDelete, "pruned because no template yields it: ", rec.done.pruned)
+	rec.record(v1.ReasonSuccessfulDelete, "deleted to be recreated: ", rec.done.recreated)
+	rec.record(v1.ReasonDriftCorrected, "reverted changes by another client: ", rec.done.corrected)
 }
 
-func (p *pass) record(reason, text string, all []string) {
+func (rec *reconciliation) record(reason, text string, all []string) {
 	if len(all) == 0 {
 		return
 	}
-	p.r.events.Announce(p.As, p.key, request.Announcement{About: p.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
+	rec.r.Events.Announce(rec.As, rec.key, request.Announcement{About: rec.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
 }

@@ -16,60 +16,60 @@ import (
 
 // finish makes the objects of spec.finalize.children, and reports whether all of them are ready. From then on an annotation of the
 // parent says so: the templates may read children that go now.
-func (p *pass) finish(ctx context.Context) bool {
-	finals := spec.Finals(p.Spec)
-	if len(finals) == 0 || p.noted(finished) {
+func (rec *reconciliation) finish(ctx context.Context) bool {
+	finals := spec.Finals(rec.Spec)
+	if len(finals) == 0 || rec.noted(finished) {
 		return true
 	}
-	if p.Rejected {
-		p.waits("being deleted: waits for spec.finalize.children until TemplateController " + p.Name + " is accepted: its condition Accepted says what is wrong")
+	if rec.Rejected {
+		rec.waits("being deleted: waits for spec.finalize.children until TemplateController " + rec.Name + " is accepted: its condition Accepted says what is wrong")
 		return false
 	}
-	p.entries, p.order = finals, p.FinalOrder
+	rec.entries, rec.order = finals, rec.FinalOrder
 	early := &Result{} // as for a parent that is not being deleted
 	var s sight
-	if !p.SyncingRelated() {
-		s, early = p.converge(ctx)
+	if !rec.SyncingRelated() {
+		s, early = rec.converge(ctx)
 	}
 	if early != nil {
-		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true, Retry: early.Retry})
-		p.partial = true
+		rec.problems = append(rec.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true, Retry: early.Retry})
+		rec.partial = true
 		return false
 	}
-	p.loop()
-	return p.areReady(s) && p.noteFinished(ctx)
+	rec.loop()
+	return rec.areReady(s) && rec.noteFinished(ctx)
 }
 
 // ofEntries returns those children that are of entries which the pass brings in line: while the parent is being deleted, nobody keeps the others.
-func (p *pass) ofEntries(observed []*child.Live) []*child.Live {
-	if !p.parent.Deleting() {
+func (rec *reconciliation) ofEntries(observed []*child.Live) []*child.Live {
+	if !rec.parent.Deleting() {
 		return observed
 	}
-	return teardown.OfFinals(p.Spec, observed)
+	return teardown.OfFinals(rec.Spec, observed)
 }
 
 // areReady reports whether all finalize children are as they should be, and says what is missing. Those that cannot be made, because their
 // namespace is being deleted, are not waited for, nor are those that wait for them: else namespaces could not be deleted.
-func (p *pass) areReady(s sight) bool {
-	impossible, possible := apart(p.problems)
+func (rec *reconciliation) areReady(s sight) bool {
+	impossible, possible := apart(rec.problems)
 	if len(impossible) > 0 {
-		return p.areReadyElsewhere(s, impossible, possible)
+		return rec.areReadyElsewhere(s, impossible, possible)
 	}
-	p.wait(s)
-	return p.allReady(s, s.d.Wanted, p.plan.Pending == 0 && p.plan.Outdated == 0)
+	rec.wait(s)
+	return rec.allReady(s, s.d.Wanted, rec.plan.Pending == 0 && rec.plan.Outdated == 0)
 }
 
 // allReady reports whether these are ready. current is whether they are as their templates say now.
-func (p *pass) allReady(s sight, wanted []*child.Wanted, current bool) bool {
-	judge := p.judge(s.observed)
-	c := p.takeCensus(wanted, s.observed, judge)
-	p.problems = append(p.problems, p.judgeFaults(judge)...)
-	if p.opened && len(p.problems) == 0 { // the next pass goes on at once
-		p.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
+func (rec *reconciliation) allReady(s sight, wanted []*child.Wanted, current bool) bool {
+	judge := rec.judge(s.observed)
+	c := rec.takeCensus(wanted, s.observed, judge)
+	rec.problems = append(rec.problems, rec.judgeFaults(judge)...)
+	if rec.opened && len(rec.problems) == 0 { // the next pass goes on at once
+		rec.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
 		return false
 	}
-	ready, told := teardown.Await(c, p.problems, current)
-	p.problems = told
+	ready, told := teardown.Await(c, rec.problems, current)
+	rec.problems = told
 	return ready
 }
 
@@ -86,33 +86,33 @@ func apart(all problem.List) (impossible, others problem.List) {
 }
 
 // areReadyElsewhere is areReady without the objects that cannot be made.
-func (p *pass) areReadyElsewhere(s sight, impossible, possible problem.List) bool {
+func (rec *reconciliation) areReadyElsewhere(s sight, impossible, possible problem.List) bool {
 	ending := map[string]bool{}
 	for _, issue := range impossible {
 		ending[issue.Namespace] = true
 	}
-	p.problems = possible
-	p.wait(s)
-	p.problems = p.problems[:len(possible)]
+	rec.problems = possible
+	rec.wait(s)
+	rec.problems = rec.problems[:len(possible)]
 	elsewhere := slices.DeleteFunc(slices.Clone(s.d.Wanted), func(w *child.Wanted) bool {
 		return ending[w.Name.Namespace] || s.gates.Closed(w.Entry.Name)
 	})
 	outdated := slices.ContainsFunc(elsewhere, func(w *child.Wanted) bool {
 		return w.Live != nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(w.Live.Object)
 	})
-	if !p.allReady(s, elsewhere, !outdated) {
+	if !rec.allReady(s, elsewhere, !outdated) {
 		return false
 	}
 	for _, issue := range impossible {
-		p.r.events.Announce(p.As, p.key, request.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
+		rec.r.Events.Announce(rec.As, rec.key, request.Announcement{About: rec.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
 	}
 	return true
 }
 
 // noteFinished annotates the parent, unless there is nothing left to do.
-func (p *pass) noteFinished(ctx context.Context) bool {
-	if p.goesAlone() {
+func (rec *reconciliation) noteFinished(ctx context.Context) bool {
+	if rec.goesAlone() {
 		return true
 	}
-	return p.note(ctx, finished)
+	return rec.note(ctx, finished)
 }

@@ -17,39 +17,39 @@ import (
 )
 
 // holdFinalizer has the parent hold the finalizer where its deletion needs one. It comes before the first child is written.
-func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
-	if !p.NeedsFinalizer || p.parent.HasFinalizer(p.Finalizer) {
+func (rec *reconciliation) holdFinalizer(ctx context.Context) *problem.Problem {
+	if !rec.NeedsFinalizer || rec.parent.HasFinalizer(rec.Finalizer) {
 		return nil
 	}
-	after, err := p.Cluster.SetFinalizers(ctx, p.LocateParent(p.key), p.parent.ResourceVersion(), append(p.parent.Finalizers(), p.Finalizer))
+	after, err := rec.Cluster.SetFinalizers(ctx, rec.LocateParent(rec.key), rec.parent.ResourceVersion(), append(rec.parent.Finalizers(), rec.Finalizer))
 	if err != nil {
-		return p.r.finalizerProblem(ctx, p.Controller, p.key, p.parent, writeFailure{err, "set"})
+		return rec.r.finalizerProblem(ctx, rec.Controller, rec.key, rec.parent, writeFailure{err, "set"})
 	}
-	p.parent = after // the status is applied to this version
-	p.ParentCache(after.Namespace()).Put(after, p.Name)
-	klog.FromContext(ctx).V(2).Info("set the finalizer of a parent", "controller", p.Name, "parent", p.key.Parent.String())
+	rec.parent = after // the status is applied to this version
+	rec.ParentCache(after.Namespace()).Put(after, rec.Name)
+	klog.FromContext(ctx).V(2).Info("set the finalizer of a parent", "controller", rec.Name, "parent", rec.key.Parent.String())
 	return nil
 }
 
 // dropFinalizer takes the finalizer from a parent whose deletion needs none, once it is known that no child is left that would be deleted
 // before it. The parent alone tells whether it has one: the status of a TemplateController can be lost.
-func (p *pass) dropFinalizer(ctx context.Context) *problem.Problem {
-	if p.NeedsFinalizer || !p.parent.HasFinalizer(p.Finalizer) || !p.Complete(p.key.Parent.Namespace) || !p.goesAlone() {
+func (rec *reconciliation) dropFinalizer(ctx context.Context) *problem.Problem {
+	if rec.NeedsFinalizer || !rec.parent.HasFinalizer(rec.Finalizer) || !rec.Complete(rec.key.Parent.Namespace) || !rec.goesAlone() {
 		return nil
 	}
-	after, issue := p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
+	after, issue := rec.r.releaseParent(ctx, rec.Controller, rec.key, rec.parent)
 	if after != nil {
-		p.parent = after // the status is applied to this version
+		rec.parent = after // the status is applied to this version
 	}
 	return issue
 }
 
 // goesAlone reports whether no child is left that would go before the parent.
-func (p *pass) goesAlone() bool { return len(teardown.First(p.Spec, p.observe())) == 0 }
+func (rec *reconciliation) goesAlone() bool { return len(teardown.First(rec.Spec, rec.observe())) == 0 }
 
 // mayRelease reports whether the parent may need its finalizer no longer, after what the pass has written of its children.
-func (p *pass) mayRelease() bool {
-	return !p.NeedsFinalizer && p.written.Children && p.parent.HasFinalizer(p.Finalizer)
+func (rec *reconciliation) mayRelease() bool {
+	return !rec.NeedsFinalizer && rec.written.Children && rec.parent.HasFinalizer(rec.Finalizer)
 }
 
 // releaseParent takes the controller's finalizer from a parent, and returns what the parent is then, nil where nothing was written.
@@ -70,7 +70,7 @@ func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, k
 		cache.Put(after, c.Name)
 	}
 	if !c.NeedsFinalizer {
-		r.lookAt(c.Name) // it may have been the last one
+		r.SyncSoon(c.Name) // it may have been the last one
 	}
 	klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent", "controller", c.Name, "parent", key.Parent.String())
 	return after, nil

@@ -8,8 +8,8 @@ import (
 )
 
 // judgeFaults returns why readyWhen could not be evaluated. Where it is not known what the templates see, that is reported already.
-func (p *pass) judgeFaults(judge *readiness.Judge) problem.List {
-	if p.blind {
+func (rec *reconciliation) judgeFaults(judge *readiness.Judge) problem.List {
+	if rec.blind {
 		return nil
 	}
 	return judge.Faults()
@@ -17,10 +17,10 @@ func (p *pass) judgeFaults(judge *readiness.Judge) problem.List {
 
 // judge returns what tells whether children are ready. The readyWhen of their entries see these as what is there. It is
 // one judge until the pass has changed something.
-func (p *pass) judge(observed []*child.Live) *readiness.Judge {
-	if p.judged == nil && p.Program.JudgesReadiness() {
-		p.judged = view.Judge(p.Program, p.input(observed))
-		p.reported.assume(p.judged, observed)
+func (rec *reconciliation) judge(observed []*child.Live) *readiness.Judge {
+	if rec.judged == nil && rec.Program.JudgesReadiness() {
+		rec.judged = view.Judge(rec.Program, rec.input(observed))
+		rec.reported.assume(rec.judged, observed)
 	}
-	return p.judged
+	return rec.judged
 }

@@ -40,12 +40,12 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	if !c.Current(key.Parent.Namespace) {
 		return Result{Retry: problem.RetrySlow}
 	}
-	left, mayExist := r.absent.Left(key), c.Selective()
+	left, mayExist := r.Absences.Left(key), c.Selective()
 	if left > 0 && !mayExist {
 		return Result{After: left}
 	}
 	if mayExist { // before the server is asked: with one edit of a selector thousands may leave
-		if wait := r.pacer.Wait(key, c.Generation); wait > 0 {
+		if wait := r.Pacer.Wait(key, c.Generation); wait > 0 {
 			return Result{After: wait}
 		}
 	}
@@ -74,22 +74,22 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 
 // forget forgets what is remembered of a parent that is not there. Where its kind goes, controllers forget all of them.
 func (r *Reconciler) forget(c *running.Controller, key queue.Key) {
-	r.controllers.Left(key)
-	r.events.Forget(key)
-	r.breaker.Forget(key)
-	r.attempts.End(key)
-	r.waiting.Forget(key)
+	r.Controllers.Left(key)
+	r.Events.Forget(key)
+	r.Breaker.Forget(key)
+	r.Attempts.End(key)
+	r.Waiting.Forget(key)
 	for _, e := range c.Related {
 		e.Index.Forget(key.Parent)
 	}
-	r.logs.Forget(key)
+	r.Logs.Forget(key)
 }
 
 // endDeparture forgets about a departure that is over, or was none. There is the parent that is there, "" if none is.
 func (r *Reconciler) endDeparture(key queue.Key, there types.UID) {
-	r.absent.End(key)
-	r.pacer.End(key)
-	r.orphaning.End(key, there)
+	r.Absences.End(key)
+	r.Pacer.End(key)
+	r.Orphaning.End(key, there)
 }
 
 // divide takes those children apart that belong to an earlier parent of that name.
@@ -128,8 +128,8 @@ type leftBehind struct {
 // has left them: it loses sight of those of a kind that was there for a short time only. A child that only says that it is of that
 // parent, and was made for one that is there, is no leftover.
 func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key queue.Key, left leftBehind) Result {
-	p := &pass{Controller: c, r: r, key: key}
-	p.gather(false)
+	rec := &reconciliation{Controller: c, r: r, key: key}
+	rec.gather(false)
 	for _, l := range left.children {
 		if !l.Collectable() || l.Object.CrossScope() && c.HasParent(l.ParentUID()) {
 			continue // another owner may still need it
@@ -138,7 +138,7 @@ func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key que
 			klog.FromContext(ctx).Info("keeping the child of a missing parent: its seal does not prove that it was made for that parent", "controller", c.Name, "parent", key.Parent.String(), "child", l.ID().String())
 			continue
 		}
-		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
+		if issue := rec.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
 			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.Name, "child", l.ID().String(), "reason", issue.Message)
 			return Result{Retry: problem.RetryBackoff}
 		}
@@ -155,8 +155,8 @@ type unmatched struct {
 
 // pruneUnmatched removes the children of a parent that no longer matches, as their prunePolicy says. Those that stay go with nobody.
 func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, key queue.Key, d unmatched) Result {
-	p := &pass{Controller: c, r: r, key: key, parent: d.parent}
-	p.gather(false)
+	rec := &reconciliation{Controller: c, r: r, key: key, parent: d.parent}
+	rec.gather(false)
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
 		return Result{Retry: problem.RetryBackoff}
@@ -167,12 +167,12 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 	if len(d.children) == 0 {
 		return r.releaseUnmatched(ctx, c, key, d.parent)
 	}
-	if !r.controllers.MayPrune(ctx, c) {
+	if !r.Controllers.MayPrune(ctx, c) {
 		return Result{Retry: problem.RetrySoon}
 	}
-	stay := p.childrenStay()
+	stay := rec.childrenStay()
 	if stay {
-		r.orphaning.Note(key, d.parent.UID()) // the garbage collector may end it before the next pass
+		r.Orphaning.Note(key, d.parent.UID()) // the garbage collector may end it before the next pass
 	}
 	var issue *problem.Problem // the first one
 	removed := 0
@@ -181,18 +181,18 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 			continue // the garbage collector knows whether it is to stay: nothing here tells a deletion with --cascade=orphan once that has begun
 		}
 		if child.Entries(c.Spec.Children).PrunesUnmatched(l, d.parent.UID()) && !stay {
-			issue = cmp.Or(issue, p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}))
+			issue = cmp.Or(issue, rec.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}))
 			removed++
 		} else {
-			issue = cmp.Or(issue, p.leave(ctx, l))
+			issue = cmp.Or(issue, rec.leave(ctx, l))
 		}
 	}
 	if issue != nil {
-		r.events.Announce(c.As, key, request.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
+		r.Events.Announce(c.As, key, request.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
 		return Result{Retry: problem.RetryBackoff}
 	}
 	if removed > 0 {
-		r.events.Announce(c.As, key, request.Announcement{
+		r.Events.Announce(c.As, key, request.Announcement{
 			About: d.parent, Type: corev1.EventTypeNormal, Reason: v1.ReasonLeaving,
 			Message: fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.Name),
 		})
@@ -228,23 +228,23 @@ func (r *Reconciler) matches(ctx context.Context, c *running.Controller, key que
 // collectLeftovers sees to children of an earlier parent of the same name, which
 // is gone: after a while it deletes what the garbage collector has left. It
 // returns when to look at them again.
-func (p *pass) collectLeftovers(ctx context.Context) Result {
-	leftovers := p.unlabelled
-	for _, l := range p.ChildrenNamed(p.key.Parent) {
-		if l.OfAnother(p.parent.UID()) && !l.Object.Deleting() {
+func (rec *reconciliation) collectLeftovers(ctx context.Context) Result {
+	leftovers := rec.unlabelled
+	for _, l := range rec.ChildrenNamed(rec.key.Parent) {
+		if l.OfAnother(rec.parent.UID()) && !l.Object.Deleting() {
 			leftovers = append(leftovers, l)
 		}
 	}
 	if len(leftovers) == 0 {
-		p.r.endDeparture(p.key, p.parent.UID())
+		rec.r.endDeparture(rec.key, rec.parent.UID())
 		return Result{}
 	}
-	if left := p.r.absent.Left(p.key); left > 0 {
+	if left := rec.r.Absences.Left(rec.key); left > 0 {
 		return Result{After: left}
 	}
 	// A watch that has failed may still show an earlier parent, so that the leftovers are the present one's.
-	if now, _ := p.r.askForParent(ctx, p.Controller, p.key); now == nil || now.UID() != p.parent.UID() {
+	if now, _ := rec.r.askForParent(ctx, rec.Controller, rec.key); now == nil || now.UID() != rec.parent.UID() {
 		return Result{After: queue.CollectorTime}
 	}
-	return p.r.collect(ctx, p.Controller, p.key, leftBehind{leftovers, p.parent.UID()})
+	return rec.r.collect(ctx, rec.Controller, rec.key, leftBehind{leftovers, rec.parent.UID()})
 }

@@ -18,25 +18,29 @@ const (
 )
 
 // noted reports whether the parent says so.
-func (p *pass) noted(what note) bool { return p.parent.Annotation(p.Finalizer) == p.value(what) }
+func (rec *reconciliation) noted(what note) bool {
+	return rec.parent.Annotation(rec.Finalizer) == rec.value(what)
+}
 
-func (p *pass) value(what note) string { return string(what) + "/" + string(p.parent.UID()) }
+func (rec *reconciliation) value(what note) string {
+	return string(what) + "/" + string(rec.parent.UID())
+}
 
 // note annotates the parent, and reports whether that is done.
-func (p *pass) note(ctx context.Context, what note) bool {
-	return p.annotate(ctx, p.Finalizer, p.value(what))
+func (rec *reconciliation) note(ctx context.Context, what note) bool {
+	return rec.annotate(ctx, rec.Finalizer, rec.value(what))
 }
 
 // annotate gives the parent an annotation, and reports whether that is done.
-func (p *pass) annotate(ctx context.Context, key, value string) bool {
-	change := request.Metadata{UID: p.parent.UID(), Annotations: map[string]any{key: value}}
-	after, err := p.Cluster.SetMetadata(ctx, p.LocateParent(p.key), change, p.Manager)
+func (rec *reconciliation) annotate(ctx context.Context, key, value string) bool {
+	change := request.Metadata{UID: rec.parent.UID(), Annotations: map[string]any{key: value}}
+	after, err := rec.Cluster.SetMetadata(ctx, rec.LocateParent(rec.key), change, rec.Manager)
 	if err != nil {
-		p.problems = append(p.problems, p.r.finalizerProblem(ctx, p.Controller, p.key, p.parent, writeFailure{err, "annotate the object for"}))
+		rec.problems = append(rec.problems, rec.r.finalizerProblem(ctx, rec.Controller, rec.key, rec.parent, writeFailure{err, "annotate the object for"}))
 		return false
 	}
-	p.parent = after
-	p.ParentCache(after.Namespace()).Put(after, p.Name)
-	klog.FromContext(ctx).V(2).Info("annotated a parent that is being deleted", "controller", p.Name, "parent", p.key.Parent.String(), "annotation", key)
+	rec.parent = after
+	rec.ParentCache(after.Namespace()).Put(after, rec.Name)
+	klog.FromContext(ctx).V(2).Info("annotated a parent that is being deleted", "controller", rec.Name, "parent", rec.key.Parent.String(), "annotation", key)
 	return true
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // outcome returns what became of a pass over a parent that was looked at.
-func (p *pass) outcome() measure.Outcome {
+func (rec *reconciliation) outcome() measure.Outcome {
 	outcome := measure.Succeeded
-	for _, issue := range p.problems {
+	for _, issue := range rec.problems {
 		switch {
 		case issue.Waiting:
 			outcome = max(outcome, measure.Waiting)

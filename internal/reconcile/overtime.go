@@ -19,77 +19,77 @@ import (
 // The timeout runs while each reconciliation by this process is a full attempt on current data, and starts again after anything else. Only
 // two times of the API server are compared: that of the first attempt, recorded on the parent, and that of a new response. The clock of this
 // process only decides when to ask. Before the release, the TemplateController is read: it may have been suspended just now.
-func (p *pass) overtime(ctx context.Context) (over bool, again time.Duration) {
-	timeout := spec.FinalizeTimeout(p.Spec)
+func (rec *reconciliation) overtime(ctx context.Context) (over bool, again time.Duration) {
+	timeout := spec.FinalizeTimeout(rec.Spec)
 	switch {
 	case timeout == 0:
 		return false, 0
-	case p.partial, !p.evidence.stands(p): // a part was not attempted, or a change may have been missed, such as a suspension
-		p.r.attempts.End(p.key)
+	case rec.partial, !rec.evidence.stands(rec): // a part was not attempted, or a change may have been missed, such as a suspension
+		rec.r.Attempts.End(rec.key)
 		return false, problem.SlowRetry
-	case !p.answered():
-		p.r.attempts.End(p.key)
+	case !rec.answered():
+		rec.r.Attempts.End(rec.key)
 		return false, 0
 	}
-	attempt, begun := p.r.attempts.Of(p.key, p.parent.UID(), p.Generation)
-	if !begun || p.parent.Annotation(p.sinceKey()) != p.since(attempt.Noted) {
-		return false, p.beginAttempt(ctx, timeout)
+	attempt, begun := rec.r.Attempts.Of(rec.key, rec.parent.UID(), rec.Generation)
+	if !begun || rec.parent.Annotation(rec.sinceKey()) != rec.since(attempt.Noted) {
+		return false, rec.beginAttempt(ctx, timeout)
 	}
-	if left := teardown.Left(timeout, attempt.Seen, p.r.clock.Now()); left > 0 {
+	if left := teardown.Left(timeout, attempt.Seen, rec.r.Clock.Now()); left > 0 {
 		return false, left
 	}
-	now, known := p.serverTime(ctx)
+	now, known := rec.serverTime(ctx)
 	if !known {
 		return false, problem.SlowRetry
 	}
 	if left := teardown.Left(timeout, attempt.Noted, now); left > 0 {
 		return false, left
 	}
-	if !p.r.controllers.Unchanged(ctx, p.Controller) {
-		p.problems = append(p.problems, p.superseded())
+	if !rec.r.Controllers.Unchanged(ctx, rec.Controller) {
+		rec.problems = append(rec.problems, rec.superseded())
 		return false, problem.SlowRetry
 	}
 	return true, 0
 }
 
 // answered reports whether the templates could be rendered, and the server has answered each write.
-func (p *pass) answered() bool {
-	return !p.Rejected && !p.blind && teardown.Answered(p.problems)
+func (rec *reconciliation) answered() bool {
+	return !rec.Rejected && !rec.blind && teardown.Answered(rec.problems)
 }
 
 // beginAttempt records on the parent when the cleanup was first attempted, and returns when to reconcile again.
-func (p *pass) beginAttempt(ctx context.Context, timeout time.Duration) time.Duration {
-	now, known := p.serverTime(ctx)
+func (rec *reconciliation) beginAttempt(ctx context.Context, timeout time.Duration) time.Duration {
+	now, known := rec.serverTime(ctx)
 	if !known {
 		return problem.SlowRetry
 	}
 	noted := now.Add(time.Second) // a Date has no fractions
-	if !p.annotate(ctx, p.sinceKey(), p.since(noted)) {
+	if !rec.annotate(ctx, rec.sinceKey(), rec.since(noted)) {
 		return problem.SlowRetry
 	}
-	p.r.attempts.Begin(p.key, queue.Attempt{Parent: p.parent.UID(), Generation: p.Generation, Noted: noted, Seen: p.r.clock.Now()})
+	rec.r.Attempts.Begin(rec.key, queue.Attempt{Parent: rec.parent.UID(), Generation: rec.Generation, Noted: noted, Seen: rec.r.Clock.Now()})
 	return timeout
 }
 
 // serverTime reads the parent and returns the Date of the response. It returns false if there is none, or if the parent was replaced.
-func (p *pass) serverTime(ctx context.Context) (time.Time, bool) {
-	now, date, err := p.Cluster.GetDated(ctx, p.LocateParent(p.key))
+func (rec *reconciliation) serverTime(ctx context.Context) (time.Time, bool) {
+	now, date, err := rec.Cluster.GetDated(ctx, rec.LocateParent(rec.key))
 	switch {
 	case answers.MissingObject(err):
 		return time.Time{}, false // the watch will report it
 	case err != nil:
-		p.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: " + p.Rights.WhyNot(err, p.Rights.Claim(rights.Parents, p.Kind, p.key.Parent.Namespace)))
+		rec.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: " + rec.Rights.WhyNot(err, rec.Rights.Claim(rights.Parents, rec.Kind, rec.key.Parent.Namespace)))
 		return time.Time{}, false
 	case date.IsZero():
-		p.waits("spec.finalize.timeout has no effect: responses of the API server have no Date header; look for a proxy that removes it")
+		rec.waits("spec.finalize.timeout has no effect: responses of the API server have no Date header; look for a proxy that removes it")
 		return time.Time{}, false
 	}
-	return date, now.UID() == p.parent.UID() && now.Annotation(p.sinceKey()) == p.parent.Annotation(p.sinceKey())
+	return date, now.UID() == rec.parent.UID() && now.Annotation(rec.sinceKey()) == rec.parent.Annotation(rec.sinceKey())
 }
 
 // sinceKey and since are key and value of the annotation that records when the cleanup was first attempted.
-func (p *pass) sinceKey() string { return v1.AnnotationCleanupSincePrefix + p.Name }
+func (rec *reconciliation) sinceKey() string { return v1.AnnotationCleanupSincePrefix + rec.Name }
 
-func (p *pass) since(at time.Time) string {
-	return at.UTC().Format(time.RFC3339) + "/" + string(p.parent.UID())
+func (rec *reconciliation) since(at time.Time) string {
+	return at.UTC().Format(time.RFC3339) + "/" + string(rec.parent.UID())
 }

@@ -19,15 +19,15 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 		"the kind has no status":       {"Ready", nil, false},
 		"its status has no conditions": {"Ready", &kind.StatusSchema{Conditions: "no room"}, false},
 	} {
-		p := &pass{Controller: &running.Controller{ReadyCondition: row.condition, Kind: kind.Kind{Status: row.status}}}
-		if got := p.HoldsCondition(); got != row.want {
+		rec := &reconciliation{Controller: &running.Controller{ReadyCondition: row.condition, Kind: kind.Kind{Status: row.status}}}
+		if got := rec.HoldsCondition(); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 		if row.want {
 			continue
 		}
-		p.parent = packed(t, parse(t, app))
-		if got := p.withReady(map[string]any{}, census.Verdict{}); len(got) > 0 {
+		rec.parent = packed(t, parse(t, app))
+		if got := rec.withReady(map[string]any{}, census.Verdict{}); len(got) > 0 {
 			t.Errorf("%s: status %v, want it without a condition", why, got)
 		}
 	}
@@ -35,8 +35,8 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 
 func TestConditionOfAKindWithoutStatus(t *testing.T) {
 	for _, status := range []*kind.StatusSchema{nil, {}} { // the second has no room for a generation
-		p := &pass{Controller: &running.Controller{Kind: kind.Kind{Status: status}}, parent: packed(t, parse(t, app)), r: &Reconciler{}}
-		if p.conditions().Generations {
+		rec := &reconciliation{Controller: &running.Controller{Kind: kind.Kind{Status: status}}, parent: packed(t, parse(t, app)), r: &Reconciler{}}
+		if rec.conditions().Generations {
 			t.Errorf("%v: a condition is to tell of a generation", status)
 		}
 	}

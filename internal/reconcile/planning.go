@@ -17,50 +17,50 @@ type evidence struct {
 }
 
 // gather records which data is current now.
-func (p *pass) gather(children bool) {
-	p.evidence = evidence{children: children, related: p.RelatedSince()}
-	p.evidence.since = p.evidence.now(p)
+func (rec *reconciliation) gather(children bool) {
+	rec.evidence = evidence{children: children, related: rec.RelatedSince()}
+	rec.evidence.since = rec.evidence.now(rec)
 }
 
-func (e evidence) now(p *pass) uint64 {
+func (e evidence) now(rec *reconciliation) uint64 {
 	if e.children {
-		return p.CompleteSince(p.key.Parent.Namespace)
+		return rec.CompleteSince(rec.key.Parent.Namespace)
 	}
-	return p.CurrentSince(p.key.Parent.Namespace)
+	return rec.CurrentSince(rec.key.Parent.Namespace)
 }
 
 // stands reports whether all data was current when the evidence was gathered, and still is.
-func (e evidence) stands(p *pass) bool { return e.since != 0 && e.since == e.now(p) }
+func (e evidence) stands(rec *reconciliation) bool { return e.since != 0 && e.since == e.now(rec) }
 
 // standsWhole is stands, including related objects.
-func (e evidence) standsWhole(p *pass) bool {
-	return e.related != 0 && e.related == p.RelatedSince() && e.stands(p)
+func (e evidence) standsWhole(rec *reconciliation) bool {
+	return e.related != 0 && e.related == rec.RelatedSince() && e.stands(rec)
 }
 
 // outdated is the problem that nothing is deleted because a watch failed after the decision.
-func (p *pass) outdated() *problem.Problem {
-	p.partial = true
+func (rec *reconciliation) outdated() *problem.Problem {
+	rec.partial = true
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for current data: a watch failed before a child could be deleted"}
 }
 
 // makePlan plans the pass. Nothing is removed by what may be superseded.
-func (p *pass) makePlan(ctx context.Context, s plan.Input) plan.Plan {
-	p.behind = !running.Readable(p.Controllers)
-	current := p.evidence.standsWhole(p)
-	p.partial = p.partial || !current
-	s.Complete = len(p.problems) == 0 && current
-	p.sure = s.Complete
+func (rec *reconciliation) makePlan(ctx context.Context, s plan.Input) plan.Plan {
+	rec.behind = !running.Readable(rec.Controllers)
+	current := rec.evidence.standsWhole(rec)
+	rec.partial = rec.partial || !current
+	s.Complete = len(rec.problems) == 0 && current
+	rec.sure = s.Complete
 	out := plan.Make(s)
-	if len(out.Remove) == 0 || p.r.controllers.MayPrune(ctx, p.Controller) {
+	if len(out.Remove) == 0 || rec.r.Controllers.MayPrune(ctx, rec.Controller) {
 		return out
 	}
-	p.problems = append(p.problems, p.superseded())
+	rec.problems = append(rec.problems, rec.superseded())
 	s.Complete = false
 	return plan.Make(s)
 }
 
 // superseded says that nothing is deleted because there may be another spec by now.
-func (p *pass) superseded() *problem.Problem {
-	p.partial = true
-	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + p.Name}
+func (rec *reconciliation) superseded() *problem.Problem {
+	rec.partial = true
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + rec.Name}
 }

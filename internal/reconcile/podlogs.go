@@ -13,8 +13,8 @@ import (
 )
 
 // readsLogs reports whether templates may ask for logs.
-func (p *pass) readsLogs() bool {
-	for _, e := range p.Related {
+func (rec *reconciliation) readsLogs() bool {
+	for _, e := range rec.Related {
 		if e.Logs != nil {
 			return true
 		}
@@ -27,28 +27,28 @@ var errNoLogs = errors.New("the argument is no Pod that the parent sees by an en
 
 // logsOf returns what is known of the logs of a Pod that the parent sees: see render.Input. Where several entries show it, the first
 // one with logs says how much. The argument tells which Pod, and no more: templates may have made it up.
-func (p *pass) logsOf(pod map[string]any) (map[string]string, error) {
+func (rec *reconciliation) logsOf(pod map[string]any) (map[string]string, error) {
 	namespace, _, _ := unstructured.NestedString(pod, "metadata", "namespace")
 	name, _, _ := unstructured.NestedString(pod, "metadata", "name")
 	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
 	at := types.NamespacedName{Namespace: namespace, Name: name}
-	if p.choose() != nil {
+	if rec.choose() != nil {
 		return nil, errNoLogs // why they are not known is told
 	}
-	for i, e := range p.Related {
+	for i, e := range rec.Related {
 		if e.Logs == nil {
 			continue
 		}
-		seen := p.look(i)
+		seen := rec.look(i)
 		n, found := slices.BinarySearchFunc(seen, at, func(o *object.Object, at types.NamespacedName) int { return object.CompareKeys(o.Key(), at) })
 		if found && string(seen[n].UID()) == uid {
-			if p.logs == nil {
-				p.logs = p.r.logs.Begin(p.key, p.As, p.Resync)
+			if rec.logs == nil {
+				rec.logs = rec.r.Logs.Begin(rec.key, rec.As, rec.Resync)
 			}
-			if err := p.budget.Spend(seen[n].BytesAt("status")); err != nil {
+			if err := rec.budget.Spend(seen[n].BytesAt("status")); err != nil {
 				return nil, err
 			}
-			return p.logs.Logs(seen[n], logOptions(e.Logs)), nil
+			return rec.logs.Logs(seen[n], logOptions(e.Logs)), nil
 		}
 	}
 	return nil, errNoLogs
@@ -68,12 +68,12 @@ func logOptions(of *v1.PodLogs) request.LogOptions {
 }
 
 // endLogs gives up logs that the parent wants no more. A pass without the status template, which alone reads logs, does not know which these are.
-func (p *pass) endLogs() {
+func (rec *reconciliation) endLogs() {
 	switch {
-	case !p.rendered:
-	case p.logs == nil:
-		p.r.logs.Forget(p.key)
+	case !rec.rendered:
+	case rec.logs == nil:
+		rec.r.Logs.Forget(rec.key)
 	default:
-		p.logs.End()
+		rec.logs.End()
 	}
 }

@@ -32,8 +32,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// pass is one look at one parent.
-type pass struct {
+// reconciliation is one reconciliation of one parent.
+type reconciliation struct {
 	*running.Controller
 	r          *Reconciler
 	key        queue.Key
@@ -107,15 +107,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *Report) Result {
-	p := &pass{r: r, key: key, reported: report}
-	if r.backlog.Begin(key) {
-		defer r.backlog.Done(key)
+	rec := &reconciliation{r: r, key: key, reported: report}
+	if r.Backlog.Begin(key) {
+		defer r.Backlog.Done(key)
 	}
 	worker := workers.Of(ctx)
 	worker.Begin(key)
-	p.pause = worker.Pauses()
+	rec.pause = worker.Pauses()
 	defer worker.End()
-	c, leave := r.controllers.Enter(key.Controller)
+	c, leave := r.Controllers.Enter(key.Controller)
 	defer leave()
 	if c != nil && c.Spec.Suspend {
 		r.countSuspended(c, key)
@@ -123,19 +123,19 @@ func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *Repor
 	if c == nil || !c.Runs() || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
 	}
-	p.Controller = c
-	p.gather(true) // before anything is read
-	if p.parent = c.Parent(key.Parent); p.parent == nil {
+	rec.Controller = c
+	rec.gather(true) // before anything is read
+	if rec.parent = c.Parent(key.Parent); rec.parent == nil {
 		return r.reconcileAbsence(ctx, c, key)
 	}
-	if p.parent.Deleting() && !p.parent.HasFinalizer(c.Finalizer) {
-		r.controllers.Count(key, tally.Tally{Generation: c.Generation, Unobserved: true})
+	if rec.parent.Deleting() && !rec.parent.HasFinalizer(c.Finalizer) {
+		r.Controllers.Count(key, tally.Tally{Generation: c.Generation, Unobserved: true})
 		return Result{} // the garbage collector takes the children
 	}
-	if c.TeardownOnly && !p.parent.Deleting() && !c.ReportsRejection {
+	if c.TeardownOnly && !rec.parent.Deleting() && !c.ReportsRejection {
 		return Result{}
 	}
-	return p.reconcile(ctx)
+	return rec.reconcile(ctx)
 }
 
 // reconcileAbsence reconciles a parent that the cache does not hold.
@@ -153,28 +153,28 @@ func (r *Reconciler) reconcileAbsence(ctx context.Context, c *running.Controller
 }
 
 // reconcile reconciles a parent that exists.
-func (p *pass) reconcile(ctx context.Context) Result {
-	p.memory.Open(ctx, p.r.memory, p.key.Controller)
-	defer p.memory.Close()
-	defer p.fillReport()
-	p.budget.Begin(&p.memory)
-	if p.TeardownOnly && !p.parent.Deleting() {
-		return p.reportRejection(ctx)
+func (rec *reconciliation) reconcile(ctx context.Context) Result {
+	rec.memory.Open(ctx, rec.r.Memory, rec.key.Controller)
+	defer rec.memory.Close()
+	defer rec.fillReport()
+	rec.budget.Begin(&rec.memory)
+	if rec.TeardownOnly && !rec.parent.Deleting() {
+		return rec.reportRejection(ctx)
 	}
-	if p.suspect = p.r.breaker.Knows(p.key); p.suspect {
-		if wait := p.r.breaker.Wait(p.key, p.specs()); wait > 0 {
+	if rec.suspect = rec.r.Breaker.Knows(rec.key); rec.suspect {
+		if wait := rec.r.Breaker.Wait(rec.key, rec.specs()); wait > 0 {
 			return Result{After: wait}
 		}
-		p.rewrites = p.r.breaker.Rewrites(p.key, p.specs())
+		rec.rewrites = rec.r.Breaker.Rewrites(rec.key, rec.specs())
 	}
-	if p.parent.Deleting() {
-		return p.teardown(ctx)
+	if rec.parent.Deleting() {
+		return rec.teardown(ctx)
 	}
-	if p.SyncingRelated() {
+	if rec.SyncingRelated() {
 		return Result{} // the end of the first list brings the parent back
 	}
-	result := p.run(ctx).also(p.collectLeftovers(ctx))
-	if result.Retry < problem.RetrySlow && (p.behind || !running.Readable(p.Controllers)) {
+	result := rec.run(ctx).also(rec.collectLeftovers(ctx))
+	if result.Retry < problem.RetrySlow && (rec.behind || !running.Readable(rec.Controllers)) {
 		result.Retry = problem.RetrySlow // something may be left to prune, and no event tells when
 	}
 	return result
@@ -186,37 +186,37 @@ func (r *Reconciler) countSuspended(c *running.Controller, key queue.Key) {
 		return
 	}
 	if c.Parent(key.Parent) == nil {
-		r.controllers.Left(key)
+		r.Controllers.Left(key)
 		return
 	}
-	r.controllers.Count(key, tally.Tally{Suspended: true, Unobserved: true})
+	r.Controllers.Count(key, tally.Tally{Suspended: true, Unobserved: true})
 }
 
-func (p *pass) run(ctx context.Context) Result {
-	p.entries, p.order = p.Spec.Children, p.Order
-	s, early := p.converge(ctx)
+func (rec *reconciliation) run(ctx context.Context) Result {
+	rec.entries, rec.order = rec.Spec.Children, rec.Order
+	s, early := rec.converge(ctx)
 	if early != nil {
 		return *early
 	}
-	p.loop()
-	if p.wait(s) {
-		p.writeStatus(ctx, s.d.Wanted, s.observed)
+	rec.loop()
+	if rec.wait(s) {
+		rec.writeStatus(ctx, s.d.Wanted, s.observed)
 	}
-	p.endLogs()
-	p.measure()
+	rec.endLogs()
+	rec.measure()
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {
-		log.Info("looked at parent", "controller", p.Name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.Children, "wroteStatus", p.written.Status)
+		log.Info("looked at parent", "controller", rec.Name, "parent", rec.key.Parent.String(), "resourceVersion", rec.parent.ResourceVersion(), "wroteChildren", rec.written.Children, "wroteStatus", rec.written.Status)
 	}
-	return p.result()
+	return rec.result()
 }
 
 // measure counts what the pass has met, and finds passes that write without an end.
-func (p *pass) measure() {
-	if p.wrote() {
-		p.Meter.Tripped()
+func (rec *reconciliation) measure() {
+	if rec.wrote() {
+		rec.Meter.Tripped()
 	}
-	if p.problems.TemplateFailed() {
-		p.Meter.TemplateError()
+	if rec.problems.TemplateFailed() {
+		rec.Meter.TemplateError()
 	}
 }
 
@@ -228,51 +228,51 @@ type sight struct {
 }
 
 // converge brings the objects of the pass's entries in line with what the templates yield. Where the pass has to end, it returns how.
-func (p *pass) converge(ctx context.Context) (s sight, early *Result) {
-	s.observed = p.observe()
+func (rec *reconciliation) converge(ctx context.Context) (s sight, early *Result) {
+	s.observed = rec.observe()
 	var d child.Desired
 	var free []*child.Wanted
-	if why := p.choose(); why == nil {
-		d, free = p.Factory.Desire(p.parent, p.entries, s.observed, func() *render.Input { return p.input(s.observed) })
+	if why := rec.choose(); why == nil {
+		d, free = rec.Factory.Desire(rec.parent, rec.entries, s.observed, func() *render.Input { return rec.input(s.observed) })
 	} else {
-		d, p.blind = p.held(why), true
+		d, rec.blind = rec.held(why), true
 	}
-	if p.reported != nil {
-		p.reported.Desired = d
+	if rec.reported != nil {
+		rec.reported.Desired = d
 	}
 	if ctx.Err() != nil { // it was cut short, so that it does not know all
 		return s, &Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
 	}
-	s.gates = p.gates(&d, s.observed)
-	p.settle(d.Largest)
+	s.gates = rec.gates(&d, s.observed)
+	rec.settle(d.Largest)
 	if len(d.Unknown) > 0 {
-		p.r.controllers.AddKinds(p.Name, d.Unknown)
+		rec.r.Controllers.AddKinds(rec.Name, d.Unknown)
 		return s, &Result{Outcome: measure.Waiting} // comes again when the new kinds can be read
 	}
-	p.r.controllers.Miss(p.Name, d.Missing)
-	p.problems = append(p.problems, s.gates.Told(d.Faults)...)
-	p.whole = len(d.Faults) == 0
-	wanted := p.readable(free)
-	p.maker = d.Maker
-	p.written.Before, p.written.Rolling = fingerprint(s.observed), rolling(wanted)
-	p.plan = p.makePlan(ctx, plan.Input{
-		Entries: p.entries, Wanted: wanted, Live: p.ofEntries(s.observed), Maker: d.Maker, Gates: s.gates, Available: p.availability(s.observed),
+	rec.r.Controllers.Miss(rec.Name, d.Missing)
+	rec.problems = append(rec.problems, s.gates.Told(d.Faults)...)
+	rec.whole = len(d.Faults) == 0
+	wanted := rec.readable(free)
+	rec.maker = d.Maker
+	rec.written.Before, rec.written.Rolling = fingerprint(s.observed), rolling(wanted)
+	rec.plan = rec.makePlan(ctx, plan.Input{
+		Entries: rec.entries, Wanted: wanted, Live: rec.ofEntries(s.observed), Maker: d.Maker, Gates: s.gates, Available: rec.availability(s.observed),
 	})
-	p.act(ctx)
-	if p.written.Children {
-		s.observed, p.judged = p.observe(), nil
+	rec.act(ctx)
+	if rec.written.Children {
+		s.observed, rec.judged = rec.observe(), nil
 		d.Pair(s.observed)
 	}
-	p.written.After = fingerprint(s.observed)
+	rec.written.After = fingerprint(s.observed)
 	s.d = d
 	return s, nil
 }
 
 // readable leaves out what is of a kind that may not be listed, or is not recorded: what is there of it is not known.
-func (p *pass) readable(all []*child.Wanted) []*child.Wanted {
+func (rec *reconciliation) readable(all []*child.Wanted) []*child.Wanted {
 	out := make([]*child.Wanted, 0, len(all))
 	for _, w := range all {
-		s := p.Sources[w.Kind.GroupKind()]
+		s := rec.Sources[w.Kind.GroupKind()]
 		if s.MayCreate(w.Name.Namespace) {
 			out = append(out, w)
 			continue
@@ -281,31 +281,31 @@ func (p *pass) readable(all []*child.Wanted) []*child.Wanted {
 		if cache := s.For(w.Name.Namespace); cache != nil && apierrors.IsForbidden(cache.Err()) {
 			reason = v1.ReasonForbidden
 		}
-		p.problems = append(p.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(p.As), p.Rights.Claim(rights.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), p.Name, running.Untouched)})
+		rec.problems = append(rec.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
+			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(rec.As), rec.Rights.Claim(rights.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), rec.Name, running.Untouched)})
 	}
 	return out
 }
 
 // observe returns the children as they are now, own writes included.
-func (p *pass) observe() []*child.Live { return p.ChildrenOf(p.parent) }
+func (rec *reconciliation) observe() []*child.Live { return rec.ChildrenOf(rec.parent) }
 
 // content is the parent as JSON data, which nobody may change.
-func (p *pass) content() map[string]any {
-	if p.decoded == nil {
-		_ = p.budget.Spend(p.parent.ContentBytes()) // when this fails, so does the next template
-		p.decoded = p.parent.Content()
+func (rec *reconciliation) content() map[string]any {
+	if rec.decoded == nil {
+		_ = rec.budget.Spend(rec.parent.ContentBytes()) // when this fails, so does the next template
+		rec.decoded = rec.parent.Content()
 	}
-	return p.decoded
+	return rec.decoded
 }
 
 // input is what the templates see.
-func (p *pass) input(observed []*child.Live) *render.Input {
-	in := &render.Input{Parent: p.content(), Ready: readiness.IsReady, MayHave: p.MayHave, Pause: p.pause, Budget: &p.budget, Observed: view.Observed(observed, &p.budget)}
-	if len(p.Related) > 0 {
-		in.Related = p.related
-		if p.readsLogs() {
-			in.Logs = p.logsOf
+func (rec *reconciliation) input(observed []*child.Live) *render.Input {
+	in := &render.Input{Parent: rec.content(), Ready: readiness.IsReady, MayHave: rec.MayHave, Pause: rec.pause, Budget: &rec.budget, Observed: view.Observed(observed, &rec.budget)}
+	if len(rec.Related) > 0 {
+		in.Related = rec.related
+		if rec.readsLogs() {
+			in.Logs = rec.logsOf
 		}
 	}
 	return in
@@ -316,19 +316,19 @@ const perRequest = 8
 
 // settle gives back the memory that the templates have needed, but for what they have yielded and for a request of that
 // size at a time.
-func (p *pass) settle(request int) {
-	p.memory.Settle(p.budget.Kept() + perRequest*request)
+func (rec *reconciliation) settle(request int) {
+	rec.memory.Settle(rec.budget.Kept() + perRequest*request)
 }
 
-func (p *pass) result() Result {
-	result := Result{Retry: p.problems.Retry(), Again: p.seesMore() || p.rollsOn() || p.mayRelease(), Denial: p.problems.Denial(), Outcome: p.outcome()}
-	if result.Retry == problem.RetryOnChange && p.unrenewed {
+func (rec *reconciliation) result() Result {
+	result := Result{Retry: rec.problems.Retry(), Again: rec.seesMore() || rec.rollsOn() || rec.mayRelease(), Denial: rec.problems.Denial(), Outcome: rec.outcome()}
+	if result.Retry == problem.RetryOnChange && rec.unrenewed {
 		result.Retry = problem.RetrySlow
 	}
 	if result.Retry == problem.RetryOnChange {
-		result.After = queue.Jitter(p.Resync)
-		result = result.also(Result{After: p.settling})
-		if p.failed() {
+		result.After = queue.Jitter(rec.Resync)
+		result = result.also(Result{After: rec.settling})
+		if rec.failed() {
 			result = result.also(Result{After: announce.RepeatAfter})
 		}
 	}
@@ -337,7 +337,7 @@ func (p *pass) result() Result {
 
 // seesMore reports whether the pass has written something that templates read and were rendered without. No
 // watch tells of own writes. The status template has seen the children as they were written.
-func (p *pass) seesMore() bool {
-	reads := p.Program.Reads()
-	return p.visible || p.opened || p.written.Children && reads.Children
+func (rec *reconciliation) seesMore() bool {
+	reads := rec.Program.Reads()
+	return rec.visible || rec.opened || rec.written.Children && reads.Children
 }

@@ -19,20 +19,20 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
-// Controllers are the TemplateControllers, as far as passes need them. They must be safe for concurrent use.
+// Controllers are the TemplateControllers, as far as reconciliations need them. They must be safe for concurrent use.
 type Controllers interface {
-	// Enter returns the running controller of that name, or nil, and what to call when the pass is over.
+	// Enter returns the running controller of that name, or nil, and a function to call at the end of the reconciliation.
 	Enter(name string) (*running.Controller, func())
-	// Measure counts a pass, unless the TemplateController is gone.
+	// Measure counts a reconciliation, unless the TemplateController was deleted.
 	Measure(name string, outcome measure.Outcome, took time.Duration)
-	// Miss notes kinds that templates ask for and the server does not have.
+	// Miss records kinds that templates yield and the server does not have.
 	Miss(name string, kinds []schema.GroupKind)
-	// AddKinds has a controller take up kinds that it is about to create. The parent that needs them is looked at again once
-	// they can be read.
+	// AddKinds has a controller watch kinds that it is about to create. The parent that needs them is reconciled again once they can be
+	// read.
 	AddKinds(name string, kinds []schema.GroupVersionKind)
-	// Count notes how a parent fares.
+	// Count records the summary of a parent.
 	Count(key queue.Key, now tally.Tally)
-	// Left notes that there is no such parent any more: what it kept others from writing is free.
+	// Left records that the parent no longer exists or matches. Other controllers may write the fields that it held.
 	Left(key queue.Key)
 	Checks
 }
@@ -55,12 +55,12 @@ type Logs interface {
 	Forget(key queue.Key)
 }
 
-// Options are what a Reconciler works with. Much of it remembers something about parents from one pass to the next, so it must
-// hear of it when a TemplateController is gone.
+// Options are what a Reconciler works with. They are many because each remembers one thing about parents between reconciliations;
+// the caller has them forget a TemplateController that is deleted.
 type Options struct {
 	Controllers Controllers
-	// LookAt has a TemplateController looked at before long.
-	LookAt func(controller string)
+	// SyncSoon syncs a TemplateController after a short delay.
+	SyncSoon func(controller string)
 
 	Clock    clock.PassiveClock
 	Queue    queue.Queue // of the parents
@@ -74,7 +74,7 @@ type Options struct {
 	Attempts  *queue.Attempts
 	Breaker   *loop.Breaker
 	Events    *announce.Recorder
-	// Rights looks up which rights are missing, while there are passes.
+	// Rights looks up which permissions are missing, while the Reconciler runs.
 	Rights *rights.Tracker
 	// Waiting are the parents that lack a permission.
 	Waiting *rights.Waiting
@@ -84,43 +84,21 @@ type Options struct {
 	Workers int
 	Tracker *workers.Tracker // of these
 	Memory  *workers.Memory
-	// Grace is how long passes may take to end when there are to be no more.
+	// Grace is how long reconciliations may go on after the Reconciler was stopped.
 	Grace time.Duration
 }
 
-// Reconciler keeps parents in step. It is safe for concurrent use; one parent of a
-// controller is worked on by one goroutine at a time, as the queue sees to.
+// Reconciler reconciles parents. It is safe for concurrent use. The queue sees to it that one goroutine at a time works on a parent
+// of a controller.
 type Reconciler struct {
-	controllers Controllers
-	lookAt      func(controller string)
-	clock       clock.PassiveClock
-	queue       queue.Queue
-	failures    *queue.RateLimiter // of the queue
-	backlog     *queue.Backlog
-	turns       *queue.Turns
-	pacer       *queue.DeparturePacer
-	absent      *queue.AbsentParents
-	orphaning   *queue.OrphaningParents
-	attempts    *queue.Attempts
-	breaker     *loop.Breaker
-	events      *announce.Recorder
-	rights      *rights.Tracker
-	waiting     *rights.Waiting
-	logs        Logs
-	workers     int
-	tracker     *workers.Tracker
-	memory      *workers.Memory
-	grace       time.Duration
-	settling    settling
+	Options
+	settling settling
 }
 
 // New returns a Reconciler, which works while it runs.
 func New(o Options) *Reconciler {
-	r := &Reconciler{
-		controllers: o.Controllers, lookAt: o.LookAt, clock: o.Clock, queue: o.Queue, failures: o.Failures, backlog: o.Backlog, turns: o.Turns,
-		pacer: o.Pacer, absent: o.Absences, orphaning: o.Orphaning, attempts: o.Attempts, breaker: o.Breaker, events: o.Events, rights: o.Rights, waiting: o.Waiting, logs: o.Logs, workers: max(o.Workers, 1),
-		tracker: o.Tracker, memory: o.Memory, grace: o.Grace,
-	}
+	o.Workers = max(o.Workers, 1)
+	r := &Reconciler{Options: o}
 	r.settling.begin(o.Clock.Now())
 	return r
 }

@@ -25,67 +25,67 @@ type chosen struct {
 
 // choose finds out, once in a pass, what the parent sees by each entry of spec.related, or returns why that is not known. Then no
 // template is rendered: a list that is not known is not an empty one.
-func (p *pass) choose() *problem.Problem {
-	if len(p.Related) > 0 && p.chosen == nil {
-		p.chosen = make([]chosen, len(p.Related))
-		p.unchosen = p.chooseAll()
+func (rec *reconciliation) choose() *problem.Problem {
+	if len(rec.Related) > 0 && rec.chosen == nil {
+		rec.chosen = make([]chosen, len(rec.Related))
+		rec.unchosen = rec.chooseAll()
 	}
-	return p.unchosen
+	return rec.unchosen
 }
 
-func (p *pass) chooseAll() *problem.Problem {
-	in := &render.Input{Parent: p.content(), Pause: p.pause, Budget: &p.budget}
-	room := selection.Room(p.parent.Len())
-	for i, e := range p.Related {
+func (rec *reconciliation) chooseAll() *problem.Problem {
+	in := &render.Input{Parent: rec.content(), Pause: rec.pause, Budget: &rec.budget}
+	room := selection.Room(rec.parent.Len())
+	for i, e := range rec.Related {
 		switch e.State() {
 		case related.Waiting, related.Unreadable:
-			return p.unreadable(e)
+			return rec.unreadable(e)
 		case related.Absent:
-			p.chosen[i].found = true // there are none
+			rec.chosen[i].found = true // there are none
 			continue
 		case related.Known:
 		}
-		yielded, err := p.Program.Select(e.Name, in)
+		yielded, err := rec.Program.Select(e.Name, in)
 		if err != nil {
 			return problem.FromTemplate(err)
 		}
 		var issue *problem.Problem
-		if p.chosen[i].selection, issue = e.Choose(p.key.Parent, yielded, room); issue != nil {
+		if rec.chosen[i].selection, issue = e.Choose(rec.key.Parent, yielded, room); issue != nil {
 			return issue
 		}
 		if e.Select != "" {
-			room -= p.chosen[i].selection.Size()
+			room -= rec.chosen[i].selection.Size()
 		}
 	}
 	return nil
 }
 
 // unreadable says that an entry cannot be read, and where is told why.
-func (p *pass) unreadable(e *related.Entry) *problem.Problem {
-	return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", rights.Who(p.As), syntax.RelatedName(e.Name), p.Name)
+func (rec *reconciliation) unreadable(e *related.Entry) *problem.Problem {
+	return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", rights.Who(rec.As), syntax.RelatedName(e.Name), rec.Name)
 }
 
 // related returns what the parent sees by the entry of that name: see render.Input.
-func (p *pass) related(name string) ([]map[string]any, error) {
-	i := slices.IndexFunc(p.Related, func(e *related.Entry) bool { return e.Name == name })
-	if i < 0 || p.choose() != nil { // which is told, or should not be: the names of a program are those of its spec
+func (rec *reconciliation) related(name string) ([]map[string]any, error) {
+	i := slices.IndexFunc(rec.Related, func(e *related.Entry) bool { return e.Name == name })
+	if i < 0 || rec.choose() != nil { // which is told, or should not be: the names of a program are those of its spec
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
-	return view.Contents(p.look(i), &p.budget)
+	return view.Contents(rec.look(i), &rec.budget)
 }
 
 // look returns the objects of an entry, as they were when they were first looked up.
-func (p *pass) look(i int) []*object.Object {
-	c := &p.chosen[i]
+func (rec *reconciliation) look(i int) []*object.Object {
+	c := &rec.chosen[i]
 	if !c.found {
-		c.objects, c.found = p.Related[i].Find(c.selection), true
+		c.objects, c.found = rec.Related[i].Find(c.selection), true
 	}
 	return c.objects
 }
 
 // held is what the templates want while none of them is rendered: nobody knows.
-func (p *pass) held(why *problem.Problem) child.Desired {
-	d := p.Factory.Unrendered(p.parent, p.entries)
+func (rec *reconciliation) held(why *problem.Problem) child.Desired {
+	d := rec.Factory.Unrendered(rec.parent, rec.entries)
 	d.Faults = []child.Fault{{Problem: why, Always: true}}
 	return d
 }

@@ -58,26 +58,26 @@ func (r *Report) wrote(verb plan.Verb, entry string, id child.ID) {
 }
 
 // reportWrite records a write to the parent.
-func (p *pass) reportWrite(verb plan.Verb) {
-	if p.reported != nil {
-		p.reported.wrote(verb, "", child.ID{Kind: p.GVK.GroupKind(), Name: p.key.Parent})
+func (rec *reconciliation) reportWrite(verb plan.Verb) {
+	if rec.reported != nil {
+		rec.reported.wrote(verb, "", child.ID{Kind: rec.GVK.GroupKind(), Name: rec.key.Parent})
 	}
 }
 
 // reportTimeout records that the parent is released before its cleanup is done.
-func (p *pass) reportTimeout() {
-	if p.reported != nil {
-		p.reported.TimedOut = true
+func (rec *reconciliation) reportTimeout() {
+	if rec.reported != nil {
+		rec.reported.TimedOut = true
 	}
 }
 
 // reportStatus records the status that is to be written.
-func (p *pass) reportStatus(status map[string]any, v census.Verdict) {
-	if p.reported == nil {
+func (rec *reconciliation) reportStatus(status map[string]any, v census.Verdict) {
+	if rec.reported == nil {
 		return
 	}
-	if p.reported.Verdict = v; p.Kind.Status != nil {
-		p.reported.Status = status
+	if rec.reported.Verdict = v; rec.Kind.Status != nil {
+		rec.reported.Status = status
 	}
 }
 
@@ -95,20 +95,20 @@ func (r *Report) assume(judge *readiness.Judge, observed []*child.Live) {
 }
 
 // fillReport records what is known at the end.
-func (p *pass) fillReport() {
-	r := p.reported
-	if r == nil || p.Controller == nil || p.parent == nil {
+func (rec *reconciliation) fillReport() {
+	r := rec.reported
+	if r == nil || rec.Controller == nil || rec.parent == nil {
 		return
 	}
-	r.Problems = p.problems
+	r.Problems = rec.problems
 	if r.Verdict == (census.Verdict{}) {
-		r.Verdict = p.verdict()
+		r.Verdict = rec.verdict()
 	}
-	if p.Rejected || p.SyncingRelated() || p.choose() != nil {
+	if rec.Rejected || rec.SyncingRelated() || rec.choose() != nil {
 		return
 	}
 	r.Related = map[string][]*object.Object{}
-	for i, e := range p.Related {
-		r.Related[e.Name] = p.look(i)
+	for i, e := range rec.Related {
+		r.Related[e.Name] = rec.look(i)
 	}
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // rolls reports whether any entry changes a few objects at a time.
-func (p *pass) rolls() bool {
-	for i := range p.entries {
-		if spec.Rolls(&p.entries[i]) {
+func (rec *reconciliation) rolls() bool {
+	for i := range rec.entries {
+		if spec.Rolls(&rec.entries[i]) {
 			return true
 		}
 	}
@@ -34,37 +34,39 @@ func rolling(all []*child.Wanted) int {
 }
 
 // availability returns what tells whether an object can be counted on while others are changed, nil where no entry asks.
-func (p *pass) availability(observed []*child.Live) func(*child.Live) bool {
-	if !p.rolls() {
+func (rec *reconciliation) availability(observed []*child.Live) func(*child.Live) bool {
+	if !rec.rolls() {
 		return nil
 	}
-	return p.available(p.judge(observed))
+	return rec.available(rec.judge(observed))
 }
 
 // goOn has the rollout of an entry go on, where it need not wait for an object that has just been written.
-func (p *pass) goOn(a plan.Action, after *object.Object) {
+func (rec *reconciliation) goOn(a plan.Action, after *object.Object) {
 	entry := a.Wanted.Entry
-	if spec.Rolls(entry) && p.available(p.judged)(&child.Live{Entry: entry.Name, Kind: a.Wanted.Kind, Object: after}) {
-		p.plan.GoOn(a)
+	if spec.Rolls(entry) && rec.available(rec.judged)(&child.Live{Entry: entry.Name, Kind: a.Wanted.Kind, Object: after}) {
+		rec.plan.GoOn(a)
 	}
 }
 
 // rollsOn reports whether a rollout need not wait after what the pass has written, of which no watch tells.
-func (p *pass) rollsOn() bool { return p.free && p.plan.Deferred > 0 && p.written.Children }
+func (rec *reconciliation) rollsOn() bool {
+	return rec.free && rec.plan.Deferred > 0 && rec.written.Children
+}
 
 // available returns what tells whether an object can be counted on while others are changed.
-func (p *pass) available(judge *readiness.Judge) func(*child.Live) bool {
+func (rec *reconciliation) available(judge *readiness.Judge) func(*child.Live) bool {
 	return func(l *child.Live) bool {
-		return judge.Of(l.Entry, l.Object) == readiness.Ready && p.settles(l) == 0
+		return judge.Of(l.Entry, l.Object) == readiness.Ready && rec.settles(l) == 0
 	}
 }
 
 // settles returns for how long an object is not to be counted on yet, because its status may lag.
-func (p *pass) settles(l *child.Live) time.Duration {
-	if p.now.IsZero() { // the same time for the whole pass: what waits now is looked at again
-		p.now = p.r.clock.Now()
+func (rec *reconciliation) settles(l *child.Live) time.Duration {
+	if rec.now.IsZero() { // the same time for the whole pass: what waits now is looked at again
+		rec.now = rec.r.Clock.Now()
 	}
-	left := p.r.settling.left(l.Object.UID(), p.now)
+	left := rec.r.settling.left(l.Object.UID(), rec.now)
 	if left == 0 || !readiness.MayLag(l.Object.Content(), l.Kind.Status != nil) {
 		return 0
 	}
@@ -73,17 +75,17 @@ func (p *pass) settles(l *child.Live) time.Duration {
 
 // takeCensus looks at the children that are wanted, and at the rollouts under way. It notes when to look at these again where nothing
 // tells.
-func (p *pass) takeCensus(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) census.Census {
+func (rec *reconciliation) takeCensus(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) census.Census {
 	c := census.Of(all, observed, judge)
-	if !p.rolls() {
+	if !rec.rolls() {
 		return c
 	}
-	c.Rollouts = census.Rollouts(all, p.available(judge), judge)
+	c.Rollouts = census.Rollouts(all, rec.available(judge), judge)
 	for _, r := range c.Rollouts {
-		p.free = p.free || r.Free()
+		rec.free = rec.free || r.Free()
 		for _, w := range r.Unavailable {
 			if w.Live != nil && judge.Of(w.Entry.Name, w.Live.Object) == readiness.Ready { // else the watch tells
-				p.settling = min(cmp.Or(p.settling, settleTime), p.settles(w.Live))
+				rec.settling = min(cmp.Or(rec.settling, settleTime), rec.settles(w.Live))
 			}
 		}
 	}

@@ -28,46 +28,46 @@ import (
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
 // after the writes.
-func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
-	judge := p.judge(observed)
-	p.census = p.takeCensus(all, observed, judge)
-	now := p.count(observed, judge)
-	if p.whole {
-		now.Round = p.Round
+func (rec *reconciliation) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
+	judge := rec.judge(observed)
+	rec.census = rec.takeCensus(all, observed, judge)
+	now := rec.count(observed, judge)
+	if rec.whole {
+		now.Round = rec.Round
 	}
 	for _, w := range all {
-		now.Kinds |= p.Sources[w.ID().Kind].Bit
+		now.Kinds |= rec.Sources[w.ID().Kind].Bit
 	}
-	p.problems = append(p.problems, p.judgeFaults(judge)...)
-	status, issue := p.template(observed)
+	rec.problems = append(rec.problems, rec.judgeFaults(judge)...)
+	status, issue := rec.template(observed)
 	if issue != nil {
-		p.problems = append(p.problems, issue)
+		rec.problems = append(rec.problems, issue)
 	}
-	if issue := p.census.Problem(); issue != nil {
-		p.problems = append(p.problems, issue)
+	if issue := rec.census.Problem(); issue != nil {
+		rec.problems = append(rec.problems, issue)
 	}
-	p.tell(ctx, status, now)
+	rec.tell(ctx, status, now)
 }
 
 // tell writes the status, but for what other TemplateControllers write of it, and counts how the parent fares. This is the one place where a
 // pass reports.
-func (p *pass) tell(ctx context.Context, status map[string]any, now *tally.Tally) {
-	now.Contested = p.leaveContested(status)
-	if !p.problems.Pending() {
-		p.report(ctx, status, now)
+func (rec *reconciliation) tell(ctx context.Context, status map[string]any, now *tally.Tally) {
+	now.Contested = rec.leaveContested(status)
+	if !rec.problems.Pending() {
+		rec.report(ctx, status, now)
 	}
-	if p.HoldsCondition() { // report may meet the other manager
-		now.Foreign, now.Rival = p.foreignCondition()
+	if rec.HoldsCondition() { // report may meet the other manager
+		now.Foreign, now.Rival = rec.foreignCondition()
 	}
-	if !p.problems.Pending() { // report may meet a problem, too
-		p.announce()
+	if !rec.problems.Pending() { // report may meet a problem, too
+		rec.announce()
 	}
-	p.r.controllers.Count(p.key, *now)
+	rec.r.Controllers.Count(rec.key, *now)
 }
 
 // count begins to count how the parent fares: with its children.
-func (p *pass) count(observed []*child.Live, judge *readiness.Judge) *tally.Tally {
-	now := &tally.Tally{Generation: p.Generation, Children: int64(len(observed))}
+func (rec *reconciliation) count(observed []*child.Live, judge *readiness.Judge) *tally.Tally {
+	now := &tally.Tally{Generation: rec.Generation, Children: int64(len(observed))}
 	for _, l := range observed {
 		if judge.Of(l.Entry, l.Object) == readiness.Ready {
 			now.ChildrenReady++
@@ -78,31 +78,31 @@ func (p *pass) count(observed []*child.Live, judge *readiness.Judge) *tally.Tall
 
 // template renders the status template. When that fails, or cannot be done, or the children's templates have left nothing to do it
 // with, which was told, the status stays as it is.
-func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Problem) {
-	if p.blind || len(p.problems) > 0 && p.budget.UsedUp() {
-		return p.ownStatus(), nil
+func (rec *reconciliation) template(observed []*child.Live) (map[string]any, *problem.Problem) {
+	if rec.blind || len(rec.problems) > 0 && rec.budget.UsedUp() {
+		return rec.ownStatus(), nil
 	}
-	kept := p.budget.Kept()
-	status, err := p.Program.Status(p.input(observed))
-	p.settle(p.budget.Kept() - kept)
+	kept := rec.budget.Kept()
+	status, err := rec.Program.Status(rec.input(observed))
+	rec.settle(rec.budget.Kept() - kept)
 	if err != nil {
-		return p.ownStatus(), problem.FromTemplate(err)
+		return rec.ownStatus(), problem.FromTemplate(err)
 	}
-	p.rendered = true
+	rec.rendered = true
 	if status == nil {
 		status = map[string]any{}
 	}
 	status = condition.DropNulls(status)
-	if fault := cmp.Or(p.conditions().Fill(status), p.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
-		return p.ownStatus(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
+	if fault := cmp.Or(rec.conditions().Fill(status), rec.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
+		return rec.ownStatus(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
-	return status, condition.DropUnknown(status, p.Kind, p.Author())
+	return status, condition.DropUnknown(status, rec.Kind, rec.Author())
 }
 
 // ownStatus is that part of the parent's status that we own.
-func (p *pass) ownStatus() map[string]any {
-	current, _ := p.content()["status"].(map[string]any)
-	owned, ok := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
+func (rec *reconciliation) ownStatus() map[string]any {
+	current, _ := rec.content()["status"].(map[string]any)
+	owned, ok := fields.Set(rec.parent.Applied(rec.Manager, "status")).Field("status")
 	if !ok || current == nil {
 		return map[string]any{}
 	}
@@ -112,42 +112,42 @@ func (p *pass) ownStatus() map[string]any {
 
 // report writes the status with the ready condition. A status that the server
 // does not take is left as it was, and the condition says so.
-func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tally) {
-	v := p.verdict()
-	status = p.withReady(status, v)
-	p.reportStatus(status, v)
-	err := p.store(ctx, status)
+func (rec *reconciliation) report(ctx context.Context, status map[string]any, now *tally.Tally) {
+	v := rec.verdict()
+	status = rec.withReady(status, v)
+	rec.reportStatus(status, v)
+	err := rec.store(ctx, status)
 	if err != nil {
-		v, err = p.storeKnown(ctx, status, v, err)
+		v, err = rec.storeKnown(ctx, status, v, err)
 	}
 	if Unfit(err) && len(v.Message) > ShortMessage { // it may be the message that does not fit
 		short := v
 		short.Message = object.Line(v.Message, ShortMessage)
-		err = p.store(ctx, p.withReady(status, short))
+		err = rec.store(ctx, rec.withReady(status, short))
 	}
 	switch {
 	case err == nil:
-	case answers.MissingObject(err), p.r.overtaken(ctx, p.Controller, p.key, p.parent, err):
-		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Pending: true, Retry: problem.RetryNow})
+	case answers.MissingObject(err), rec.r.overtaken(ctx, rec.Controller, rec.key, rec.parent, err):
+		rec.problems = append(rec.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Pending: true, Retry: problem.RetryNow})
 	case rights.Denied(err):
-		need := p.Rights.Claim(rights.Status, p.Kind, p.parent.Namespace())
-		text, pending := p.Rights.Missing(err, need)
+		need := rec.Rights.Claim(rights.Status, rec.Kind, rec.parent.Namespace())
+		text, pending := rec.Rights.Missing(err, need)
 		issue := &problem.Problem{Reason: v1.ReasonStatusRejected, Message: "cannot write the status: " + text, Pending: pending}
-		p.problems = append(p.problems, issue.Lacks(p.Rights.Denial(err, need)))
+		rec.problems = append(rec.problems, issue.Lacks(rec.Rights.Denial(err, need)))
 		if !pending {
 			now.Denied = "cannot write the status: " + text
 		}
 	default:
-		err = p.Author().About(err, map[string]any{"status": status})
-		p.problems = append(p.problems, &problem.Problem{
+		err = rec.Author().About(err, map[string]any{"status": status})
+		rec.problems = append(rec.problems, &problem.Problem{
 			Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff,
 			Message: "cannot write the status: " + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(status),
 		})
-		v = p.verdict()
-		p.writeConditionOnly(ctx, v)
+		v = rec.verdict()
+		rec.writeConditionOnly(ctx, v)
 	}
-	if now.Failed = p.failed(); now.Failed {
-		now.Reason = p.problems.First().Reason
+	if now.Failed = rec.failed(); now.Failed {
+		now.Reason = rec.problems.First().Reason
 	}
 	now.Ready = v.Status == "True" && !now.Failed
 }
@@ -157,20 +157,20 @@ const mostRefused = 5
 
 // storeKnown writes the status again without the fields that the server does not know, by its answer to the last try. It returns the
 // verdict and the answer that hold then.
-func (p *pass) storeKnown(ctx context.Context, status map[string]any, v census.Verdict, err error) (census.Verdict, error) {
+func (rec *reconciliation) storeKnown(ctx context.Context, status map[string]any, v census.Verdict, err error) (census.Verdict, error) {
 	issue := &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff}
 	for range mostRefused {
-		told := problem.SchemaFaults(p.Author().About(err, map[string]any{"status": status}))
+		told := problem.SchemaFaults(rec.Author().About(err, map[string]any{"status": status}))
 		if !condition.DropRefused(status, problem.UnknownFields(err)) {
 			break
 		}
 		if len(issue.Faults) == 0 {
-			p.problems = append(p.problems, issue)
+			rec.problems = append(rec.problems, issue)
 		}
 		issue.Faults = append(issue.Faults, told...)
 		issue.Message = condition.LeftOut(issue.Faults).Message
-		v = p.verdict()
-		if err = p.store(ctx, p.withReady(status, v)); err == nil {
+		v = rec.verdict()
+		if err = rec.store(ctx, rec.withReady(status, v)); err == nil {
 			break
 		}
 	}
@@ -183,7 +183,7 @@ const conflictsBeforeRead = 3
 
 // overtaken reports whether a parent could not be written because it has changed since it was read.
 func (r *Reconciler) overtaken(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object, err error) bool {
-	if r.failures.NumRequeues(key) < conflictsBeforeRead {
+	if r.Failures.NumRequeues(key) < conflictsBeforeRead {
 		return running.Stale(err)
 	}
 	return c.Overtaken(ctx, err, c.LocateParent(key), parent.UID(), parent.ResourceVersion())
@@ -194,17 +194,17 @@ const ShortMessage = 256
 
 // writeConditionOnly writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
 // may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
-func (p *pass) writeConditionOnly(ctx context.Context, v census.Verdict) {
-	err := p.store(ctx, p.withReady(p.ownStatus(), v))
+func (rec *reconciliation) writeConditionOnly(ctx context.Context, v census.Verdict) {
+	err := rec.store(ctx, rec.withReady(rec.ownStatus(), v))
 	for _, short := range []string{object.Line(v.Message, ShortMessage), ""} {
 		if err == nil || !Unfit(err) {
 			break
 		}
 		v.Message = short
-		err = p.store(ctx, p.withReady(p.ownStatus(), v))
+		err = rec.store(ctx, rec.withReady(rec.ownStatus(), v))
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.Name, "parent", p.key.Parent.String(), "reason", problem.PublicReason(err))
+		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", rec.Name, "parent", rec.key.Parent.String(), "reason", problem.PublicReason(err))
 	}
 }
 
@@ -232,94 +232,94 @@ func contentOf(status map[string]any) string {
 }
 
 // failed reports whether an error keeps templater from doing its work.
-func (p *pass) failed() bool {
-	issue := p.problems.First()
+func (rec *reconciliation) failed() bool {
+	issue := rec.problems.First()
 	return issue != nil && !issue.Waiting
 }
 
 // store applies the status, unless the parent has it already. The error is that of the
 // server.
-func (p *pass) store(ctx context.Context, status map[string]any) error {
-	if p.Kind.Status == nil {
+func (rec *reconciliation) store(ctx context.Context, status map[string]any) error {
+	if rec.Kind.Status == nil {
 		return nil
 	}
-	current, _ := p.content()["status"].(map[string]any)
-	owned, has := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
+	current, _ := rec.content()["status"].(map[string]any)
+	owned, has := fields.Set(rec.parent.Applied(rec.Manager, "status")).Field("status")
 	if !has && len(status) == 0 || has && owned.Same(status, current) && !owned.Exceeds(status) {
 		return nil
 	}
-	if p.rewrites != nil {
-		p.rewrites.Status(owned, status, p.Author().Path)
+	if rec.rewrites != nil {
+		rec.rewrites.Status(owned, status, rec.Author().Path)
 	}
-	version := p.parent.ResourceVersion()
+	version := rec.parent.ResourceVersion()
 	if reduced, emptied := owned.WithoutEmptied(status); emptied {
-		after, err := p.applyStatus(ctx, reduced, version)
+		after, err := rec.applyStatus(ctx, reduced, version)
 		if err != nil {
 			return err
 		}
 		version = after.ResourceVersion()
 	}
-	after, err := p.applyStatus(ctx, status, version)
+	after, err := rec.applyStatus(ctx, status, version)
 	if err != nil {
 		return err
 	}
-	p.written.Status = true
-	p.reportWrite(WriteStatus)
-	if p.Program.Reads().Status {
+	rec.written.Status = true
+	rec.reportWrite(WriteStatus)
+	if rec.Program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
-		p.visible = !fields.Equal(current, now)
+		rec.visible = !fields.Equal(current, now)
 	}
-	p.ParentCache(p.parent.Namespace()).Put(after, p.Name)
-	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.Name, "parent", p.key.Parent.String())
+	rec.ParentCache(rec.parent.Namespace()).Put(after, rec.Name)
+	klog.FromContext(ctx).V(2).Info("wrote status", "controller", rec.Name, "parent", rec.key.Parent.String())
 	return nil
 }
 
 // applyStatus applies the status to that version of the parent. Conditions that are one value are taken from no other manager: they are left out
 // of the status where the server answers that one owns them.
-func (p *pass) applyStatus(ctx context.Context, status map[string]any, version string) (*object.Object, error) {
-	if !p.Kind.Status.Atomic || status["conditions"] == nil {
-		return p.sendStatus(ctx, status, version, true)
+func (rec *reconciliation) applyStatus(ctx context.Context, status map[string]any, version string) (*object.Object, error) {
+	if !rec.Kind.Status.Atomic || status["conditions"] == nil {
+		return rec.sendStatus(ctx, status, version, true)
 	}
-	after, err := p.sendStatus(ctx, status, version, false)
+	after, err := rec.sendStatus(ctx, status, version, false)
 	owned := answers.OwnedFields(err)
 	if len(owned) == 0 {
 		return after, err
 	}
 	if slices.Contains(owned, ".status.conditions") {
-		p.conditionsOwned = true
+		rec.conditionsOwned = true
 		delete(status, "conditions")
 	}
-	return p.sendStatus(ctx, status, version, true)
+	return rec.sendStatus(ctx, status, version, true)
 }
 
-func (p *pass) sendStatus(ctx context.Context, status map[string]any, version string, force bool) (*object.Object, error) {
-	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": version}
-	if ns := p.parent.Namespace(); ns != "" {
+func (rec *reconciliation) sendStatus(ctx context.Context, status map[string]any, version string, force bool) (*object.Object, error) {
+	metadata := map[string]any{"name": rec.parent.Name(), "resourceVersion": version}
+	if ns := rec.parent.Namespace(); ns != "" {
 		metadata["namespace"] = ns
 	}
-	body := map[string]any{"apiVersion": p.GVK.GroupVersion().String(), "kind": p.GVK.Kind, "metadata": metadata}
+	body := map[string]any{"apiVersion": rec.GVK.GroupVersion().String(), "kind": rec.GVK.Kind, "metadata": metadata}
 	if len(status) > 0 { // an empty status that held fields would become null: see fields.Set.WithoutEmptied
 		body["status"] = status
 	}
-	return p.Cluster.ApplyStatus(ctx, p.LocateParent(p.key), object.Append(make([]byte, 0, 512), body), p.Manager, force)
+	return rec.Cluster.ApplyStatus(ctx, rec.LocateParent(rec.key), object.Append(make([]byte, 0, 512), body), rec.Manager, force)
 }
 
 // verdict is what the ready condition says.
-func (p *pass) verdict() census.Verdict {
-	if issue := p.problems.First(); issue != nil && len(issue.Faults) > 0 {
-		issue.SetFaults(p.r.events.Faults(p.key, issue.About, issue.Faults))
+func (rec *reconciliation) verdict() census.Verdict {
+	if issue := rec.problems.First(); issue != nil && len(issue.Faults) > 0 {
+		issue.SetFaults(rec.r.Events.Faults(rec.key, issue.About, issue.Faults))
 	}
-	return p.census.Verdict(p.problems, &p.plan)
+	return rec.census.Verdict(rec.problems, &rec.plan)
 }
 
 // announce publishes an Event when the problem is a new one, and a fault.
-func (p *pass) announce() {
-	issue := p.problems.First()
+func (rec *reconciliation) announce() {
+	issue := rec.problems.First()
 	if issue == nil || issue.Waiting {
-		p.r.events.Fresh(p.key, "")
+		rec.r.Events.Fresh(rec.key, "")
 		return
 	}
-	if p.r.events.Fresh(p.key, issue.Reason+p.problems.Message()) {
-		p.r.events.Announce(p.As, p.key, request.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
+	if rec.r.Events.Fresh(rec.key, issue.Reason+rec.problems.Message()) {
+		rec.r.Events.Announce(rec.As, rec.key, request.Announcement{About: rec.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: rec.problems.Message()})
 	}
 }

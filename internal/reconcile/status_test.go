@@ -23,16 +23,16 @@ func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 	parent.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
 		"manager": "templater/apps", "operation": "Apply", "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:status": map[string]any{}},
 	}}
-	p := &pass{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
-	if got := p.ownStatus(); got == nil || len(got) > 0 {
+	rec := &reconciliation{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
+	if got := rec.ownStatus(); got == nil || len(got) > 0 {
 		t.Errorf("kept %v, want an empty mapping, to which a condition can be added", got)
 	}
 }
 
 func TestStatusOfOthersIsNotKeptAsOurs(t *testing.T) {
 	parent := parse(t, with(t, app, "spec:", "status: {count: 1}\nspec:"))
-	p := &pass{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
-	if got := p.ownStatus(); len(got) > 0 {
+	rec := &reconciliation{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
+	if got := rec.ownStatus(); len(got) > 0 {
 		t.Errorf("kept %v, want nothing: it is somebody else's", got)
 	}
 }
@@ -51,8 +51,8 @@ func TestWhatTellsOneStatusFromAnother(t *testing.T) {
 }
 
 func TestWhatWaitsIsNotReady(t *testing.T) {
-	p := &pass{Controller: &running.Controller{}, plan: plan.Plan{Pending: 1}, census: census.Census{Wanted: 1, Ready: 1}}
-	if got := p.verdict(); got.Status != "False" || got.Reason != v1.ReasonProgressing {
+	rec := &reconciliation{Controller: &running.Controller{}, plan: plan.Plan{Pending: 1}, census: census.Census{Wanted: 1, Ready: 1}}
+	if got := rec.verdict(); got.Status != "False" || got.Reason != v1.ReasonProgressing {
 		t.Errorf("verdict %+v", got)
 	}
 	if got, want := (census.Census{Wanted: 1}).Progress(), "0 of 1 children are ready"; got != want {
@@ -63,8 +63,8 @@ func TestWhatWaitsIsNotReady(t *testing.T) {
 func TestAPassFailsByAFaultAndNotByWhatItWaitsFor(t *testing.T) {
 	fault, waiting := &problem.Problem{Reason: "A", Message: "fault"}, &problem.Problem{Reason: "B", Message: "waiting", Waiting: true}
 	for want, all := range map[bool]problem.List{true: {waiting, fault}, false: {waiting}} {
-		p := &pass{problems: all}
-		if got := p.failed(); got != want {
+		rec := &reconciliation{problems: all}
+		if got := rec.failed(); got != want {
 			t.Errorf("%s: failed is %v", all.Message(), got)
 		}
 	}
@@ -73,9 +73,9 @@ func TestAPassFailsByAFaultAndNotByWhatItWaitsFor(t *testing.T) {
 func TestFaultsThatWereToldAreKeptWhileSomethingElseIsWrong(t *testing.T) {
 	events := announce.New(announce.Options{Clock: clock.RealClock{}})
 	key, told := keyOf("apps", "one"), []string{".a: bad"}
-	p := &pass{Controller: &running.Controller{}, r: &Reconciler{events: events}, key: key, problems: problem.List{{Message: "no"}}}
+	rec := &reconciliation{Controller: &running.Controller{}, r: &Reconciler{Options: Options{Events: events}}, key: key, problems: problem.List{{Message: "no"}}}
 	events.Faults(key, "x", told)
-	p.verdict()
+	rec.verdict()
 	if got := events.Faults(key, "x", nil); !slices.Equal(got, told) {
 		t.Errorf("faults %q, want %q", got, told)
 	}

@@ -182,7 +182,7 @@ func (w *world) reconcile() {
 	w.clock.now = now.Add(-time.Hour) // so that what was changed before this reconciliation was not changed a moment ago
 	tenants := queue.NewTenants()
 	r := reconcile.New(reconcile.Options{
-		Controllers: w, LookAt: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, Pacer: queue.NewDeparturePacer(w.clock),
+		Controllers: w, SyncSoon: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, Pacer: queue.NewDeparturePacer(w.clock),
 		Absences: queue.NewAbsentParents(w.clock), Orphaning: queue.NewOrphaningParents(), Attempts: w.attempts, Breaker: loop.NewBreaker(w.clock),
 		Events: announce.New(announce.Options{Events: nobody{}, Clock: w.clock}), Waiting: rights.NewWaiting(), Logs: logs{w.state.Logs}, Memory: workers.NewMemory(math.MaxInt64, tenants),
 	})

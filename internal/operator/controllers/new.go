@@ -130,7 +130,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	})
 	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, c.events, c.logs}, []memory{c.watchShares, s.tenants, c.memory}
 	return c, reconcile.New(reconcile.Options{
-		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },
+		Controllers: c, SyncSoon: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning, Attempts: s.attempts,
 		Breaker: s.breaker, Events: c.events, Rights: c.rights, Waiting: s.waiting, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
 	})

@@ -32,13 +32,13 @@ import (
 
 func TestTooLargeChildrenAreNotShown(t *testing.T) {
 	o := packed(t, parse(t, app))
-	p := &pass{Controller: &running.Controller{}, parent: o}
-	p.budget.Begin(nil)
-	in := p.input([]*child.Live{{Entry: "maps", Object: o}})
+	rec := &reconciliation{Controller: &running.Controller{}, parent: o}
+	rec.budget.Begin(nil)
+	in := rec.input([]*child.Live{{Entry: "maps", Object: o}})
 	if got, err := in.Observed("maps"); err != nil || len(got) != 1 {
 		t.Errorf("%v, %v, want one object", got, err)
 	}
-	if err := p.budget.Spend(2 * budget.MaxBytes); err == nil {
+	if err := rec.budget.Spend(2 * budget.MaxBytes); err == nil {
 		t.Fatal("there is no end to the budget")
 	}
 	if got, err := in.Observed("maps"); err == nil {
@@ -65,14 +65,14 @@ func TestWhatPassesWorkFromIsFoundOutCheaply(t *testing.T) {
 	for generation, decoded := range map[int64]bool{3: false, 0: true} {
 		parent := parse(t, app)
 		parent.SetGeneration(generation)
-		p := &pass{Controller: &running.Controller{}, parent: packed(t, parent)}
-		if got := p.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
+		rec := &reconciliation{Controller: &running.Controller{}, parent: packed(t, parent)}
+		if got := rec.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
 			t.Errorf("generation %d: works from %d", generation, got.Parent)
 		}
-		if got := p.decoded != nil; got != decoded {
+		if got := rec.decoded != nil; got != decoded {
 			t.Errorf("generation %d: the parent is decoded: %v, want %v", generation, got, decoded)
 		}
-		if diff := cmp.Diff(p.parent.Content(), p.content()); diff != "" {
+		if diff := cmp.Diff(rec.parent.Content(), rec.content()); diff != "" {
 			t.Errorf("generation %d: the parent has changed (-want +got):\n%s", generation, diff)
 		}
 	}
@@ -87,33 +87,33 @@ func (accepting) Delete(context.Context, request.Location, types.UID, metav1.Del
 
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
-		p := &pass{Controller: &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, rewrites: loop.NewRewrites()}
-		p.gather(false)
+		rec := &reconciliation{Controller: &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, rewrites: loop.NewRewrites()}
+		rec.gather(false)
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
-		if issue := p.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
+		if issue := rec.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)
 		}
-		if got := p.rewrites.Advice(); strings.Contains(got, "the templates yield") == foreground {
+		if got := rec.rewrites.Advice(); strings.Contains(got, "the templates yield") == foreground {
 			t.Errorf("in the foreground: %v, and it is said: %s", foreground, got)
 		}
 	}
 }
 
-func TestTemplateControllerIsLookedAtWhenAChildIsSealed(t *testing.T) {
+func TestTemplateControllerIsSyncedWhenAChildIsSealed(t *testing.T) {
 	cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	looks := []string{}
-	p := &pass{r: &Reconciler{lookAt: func(name string) { looks = append(looks, name) }}, Controller: &running.Controller{
+	syncs := []string{}
+	rec := &reconciliation{r: &Reconciler{Options: Options{SyncSoon: func(name string) { syncs = append(syncs, name) }}}, Controller: &running.Controller{
 		Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{}}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
 	}}
 	for _, adopting := range []bool{false, true} {
-		looks = []string{}
-		p.Factory.Adopting = adopting
-		p.keep(packed(t, parse(t, aConfigMap)), configMaps)
-		if got := slices.Equal(looks, []string{"apps"}); got != adopting {
-			t.Errorf("children are being sealed: %v, and there are looks at %q", adopting, looks)
+		syncs = []string{}
+		rec.Factory.Adopting = adopting
+		rec.keep(packed(t, parse(t, aConfigMap)), configMaps)
+		if got := slices.Equal(syncs, []string{"apps"}); got != adopting {
+			t.Errorf("children are being sealed: %v, and there are syncs at %q", adopting, syncs)
 		}
 	}
 }
@@ -150,15 +150,15 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 		before := packed(t, parse(t, aConfigMap))
 		server := &sealing{after: packed(t, parse(t, with(t, aConfigMap, "'1'", "'2'"))), err: row.err}
 		rule := &child.Ownership{Controller: "apps", Seals: keys}
-		p := &pass{r: &Reconciler{}, maker: &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}, Controller: &running.Controller{
+		rec := &reconciliation{r: &Reconciler{}, maker: &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}, Controller: &running.Controller{
 			Name: "apps", Cluster: server, Meter: server, Factory: &child.Factory{Ownership: rule}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
 		}}
-		p.reseal(t.Context(), child.NewLive(configMaps, before))
+		rec.reseal(t.Context(), child.NewLive(configMaps, before))
 		if diff := cmp.Diff([]measure.Answer{row.want}, server.writes); diff != "" {
 			t.Errorf("%s: writes that are measured (-want +got):\n%s", why, diff)
 		}
-		if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || p.unrenewed != (row.err != nil) {
-			t.Errorf("%s: kept %v, to be tried again %v", why, kept, p.unrenewed)
+		if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || rec.unrenewed != (row.err != nil) {
+			t.Errorf("%s: kept %v, to be tried again %v", why, kept, rec.unrenewed)
 		}
 	}
 }
@@ -177,8 +177,8 @@ func TestASealThatCouldNotBeRenewedHastensNothing(t *testing.T) {
 		problem.RetryBackoff:  {unrenewed: true, problems: problem.List{{Retry: problem.RetryBackoff}}},
 		problem.RetryNow:      {unrenewed: true, problems: problem.List{{Retry: problem.RetryNow, Waiting: true}}},
 	} {
-		p := &pass{Controller: &running.Controller{Program: program, Resync: time.Hour}, unrenewed: row.unrenewed, problems: row.problems}
-		if got := p.result(); got.Retry != want || got.After > 0 != (want == problem.RetryOnChange) {
+		rec := &reconciliation{Controller: &running.Controller{Program: program, Resync: time.Hour}, unrenewed: row.unrenewed, problems: row.problems}
+		if got := rec.result(); got.Retry != want || got.After > 0 != (want == problem.RetryOnChange) {
 			t.Errorf("not renewed: %v, problems: %d: retry %v after %s, want %v", row.unrenewed, len(row.problems), got.Retry, got.After, want)
 		}
 	}
