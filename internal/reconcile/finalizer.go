@@ -10,20 +10,18 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
-// holdFinalizer has the parent hold the finalizer where its deletion needs one. It comes before the first child is written.
+// holdFinalizer adds the finalizer to the parent if its deletion needs one. It comes before the first child is written.
 func (rec *reconciliation) holdFinalizer(ctx context.Context) *problem.Problem {
 	if !rec.NeedsFinalizer || rec.parent.HasFinalizer(rec.Finalizer) {
 		return nil
 	}
 	after, err := rec.Cluster.SetFinalizers(ctx, rec.LocateParent(rec.key), rec.parent.ResourceVersion(), append(rec.parent.Finalizers(), rec.Finalizer))
 	if err != nil {
-		return rec.r.finalizerProblem(ctx, rec.Controller, rec.key, rec.parent, writeFailure{err, "set"})
+		return rec.finalizerProblem(ctx, err, "set")
 	}
 	rec.parent = after // the status is applied to this version
 	rec.ParentCache(after.Namespace()).Put(after, rec.Name)
@@ -31,67 +29,78 @@ func (rec *reconciliation) holdFinalizer(ctx context.Context) *problem.Problem {
 	return nil
 }
 
-// dropFinalizer takes the finalizer from a parent whose deletion needs none, once it is known that no child is left that would be deleted
-// before it. The parent alone tells whether it has one: the status of a TemplateController can be lost.
+// dropFinalizer removes the finalizer from a parent whose deletion needs none, once it is known that no child is left that would be deleted
+// before it. Only the parent says whether it has the finalizer: the status of a TemplateController can be lost.
 func (rec *reconciliation) dropFinalizer(ctx context.Context) *problem.Problem {
-	if rec.NeedsFinalizer || !rec.parent.HasFinalizer(rec.Finalizer) || !rec.Complete(rec.key.Parent.Namespace) || !rec.goesAlone() {
+	if rec.NeedsFinalizer || !rec.parent.HasFinalizer(rec.Finalizer) || !rec.Complete(rec.key.Parent.Namespace) || rec.hasChildrenToDelete() {
 		return nil
 	}
-	after, issue := rec.r.releaseParent(ctx, rec.Controller, rec.key, rec.parent)
+	after, issue := rec.removeFinalizer(ctx)
 	if after != nil {
 		rec.parent = after // the status is applied to this version
 	}
 	return issue
 }
 
-// goesAlone reports whether no child is left that would go before the parent.
-func (rec *reconciliation) goesAlone() bool { return len(teardown.First(rec.Spec, rec.observe())) == 0 }
-
-// mayRelease reports whether the parent may need its finalizer no longer, after what the pass has written of its children.
-func (rec *reconciliation) mayRelease() bool {
-	return !rec.NeedsFinalizer && rec.written.Children && rec.parent.HasFinalizer(rec.Finalizer)
+// hasChildrenToDelete reports whether a child is left that is deleted before the parent.
+func (rec *reconciliation) hasChildrenToDelete() bool {
+	return len(teardown.First(rec.Spec, rec.observe())) > 0
 }
 
-// releaseParent takes the controller's finalizer from a parent, and returns what the parent is then, nil where nothing was written.
-func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) (*object.Object, *problem.Problem) {
-	holder, holds := request.HolderOf(parent, c.Finalizer)
+// mayRelease reports whether the parent may no longer need its finalizer, after children were written.
+func (rec *reconciliation) mayRelease() bool {
+	return !rec.NeedsFinalizer && rec.guard.written.Children && rec.parent.HasFinalizer(rec.Finalizer)
+}
+
+// removeFinalizer removes the controller's finalizer from the parent. It returns the parent after that, nil if nothing was written.
+func (rec *reconciliation) removeFinalizer(ctx context.Context) (*object.Object, *problem.Problem) {
+	holder, holds := request.HolderOf(rec.parent, rec.Finalizer)
 	if !holds {
 		return nil, nil
 	}
-	after, err := c.Cluster.SetFinalizers(ctx, c.LocateParent(key), holder.Version, holder.Others)
+	after, err := rec.Cluster.SetFinalizers(ctx, rec.LocateParent(rec.key), holder.Version, holder.Others)
 	if answers.MissingObject(err) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, r.finalizerProblem(ctx, c, key, parent, writeFailure{err, "remove"})
+		return nil, rec.finalizerProblem(ctx, err, "remove")
 	}
-	gone := parent.Deleting() && len(holder.Others) == 0
-	if cache := c.ParentCache(key.Parent.Namespace); cache != nil && !gone {
-		cache.Put(after, c.Name)
+	deleted := rec.parent.Deleting() && len(holder.Others) == 0
+	if cache := rec.ParentCache(rec.key.Parent.Namespace); cache != nil && !deleted {
+		cache.Put(after, rec.Name)
 	}
-	if !c.NeedsFinalizer {
-		r.SyncSoon(c.Name) // it may have been the last one
+	if !rec.NeedsFinalizer {
+		rec.r.SyncSoon(rec.Name) // it may have been the last one
 	}
-	klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent", "controller", c.Name, "parent", key.Parent.String())
+	klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent", "controller", rec.Name, "parent", rec.key.Parent.String())
 	return after, nil
 }
 
-// writeFailure is the server's answer to a write of a parent's metadata, and what was to be done with the finalizer.
-type writeFailure struct {
-	err  error
-	verb string
+// annotate gives the parent an annotation, and reports whether that succeeded.
+func (rec *reconciliation) annotate(ctx context.Context, key, value string) bool {
+	change := request.Metadata{UID: rec.parent.UID(), Annotations: map[string]any{key: value}}
+	after, err := rec.Cluster.SetMetadata(ctx, rec.LocateParent(rec.key), change, rec.Manager)
+	if err != nil {
+		rec.problems = append(rec.problems, rec.finalizerProblem(ctx, err, "annotate the object for"))
+		return false
+	}
+	rec.parent = after
+	rec.ParentCache(after.Namespace()).Put(after, rec.Name)
+	klog.FromContext(ctx).V(2).Info("annotated a parent that is being deleted", "controller", rec.Name, "parent", rec.key.Parent.String(), "annotation", key)
+	return true
 }
 
-// finalizerProblem returns the problem that a parent reports for such a failure.
-func (r *Reconciler) finalizerProblem(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object, f writeFailure) *problem.Problem {
-	what := "cannot " + f.verb + " the finalizer " + c.Finalizer + ": "
+// finalizerProblem is the problem of a parent whose metadata could not be written. verb says in messages what the write does with the
+// finalizer.
+func (rec *reconciliation) finalizerProblem(ctx context.Context, err error, verb string) *problem.Problem {
+	text := "cannot " + verb + " the finalizer " + rec.Finalizer + ": "
 	switch {
-	case answers.MissingObject(f.err), r.overtaken(ctx, c, key, parent, f.err):
+	case answers.MissingObject(err), rec.overtaken(ctx, err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
-	case rights.Denied(f.err):
-		need := c.Rights.Claim(rights.Holding, c.Kind, key.Parent.Namespace)
-		text, pending := c.Rights.Missing(f.err, need)
-		return (&problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + text, Pending: pending}).Lacks(c.Rights.Denial(f.err, need))
+	case rights.Denied(err):
+		need := rec.Rights.Claim(rights.Holding, rec.Kind, rec.key.Parent.Namespace)
+		missing, pending := rec.Rights.Missing(err, need)
+		return (&problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: text + missing, Pending: pending}).Lacks(rec.Rights.Denial(err, need))
 	}
-	return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + problem.PublicReason(f.err), Retry: problem.RetryBackoff}
+	return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: text + problem.PublicReason(err), Retry: problem.RetryBackoff}
 }

@@ -7,8 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/object/objecttest"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // configMaps is the kind of aConfigMap.
@@ -29,6 +31,13 @@ func answer(code int32, reason metav1.StatusReason, message string, causes ...me
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
 		Details: &metav1.StatusDetails{Causes: causes},
 	}}
+}
+
+// reconciling is a reconciliation of a parent, which may be nil, by a controller.
+func reconciling(r *Reconciler, c *running.Controller, parent *object.Object) *reconciliation {
+	rec := newReconciliation(r, c, keyOf("apps", "one"))
+	rec.parent = parent
+	return rec
 }
 
 func keyOf(controller, parent string) queue.Key {

@@ -15,70 +15,85 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
-// childrenStay reports whether who deletes the parent wants its children to stay, or has wanted that.
-func (rec *reconciliation) childrenStay() bool {
-	return teardown.CascadesOrphan(rec.parent) || rec.noted(stay) || rec.r.Orphaning.Has(rec.key, rec.parent.UID())
+// note is what a parent that is being deleted says of its cleanup, for later reconciliations and other replicas. It is an annotation of the
+// finalizer's name, with the parent's UID: another object may get the annotation with the text of this one.
+type note string
+
+const (
+	noteFinished note = "children-finished" // its finalize children have become ready
+	noteOrphan   note = "children-stay"     // it was deleted with --cascade=orphan
+)
+
+// noted reports whether the parent has that note.
+func (rec *reconciliation) noted(n note) bool {
+	return rec.parent.Annotation(rec.Finalizer) == n.of(rec)
 }
 
-// orphan has the children stay, and reports whether that is done. Before anything else, the parent is annotated, so that later
-// passes know.
-func (rec *reconciliation) orphan(ctx context.Context) bool {
-	if !rec.noted(stay) && !rec.note(ctx, stay) {
-		return false
-	}
-	if !rec.Complete(rec.key.Parent.Namespace) {
-		rec.waitForChildren()
-		return false
-	}
-	for _, l := range rec.observe() {
-		if issue := rec.leave(ctx, l); issue != nil {
-			rec.problems = append(rec.problems, issue)
+// note gives the parent that note, and reports whether that succeeded.
+func (rec *reconciliation) note(ctx context.Context, n note) bool {
+	return rec.annotate(ctx, rec.Finalizer, n.of(rec))
+}
+
+func (n note) of(rec *reconciliation) string { return string(n) + "/" + string(rec.parent.UID()) }
+
+// orphaning keeps the children of a parent that is deleted with --cascade=orphan.
+type orphaning struct{ *reconciliation }
+
+// requested reports whether the parent is, or was, deleted with --cascade=orphan.
+func (o orphaning) requested() bool {
+	return teardown.CascadesOrphan(o.parent) || o.noted(noteOrphan) || o.r.Orphaning.Has(o.key, o.parent.UID())
+}
+
+// run has all children outlive the parent, and reports whether that is done.
+func (o orphaning) run(ctx context.Context) bool {
+	for _, l := range o.observe() {
+		if issue := o.retain(ctx, l); issue != nil {
+			o.problems = append(o.problems, issue)
 		}
 	}
-	rec.unbind(ctx)
-	return len(rec.problems) == 0
+	o.unbind(ctx)
+	return len(o.problems) == 0
 }
 
-// unbind sees that no owner reference binds a child to the parent any more. The garbage collector takes them away; one that was on
-// its way just then, with a child, is back, and once the parent is gone, the collector would delete that child.
-func (rec *reconciliation) unbind(ctx context.Context) {
-	for _, l := range rec.observe() {
-		if _, bound := l.Object.Owner(rec.parent.UID()); !bound || l.Object.Deleting() {
+// unbind ensures that no owner reference to the parent is left. The garbage collector removes them, but a write in flight at that time may
+// bring one back, and the collector would delete that child after the parent.
+func (o orphaning) unbind(ctx context.Context) {
+	for _, l := range o.observe() {
+		if _, bound := l.Object.Owner(o.parent.UID()); !bound || l.Object.Deleting() {
 			continue
 		}
-		if teardown.CascadesOrphan(rec.parent) { // the parent changes when the collector is done
-			rec.problems = append(rec.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true})
+		if teardown.CascadesOrphan(o.parent) { // the parent changes when the collector is done
+			o.problems = append(o.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true})
 			return
 		}
-		if issue := rec.setMetadata(ctx, l, request.Metadata(l.Unbind(rec.parent.UID())), "release"); issue != nil {
-			rec.problems = append(rec.problems, issue)
+		if issue := o.setMetadata(ctx, l, request.Metadata(l.Unbind(o.parent.UID())), "release"); issue != nil {
+			o.problems = append(o.problems, issue)
 			return
 		}
 	}
 }
 
-// leave has a child outlive its parent that no owner reference binds to it: by a mark, so that nobody takes the child for one
-// that was left behind when the parent is gone.
-func (rec *reconciliation) leave(ctx context.Context, l *child.Live) *problem.Problem {
+// retain marks a child that no owner reference binds to its parent, so that it is not collected after the parent was deleted.
+func (o orphaning) retain(ctx context.Context, l *child.Live) *problem.Problem {
 	if !l.Object.CrossScope() || l.Outlives() {
 		return nil
 	}
-	return rec.setMetadata(ctx, l, request.Metadata(rec.Factory.Maker(rec.parent).Retain(l)), "mark")
+	return o.setMetadata(ctx, l, request.Metadata(o.Factory.Maker(o.parent).Retain(l)), "mark")
 }
 
-// setMetadata changes metadata of a child that is to outlive its parent. verb says in messages what that does to the child.
-func (rec *reconciliation) setMetadata(ctx context.Context, l *child.Live, change request.Metadata, verb string) *problem.Problem {
-	after, err := rec.Cluster.SetMetadata(ctx, running.LocateLive(l), change, rec.Manager)
-	rec.Meter.Write(measure.Update, running.AnswerOf(err))
+// setMetadata changes metadata of a child that outlives its parent. verb says in messages what that does to the child.
+func (o orphaning) setMetadata(ctx context.Context, l *child.Live, change request.Metadata, verb string) *problem.Problem {
+	after, err := o.Cluster.SetMetadata(ctx, running.LocateLive(l), change, o.Manager)
+	o.Meter.Write(measure.Update, running.AnswerOf(err))
 	switch {
 	case answers.MissingObject(err):
 		return nil
-	case rec.Overtaken(ctx, err, running.LocateLive(l), l.Object.UID(), change.Version):
+	case o.Overtaken(ctx, err, running.LocateLive(l), l.Object.UID(), change.Version):
 		return &problem.Problem{Reason: v1.ReasonFinalizing, Message: l.ID().String() + " has just changed", Waiting: true, Pending: true, Retry: problem.RetryNow}
 	case err != nil:
-		return rec.Rights.Refusal(err, verb+" "+l.ID().String(), l.Object.Namespace(), l.Kind)
+		return o.Rights.Refusal(err, verb+" "+l.ID().String(), l.Object.Namespace(), l.Kind)
 	}
-	rec.keep(after, l.Kind)
-	klog.FromContext(ctx).V(2).Info("changed a child that outlives its parent", "change", verb, "controller", rec.Name, "parent", rec.key.Parent.String(), "child", l.ID().String())
+	o.keep(after, l.Kind)
+	klog.FromContext(ctx).V(2).Info("changed a child that outlives its parent", "change", verb, "controller", o.Name, "parent", o.key.Parent.String(), "child", l.ID().String())
 	return nil
 }

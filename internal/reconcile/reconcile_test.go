@@ -32,13 +32,13 @@ import (
 
 func TestTooLargeChildrenAreNotShown(t *testing.T) {
 	o := packed(t, parse(t, app))
-	rec := &reconciliation{Controller: &running.Controller{}, parent: o}
-	rec.budget.Begin(nil)
-	in := rec.input([]*child.Live{{Entry: "maps", Object: o}})
+	rec := reconciling(nil, &running.Controller{}, o)
+	rec.inputs.budget.Begin(nil)
+	in := rec.inputs.forTemplates([]*child.Live{{Entry: "maps", Object: o}})
 	if got, err := in.Observed("maps"); err != nil || len(got) != 1 {
 		t.Errorf("%v, %v, want one object", got, err)
 	}
-	if err := rec.budget.Spend(2 * budget.MaxBytes); err == nil {
+	if err := rec.inputs.budget.Spend(2 * budget.MaxBytes); err == nil {
 		t.Fatal("there is no end to the budget")
 	}
 	if got, err := in.Observed("maps"); err == nil {
@@ -55,24 +55,24 @@ func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
 		{Retry: problem.RetryBackoff}:           measure.Failed,
 		{Retry: problem.RetryBackoff, After: 1}: measure.Failed,
 	} {
-		if got := outcomeOfLeaving(result); got != want {
+		if got := outcomeOfMissing(result); got != want {
 			t.Errorf("%+v: %v, want %v", result, got, want)
 		}
 	}
 }
 
-func TestWhatPassesWorkFromIsFoundOutCheaply(t *testing.T) {
+func TestSpecsOfAParentWithAGenerationNeedNoDecoding(t *testing.T) {
 	for generation, decoded := range map[int64]bool{3: false, 0: true} {
 		parent := parse(t, app)
 		parent.SetGeneration(generation)
-		rec := &reconciliation{Controller: &running.Controller{}, parent: packed(t, parent)}
-		if got := rec.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
-			t.Errorf("generation %d: works from %d", generation, got.Parent)
+		rec := reconciling(nil, &running.Controller{}, packed(t, parent))
+		if got := rec.guard.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
+			t.Errorf("generation %d: specs of %d", generation, got.Parent)
 		}
-		if got := rec.decoded != nil; got != decoded {
+		if got := rec.inputs.decoded != nil; got != decoded {
 			t.Errorf("generation %d: the parent is decoded: %v, want %v", generation, got, decoded)
 		}
-		if diff := cmp.Diff(rec.parent.Content(), rec.content()); diff != "" {
+		if diff := cmp.Diff(rec.parent.Content(), rec.inputs.content()); diff != "" {
 			t.Errorf("generation %d: the parent has changed (-want +got):\n%s", generation, diff)
 		}
 	}
@@ -87,13 +87,14 @@ func (accepting) Delete(context.Context, request.Location, types.UID, metav1.Del
 
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
-		rec := &reconciliation{Controller: &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, rewrites: loop.NewRewrites()}
-		rec.gather(false)
+		rec := reconciling(nil, &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, nil)
+		rec.guard.rewrites = loop.NewRewrites()
+		rec.deletions.begin(false)
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
-		if issue := rec.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
+		if _, issue := rec.deletions.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)
 		}
-		if got := rec.rewrites.Advice(); strings.Contains(got, "the templates yield") == foreground {
+		if got := rec.guard.rewrites.Advice(); strings.Contains(got, "the templates yield") == foreground {
 			t.Errorf("in the foreground: %v, and it is said: %s", foreground, got)
 		}
 	}
@@ -105,9 +106,10 @@ func TestTemplateControllerIsSyncedWhenAChildIsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	syncs := []string{}
-	rec := &reconciliation{r: &Reconciler{Options: Options{SyncSoon: func(name string) { syncs = append(syncs, name) }}}, Controller: &running.Controller{
+	r := &Reconciler{Options: Options{SyncSoon: func(name string) { syncs = append(syncs, name) }}}
+	rec := reconciling(r, &running.Controller{
 		Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{}}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
-	}}
+	}, nil)
 	for _, adopting := range []bool{false, true} {
 		syncs = []string{}
 		rec.Factory.Adopting = adopting
@@ -150,15 +152,17 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 		before := packed(t, parse(t, aConfigMap))
 		server := &sealing{after: packed(t, parse(t, with(t, aConfigMap, "'1'", "'2'"))), err: row.err}
 		rule := &child.Ownership{Controller: "apps", Seals: keys}
-		rec := &reconciliation{r: &Reconciler{}, maker: &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}, Controller: &running.Controller{
+		rec := reconciling(&Reconciler{}, &running.Controller{
 			Name: "apps", Cluster: server, Meter: server, Factory: &child.Factory{Ownership: rule}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
-		}}
-		rec.reseal(t.Context(), child.NewLive(configMaps, before))
+		}, nil)
+		maker := &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}
+		a := applier{convergence: &convergence{reconciliation: rec, desired: child.Desired{Maker: maker}}}
+		a.reseal(t.Context(), child.NewLive(configMaps, before))
 		if diff := cmp.Diff([]measure.Answer{row.want}, server.writes); diff != "" {
 			t.Errorf("%s: writes that are measured (-want +got):\n%s", why, diff)
 		}
-		if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || rec.unrenewed != (row.err != nil) {
-			t.Errorf("%s: kept %v, to be tried again %v", why, kept, rec.unrenewed)
+		if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || (rec.next.Retry == problem.RetrySlow) != (row.err != nil) {
+			t.Errorf("%s: kept %v, retry %v", why, kept, rec.next.Retry)
 		}
 	}
 }
@@ -177,7 +181,10 @@ func TestASealThatCouldNotBeRenewedHastensNothing(t *testing.T) {
 		problem.RetryBackoff:  {unrenewed: true, problems: problem.List{{Retry: problem.RetryBackoff}}},
 		problem.RetryNow:      {unrenewed: true, problems: problem.List{{Retry: problem.RetryNow, Waiting: true}}},
 	} {
-		rec := &reconciliation{Controller: &running.Controller{Program: program, Resync: time.Hour}, unrenewed: row.unrenewed, problems: row.problems}
+		rec := reconciling(nil, &running.Controller{Program: program, Resync: time.Hour}, nil)
+		if rec.problems = row.problems; row.unrenewed {
+			rec.next.Retry = problem.RetrySlow
+		}
 		if got := rec.result(); got.Retry != want || got.After > 0 != (want == problem.RetryOnChange) {
 			t.Errorf("not renewed: %v, problems: %d: retry %v after %s, want %v", row.unrenewed, len(row.problems), got.Retry, got.After, want)
 		}

@@ -57,27 +57,25 @@ func (r *Report) wrote(verb plan.Verb, entry string, id child.ID) {
 	}
 }
 
-// reportWrite records a write to the parent.
-func (rec *reconciliation) reportWrite(verb plan.Verb) {
-	if rec.reported != nil {
-		rec.reported.wrote(verb, "", child.ID{Kind: rec.GVK.GroupKind(), Name: rec.key.Parent})
+// wroteParent records a write to the parent.
+func (r *Report) wroteParent(rec *reconciliation, verb plan.Verb) {
+	r.wrote(verb, "", child.ID{Kind: rec.GVK.GroupKind(), Name: rec.key.Parent})
+}
+
+// timedOut records that the parent is released before its cleanup is done.
+func (r *Report) timedOut() {
+	if r != nil {
+		r.TimedOut = true
 	}
 }
 
-// reportTimeout records that the parent is released before its cleanup is done.
-func (rec *reconciliation) reportTimeout() {
-	if rec.reported != nil {
-		rec.reported.TimedOut = true
-	}
-}
-
-// reportStatus records the status that is to be written.
-func (rec *reconciliation) reportStatus(status map[string]any, v census.Verdict) {
-	if rec.reported == nil {
+// status records the status that is to be written.
+func (r *Report) status(rec *reconciliation, status map[string]any, v census.Verdict) {
+	if r == nil {
 		return
 	}
-	if rec.reported.Verdict = v; rec.Kind.Status != nil {
-		rec.reported.Status = status
+	if r.Verdict = v; rec.Kind.Status != nil {
+		r.Status = status
 	}
 }
 
@@ -96,19 +94,19 @@ func (r *Report) assume(judge *readiness.Judge, observed []*child.Live) {
 
 // fillReport records what is known at the end.
 func (rec *reconciliation) fillReport() {
-	r := rec.reported
-	if r == nil || rec.Controller == nil || rec.parent == nil {
+	r := rec.report
+	if r == nil {
 		return
 	}
 	r.Problems = rec.problems
 	if r.Verdict == (census.Verdict{}) {
-		r.Verdict = rec.verdict()
+		r.Verdict = rec.status.verdict()
 	}
-	if rec.Rejected || rec.SyncingRelated() || rec.choose() != nil {
+	if rec.Rejected || rec.SyncingRelated() || rec.inputs.selectRelated() != nil {
 		return
 	}
 	r.Related = map[string][]*object.Object{}
 	for i, e := range rec.Related {
-		r.Related[e.Name] = rec.look(i)
+		r.Related[e.Name] = rec.inputs.objects(i)
 	}
 }

@@ -2,20 +2,21 @@ package reconcile
 
 import (
 	"cmp"
+	"sync"
 	"time"
 
-	"github.com/templater-dev/templater/internal/kube/object"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// rolls reports whether any entry changes a few objects at a time.
-func (rec *reconciliation) rolls() bool {
-	for i := range rec.entries {
-		if spec.Rolls(&rec.entries[i]) {
+// rolls reports whether any template changes a few objects at a time.
+func (c *convergence) rolls() bool {
+	for i := range c.templates {
+		if spec.Rolls(&c.templates[i]) {
 			return true
 		}
 	}
@@ -33,61 +34,104 @@ func rolling(all []*child.Wanted) int {
 	return n
 }
 
-// availability returns what tells whether an object can be counted on while others are changed, nil where no entry asks.
-func (rec *reconciliation) availability(observed []*child.Live) func(*child.Live) bool {
-	if !rec.rolls() {
+// availability decides whether an object is available while others are changed.
+type availability struct {
+	settling *settling
+	judge    *readiness.Judge
+	now      time.Time
+}
+
+// availability is nil where no template needs it. It has one time for the whole reconciliation: what waits now is reconciled again.
+func (c *convergence) availability() *availability {
+	if !c.rolls() {
 		return nil
 	}
-	return rec.available(rec.judge(observed))
-}
-
-// goOn has the rollout of an entry go on, where it need not wait for an object that has just been written.
-func (rec *reconciliation) goOn(a plan.Action, after *object.Object) {
-	entry := a.Wanted.Entry
-	if spec.Rolls(entry) && rec.available(rec.judged)(&child.Live{Entry: entry.Name, Kind: a.Wanted.Kind, Object: after}) {
-		rec.plan.GoOn(a)
+	if c.now.IsZero() {
+		c.now = c.r.Clock.Now()
 	}
+	return &availability{&c.r.settling, c.inputs.judge(c.observed), c.now}
 }
 
-// rollsOn reports whether a rollout need not wait after what the pass has written, of which no watch tells.
-func (rec *reconciliation) rollsOn() bool {
-	return rec.free && rec.plan.Deferred > 0 && rec.written.Children
+// of reports whether the object is available.
+func (a *availability) of(l *child.Live) bool {
+	return a.judge.Of(l.Entry, l.Object) == readiness.Ready && a.settles(l) == 0
 }
 
-// available returns what tells whether an object can be counted on while others are changed.
-func (rec *reconciliation) available(judge *readiness.Judge) func(*child.Live) bool {
-	return func(l *child.Live) bool {
-		return judge.Of(l.Entry, l.Object) == readiness.Ready && rec.settles(l) == 0
-	}
-}
-
-// settles returns for how long an object is not to be counted on yet, because its status may lag.
-func (rec *reconciliation) settles(l *child.Live) time.Duration {
-	if rec.now.IsZero() { // the same time for the whole pass: what waits now is looked at again
-		rec.now = rec.r.Clock.Now()
-	}
-	left := rec.r.settling.left(l.Object.UID(), rec.now)
+// settles returns for how long an object does not count as available yet, because its status may lag.
+func (a *availability) settles(l *child.Live) time.Duration {
+	left := a.settling.left(l.Object.UID(), a.now)
 	if left == 0 || !readiness.MayLag(l.Object.Content(), l.Kind.Status != nil) {
 		return 0
 	}
 	return left
 }
 
-// takeCensus looks at the children that are wanted, and at the rollouts under way. It notes when to look at these again where nothing
-// tells.
-func (rec *reconciliation) takeCensus(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) census.Census {
-	c := census.Of(all, observed, judge)
-	if !rec.rolls() {
-		return c
+// count counts the desired children, and follows the rollouts in progress: it sees to it that the parent is reconciled again for a rollout
+// that may go on, where no watch reports that.
+func (c *convergence) count(all []*child.Wanted, judge *readiness.Judge) census.Census {
+	out := census.Of(all, c.observed, judge)
+	available := c.availability()
+	if available == nil {
+		return out
 	}
-	c.Rollouts = census.Rollouts(all, rec.available(judge), judge)
-	for _, r := range c.Rollouts {
-		rec.free = rec.free || r.Free()
+	out.Rollouts = census.Rollouts(all, available.of, judge)
+	for _, r := range out.Rollouts {
+		if r.Free() && c.plan.Deferred > 0 && c.guard.written.Children {
+			c.next.Again = true // after own writes
+		}
 		for _, w := range r.Unavailable {
-			if w.Live != nil && judge.Of(w.Entry.Name, w.Live.Object) == readiness.Ready { // else the watch tells
-				rec.settling = min(cmp.Or(rec.settling, settleTime), rec.settles(w.Live))
+			if w.Live != nil && judge.Of(w.Entry.Name, w.Live.Object) == readiness.Ready { // else the watch reports it
+				c.next.After = min(cmp.Or(c.next.After, settleTime), available.settles(w.Live))
 			}
 		}
 	}
-	return c
+	return out
+}
+
+// settleTime is how long a changed object does not count as available while its status may lag: see readiness.MayLag.
+const settleTime = 5 * time.Second
+
+// settling records which objects of rollouts were changed recently, by the clock and the writes of this process alone. Objects that
+// another process changed count as changed just before this one began.
+type settling struct {
+	mu      sync.Mutex
+	began   time.Time
+	changed map[types.UID]time.Time // not longer ago than settleTime, except for some that were not removed yet
+	swept   time.Time
+}
+
+// begin records that another process may have written until now.
+func (s *settling) begin(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began = now
+}
+
+// note records that an object was changed.
+func (s *settling) note(object types.UID, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = map[types.UID]time.Time{}
+	}
+	if now.Sub(s.swept) >= settleTime {
+		for other, at := range s.changed {
+			if now.Sub(at) >= settleTime {
+				delete(s.changed, other)
+			}
+		}
+		s.swept = now
+	}
+	s.changed[object] = now
+}
+
+// left returns how long the object still counts as unavailable; 0 means that it does not.
+func (s *settling) left(object types.UID, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.changed[object]
+	if !ok {
+		at = s.began
+	}
+	return min(settleTime, max(0, settleTime-now.Sub(at)))
 }

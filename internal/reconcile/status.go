@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -9,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/answers"
@@ -18,175 +18,164 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/condition"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
-// writeStatus writes the parent's status if it differs; observed are the children as they are
-// after the writes.
-func (rec *reconciliation) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
-	judge := rec.judge(observed)
-	rec.census = rec.takeCensus(all, observed, judge)
-	now := rec.count(observed, judge)
-	if rec.whole {
-		now.Round = rec.Round
+// statusWriter writes the parent's status and its Events. This is the one place where a reconciliation reports.
+type statusWriter struct {
+	*reconciliation
+	census census.Census // of the desired children, once these are counted
+	plan   plan.Plan     // as it was carried out, once there is one
+	// conditionsOwned is whether the server has answered that another manager owns the list of conditions.
+	conditionsOwned bool
+}
+
+// write writes the parent's status after a convergence, and reports whether the status template was executed.
+func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool) {
+	judge := s.inputs.judge(c.observed)
+	s.census = c.count(c.desired.Wanted, judge)
+	summary := s.summarize(c.observed, judge)
+	if len(c.desired.Faults) == 0 {
+		summary.Round = s.Round
 	}
-	for _, w := range all {
-		now.Kinds |= rec.Sources[w.ID().Kind].Bit
+	for _, w := range c.desired.Wanted {
+		summary.Kinds |= s.Sources[w.ID().Kind].Bit
 	}
-	rec.problems = append(rec.problems, rec.judgeFaults(judge)...)
-	status, issue := rec.template(observed)
+	s.problems = append(s.problems, s.inputs.judgeFaults(judge)...)
+	status, rendered, issue := s.render(c.observed)
 	if issue != nil {
-		rec.problems = append(rec.problems, issue)
+		s.problems = append(s.problems, issue)
 	}
-	if issue := rec.census.Problem(); issue != nil {
-		rec.problems = append(rec.problems, issue)
+	if issue := s.census.Problem(); issue != nil {
+		s.problems = append(s.problems, issue)
 	}
-	rec.tell(ctx, status, now)
+	s.publish(ctx, status, summary)
+	return rendered
 }
 
-// tell writes the status, but for what other TemplateControllers write of it, and counts how the parent fares. This is the one place where a
-// pass reports.
-func (rec *reconciliation) tell(ctx context.Context, status map[string]any, now *tally.Tally) {
-	now.Contested = rec.leaveContested(status)
-	if !rec.problems.Pending() {
-		rec.report(ctx, status, now)
+// publish writes the status, except for fields that other TemplateControllers write, publishes an Event about a new fault, and counts the
+// parent.
+func (s *statusWriter) publish(ctx context.Context, status map[string]any, summary *tally.Tally) {
+	summary.Contested = s.leaveContested(status)
+	if !s.problems.Pending() {
+		s.update(ctx, status, summary)
 	}
-	if rec.HoldsCondition() { // report may meet the other manager
-		now.Foreign, now.Rival = rec.foreignCondition()
+	if s.HoldsCondition() { // update may meet the other manager
+		summary.Foreign, summary.Rival = s.foreignCondition()
 	}
-	if !rec.problems.Pending() { // report may meet a problem, too
-		rec.announce()
+	if !s.problems.Pending() { // update may meet a problem, too
+		s.recordEvent()
 	}
-	rec.r.Controllers.Count(rec.key, *now)
+	s.r.Controllers.Count(s.key, *summary)
 }
 
-// count begins to count how the parent fares: with its children.
-func (rec *reconciliation) count(observed []*child.Live, judge *readiness.Judge) *tally.Tally {
-	now := &tally.Tally{Generation: rec.Generation, Children: int64(len(observed))}
-	for _, l := range observed {
-		if judge.Of(l.Entry, l.Object) == readiness.Ready {
-			now.ChildrenReady++
-		}
-	}
-	return now
+// reportRejection writes into the ready condition of a parent that its TemplateController is not accepted. The rest of its status and its
+// children are kept. The message is the same for every rejection, so repeated rejected edits cause no further writes. A parent that can hold
+// the condition gets no Event.
+func (s *statusWriter) reportRejection(ctx context.Context) {
+	foreign, _ := s.foreignCondition()
+	s.problems = problem.List{{
+		Reason:  v1.ReasonTemplateControllerNotAccepted,
+		Message: "TemplateController " + s.Name + " is not accepted, so this object is not reconciled: look at the conditions of the TemplateController",
+		Waiting: s.HoldsCondition() && !foreign,
+	}}
+	s.publish(ctx, s.own(), &tally.Tally{Failed: true, Unobserved: true})
 }
 
-// template renders the status template. When that fails, or cannot be done, or the children's templates have left nothing to do it
-// with, which was told, the status stays as it is.
-func (rec *reconciliation) template(observed []*child.Live) (map[string]any, *problem.Problem) {
-	if rec.blind || len(rec.problems) > 0 && rec.budget.UsedUp() {
-		return rec.ownStatus(), nil
-	}
-	kept := rec.budget.Kept()
-	status, err := rec.Program.Status(rec.input(observed))
-	rec.settle(rec.budget.Kept() - kept)
+// Deletion is what parents report whose TemplateController is deleted.
+type Deletion struct {
+	Message     string
+	Clock       clock.PassiveClock
+	Controllers Controllers
+}
+
+// ReportDeletion has a parent report that its TemplateController is deleted, where it can hold the condition. The rest of its status is kept. It
+// writes nothing where the parent reports that already. The error is that of the server.
+func ReportDeletion(ctx context.Context, of *running.Controller, parent *object.Object, d Deletion) error {
+	r := &Reconciler{Options: Options{Clock: d.Clock, Controllers: d.Controllers}}
+	rec := newReconciliation(r, of, queue.Key{Controller: of.Name, Parent: parent.Key()})
+	rec.parent = parent
+	s := &rec.status
+	return s.store(ctx, s.withReady(s.own(), census.Verdict{Status: "Unknown", Reason: v1.ReasonTemplateControllerDeleted, Message: d.Message}))
+}
+
+// update writes the status with the ready condition. A status that the server
+// rejects is left as it was, and the condition says so.
+func (s *statusWriter) update(ctx context.Context, status map[string]any, summary *tally.Tally) {
+	v := s.verdict()
+	status = s.withReady(status, v)
+	s.report.status(s.reconciliation, status, v)
+	err := s.store(ctx, status)
 	if err != nil {
-		return rec.ownStatus(), problem.FromTemplate(err)
-	}
-	rec.rendered = true
-	if status == nil {
-		status = map[string]any{}
-	}
-	status = condition.DropNulls(status)
-	if fault := cmp.Or(rec.conditions().Fill(status), rec.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
-		return rec.ownStatus(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
-	}
-	return status, condition.DropUnknown(status, rec.Kind, rec.Author())
-}
-
-// ownStatus is that part of the parent's status that we own.
-func (rec *reconciliation) ownStatus() map[string]any {
-	current, _ := rec.content()["status"].(map[string]any)
-	owned, ok := fields.Set(rec.parent.Applied(rec.Manager, "status")).Field("status")
-	if !ok || current == nil {
-		return map[string]any{}
-	}
-	kept, _ := owned.Extract(current).(map[string]any)
-	return kept
-}
-
-// report writes the status with the ready condition. A status that the server
-// does not take is left as it was, and the condition says so.
-func (rec *reconciliation) report(ctx context.Context, status map[string]any, now *tally.Tally) {
-	v := rec.verdict()
-	status = rec.withReady(status, v)
-	rec.reportStatus(status, v)
-	err := rec.store(ctx, status)
-	if err != nil {
-		v, err = rec.storeKnown(ctx, status, v, err)
+		v, err = s.storeKnown(ctx, status, v, err)
 	}
 	if Unfit(err) && len(v.Message) > ShortMessage { // it may be the message that does not fit
 		short := v
 		short.Message = object.Line(v.Message, ShortMessage)
-		err = rec.store(ctx, rec.withReady(status, short))
+		err = s.store(ctx, s.withReady(status, short))
 	}
-	switch {
-	case err == nil:
-	case answers.MissingObject(err), rec.r.overtaken(ctx, rec.Controller, rec.key, rec.parent, err):
-		rec.problems = append(rec.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Pending: true, Retry: problem.RetryNow})
-	case rights.Denied(err):
-		need := rec.Rights.Claim(rights.Status, rec.Kind, rec.parent.Namespace())
-		text, pending := rec.Rights.Missing(err, need)
-		issue := &problem.Problem{Reason: v1.ReasonStatusRejected, Message: "cannot write the status: " + text, Pending: pending}
-		rec.problems = append(rec.problems, issue.Lacks(rec.Rights.Denial(err, need)))
-		if !pending {
-			now.Denied = "cannot write the status: " + text
+	if err != nil {
+		issue := s.writeProblem(ctx, err, status)
+		s.problems = append(s.problems, issue)
+		switch {
+		case issue.Pending:
+		case rights.Denied(err):
+			summary.Denied = issue.Message
+		default:
+			v = s.verdict()
+			s.writeConditionOnly(ctx, v)
 		}
-	default:
-		err = rec.Author().About(err, map[string]any{"status": status})
-		rec.problems = append(rec.problems, &problem.Problem{
-			Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff,
-			Message: "cannot write the status: " + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(status),
-		})
-		v = rec.verdict()
-		rec.writeConditionOnly(ctx, v)
 	}
-	if now.Failed = rec.failed(); now.Failed {
-		now.Reason = rec.problems.First().Reason
+	if summary.Failed = s.failed(); summary.Failed {
+		summary.Reason = s.problems.First().Reason
 	}
-	now.Ready = v.Status == "True" && !now.Failed
+	summary.Ready = v.Status == "True" && !summary.Failed
 }
 
-// mostRefused bounds how often a status is written again without the fields that the server does not know: it may name them one by one.
-const mostRefused = 5
+// writeProblem is the problem of a parent whose status could not be written.
+func (s *statusWriter) writeProblem(ctx context.Context, err error, status map[string]any) *problem.Problem {
+	const text = "cannot write the status: "
+	switch {
+	case answers.MissingObject(err), s.overtaken(ctx, err):
+		return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Pending: true, Retry: problem.RetryNow}
+	case rights.Denied(err):
+		need := s.Rights.Claim(rights.Status, s.Kind, s.parent.Namespace())
+		missing, pending := s.Rights.Missing(err, need)
+		return (&problem.Problem{Reason: v1.ReasonStatusRejected, Message: text + missing, Pending: pending}).Lacks(s.Rights.Denial(err, need))
+	}
+	err = s.Author().About(err, map[string]any{"status": status})
+	return &problem.Problem{
+		Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff,
+		Message: text + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(status),
+	}
+}
 
 // storeKnown writes the status again without the fields that the server does not know, by its answer to the last try. It returns the
 // verdict and the answer that hold then.
-func (rec *reconciliation) storeKnown(ctx context.Context, status map[string]any, v census.Verdict, err error) (census.Verdict, error) {
+func (s *statusWriter) storeKnown(ctx context.Context, status map[string]any, v census.Verdict, err error) (census.Verdict, error) {
+	const mostRetries = 5 // the server may name the fields one by one
 	issue := &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff}
-	for range mostRefused {
-		told := problem.SchemaFaults(rec.Author().About(err, map[string]any{"status": status}))
+	for range mostRetries {
+		faults := problem.SchemaFaults(s.Author().About(err, map[string]any{"status": status}))
 		if !condition.DropRefused(status, problem.UnknownFields(err)) {
 			break
 		}
 		if len(issue.Faults) == 0 {
-			rec.problems = append(rec.problems, issue)
+			s.problems = append(s.problems, issue)
 		}
-		issue.Faults = append(issue.Faults, told...)
+		issue.Faults = append(issue.Faults, faults...)
 		issue.Message = condition.LeftOut(issue.Faults).Message
-		v = rec.verdict()
-		if err = rec.store(ctx, rec.withReady(status, v)); err == nil {
+		v = s.verdict()
+		if err = s.store(ctx, s.withReady(status, v)); err == nil {
 			break
 		}
 	}
 	return v, err
-}
-
-// conflictsBeforeRead is how many conflicts in a row are taken for edits without reading the parent: a write that conflicts with an edit
-// is nothing unusual.
-const conflictsBeforeRead = 3
-
-// overtaken reports whether a parent could not be written because it has changed since it was read.
-func (r *Reconciler) overtaken(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object, err error) bool {
-	if r.Failures.NumRequeues(key) < conflictsBeforeRead {
-		return running.Stale(err)
-	}
-	return c.Overtaken(ctx, err, c.LocateParent(key), parent.UID(), parent.ResourceVersion())
 }
 
 // ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
@@ -194,17 +183,17 @@ const ShortMessage = 256
 
 // writeConditionOnly writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
 // may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
-func (rec *reconciliation) writeConditionOnly(ctx context.Context, v census.Verdict) {
-	err := rec.store(ctx, rec.withReady(rec.ownStatus(), v))
+func (s *statusWriter) writeConditionOnly(ctx context.Context, v census.Verdict) {
+	err := s.store(ctx, s.withReady(s.own(), v))
 	for _, short := range []string{object.Line(v.Message, ShortMessage), ""} {
 		if err == nil || !Unfit(err) {
 			break
 		}
 		v.Message = short
-		err = rec.store(ctx, rec.withReady(rec.ownStatus(), v))
+		err = s.store(ctx, s.withReady(s.own(), v))
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", rec.Name, "parent", rec.key.Parent.String(), "reason", problem.PublicReason(err))
+		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", s.Name, "parent", s.key.Parent.String(), "reason", problem.PublicReason(err))
 	}
 }
 
@@ -224,102 +213,96 @@ func Unfit(err error) bool {
 	return false
 }
 
-// contentOf tells one status from another, but for conditions, which change with time.
+// contentOf differs for different statuses. It ignores conditions, which change with time.
 func contentOf(status map[string]any) string {
 	status = maps.Clone(status)
 	delete(status, "conditions")
 	return child.Hash(object.Append(nil, status))
 }
 
-// failed reports whether an error keeps templater from doing its work.
-func (rec *reconciliation) failed() bool {
-	issue := rec.problems.First()
-	return issue != nil && !issue.Waiting
-}
-
 // store applies the status, unless the parent has it already. The error is that of the
 // server.
-func (rec *reconciliation) store(ctx context.Context, status map[string]any) error {
-	if rec.Kind.Status == nil {
+func (s *statusWriter) store(ctx context.Context, status map[string]any) error {
+	if s.Kind.Status == nil {
 		return nil
 	}
-	current, _ := rec.content()["status"].(map[string]any)
-	owned, has := fields.Set(rec.parent.Applied(rec.Manager, "status")).Field("status")
+	current, _ := s.inputs.content()["status"].(map[string]any)
+	owned, has := fields.Set(s.parent.Applied(s.Manager, "status")).Field("status")
 	if !has && len(status) == 0 || has && owned.Same(status, current) && !owned.Exceeds(status) {
 		return nil
 	}
-	if rec.rewrites != nil {
-		rec.rewrites.Status(owned, status, rec.Author().Path)
+	if s.guard.rewrites != nil {
+		s.guard.rewrites.Status(owned, status, s.Author().Path)
 	}
-	version := rec.parent.ResourceVersion()
+	version := s.parent.ResourceVersion()
 	if reduced, emptied := owned.WithoutEmptied(status); emptied {
-		after, err := rec.applyStatus(ctx, reduced, version)
+		after, err := s.applyStatus(ctx, reduced, version)
 		if err != nil {
 			return err
 		}
 		version = after.ResourceVersion()
 	}
-	after, err := rec.applyStatus(ctx, status, version)
+	after, err := s.applyStatus(ctx, status, version)
 	if err != nil {
 		return err
 	}
-	rec.written.Status = true
-	rec.reportWrite(WriteStatus)
-	if rec.Program.Reads().Status {
+	s.guard.written.Status = true
+	s.report.wroteParent(s.reconciliation, WriteStatus)
+	if s.Program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
-		rec.visible = !fields.Equal(current, now)
+		s.next.Again = s.next.Again || !fields.Equal(current, now)
 	}
-	rec.ParentCache(rec.parent.Namespace()).Put(after, rec.Name)
-	klog.FromContext(ctx).V(2).Info("wrote status", "controller", rec.Name, "parent", rec.key.Parent.String())
+	s.ParentCache(s.parent.Namespace()).Put(after, s.Name)
+	klog.FromContext(ctx).V(2).Info("wrote status", "controller", s.Name, "parent", s.key.Parent.String())
 	return nil
 }
 
 // applyStatus applies the status to that version of the parent. Conditions that are one value are taken from no other manager: they are left out
 // of the status where the server answers that one owns them.
-func (rec *reconciliation) applyStatus(ctx context.Context, status map[string]any, version string) (*object.Object, error) {
-	if !rec.Kind.Status.Atomic || status["conditions"] == nil {
-		return rec.sendStatus(ctx, status, version, true)
+func (s *statusWriter) applyStatus(ctx context.Context, status map[string]any, version string) (*object.Object, error) {
+	if !s.Kind.Status.Atomic || status["conditions"] == nil {
+		return s.sendStatus(ctx, status, version, true)
 	}
-	after, err := rec.sendStatus(ctx, status, version, false)
+	after, err := s.sendStatus(ctx, status, version, false)
 	owned := answers.OwnedFields(err)
 	if len(owned) == 0 {
 		return after, err
 	}
 	if slices.Contains(owned, ".status.conditions") {
-		rec.conditionsOwned = true
+		s.conditionsOwned = true
 		delete(status, "conditions")
 	}
-	return rec.sendStatus(ctx, status, version, true)
+	return s.sendStatus(ctx, status, version, true)
 }
 
-func (rec *reconciliation) sendStatus(ctx context.Context, status map[string]any, version string, force bool) (*object.Object, error) {
-	metadata := map[string]any{"name": rec.parent.Name(), "resourceVersion": version}
-	if ns := rec.parent.Namespace(); ns != "" {
+func (s *statusWriter) sendStatus(ctx context.Context, status map[string]any, version string, force bool) (*object.Object, error) {
+	metadata := map[string]any{"name": s.parent.Name(), "resourceVersion": version}
+	if ns := s.parent.Namespace(); ns != "" {
 		metadata["namespace"] = ns
 	}
-	body := map[string]any{"apiVersion": rec.GVK.GroupVersion().String(), "kind": rec.GVK.Kind, "metadata": metadata}
+	body := map[string]any{"apiVersion": s.GVK.GroupVersion().String(), "kind": s.GVK.Kind, "metadata": metadata}
 	if len(status) > 0 { // an empty status that held fields would become null: see fields.Set.WithoutEmptied
 		body["status"] = status
 	}
-	return rec.Cluster.ApplyStatus(ctx, rec.LocateParent(rec.key), object.Append(make([]byte, 0, 512), body), rec.Manager, force)
+	return s.Cluster.ApplyStatus(ctx, s.LocateParent(s.key), object.Append(make([]byte, 0, 512), body), s.Manager, force)
 }
 
 // verdict is what the ready condition says.
-func (rec *reconciliation) verdict() census.Verdict {
-	if issue := rec.problems.First(); issue != nil && len(issue.Faults) > 0 {
-		issue.SetFaults(rec.r.Events.Faults(rec.key, issue.About, issue.Faults))
+func (s *statusWriter) verdict() census.Verdict {
+	if issue := s.problems.First(); issue != nil && len(issue.Faults) > 0 {
+		issue.SetFaults(s.r.Events.Faults(s.key, issue.About, issue.Faults))
 	}
-	return rec.census.Verdict(rec.problems, &rec.plan)
+	return s.census.Verdict(s.problems, &s.plan)
 }
 
-// announce publishes an Event when the problem is a new one, and a fault.
-func (rec *reconciliation) announce() {
-	issue := rec.problems.First()
+// recordEvent publishes an Event about a new fault.
+func (s *statusWriter) recordEvent() {
+	issue := s.problems.First()
 	if issue == nil || issue.Waiting {
-		rec.r.Events.Fresh(rec.key, "")
+		s.r.Events.Fresh(s.key, "")
 		return
 	}
-	if rec.r.Events.Fresh(rec.key, issue.Reason+rec.problems.Message()) {
-		rec.r.Events.Announce(rec.As, rec.key, request.Announcement{About: rec.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: rec.problems.Message()})
+	if s.r.Events.Fresh(s.key, issue.Reason+s.problems.Message()) {
+		s.r.Events.Announce(s.As, s.key, request.Announcement{About: s.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: s.problems.Message()})
 	}
 }

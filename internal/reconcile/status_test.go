@@ -23,16 +23,16 @@ func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 	parent.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
 		"manager": "templater/apps", "operation": "Apply", "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:status": map[string]any{}},
 	}}
-	rec := &reconciliation{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
-	if got := rec.ownStatus(); got == nil || len(got) > 0 {
+	rec := reconciling(nil, &running.Controller{Manager: "templater/apps"}, packed(t, parent))
+	if got := rec.status.own(); got == nil || len(got) > 0 {
 		t.Errorf("kept %v, want an empty mapping, to which a condition can be added", got)
 	}
 }
 
 func TestStatusOfOthersIsNotKeptAsOurs(t *testing.T) {
 	parent := parse(t, with(t, app, "spec:", "status: {count: 1}\nspec:"))
-	rec := &reconciliation{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
-	if got := rec.ownStatus(); len(got) > 0 {
+	rec := reconciling(nil, &running.Controller{Manager: "templater/apps"}, packed(t, parent))
+	if got := rec.status.own(); len(got) > 0 {
 		t.Errorf("kept %v, want nothing: it is somebody else's", got)
 	}
 }
@@ -51,8 +51,9 @@ func TestWhatTellsOneStatusFromAnother(t *testing.T) {
 }
 
 func TestWhatWaitsIsNotReady(t *testing.T) {
-	rec := &reconciliation{Controller: &running.Controller{}, plan: plan.Plan{Pending: 1}, census: census.Census{Wanted: 1, Ready: 1}}
-	if got := rec.verdict(); got.Status != "False" || got.Reason != v1.ReasonProgressing {
+	rec := reconciling(nil, &running.Controller{}, nil)
+	rec.status.plan, rec.status.census = plan.Plan{Pending: 1}, census.Census{Wanted: 1, Ready: 1}
+	if got := rec.status.verdict(); got.Status != "False" || got.Reason != v1.ReasonProgressing {
 		t.Errorf("verdict %+v", got)
 	}
 	if got, want := (census.Census{Wanted: 1}).Progress(), "0 of 1 children are ready"; got != want {
@@ -60,7 +61,7 @@ func TestWhatWaitsIsNotReady(t *testing.T) {
 	}
 }
 
-func TestAPassFailsByAFaultAndNotByWhatItWaitsFor(t *testing.T) {
+func TestAReconciliationFailsByAFaultAndNotByWaiting(t *testing.T) {
 	fault, waiting := &problem.Problem{Reason: "A", Message: "fault"}, &problem.Problem{Reason: "B", Message: "waiting", Waiting: true}
 	for want, all := range map[bool]problem.List{true: {waiting, fault}, false: {waiting}} {
 		rec := &reconciliation{problems: all}
@@ -70,14 +71,15 @@ func TestAPassFailsByAFaultAndNotByWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-func TestFaultsThatWereToldAreKeptWhileSomethingElseIsWrong(t *testing.T) {
+func TestReportedFaultsAreKeptWhileSomethingElseIsWrong(t *testing.T) {
 	events := announce.New(announce.Options{Clock: clock.RealClock{}})
-	key, told := keyOf("apps", "one"), []string{".a: bad"}
-	rec := &reconciliation{Controller: &running.Controller{}, r: &Reconciler{Options: Options{Events: events}}, key: key, problems: problem.List{{Message: "no"}}}
-	events.Faults(key, "x", told)
-	rec.verdict()
-	if got := events.Faults(key, "x", nil); !slices.Equal(got, told) {
-		t.Errorf("faults %q, want %q", got, told)
+	reported := []string{".a: bad"}
+	rec := reconciling(&Reconciler{Options: Options{Events: events}}, &running.Controller{}, nil)
+	rec.problems = problem.List{{Message: "no"}}
+	events.Faults(rec.key, "x", reported)
+	rec.status.verdict()
+	if got := events.Faults(rec.key, "x", nil); !slices.Equal(got, reported) {
+		t.Errorf("faults %q, want %q", got, reported)
 	}
 }
 

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -12,112 +13,214 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
-// teardown is the pass over a parent that is being deleted and has our finalizer: it goes when everything has happened that is to happen
-// before. None of that needs what the spec says now of children: each carries what its end needs.
-func (rec *reconciliation) teardown(ctx context.Context) Result {
+// cleanup reconciles a parent that is being deleted and has our finalizer, which it removes once the cleanup is done. What the spec says now
+// of children does not matter for that: each child carries what its deletion needs.
+type cleanup struct {
+	*reconciliation
+	unrendered bool // whether the finalize children could not be rendered
+	incomplete bool // whether a part of the cleanup could not be attempted
+}
+
+func (c *cleanup) run(ctx context.Context) Result {
 	switch {
-	case teardown.Skipped(rec.parent):
-		klog.FromContext(ctx).Info("skipping the cleanup of a parent: its annotation templater.dev/skip-finalize is set", "controller", rec.Name, "parent", rec.key.Parent.String())
-		return rec.release(ctx)
-	case rec.childrenStay():
-		if rec.orphan(ctx) {
-			return rec.release(ctx)
+	case teardown.Skipped(c.parent):
+		klog.FromContext(ctx).Info("skipping the cleanup of a parent: its annotation templater.dev/skip-finalize is set", "controller", c.Name, "parent", c.key.Parent.String())
+		return c.release(ctx)
+	case orphaning{c.reconciliation}.requested():
+		if c.orphan(ctx) {
+			return c.release(ctx)
 		}
-		return rec.unfinished(ctx)
+		return c.unfinished(ctx)
 	}
-	if rec.finish(ctx) && rec.removeInOrder(ctx) {
-		return rec.release(ctx)
+	if c.finish(ctx) && c.deleteChildren(ctx) {
+		return c.release(ctx)
 	}
-	over, again := rec.overtime(ctx)
+	over, again := timeout{c}.check(ctx)
 	if over {
-		rec.reportTimeout()
-		rec.r.Events.Announce(rec.As, rec.key, request.Announcement{About: rec.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
-		return rec.release(ctx)
+		c.report.timedOut()
+		c.r.Events.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
+		return c.release(ctx)
 	}
-	return rec.unfinished(ctx).also(Result{After: again})
+	return c.unfinished(ctx).also(Result{After: again})
 }
 
-// unfinished tells what the parent waits for.
-func (rec *reconciliation) unfinished(ctx context.Context) Result {
-	rec.reportTeardown(ctx, rec.observe())
-	rec.measure()
-	return rec.result()
+// release removes the finalizer.
+func (c *cleanup) release(ctx context.Context) Result {
+	_, issue := c.removeFinalizer(ctx)
+	if issue == nil {
+		c.report.wroteParent(c.reconciliation, RemoveFinalizer)
+		c.r.Events.Forget(c.key)
+		c.r.Attempts.End(c.key)
+		return Result{Outcome: measure.Succeeded}
+	}
+	c.problems = append(c.problems, issue)
+	if !issue.Waiting {
+		c.writeStatus(ctx)
+	}
+	return c.result()
 }
 
-// waits says what the parent waits for.
-func (rec *reconciliation) waits(message string) {
-	rec.problems = append(rec.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Message: message, Waiting: true})
+// unfinished reports what the parent waits for.
+func (c *cleanup) unfinished(ctx context.Context) Result {
+	c.writeStatus(ctx)
+	c.measure()
+	return c.result()
 }
 
-// waitForChildren says why the children are not all known.
-func (rec *reconciliation) waitForChildren() {
-	reason, message := rec.ChildObstacle()
+// writeStatus writes the status of a parent that is being deleted. If the status template fails, for it may read children that are deleted,
+// or cannot be rendered, the rest of the status is kept.
+func (c *cleanup) writeStatus(ctx context.Context) {
+	observed := c.observe()
+	summary := c.status.summarize(observed, c.inputs.judge(observed))
+	status := c.status.own()
+	if !c.Rejected && !c.SyncingRelated() && c.inputs.selectRelated() == nil {
+		status, _, _ = c.status.render(observed)
+	}
+	c.status.publish(ctx, status, summary)
+}
+
+// waits adds what the parent waits for.
+func (c *cleanup) waits(message string, retry problem.Retry) {
+	c.problems = append(c.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Message: message, Waiting: true, Retry: retry})
+}
+
+// knowsChildren reports whether all children are known. Otherwise it says why not.
+func (c *cleanup) knowsChildren() bool {
+	if c.Complete(c.key.Parent.Namespace) {
+		return true
+	}
+	reason, message := c.ChildObstacle()
 	if reason == v1.ReasonKindNotFound {
 		message += "; if the kind does not come back, " + teardown.SkipAdvice
 	}
-	rec.waits("being deleted: waits until its children can be read: " + message)
-	rec.problems[0].Retry = problem.RetrySlow
-	rec.partial = true
-}
-
-// removeInOrder has the children go that are to go before their parent, those of the highest level first, and reports whether none is left.
-func (rec *reconciliation) removeInOrder(ctx context.Context) bool {
-	if !rec.Complete(rec.key.Parent.Namespace) {
-		rec.waitForChildren()
-		return false
-	}
-	first := teardown.First(rec.Spec, rec.observe())
-	if len(first) == 0 {
-		return true
-	}
-	rec.waits(child.Going(first))
-	rec.problems[len(rec.problems)-1].Retry = problem.RetrySlow // an object that was made to name another parent tells nobody here of its end
-	rec.removeAll(ctx, first, teardown.InOrder(rec.Spec))
+	c.waits("being deleted: waits until its children can be read: "+message, problem.RetrySlow)
+	c.incomplete = true
 	return false
 }
 
-// removeAll asks for the deletion of children for which nobody has asked. In the foreground, they are gone when nothing is left of them.
-func (rec *reconciliation) removeAll(ctx context.Context, children []*child.Live, foreground bool) {
-	if !rec.r.Controllers.MayPrune(ctx, rec.Controller) {
-		rec.problems = append(rec.problems, rec.superseded())
-		return
+// orphan has the children outlive the parent, and reports whether that is done. It annotates the parent first, for later
+// reconciliations.
+func (c *cleanup) orphan(ctx context.Context) bool {
+	noted := c.noted(noteOrphan) || c.note(ctx, noteOrphan)
+	return noted && c.knowsChildren() && orphaning{c.reconciliation}.run(ctx)
+}
+
+// deleteChildren deletes the children that are deleted before their parent, those of the highest level first, and reports whether none is
+// left.
+func (c *cleanup) deleteChildren(ctx context.Context) bool {
+	if !c.knowsChildren() {
+		return false
 	}
-	for _, l := range children {
+	first := teardown.First(c.Spec, c.observe())
+	if len(first) == 0 {
+		return true
+	}
+	c.waits(child.Going(first), problem.RetrySlow) // the end of an object that was made to name another parent is not reported here
+	if !c.r.Controllers.MayPrune(ctx, c.Controller) {
+		c.problems = append(c.problems, c.deletions.superseded())
+		return false
+	}
+	for _, l := range first {
 		if l.Object.Deleting() {
 			continue
 		}
-		if issue := rec.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Foreground: foreground}); issue != nil {
-			rec.problems = append(rec.problems, issue)
+		// In the foreground, a child exists until its dependents are deleted.
+		action := plan.Action{Verb: plan.Delete, Live: l, Foreground: teardown.InOrder(c.Spec)}
+		if _, issue := c.deletions.remove(ctx, action); issue != nil {
+			c.problems = append(c.problems, issue)
 		}
 	}
+	return false
 }
 
-// release has the parent go.
-func (rec *reconciliation) release(ctx context.Context) Result {
-	_, issue := rec.r.releaseParent(ctx, rec.Controller, rec.key, rec.parent)
-	if issue == nil {
-		rec.reportWrite(RemoveFinalizer)
-		rec.r.Events.Forget(rec.key)
-		rec.r.Attempts.End(rec.key)
-		return Result{Outcome: measure.Succeeded}
+// finish creates the objects of spec.finalize.children, and reports whether all of them are ready. It then annotates the parent: the
+// templates may read children that are deleted next.
+func (c *cleanup) finish(ctx context.Context) bool {
+	finals := spec.Finals(c.Spec)
+	if len(finals) == 0 || c.noted(noteFinished) {
+		return true
 	}
-	rec.problems = append(rec.problems, issue)
-	if !issue.Waiting {
-		rec.reportTeardown(ctx, rec.observe())
+	if c.Rejected {
+		c.waits("being deleted: waits for spec.finalize.children until TemplateController "+c.Name+" is accepted: its condition Accepted says what is wrong", problem.RetryOnChange)
+		return false
 	}
-	return rec.result()
+	made, early := c.converging(finals, c.FinalOrder), &Result{} // as for a parent that is not being deleted
+	if !c.SyncingRelated() {
+		early = made.run(ctx)
+		c.unrendered = c.inputs.selectRelated() != nil
+	}
+	if early != nil {
+		c.problems = append(c.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true, Retry: early.Retry})
+		c.incomplete = true
+		return false
+	}
+	if issue := c.guard.check(); issue != nil {
+		c.problems = append(c.problems, issue)
+	}
+	return c.finalsReady(ctx, &made) && (!c.hasChildrenToDelete() || c.note(ctx, noteFinished))
 }
 
-// reportTeardown writes the status of a parent that is being deleted. Where the status template fails, for it may miss children that are
-// gone, or cannot be rendered, the rest of the status stays as it is.
-func (rec *reconciliation) reportTeardown(ctx context.Context, observed []*child.Live) {
-	now := rec.count(observed, rec.judge(observed))
-	status := rec.ownStatus()
-	if !rec.Rejected && !rec.SyncingRelated() && rec.choose() == nil {
-		status, _ = rec.template(observed)
+// finalsReady reports whether all finalize children are as they should be, and says what is missing. Children that the server refuses because
+// their namespace is being deleted are not waited for, nor are those that wait for them: namespaces could not be deleted otherwise.
+func (c *cleanup) finalsReady(ctx context.Context, made *convergence) bool {
+	var impossible, others problem.List
+	for _, issue := range c.problems {
+		if issue.Reason == v1.ReasonNamespaceEnding {
+			impossible = append(impossible, issue)
+		} else {
+			others = append(others, issue)
+		}
 	}
-	rec.tell(ctx, status, now)
+	c.problems = others
+	unblocked, waits := made.recheck()
+	if len(impossible) == 0 {
+		c.problems = append(c.problems, waits...)
+		return c.countReady(made, made.desired.Wanted, finalState{unblocked: unblocked, current: made.plan.Pending == 0 && made.plan.Outdated == 0})
+	}
+	possible := possibleOf(made, impossible)
+	outdated := slices.ContainsFunc(possible, func(w *child.Wanted) bool {
+		return w.Live != nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(w.Live.Object)
+	})
+	if !c.countReady(made, possible, finalState{unblocked: unblocked, current: !outdated}) {
+		return false
+	}
+	for _, issue := range impossible {
+		c.r.Events.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
+	}
+	return true
+}
+
+// possibleOf returns the desired children that are not in a namespace that is being deleted, and do not wait for one there.
+func possibleOf(made *convergence, impossible problem.List) []*child.Wanted {
+	ending := map[string]bool{}
+	for _, issue := range impossible {
+		ending[issue.Namespace] = true
+	}
+	return slices.DeleteFunc(slices.Clone(made.desired.Wanted), func(w *child.Wanted) bool {
+		return ending[w.Name.Namespace] || made.gates.Closed(w.Entry.Name)
+	})
+}
+
+// finalState is what is known of finalize children besides their readiness.
+type finalState struct {
+	unblocked bool // whether one that was blocked may begin now
+	current   bool // whether all are as their templates say now
+}
+
+// countReady reports whether these finalize children are ready.
+func (c *cleanup) countReady(made *convergence, wanted []*child.Wanted, s finalState) bool {
+	judge := c.inputs.judge(made.observed)
+	counted := made.count(wanted, judge)
+	c.problems = append(c.problems, c.inputs.judgeFaults(judge)...)
+	if s.unblocked && len(c.problems) == 0 { // the next reconciliation follows at once
+		c.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
+		return false
+	}
+	ready, problems := teardown.Await(counted, c.problems, s.current)
+	c.problems = problems
+	return ready
 }

@@ -19,15 +19,14 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 		"the kind has no status":       {"Ready", nil, false},
 		"its status has no conditions": {"Ready", &kind.StatusSchema{Conditions: "no room"}, false},
 	} {
-		rec := &reconciliation{Controller: &running.Controller{ReadyCondition: row.condition, Kind: kind.Kind{Status: row.status}}}
+		rec := reconciling(nil, &running.Controller{ReadyCondition: row.condition, Kind: kind.Kind{Status: row.status}}, packed(t, parse(t, app)))
 		if got := rec.HoldsCondition(); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 		if row.want {
 			continue
 		}
-		rec.parent = packed(t, parse(t, app))
-		if got := rec.withReady(map[string]any{}, census.Verdict{}); len(got) > 0 {
+		if got := rec.status.withReady(map[string]any{}, census.Verdict{}); len(got) > 0 {
 			t.Errorf("%s: status %v, want it without a condition", why, got)
 		}
 	}
@@ -35,8 +34,8 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 
 func TestConditionOfAKindWithoutStatus(t *testing.T) {
 	for _, status := range []*kind.StatusSchema{nil, {}} { // the second has no room for a generation
-		rec := &reconciliation{Controller: &running.Controller{Kind: kind.Kind{Status: status}}, parent: packed(t, parse(t, app)), r: &Reconciler{}}
-		if rec.conditions().Generations {
+		rec := reconciling(&Reconciler{}, &running.Controller{Kind: kind.Kind{Status: status}}, packed(t, parse(t, app)))
+		if rec.status.conditions().Generations {
 			t.Errorf("%v: a condition is to tell of a generation", status)
 		}
 	}

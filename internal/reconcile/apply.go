@@ -1,0 +1,278 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// applier carries out the plan of a convergence.
+type applier struct {
+	*convergence
+	events *childEvents
+}
+
+// childEvents are changes of children that no condition shows afterwards.
+type childEvents struct{ pruned, recreated, corrected []string }
+
+// run makes the writes of the plan. Deletions come last, and only after all other writes have succeeded.
+func (a *applier) run(ctx context.Context) {
+	defer a.recordEvents()
+	before := len(a.problems)
+	for i := 0; i < len(a.plan.Apply); i++ { // proceed may add to them
+		if action := a.plan.Apply[i]; action.Verb == plan.Seal {
+			a.reseal(ctx, action.Live)
+		} else if issue := a.applyChild(ctx, action); issue != nil {
+			a.problems = append(a.problems, issue)
+		}
+	}
+	if len(a.problems) > before {
+		return
+	}
+	for _, action := range a.plan.Remove {
+		if !a.deletions.relatedCurrent() {
+			a.problems = append(a.problems, a.deletions.outdated())
+			return
+		}
+		if issue := a.remove(ctx, action); issue != nil {
+			a.problems = append(a.problems, issue)
+		}
+	}
+}
+
+// recordEvents publishes Normal Events, one per kind of change. It publishes none if a loop is suspected: the ready condition and a
+// Warning report that.
+func (a *applier) recordEvents() {
+	if a.guard.rewrites != nil {
+		return
+	}
+	a.recordEvent(v1.ReasonSuccessfulDelete, "pruned because no template yields it: ", a.events.pruned)
+	a.recordEvent(v1.ReasonSuccessfulDelete, "deleted to be recreated: ", a.events.recreated)
+	a.recordEvent(v1.ReasonDriftCorrected, "reverted changes by another client: ", a.events.corrected)
+}
+
+func (a *applier) recordEvent(reason, text string, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	a.r.Events.Announce(a.As, a.key, request.Announcement{About: a.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
+}
+
+// applyChild creates or changes one child.
+func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.Problem {
+	w := action.Wanted
+	if a.guard.rewrites != nil {
+		a.guard.rewrites.Apply(w.ID().String(), w.Content, action.Drift, a.Author().Path)
+	}
+	after, issue, err := a.write(ctx, action)
+	switch {
+	case issue != nil:
+		return issue
+	case action.Verb == plan.Mark && answers.MissingObject(err):
+		return justDeleted(w)
+	case errors.Is(err, errOvertaken):
+		return beingReplaced(w)
+	case err != nil:
+		issue = a.Rights.Refusal(a.Author().About(err, w.Content), string(action.Verb)+" "+w.ID().String(), w.Name.Namespace, w.Kind)
+		issue.About = w.Hash
+		issue.NameQuantity(w.Content, a.Author())
+		return issue
+	}
+	a.guard.written.Children = true
+	a.report.wrote(action.Verb, w.Entry.Name, w.ID())
+	a.keep(after, w.Kind)
+	if action.Drift != "" {
+		a.events.corrected = append(a.events.corrected, w.ID().String()+" "+a.Author().Path(action.Drift, w.Content))
+	}
+	a.proceed(action, after)
+	klog.FromContext(ctx).Info("applied child", "controller", a.Name, "parent", a.key.Parent.String(), "child", w.ID().String(), "verb", action.Verb, "taken", action.Drift != "")
+	return nil
+}
+
+// proceed continues the rollout of a template, if it need not wait for an object that has just been written.
+func (a *applier) proceed(action plan.Action, after *object.Object) {
+	entry := action.Wanted.Entry
+	if spec.Rolls(entry) && a.availability().of(&child.Live{Entry: entry.Name, Kind: action.Wanted.Kind, Object: after}) {
+		a.plan.GoOn(action)
+	}
+}
+
+// reseal renews the seal of a child that is kept although no template yields it. If that fails, a later reconciliation retries: nothing
+// else depends on it.
+func (a *applier) reseal(ctx context.Context, l *child.Live) {
+	change := request.Metadata(a.desired.Maker.Reseal(l))
+	after, err := a.Cluster.SetMetadata(ctx, running.LocateLive(l), change, a.Manager)
+	a.Meter.Write(measure.Update, running.AnswerOf(err))
+	if err != nil {
+		a.next.Retry = problem.RetrySlow
+		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", a.Name, "parent", a.key.Parent.String(), "child", l.ID().String(), "reason", problem.PublicReason(err))
+		return
+	}
+	a.keep(after, l.Kind)
+	klog.FromContext(ctx).V(2).Info("renewed the seal of a child", "controller", a.Name, "parent", a.key.Parent.String(), "child", l.ID().String())
+}
+
+// write makes the requests for one child, and returns the object after them.
+func (a *applier) write(ctx context.Context, action plan.Action) (*object.Object, *problem.Problem, error) {
+	switch action.Verb {
+	case plan.Create:
+		return a.create(ctx, action.Wanted)
+	case plan.Mark:
+		after, err := a.mark(ctx, action.Wanted, action.Live.Object)
+		return after, nil, err
+	case plan.Update, plan.Delete, plan.Seal:
+	}
+	after, err := a.change(ctx, action.Wanted, action.Live.Object)
+	return after, nil, err
+}
+
+// create creates one child, or takes over the object of that name. If the server says that the name is taken and has no such object, that
+// may have just been deleted: a second answer of that kind is a refusal.
+func (a *applier) create(ctx context.Context, w *child.Wanted) (*object.Object, *problem.Problem, error) {
+	var refused error
+	for range 2 {
+		after, err := a.send(ctx, w, nil) // see kube.Client.Apply
+		if err == nil || !problem.NameTaken(err) {
+			return after, nil, err
+		}
+		there, getErr := a.Cluster.Get(ctx, locateWanted(w))
+		if getErr == nil {
+			return a.takeOver(ctx, there, w)
+		}
+		if !answers.MissingObject(getErr) {
+			return nil, nil, getErr
+		}
+		refused = err
+	}
+	return nil, nil, refused
+}
+
+// errOvertaken says that an object has been replaced, deleted or changed since it was read; a watch will report that.
+var errOvertaken = errors.New("the object has changed since it was read")
+
+// change brings an object in line with its template. An apply does not remove marks that another kind of request has set.
+func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
+	after, err := a.send(ctx, w, there)
+	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), "") {
+		return nil, errOvertaken
+	}
+	if err == nil && w.NeedsMark(after) {
+		return a.mark(ctx, w, after)
+	}
+	return after, err
+}
+
+// mark gives an object its marks, and changes nothing else.
+func (a *applier) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
+	change := request.Metadata(w.Mark(there))
+	after, err := a.Cluster.SetMetadata(ctx, locateWanted(w), change, a.Manager)
+	a.Meter.Write(measure.Update, running.AnswerOf(err))
+	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), change.Version) {
+		return nil, errOvertaken
+	}
+	if err == nil {
+		after.SetOwned(there.Owned()) // so that changes by others in the meantime are detected
+	}
+	return after, err
+}
+
+// send applies the child to the object that is there; nil creates it.
+func (a *applier) send(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
+	verb, field, value := measure.Create, "resourceVersion", "1"
+	if there != nil {
+		verb, field, value = measure.Update, "uid", string(there.UID())
+	}
+	after, err := a.Cluster.Apply(ctx, locateWanted(w), w.Body(field, value, there), a.Manager)
+	a.Meter.Write(verb, running.AnswerOf(err))
+	if err == nil {
+		w.Applied(after)
+		if spec.Rolls(w.Entry) {
+			a.r.settling.note(after.UID(), a.r.Clock.Now())
+		}
+	}
+	return after, err
+}
+
+// takeOver brings an object in line that has the name of a new child, if it is one of ours. Otherwise it is a conflict.
+func (a *applier) takeOver(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
+	a.Sources[w.Kind.GroupKind()].For(there.Namespace()).NoteRestored(there)
+	if issue := a.Factory.InTheWay(there, w, a.parent); issue != nil {
+		if a.Factory.MadeForEarlier(there, w.Kind.GroupKind(), a.parent) {
+			a.unlabelled = append(a.unlabelled, a.Factory.Live(w.Kind, there))
+		}
+		return nil, issue, nil
+	}
+	switch strategy := w.Entry.UpdateStrategy.Type; {
+	case strategy == v1.UpdateRecreate && w.Replaceable(there):
+		return nil, a.replace(ctx, there, w), nil
+	case strategy == v1.UpdateRecreate, strategy == v1.UpdateCreateOnly, strategy == v1.UpdateOnDelete:
+		return a.relabel(ctx, there, w)
+	}
+	after, err := a.change(ctx, w, there)
+	return after, nil, err
+}
+
+// relabel restores the labels of a child that no watch shows, and leaves other changes alone.
+func (a *applier) relabel(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
+	after, err := a.mark(ctx, w, there)
+	switch {
+	case answers.MissingObject(err):
+		return nil, justDeleted(w), nil
+	case err == nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(after):
+		a.plan.Outdated++ // the plan was made without it
+	}
+	return after, nil, err
+}
+
+// replace deletes a child that no watch shows, because it has lost its label. It is created anew once the deletion is done.
+func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wanted) *problem.Problem {
+	if !a.complete {
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
+	}
+	if !a.r.Controllers.MayPrune(ctx, a.Controller) {
+		return a.deletions.superseded()
+	}
+	l := a.Factory.Live(w.Kind, there)
+	l.Wanted = w
+	if issue := a.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Foreground: true}); issue != nil {
+		return issue
+	}
+	return beingReplaced(w)
+}
+
+// remove requests the deletion of one child.
+func (a *applier) remove(ctx context.Context, action plan.Action) *problem.Problem {
+	accepted, issue := a.deletions.remove(ctx, action)
+	switch {
+	case !accepted:
+	case action.Live.Wanted != nil:
+		a.events.recreated = append(a.events.recreated, action.Live.ID().String())
+	default:
+		a.events.pruned = append(a.events.pruned, action.Live.ID().String())
+	}
+	return issue
+}
+
+// justDeleted says that a conflicting object has been deleted a moment ago.
+func justDeleted(w *child.Wanted) *problem.Problem {
+	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " has just gone", Waiting: true, Retry: problem.RetryNow}
+}
+
+func beingReplaced(w *child.Wanted) *problem.Problem {
+	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
+}
+
+func locateWanted(w *child.Wanted) request.Location { return running.Locate(w.Kind, w.Name) }

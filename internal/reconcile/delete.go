@@ -1,0 +1,77 @@
+package reconcile
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// deletions deletes children, as long as the data stand that this was decided by. The data are identified by the Since methods of
+// running.Controller. These are recorded before anything is read, and compared before each deletion: a watch that failed in between may
+// have missed a change that reverses the decision.
+type deletions struct {
+	*reconciliation
+	children       bool   // whether the children were read, too, or only what decides whether there is a parent
+	since, related uint64 // 0 = not current
+	postponed      bool   // whether a deletion was left for later, as the data or the spec may be outdated
+}
+
+// begin records which data is current now.
+func (d *deletions) begin(children bool) {
+	d.children, d.related = children, d.RelatedSince()
+	d.since = d.now()
+}
+
+func (d *deletions) now() uint64 {
+	if d.children {
+		return d.CompleteSince(d.key.Parent.Namespace)
+	}
+	return d.CurrentSince(d.key.Parent.Namespace)
+}
+
+// current reports whether all data was current at the beginning, and still is.
+func (d *deletions) current() bool { return d.since != 0 && d.since == d.now() }
+
+// relatedCurrent is current, including related objects.
+func (d *deletions) relatedCurrent() bool {
+	return d.related != 0 && d.related == d.RelatedSince() && d.current()
+}
+
+// outdated is the problem that nothing is deleted because a watch failed after the decision.
+func (d *deletions) outdated() *problem.Problem {
+	d.postponed = true
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for current data: a watch failed before a child could be deleted"}
+}
+
+// superseded is the problem that nothing is deleted because the TemplateController may have another spec by now.
+func (d *deletions) superseded() *problem.Problem {
+	d.postponed = true
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + d.Name}
+}
+
+// remove requests the deletion of one child, and reports whether the server accepted that. If it did not, and there is no problem, another
+// object has that name by now.
+func (d *deletions) remove(ctx context.Context, a plan.Action) (accepted bool, issue *problem.Problem) {
+	if !d.current() {
+		return false, d.outdated()
+	}
+	propagation := metav1.DeletePropagationBackground
+	if a.Foreground {
+		propagation = metav1.DeletePropagationForeground
+	}
+	if d.guard.rewrites != nil && !a.Foreground {
+		d.guard.rewrites.Remove(a.Live.ID().String())
+	}
+	if accepted, issue = d.Delete(ctx, a.Live, propagation); !accepted {
+		return false, issue
+	}
+	d.report.wrote(plan.Delete, a.Live.Entry, a.Live.ID())
+	d.guard.written.Children = true
+	klog.FromContext(ctx).Info("deleted child", "controller", d.Name, "parent", d.key.Parent.String(), "child", a.Live.ID().String())
+	return true, nil
+}

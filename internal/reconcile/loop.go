@@ -1,0 +1,95 @@
+package reconcile
+
+import (
+	"hash/maphash"
+	"maps"
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// loopGuard slows down a parent that is written to again and again while nothing about it changes: see loop.Breaker.
+type loopGuard struct {
+	*reconciliation
+	parentSpec int64          // see specs
+	suspect    bool           // whether earlier reconciliations have written lately
+	rewrites   *loop.Rewrites // nil while no loop is suspected
+	written    loop.Written
+}
+
+// begin returns how long to wait before this reconciliation may go on.
+func (g *loopGuard) begin() (wait time.Duration) {
+	if g.suspect = g.r.Breaker.Knows(g.key); !g.suspect {
+		return 0
+	}
+	if wait = g.r.Breaker.Wait(g.key, g.specs()); wait == 0 {
+		g.rewrites = g.r.Breaker.Rewrites(g.key, g.specs())
+	}
+	return wait
+}
+
+// check returns the problem of a parent that is slowed down, or nil.
+func (g *loopGuard) check() *problem.Problem {
+	if !g.suspect || !g.r.Breaker.Tripped(g.key, g.specs()) {
+		return nil
+	}
+	return &problem.Problem{
+		Reason: v1.ReasonLoopDetected, Retry: problem.RetrySlow,
+		Message: "slowed down: " + g.rewrites.Advice(),
+	}
+}
+
+// end counts a reconciliation that wrote, and reports whether it was one too many. A change of related objects or logs since the
+// reconciliation before explains a write, as a change of the children does.
+func (g *loopGuard) end() bool {
+	if !g.written.Any() {
+		return false
+	}
+	read := g.inputs.fingerprint()
+	g.written.Before ^= read
+	g.written.After ^= read
+	return g.r.Breaker.Wrote(g.key, g.specs(), g.written)
+}
+
+// specs identify what the templates are rendered from.
+func (g *loopGuard) specs() loop.Specs {
+	if g.parentSpec == 0 {
+		g.parentSpec = g.parent.Generation()
+	}
+	if g.parentSpec == 0 { // ConfigMaps, Secrets and some more
+		g.parentSpec = contentHash(g.inputs.content())
+	}
+	return loop.Specs{Parent: g.parentSpec, Controller: g.Generation}
+}
+
+// contentHash differs for objects that differ outside of their metadata and status, which controllers write, too.
+func contentHash(content map[string]any) int64 {
+	content = maps.Clone(content)
+	for _, field := range []string{"apiVersion", "kind", "metadata", "status"} {
+		delete(content, field)
+	}
+	return int64(maphash.Bytes(seed, object.Append(nil, content))) //nolint:gosec // a hash may be negative
+}
+
+var seed = maphash.MakeSeed()
+
+// fingerprint differs for different states of the children.
+func fingerprint(children []*child.Live) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, l := range children {
+		addVersion(&h, l.Object)
+	}
+	return h.Sum64()
+}
+
+func addVersion(h *maphash.Hash, o *object.Object) {
+	_, _ = h.WriteString(string(o.UID())) // a hash takes everything
+	_ = h.WriteByte('@')
+	_, _ = h.WriteString(o.ResourceVersion())
+	_ = h.WriteByte(' ')
+}

@@ -1,0 +1,275 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// missingParent prunes or collects the children of a parent that the cache does not hold: it was deleted, or no longer matches. A watch
+// reports both alike.
+type missingParent struct {
+	*reconciliation
+}
+
+// reconcileMissing reconciles a parent that the cache does not hold.
+func (r *Reconciler) reconcileMissing(ctx context.Context, c *running.Controller, key queue.Key) Result {
+	if c.TeardownOnly {
+		if c.ParentCache(key.Parent.Namespace) != nil { // else it may well exist
+			r.forget(c, key)
+			r.endAbsence(key, "")
+		}
+		return Result{}
+	}
+	r.forget(c, key)
+	m := missingParent{newReconciliation(r, c, key)}
+	result := m.run(ctx)
+	result.Outcome = outcomeOfMissing(result)
+	return result
+}
+
+// outcomeOfMissing is how the reconciliation of a missing parent is counted.
+func outcomeOfMissing(result Result) measure.Outcome {
+	switch {
+	case result.Retry == problem.RetryBackoff:
+		return measure.Failed
+	case result.Retry != problem.RetryOnChange || result.After > 0:
+		return measure.Waiting
+	}
+	return measure.Succeeded
+}
+
+// forget drops what is remembered of a missing parent. If its kind is deleted, controllers forget all of them.
+func (r *Reconciler) forget(c *running.Controller, key queue.Key) {
+	r.Controllers.Left(key)
+	r.Events.Forget(key)
+	r.Breaker.Forget(key)
+	r.Attempts.End(key)
+	r.Waiting.Forget(key)
+	for _, e := range c.Related {
+		e.Index.Forget(key.Parent)
+	}
+	r.Logs.Forget(key)
+}
+
+// endAbsence drops what is remembered of an absence that is over, or was none. present is the UID of the parent of that name; "" is for none.
+func (r *Reconciler) endAbsence(key queue.Key, present types.UID) {
+	r.Absences.End(key)
+	r.Pacer.End(key)
+	r.Orphaning.End(key, present)
+}
+
+// run reads the parent from the server, unless all objects of its kind are parents: it was deleted then, and the garbage collector deletes its
+// children. It may have been replaced by one of its name that does not match.
+func (m missingParent) run(ctx context.Context) Result {
+	children, mayHold := m.LeftBehind(m.key), m.mayHoldFinalizer()
+	if len(children) == 0 && !mayHold || m.OutdatedKey(m.key) {
+		m.r.endAbsence(m.key, "")
+		return Result{}
+	}
+	if !m.Current(m.key.Parent.Namespace) {
+		return Result{Retry: problem.RetrySlow}
+	}
+	left, mayExist := m.r.Absences.Left(m.key), m.Selective()
+	if left > 0 && !mayExist {
+		return Result{After: left}
+	}
+	if mayExist { // before the server is asked: one edit of a selector may release thousands
+		if wait := m.r.Pacer.Wait(m.key, m.Generation); wait > 0 {
+			return Result{After: wait}
+		}
+	}
+	parent, err := m.getParent(ctx)
+	switch {
+	case err != nil:
+		return Result{Retry: problem.RetryBackoff}
+	case parent == nil && left > 0 && len(children) > 0:
+		return Result{After: left}
+	case parent == nil:
+		return m.collect(ctx, children, "")
+	}
+	return m.replaced(ctx, parent, children, left)
+}
+
+// mayHoldFinalizer reports whether the parent may exist without matching, and have the finalizer. The filter forgets a parent that does not
+// exist.
+func (m missingParent) mayHoldFinalizer() bool {
+	excluded := m.Excluded(m.key.Parent)
+	if excluded == nil {
+		m.Filter.Forget(m.key.Parent)
+	}
+	return m.MayHold && m.Selective() && (excluded == nil || excluded.HasFinalizer(m.Finalizer))
+}
+
+// replaced prunes the children of a parent that exists without matching, and collects those of an earlier parent of that name, once the
+// garbage collector has had time to: left is how long it still has.
+func (m missingParent) replaced(ctx context.Context, parent *object.Object, children []*child.Live, left time.Duration) Result {
+	var own, leftovers []*child.Live
+	for _, l := range children {
+		if l.OfAnother(parent.UID()) {
+			leftovers = append(leftovers, l)
+		} else {
+			own = append(own, l)
+		}
+	}
+	m.parent = parent
+	result := m.pruneUnmatched(ctx, own)
+	switch {
+	case result != Result{}:
+		return result
+	case len(leftovers) == 0:
+		m.r.endAbsence(m.key, "")
+		return Result{}
+	case left > 0:
+		return Result{After: left}
+	}
+	return m.collect(ctx, leftovers, "")
+}
+
+// getParent reads the parent from the server; nil means that it does not exist. It logs why it cannot. That the kind is not
+// served says nothing about the parent.
+func (m missingParent) getParent(ctx context.Context) (*object.Object, error) {
+	parent, err := m.Cluster.Get(ctx, m.LocateParent(m.key))
+	if answers.MissingObject(err) {
+		return nil, nil
+	}
+	if err != nil {
+		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", m.key.Controller, "parent", m.key.Parent.String(), "reason", m.Rights.WhyNot(err, m.Rights.Claim(rights.Parents, m.Kind, m.key.Parent.Namespace)))
+		return nil, err
+	}
+	return parent, nil
+}
+
+// collect deletes the children of a deleted parent, as far as their seals prove that they were made for it. The garbage collector has
+// missed them, as it does where a kind existed for a short time only. A child that only names that parent, and was made for one
+// that exists, is kept. present is the UID of the parent of that name that exists now and matches; "" is for none.
+func (m missingParent) collect(ctx context.Context, children []*child.Live, present types.UID) Result {
+	m.deletions.begin(false)
+	for _, l := range children {
+		if !l.Collectable() || l.Object.CrossScope() && m.HasParent(l.ParentUID()) {
+			continue // another owner may still need it
+		}
+		if !m.Factory.Proven(l, m.key.Parent) {
+			klog.FromContext(ctx).Info("keeping the child of a missing parent: its seal does not prove that it was made for that parent", "controller", m.Name, "parent", m.key.Parent.String(), "child", l.ID().String())
+			continue
+		}
+		if _, issue := m.deletions.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
+			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", m.Name, "child", l.ID().String(), "reason", issue.Message)
+			return Result{Retry: problem.RetryBackoff}
+		}
+	}
+	m.r.endAbsence(m.key, present)
+	return Result{}
+}
+
+// pruneUnmatched prunes or retains these children of a parent that no longer matches, by their prunePolicy, and removes its finalizer.
+func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Live) Result {
+	m.deletions.begin(false)
+	matches, err := m.matches(ctx)
+	switch {
+	case err != nil:
+		return Result{Retry: problem.RetryBackoff}
+	case matches:
+		return Result{Retry: problem.RetrySoon} // the watch is about to report it
+	case len(children) > 0:
+		if !m.r.Controllers.MayPrune(ctx, m.Controller) {
+			return Result{Retry: problem.RetrySoon}
+		}
+		pruned, issue := m.prune(ctx, children)
+		if issue != nil {
+			m.recordEvent(corev1.EventTypeWarning, issue.Reason, issue.Message)
+			return Result{Retry: problem.RetryBackoff}
+		}
+		if pruned > 0 {
+			m.recordEvent(corev1.EventTypeNormal, v1.ReasonLeaving, fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", m.Name))
+		}
+	}
+	if _, issue := m.removeFinalizer(ctx); issue != nil {
+		klog.FromContext(ctx).Info("cannot remove the finalizer of a parent that no longer matches, will retry", "controller", m.Name, "parent", m.key.Parent.String(), "reason", issue.Message)
+		return Result{Retry: max(problem.RetryBackoff, issue.Retry)}
+	}
+	return Result{}
+}
+
+// prune deletes or retains these children, by their prunePolicy. It returns how many it has tried to delete, and the first problem.
+func (m missingParent) prune(ctx context.Context, children []*child.Live) (pruned int, issue *problem.Problem) {
+	keep := orphaning{m.reconciliation}
+	orphaned := keep.requested()
+	if orphaned {
+		m.r.Orphaning.Note(m.key, m.parent.UID()) // the garbage collector may end it before the next reconciliation
+	}
+	for _, l := range children {
+		if m.parent.Deleting() && !l.Object.CrossScope() {
+			continue // the garbage collector's: once a deletion with --cascade=orphan has begun, only the collector knows of it
+		}
+		if !orphaned && child.Entries(m.Spec.Children).PrunesUnmatched(l, m.parent.UID()) {
+			_, failed := m.deletions.remove(ctx, plan.Action{Verb: plan.Delete, Live: l})
+			issue = cmp.Or(issue, failed)
+			pruned++
+		} else {
+			issue = cmp.Or(issue, keep.retain(ctx, l))
+		}
+	}
+	return pruned, issue
+}
+
+func (m missingParent) recordEvent(eventType, reason, message string) {
+	m.r.Events.Announce(m.As, m.key, request.Announcement{About: m.parent, Type: eventType, Reason: reason, Message: message})
+}
+
+// matches reports whether the parent matches all selectors, as the server sees it.
+func (m missingParent) matches(ctx context.Context) (bool, error) {
+	if !m.Selects(m.parent.Namespace(), m.parent) {
+		return false, nil
+	}
+	if m.Filter != nil {
+		if admits, err := running.Evaluate(m.Program, m.parent); err != nil || !admits {
+			return false, err
+		}
+	}
+	if m.Spec.Watch.FieldSelector == "" {
+		return true, nil
+	}
+	return m.Cluster.Selected(ctx, m.LocateParent(m.key), m.Labels.String(), m.Spec.Watch.FieldSelector)
+}
+
+// collectLeftovers deletes children of an earlier parent of the same name, which was deleted, once the garbage collector has had time to.
+// It returns when to check them again.
+func (rec *reconciliation) collectLeftovers(ctx context.Context, unlabelled []*child.Live) Result {
+	leftovers := unlabelled
+	for _, l := range rec.ChildrenNamed(rec.key.Parent) {
+		if l.OfAnother(rec.parent.UID()) && !l.Object.Deleting() {
+			leftovers = append(leftovers, l)
+		}
+	}
+	if len(leftovers) == 0 {
+		rec.r.endAbsence(rec.key, rec.parent.UID())
+		return Result{}
+	}
+	if left := rec.r.Absences.Left(rec.key); left > 0 {
+		return Result{After: left}
+	}
+	m := missingParent{newReconciliation(rec.r, rec.Controller, rec.key)}
+	// A watch that has failed may still show an earlier parent, so that the leftovers are the present one's.
+	if now, _ := m.getParent(ctx); now == nil || now.UID() != rec.parent.UID() {
+		return Result{After: queue.CollectorTime}
+	}
+	return m.collect(ctx, leftovers, rec.parent.UID())
+}
