@@ -1,15 +1,13 @@
 package shape
 
 import (
-	"slices"
-	"text/template/parse"
-
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -107,20 +105,14 @@ func (at *shape) lacks(root, metadata *yaml.Node) {
 func (c *checker) bare(s *outline.Skeleton) {
 	for _, n := range s.Bare {
 		last := n.Pipe.Cmds[len(n.Pipe.Cmds)-1].Args[0]
-		if len(n.Pipe.Cmds) > 1 && isCall(last, "nindent", "indent", "trim") {
+		if len(n.Pipe.Cmds) > 1 && funcs.Named(last).Is(syntax.WhiteSpace) {
 			last = n.Pipe.Cmds[len(n.Pipe.Cmds)-2].Args[0]
 		}
-		if isCall(last, "toYaml", "toJson", "toPrettyJson", "toRawJson") {
+		if funcs.Named(last).Is(syntax.Encodes) {
 			at := Place{Text: s.Text, Offset: int(n.Pos), Length: len(n.String()) - len("{{}}")}
 			c.Fail(s.Always(int(n.Pos), int(n.Pos)+1), finding.NoObject, at, "a value cannot be a whole object: write apiVersion, kind and metadata.name in the template, and print the rest below them")
 		}
 	}
-}
-
-// isCall reports whether a node names one of those functions.
-func isCall(n parse.Node, names ...string) bool {
-	f, ok := n.(*parse.IdentifierNode)
-	return ok && slices.Contains(names, f.Ident)
 }
 
 // entryNode returns the key of an entry of a mapping that is not null, or nil if there is none.

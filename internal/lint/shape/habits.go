@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -28,12 +29,6 @@ func (at *shape) temporary(root *yaml.Node) {
 	}
 }
 
-// growing are functions whose result differs from what they are given.
-var growing = map[string]bool{
-	"add": true, "add1": true, "sub": true, "mul": true, "addf": true, "add1f": true, "subf": true, "mulf": true, "append": true, "mustAppend": true, "push": true, "mustPush": true,
-	"prepend": true, "mustPrepend": true, "concat": true, "list": true, "tuple": true, "printf": true, "print": true, "cat": true,
-}
-
 // endless notes a field of the status that is computed from itself, whatever happens, so that each pass changes it.
 func (at *shape) endless(n *yaml.Node, path string) {
 	from := at.place(n).Offset
@@ -47,7 +42,7 @@ func (at *shape) endless(n *yaml.Node, path string) {
 		syntax.EachOperand(action.Pipe, func(n parse.Node) {
 			switch n := n.(type) {
 			case *parse.IdentifierNode:
-				grows = grows || growing[n.Ident]
+				grows = grows || funcs.Named(n).Is(syntax.Computes)
 			case *parse.FieldNode:
 				reads = reads || isStatus(n.Ident, path)
 			case *parse.VariableNode:

@@ -9,6 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
@@ -61,7 +62,10 @@ func (at *shape) quoted(n *yaml.Node) {
 	place := at.place(n)
 	for _, printed := range at.s.PrintsIn(place.Offset, place.end()) {
 		action, ok := printed.(*parse.ActionNode)
-		if ok && isCall(action.Pipe.Cmds[len(action.Pipe.Cmds)-1].Args[0], "toJson", "mustToJson", "toRawJson", "mustToRawJson") {
+		if !ok {
+			continue
+		}
+		if last := funcs.Named(action.Pipe.Cmds[len(action.Pipe.Cmds)-1].Args[0]); last.Is(syntax.Encodes) && !last.Is(syntax.ManyLines) {
 			at.c.Warn(finding.NoYAML, place, "", "%s", yamlerror.QuotesInQuotes)
 			return
 		}

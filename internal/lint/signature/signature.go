@@ -7,10 +7,12 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Signature says what a function takes and yields.
 type Signature struct {
+	*syntax.Function
 	params []Param
 	rest   Param // of all further arguments
 	Result schema.Kinds
@@ -18,7 +20,7 @@ type Signature struct {
 }
 
 // Of returns the signature of a function, or nil if there is no such function.
-func Of(function string) *Signature { return signatures[function] }
+func Of(function string) *Signature { return signatures()[function] }
 
 // Param says what an argument may be.
 type Param struct {
@@ -56,8 +58,8 @@ func (s *Signature) Param(i int) Param {
 	return s.rest
 }
 
-// Yields returns what a function yields, as far as only its name tells.
-func (s *Signature) Yields() *value.Value {
+// Yield returns what a function yields, as far as only its name tells.
+func (s *Signature) Yield() *value.Value {
 	switch {
 	case s.Result == 0:
 		return value.Anything

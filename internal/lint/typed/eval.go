@@ -136,7 +136,8 @@ func (c *checker) function(name *parse.IdentifierNode, nodes []parse.Node, dot, 
 	if name.Ident == "and" || name.Ident == "or" {
 		return c.lazy(call, dot, final)
 	}
-	tests := asking[name.Ident]
+	s := signature.Of(name.Ident)
+	tests := s != nil && s.Is(syntax.Asks)
 	if tests {
 		c.collecting++
 	}
@@ -152,21 +153,17 @@ func (c *checker) function(name *parse.IdentifierNode, nodes []parse.Node, dot, 
 	if final != nil {
 		call.args = append(call.args, final)
 	}
-	s := signature.Of(name.Ident)
 	if s == nil {
 		return value.Anything
 	}
 	if !c.arguments(call, s) {
-		return s.Yields()
+		return s.Yield()
 	}
-	if special := results[name.Ident]; special != nil {
+	if special := results[s.Same]; special != nil {
 		return special(c, call)
 	}
-	return s.Yields()
+	return s.Yield()
 }
-
-// asking are functions that ask whether a value is there, wherever they are called.
-var asking = map[string]bool{"not": true, "empty": true, "hasKey": true, "required": true}
 
 // lazy returns what and and or yield. What follows an argument that decides is not looked at by them.
 func (c *checker) lazy(call *invocation, dot, final *value.Value) *value.Value {

@@ -3,7 +3,6 @@ package typed
 import (
 	"bytes"
 	"strconv"
-	"sync"
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/lint/value"
@@ -119,15 +118,6 @@ func printedByPipe(pipe *parse.PipeNode) printed {
 	return p
 }
 
-// functions are those that templates can call.
-var functions = sync.OnceValue(func() map[string]syntax.Function {
-	all := map[string]syntax.Function{}
-	for _, f := range funcs.All() {
-		all[f.Name] = f
-	}
-	return all
-})
-
 // printedByCommand returns what is printed of a stage of a pipeline, with that of the stage before.
 func printedByCommand(cmd *parse.CommandNode, args ...printed) printed {
 	name, ok := cmd.Args[0].(*parse.IdentifierNode)
@@ -144,20 +134,14 @@ func printedByCommand(cmd *parse.CommandNode, args ...printed) printed {
 		}
 		least = min(least, p)
 	}
-	f := functions()[name.Ident]
-	switch name.Ident {
-	case "quote", "squote":
-		if len(args) == 1 {
-			return quoted
-		}
-		return anything
-	case "include", "indent", "nindent", "toYaml", "toPrettyJson", "mustToPrettyJson":
+	switch f := funcs.Named(name); {
+	case f == nil, f.Is(syntax.ManyLines):
 		return lines
-	case "toJson", "mustToJson", "toRawJson", "mustToRawJson":
+	case f.Is(syntax.Quotes) && len(args) == 1:
+		return quoted
+	case f.Is(syntax.Quotes), f.Is(syntax.Encodes):
 		return anything
-	}
-	switch {
-	case f.Rendered == syntax.Keeps && least < one, f.Name == "":
+	case f.Rendered == syntax.Keeps && least < one:
 		return lines
 	case f.Rendered == syntax.Passes:
 		return least

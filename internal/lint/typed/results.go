@@ -11,43 +11,24 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// results tell more of what functions yield than their signatures do, and what is wrong with their arguments. It is filled
+// results tell more of what functions yield than their signatures do, and what is wrong with their arguments, by the first name of each. It is filled
 // before main starts.
 var results map[string]func(*checker, *invocation) *value.Value
 
 func init() {
 	results = map[string]func(*checker, *invocation) *value.Value{
 		"default": fallback, "coalesce": coalesce, "ternary": ternary, "required": required, "not": not, "empty": emptied,
-		"include": include, "printf": printf, "join": joinText,
-		"eq": equal, "ne": unequal, "lt": order, "le": order, "gt": order, "ge": order, "has": alike, "mustHas": alike, "deepEqual": alike,
+		"include": include, "printf": printf, "join": joinText, "len": length,
+		"eq": equal, "ne": unequal, "lt": order, "le": order, "gt": order, "ge": order, "has": alike, "deepEqual": alike,
+		"kindOf": kindText, "typeOf": kindText, "kindIs": isKind, "typeIs": isKind,
+		"hasPrefix": textTest(strings.HasPrefix), "hasSuffix": textTest(strings.HasSuffix), "contains": textTest(strings.Contains),
 		"dict": dict, "get": get, "hasKey": hasKey, "index": index, "dig": dig, "set": set, "unset": firstMap, "pick": firstMap, "omit": firstMap, "pluck": pluck,
-		"list": listed, "tuple": listed, "where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition,
-		"concat": concat, "values": valuesOf,
-	}
-	for _, name := range []string{"kindIs", "typeIs", "typeIsLike"} {
-		results[name] = isKind
-	}
-	results["kindOf"], results["typeOf"], results["len"] = kindText, kindText, length
-	results["hasPrefix"], results["hasSuffix"], results["contains"] = textTest(strings.HasPrefix), textTest(strings.HasSuffix), textTest(strings.Contains)
-	for _, name := range []string{"first", "mustFirst", "last", "mustLast"} {
-		results[name] = item
-	}
-	for _, name := range []string{"rest", "mustRest", "initial", "mustInitial", "reverse", "mustReverse", "compact", "mustCompact", "uniq", "mustUniq", "without", "mustWithout"} {
-		results[name] = part
-	}
-	for _, name := range appending {
-		results[name] = appended
-	}
-	for _, name := range []string{"deepCopy", "mustDeepCopy"} {
-		results[name] = func(_ *checker, call *invocation) *value.Value { return call.args[0].Present() }
-	}
-	for _, name := range []string{"slice", "mustSlice"} {
-		results[name] = sliced
+		"list": listed, "append": appended, "concat": concat, "values": valuesOf, "first": item, "last": item, "slice": sliced,
+		"rest": part, "initial": part, "reverse": part, "compact": part, "uniq": part, "without": part,
+		"where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition,
+		"deepCopy": func(_ *checker, call *invocation) *value.Value { return call.args[0].Present() },
 	}
 }
-
-// appending are functions that yield a list with one more item.
-var appending = []string{"append", "push", "mustAppend", "mustPush"}
 
 func appended(_ *checker, call *invocation) *value.Value {
 	v, item := call.args[0], call.args[1]

@@ -7,6 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -263,7 +264,7 @@ func appendsTo(pipe *parse.PipeNode, name string) bool {
 	}
 	function, _ := first[0].(*parse.IdentifierNode)
 	v, _ := first[1].(*parse.VariableNode)
-	return function != nil && v != nil && slices.Contains(appending, function.Ident) && len(v.Ident) == 1 && v.Ident[0] == name
+	return function != nil && v != nil && funcs.Named(function).Is(syntax.Appends) && len(v.Ident) == 1 && v.Ident[0] == name
 }
 
 // assign sets the innermost variable of that name.

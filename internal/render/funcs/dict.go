@@ -6,39 +6,18 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
-	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func init() {
-	p := group{source: "sprig", rendered: syntax.Passes}
-	p.add(names("get"), 2, 2, "the value of a key, or nothing", func(c *call.Call) any { return lookup(c, c.Args[0], c.Str(1)) })
-	p.add(names("set"), 3, 3, "a copy of the map in which a key has a value", set)
-	p.add(names("unset"), 2, 2, "a copy of the map without a key", func(c *call.Call) any {
-		m := c.CloneDict(0)
-		delete(m, c.Str(1))
-		return m
-	})
-	p.add(names("hasKey"), 2, 2, "whether the map has a key", func(c *call.Call) any {
-		_, ok := c.Dict(0)[c.Str(1)]
-		return ok
-	})
-	p.add(names("pluck"), 2, -1, "the values of a key in each of the maps that has it", pluck)
-	p.add(names("pick"), 1, -1, "a map of only the keys given", pick)
-	p.add(names("omit"), 1, -1, "a copy of the map without the keys given", omit)
-	p.add(names("keys"), 1, -1, "the keys of the maps, in order", keys)
-	p.add(names("values"), 1, 1, "the values of the map, in the order of its keys", values)
-	p.add(names("merge", "mustMerge"), 1, -1, "a new map of all keys; earlier maps win", func(c *call.Call) any { return mergeAll(c, false) })
-	p.add(names("mergeOverwrite", "mustMergeOverwrite"), 1, -1, "a new map of all keys; later maps win",
-		func(c *call.Call) any { return mergeAll(c, true) })
-	p.add(names("deepCopy", "mustDeepCopy"), 1, 1, "the value itself, for no function changes its arguments",
-		func(c *call.Call) any { return c.Args[0] })
-	p.add(names("dig"), 3, -1, "the value at a path of keys in the last argument, or else the default before it", dig)
+func unset(c *call.Call) any {
+	m := c.CloneDict(0)
+	delete(m, c.Str(1))
+	return m
+}
 
-	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
-	n.add(names("dict"), 0, -1, "a map of keys and values", dict)
-	b := group{source: "text/template", rendered: syntax.Passes, nilOK: true}
-	b.add(names("index"), 1, -1, "the value at a path of keys and positions, or nothing", index)
+func hasKey(c *call.Call) any {
+	_, ok := c.Dict(0)[c.Str(1)]
+	return ok
 }
 
 // lookup returns the value of a key that may come from data.

@@ -4,14 +4,11 @@ import (
 	"crypto/sha1" //nolint:gosec // offered because sprig has it; nothing here relies on it
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/base32"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
 	"math"
-	"path"
 	"regexp"
 	"strings"
 
@@ -25,52 +22,24 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func init() {
-	g := group{source: "sprig", rendered: syntax.Expands}
-	g.text1("sha1sum", 1, "the SHA-1 hash in hexadecimal", func(s string) string {
-		sum := sha1.Sum([]byte(s)) //nolint:gosec // see the import
-		return hex.EncodeToString(sum[:])
-	})
-	g.text1("sha256sum", 1, "the SHA-256 hash in hexadecimal", hash256)
-	g.text1("sha512sum", 1, "the SHA-512 hash in hexadecimal", func(s string) string {
-		sum := sha512.Sum512([]byte(s))
-		return hex.EncodeToString(sum[:])
-	})
-	g.text1("adler32sum", 1, "the Adler-32 checksum in decimal", sprigFunc[func(string) string]("adler32sum"))
-	g.text1("b64enc", 2, "the text in base64", func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) })
-	g.text1("b32enc", 2, "the text in base32", func(s string) string { return base32.StdEncoding.EncodeToString([]byte(s)) })
-	g.add(names("b64dec"), 1, 1, "the text that was encoded in base64", func(c *call.Call) any { return decoded(c, base64.StdEncoding.DecodeString) })
-	g.add(names("b32dec"), 1, 1, "the text that was encoded in base32", func(c *call.Call) any { return decoded(c, base32.StdEncoding.DecodeString) })
-	g.text1("base", 1, "the last element of the path", path.Base)
-	g.text1("dir", 1, "the path without its last element", path.Dir)
-	g.text1("clean", 1, "the shortest equal path", path.Clean)
-	g.text1("ext", 1, "the path's extension", path.Ext)
-	g.add(names("isAbs"), 1, 1, "whether the path is absolute", func(c *call.Call) any { return path.IsAbs(c.Str(0)) })
-	g.add(names("urlParse"), 1, 1, "a map of the parts of a URL", urlParse)
-	g.add(names("urlJoin"), 1, 1, "the URL of a map of its parts", urlJoin)
-	g.add(names("semver"), 1, 1, "a map of Major, Minor, Patch, Prerelease, Metadata and Original of a version", semver)
-	g.add(names("semverCompare"), 2, 2, "whether the version, the second argument, satisfies the constraint, the first", semverCompare)
-	g.add(names("duration"), 1, 1, "a number of seconds as text such as 1m35s", func(c *call.Call) any {
-		n := c.Integer(0)
-		if n > longestSeconds || n < -longestSeconds {
-			return c.Fail("argument 1 is more than 285 years")
-		}
-		return sprigFunc[func(any) string]("duration")(n)
-	})
-	g.add(names("durationRound"), 1, 1, "a duration in its largest unit", durationRound)
+func duration(c *call.Call) any {
+	n := c.Integer(0)
+	if n > longestSeconds || n < -longestSeconds {
+		return c.Fail("argument 1 is more than 285 years")
+	}
+	return sprigFunc[func(any) string]("duration")(n)
+}
 
-	k := group{source: "templater", rendered: syntax.Expands, nilOK: true}
-	k.add(names("toYaml"), 1, 1, "the value as YAML", toYAML)
-	s := group{source: "sprig", rendered: syntax.Expands, nilOK: true}
-	s.add(names("toJson", "mustToJson", "toRawJson", "mustToRawJson"), 1, 1, "the value as JSON",
-		func(c *call.Call) any { return toJSON(c, false) })
-	s.add(names("toPrettyJson", "mustToPrettyJson"), 1, 1, "the value as JSON on several lines",
-		func(c *call.Call) any { return toJSON(c, true) })
+// hash1 returns the SHA-1 hash of s in hexadecimal.
+func hash1(s string) string {
+	sum := sha1.Sum([]byte(s)) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
+}
 
-	y := group{source: "templater", rendered: syntax.Parses}
-	y.add(names("fromYaml"), 1, 1, "the value that the YAML stands for", fromYAML)
-	j := group{source: "sprig", rendered: syntax.Parses}
-	j.add(names("fromJson", "mustFromJson"), 1, 1, "the value that the JSON stands for", fromJSON)
+// hash512 returns the SHA-512 hash of s in hexadecimal.
+func hash512(s string) string {
+	sum := sha512.Sum512([]byte(s))
+	return hex.EncodeToString(sum[:])
 }
 
 // hash256 returns the SHA-256 hash of s in hexadecimal.
@@ -145,9 +114,6 @@ func semver(c *call.Call) any {
 	if len(s) > longestVersion {
 		return c.Fail("argument 1 is not a version")
 	}
-	if !c.Pay(costVersion) {
-		return nil
-	}
 	v, err := version.NewVersion(s)
 	if err != nil {
 		return c.Fail("argument 1 is not a version")
@@ -162,7 +128,7 @@ func clampUint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 func semverCompare(c *call.Call) any {
 	constraint, v := c.Str(0), c.Str(1)
-	if len(constraint) > longestVersion || len(v) > longestVersion || !c.Pay(costVersion+100*len(constraint)) {
+	if len(constraint) > longestVersion || len(v) > longestVersion || !c.Pay(100*len(constraint)) {
 		return c.Fail("an argument is too long")
 	}
 	ok, err := sprigFunc[func(string, string) (bool, error)]("semverCompare")(constraint, v)
@@ -232,7 +198,7 @@ func fromJSON(c *call.Call) any {
 		return fromYAML(c)
 	}
 	s := c.Str(0)
-	if !c.Pay(costJSON + 24*len(s)) {
+	if !c.Pay(24 * len(s)) {
 		return nil
 	}
 	decoder := json.NewDecoder(strings.NewReader(s))

@@ -1,13 +1,14 @@
 // Package funcs has the functions that templates may call: what they yield, what they cost, and what they do to text.
 //
-// Each file registers those of one kind. What all of them share is in package call. Three of them, and, or and include, need what
-// executes templates: they are described here, and package render carries them out.
+// The table in table.go lists them, and everything that is said of functions elsewhere is derived from it. What all of them share is in
+// package call. Three of them, and, or and include, need what executes templates, and package render carries them out.
 package funcs
 
 import (
 	"slices"
 	"strings"
 	"sync"
+	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -27,6 +28,14 @@ func All() []syntax.Function {
 // Lookup returns the function of a name that templates may call, or nil. It must not be changed.
 func Lookup(name string) *call.Function { return functions[name] }
 
+// Named returns the function that an identifier names, or nil if it is something else, or nothing that templates may call.
+func Named(n parse.Node) *syntax.Function {
+	if id, ok := n.(*parse.IdentifierNode); ok && id != nil {
+		return Allowed()[id.Ident]
+	}
+	return nil
+}
+
 // Allowed returns what templates may call, by name. It must not be changed.
 var Allowed = sync.OnceValue(func() map[string]*syntax.Function {
 	all := make(map[string]*syntax.Function, len(functions))
@@ -40,25 +49,32 @@ var Allowed = sync.OnceValue(func() map[string]*syntax.Function {
 // starts and not changed afterwards.
 var functions = map[string]*call.Function{}
 
-// group registers functions that have a source, a nil rule and a treatment of
-// rendered text in common.
-type group struct {
-	source   string
-	nilOK    bool
-	rendered syntax.Treatment
-}
-
-// add registers a function under one or more names.
-func (g group) add(names []string, minArgs, maxArgs int, doc string, do func(*call.Call) any) {
-	for _, name := range names {
-		functions[name] = &call.Function{
-			Function: syntax.Function{Name: name, Source: g.source, Doc: doc, Nil: g.nilOK, Rendered: g.rendered, Min: minArgs, Max: maxArgs},
-			Do:       do,
+func init() {
+	for _, r := range table {
+		known := syntax.Function{Source: r.source, Doc: r.doc, Rendered: r.rendered, Traits: r.traits}
+		known.Typed(r.takes, r.yields)
+		names := strings.Fields(r.names)
+		for _, name := range names {
+			known.Name, known.Same = name, names[0]
+			functions[name] = &call.Function{Function: known, Do: r.do}
+		}
+	}
+	for name, f := range functions {
+		if other := functions[name+"f"]; other != nil && f.Yields == syntax.TypeWhole { // add and addf
+			f.Fractions = other.Name
 		}
 	}
 }
 
-func names(n ...string) []string { return n }
+// paid returns a function that costs something beside its arguments and its result.
+func paid(cost int, do func(*call.Call) any) func(*call.Call) any {
+	return func(c *call.Call) any {
+		if c.Err != nil || !c.Pay(cost) {
+			return nil
+		}
+		return do(c)
+	}
+}
 
 // What some functions cost, in units of work.
 const (

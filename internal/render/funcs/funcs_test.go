@@ -57,6 +57,23 @@ func TestClassification(t *testing.T) {
 	}
 }
 
+// TestTable holds that each name has one row, and that all types are known ones.
+func TestTable(t *testing.T) {
+	const types = "atinfblmsco"
+	rows := map[string]bool{}
+	for _, r := range table {
+		for name := range strings.FieldsSeq(r.names) {
+			if rows[name] {
+				t.Errorf("%s has two rows", name)
+			}
+			rows[name] = true
+		}
+		if strings.Trim(strings.ToLower(r.takes), types+"?*+") != "" || strings.Trim(r.yields, types) != "" {
+			t.Errorf("%s: %q and %q have a letter that is no type", r.names, r.takes, r.yields)
+		}
+	}
+}
+
 // TestRefusedFunctionsOfHelm are those that no list of ours would otherwise name.
 func TestRefusedFunctionsOfHelm(t *testing.T) {
 	var got []string

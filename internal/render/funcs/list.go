@@ -8,62 +8,13 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
-	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func init() {
-	p := group{source: "sprig", rendered: syntax.Passes}
-	p.add(names("append", "push", "mustAppend", "mustPush"), 2, 2, "the list with an item at its end", func(c *call.Call) any {
-		return listOf(c, c.List(0), c.Args[1:])
-	})
-	p.add(names("prepend", "mustPrepend"), 2, 2, "the list with an item at its beginning", func(c *call.Call) any {
-		return listOf(c, c.Args[1:], c.List(0))
-	})
-	p.add(names("concat"), 1, -1, "the lists one after the other", concat)
-	p.add(names("last", "mustLast"), 1, 1, "the last item, or nothing if the list is empty", func(c *call.Call) any {
-		return itemOf(c.List(0), -1)
-	})
-	p.add(names("rest", "mustRest"), 1, 1, "all items but the first", func(c *call.Call) any { return part(c, 1, 0) })
-	p.add(names("initial", "mustInitial"), 1, 1, "all items but the last", func(c *call.Call) any { return part(c, 0, 1) })
-	p.add(names("reverse", "mustReverse"), 1, 1, "the items in reverse order", func(c *call.Call) any {
-		list := listOf(c, c.List(0), nil)
-		slices.Reverse(list)
-		return list
-	})
-	p.add(names("compact", "mustCompact"), 1, 1, "the items that are not empty", func(c *call.Call) any {
-		return filter(c, 0, func(v any) bool { return !data.Empty(v, &c.Table) })
-	})
-	p.add(names("uniq", "mustUniq"), 1, 1, "the items without those that equal an earlier one", uniq)
-	p.add(names("without", "mustWithout"), 1, -1, "the list without the items given", without)
-	p.add(names("slice", "mustSlice"), 1, 3, "the items, or characters, from a position to before another", slice)
-	p.add(names("chunk", "mustChunk"), 2, 2, "the items in lists of a given length", chunk)
-
-	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
-	n.add(names("list", "tuple"), 0, -1, "a list of the arguments", func(c *call.Call) any { return listOf(c, c.Args, nil) })
-	n.add(names("first", "mustFirst"), 1, 1, "the first item, or nothing if the list is empty", func(c *call.Call) any {
-		return itemOf(c.List(0), 0)
-	})
-	n.add(names("has", "mustHas"), 2, 2, "whether the list, the second argument, has an item equal to the first", func(c *call.Call) any {
-		return slices.ContainsFunc(c.List(1), func(v any) bool { return same(c, c.Args[0], v) })
-	})
-
-	e := group{source: "sprig", rendered: syntax.Expands}
-	e.add(names("join"), 2, 2, "the items as text with the first argument between them", joinList)
-	e.add(names("sortAlpha"), 1, 1, "the items as text in order", sortAlpha)
-	e.add(names("toStrings"), 1, 1, "the items as text", func(c *call.Call) any { return stringList(c, texts(c, 0)) })
-	e.add(names("split"), 2, 2, "a map _0, _1, … of what the first text separates in the second", split)
-	e.add(names("splitn"), 3, 3, "like split, of at most a number of parts", splitn)
-	e.add(names("splitList"), 2, 2, "a list of what the first text separates in the second", func(c *call.Call) any {
-		return stringList(c, splitParts(c, c.Str(0), c.Str(1), -1))
-	})
-	e.add(names("seq"), 0, 3, "whole numbers as text, with spaces between them", seq)
-	e.add(names("until"), 1, 1, "a list of the whole numbers from 0 to before the argument", func(c *call.Call) any {
-		return numbers(c, 0, c.Integer(0), 1)
-	})
-	e.add(names("untilStep"), 3, 3, "a list of the whole numbers from the first to before the second, by the third", func(c *call.Call) any {
-		return numbers(c, c.Integer(0), c.Integer(1), c.Integer(2))
-	})
+func reverse(c *call.Call) any {
+	list := listOf(c, c.List(0), nil)
+	slices.Reverse(list)
+	return list
 }
 
 // listOf returns a new list of the items of both.

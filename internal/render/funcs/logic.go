@@ -6,62 +6,32 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
-	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func init() {
-	b := group{source: "text/template", rendered: syntax.Expands, nilOK: true}
-	b.add(names("eq"), 2, -1, "whether the first argument equals any of the others", func(c *call.Call) any {
-		for i := 1; i < len(c.Args); i++ {
-			if equal(c, 0, i) {
-				return true
-			}
+func equalsAny(c *call.Call) any {
+	for i := 1; i < len(c.Args); i++ {
+		if equal(c, 0, i) {
+			return true
 		}
-		return false
-	})
-	b.add(names("ne"), 2, 2, "whether the arguments differ", func(c *call.Call) any { return !equal(c, 0, 1) })
-	b.add(names("not"), 1, 1, "whether the argument is false, 0, empty or missing", func(c *call.Call) any { return !data.Truth(c.Args[0], &c.Table) })
+	}
+	return false
+}
 
-	o := group{source: "text/template", rendered: syntax.Expands}
-	o.add(names("lt"), 2, 2, "whether the first argument is less than the second", func(c *call.Call) any { return compare(c) < 0 })
-	o.add(names("le"), 2, 2, "whether the first argument is at most the second", func(c *call.Call) any { return compare(c) <= 0 })
-	o.add(names("gt"), 2, 2, "whether the first argument is greater than the second", func(c *call.Call) any { return compare(c) > 0 })
-	o.add(names("ge"), 2, 2, "whether the first argument is at least the second", func(c *call.Call) any { return compare(c) >= 0 })
-	o.add(names("len"), 1, 1, "the number of items, entries or bytes", length)
+func coalesce(c *call.Call) any {
+	for _, v := range c.Args {
+		if !data.Empty(v, &c.Table) {
+			return v
+		}
+	}
+	return nil
+}
 
-	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
-	n.add(names("default"), 1, 2, `the second argument, or the first if the second is missing, "", [] or {}; 0 and false stay`, fallback)
-	n.add(names("coalesce"), 0, -1, "the first argument that is not empty, or nothing", func(c *call.Call) any {
-		for _, v := range c.Args {
-			if !data.Empty(v, &c.Table) {
-				return v
-			}
-		}
-		return nil
-	})
-	n.add(names("ternary"), 3, 3, "the first argument if the third is true, else the second", func(c *call.Call) any {
-		if c.Args[2] != nil && c.Boolean(2) {
-			return c.Args[0]
-		}
-		return c.Args[1]
-	})
-	e := group{source: "sprig", rendered: syntax.Expands, nilOK: true}
-	e.add(names("empty"), 1, 1, `whether the argument is missing, "", [] or {}`, func(c *call.Call) any { return data.Empty(c.Args[0], &c.Table) })
-	s := group{source: "sprig", rendered: syntax.Expands}
-	s.add(names("all"), 0, -1, "whether if takes all arguments as true", func(c *call.Call) any { return count(c) == len(c.Args) })
-	s.add(names("any"), 0, -1, "whether if takes an argument as true", func(c *call.Call) any { return count(c) > 0 })
-	s.add(names("deepEqual"), 2, 2, "whether the arguments are equal, with all they contain", func(c *call.Call) any {
-		return same(c, c.Args[0], c.Args[1])
-	})
-	s.add(names("kindOf"), 1, 1, "string, bool, int64, float64, slice or map", func(c *call.Call) any { return goKind(c.Args[0]) })
-	s.add(names("kindIs"), 2, 2, "whether the kind of the second argument is the first", func(c *call.Call) any {
-		return c.Str(0) == goKind(c.Args[1])
-	})
-	s.add(names("typeOf"), 1, 1, "the Go type", func(c *call.Call) any { return goType(c.Args[0]) })
-	s.add(names("typeIs", "typeIsLike"), 2, 2, "whether the Go type of the second argument is the first", func(c *call.Call) any {
-		return c.Str(0) == goType(c.Args[1])
-	})
+func ternary(c *call.Call) any {
+	if c.Args[2] != nil && c.Boolean(2) {
+		return c.Args[0]
+	}
+	return c.Args[1]
 }
 
 func fallback(c *call.Call) any {

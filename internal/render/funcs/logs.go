@@ -5,16 +5,11 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-func init() {
-	g := group{source: "templater", rendered: syntax.Passes, nilOK: true}
-	g.add(names("logs"), 1, 1, "the end of the log of each container of a Pod, by the container's name; one without a log is missing", logs)
-}
-
 // logs yields texts. They are data like that of any object.
 func logs(c *call.Call) any {
 	pod := c.Dict(0)
 	switch {
-	case c.Err != nil || !c.Pay(costLogs):
+	case c.Err != nil:
 		return nil
 	case pod == nil:
 		return map[string]any{}

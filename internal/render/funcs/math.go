@@ -6,49 +6,7 @@ import (
 	"strconv"
 
 	"github.com/templater-dev/templater/internal/render/call"
-	"github.com/templater-dev/templater/internal/render/syntax"
 )
-
-func init() {
-	g := group{source: "sprig", rendered: syntax.Expands}
-	g.add(names("add"), 0, -1, "the sum of whole numbers", func(c *call.Call) any { return fold(c, 0, 0, addInt) })
-	g.add(names("add1"), 1, 1, "the whole number plus 1", func(c *call.Call) any { return combined(c, c.Integer(0), 1, addInt) })
-	g.add(names("sub"), 2, 2, "the first whole number minus the second", func(c *call.Call) any {
-		return combined(c, c.Integer(0), c.Integer(1), subInt)
-	})
-	g.add(names("mul"), 1, -1, "the product of whole numbers", func(c *call.Call) any { return fold(c, 1, 0, mulInt) })
-	g.add(names("div"), 2, 2, "the first whole number divided by the second, without a remainder", func(c *call.Call) any {
-		return divide(c, func(a, b int64) int64 { return a / b })
-	})
-	g.add(names("mod"), 2, 2, "the remainder of that division", func(c *call.Call) any {
-		return divide(c, func(a, b int64) int64 { return a % b })
-	})
-	g.add(names("max", "biggest"), 1, -1, "the greatest whole number", func(c *call.Call) any {
-		return fold(c, c.Integer(0), 1, func(a, b int64) (int64, bool) { return max(a, b), true })
-	})
-	g.add(names("min"), 1, -1, "the least whole number", func(c *call.Call) any {
-		return fold(c, c.Integer(0), 1, func(a, b int64) (int64, bool) { return min(a, b), true })
-	})
-	g.add(names("int", "int64"), 1, 1, "the number without its fraction, or the text as a decimal number", toInt)
-	g.add(names("atoi"), 1, 1, "the text as a decimal number", func(c *call.Call) any { return c.Integer(0) })
-	g.add(names("float64"), 1, 1, "the number, or the text as a number, in floating point", func(c *call.Call) any { return c.Float(0) })
-	g.add(names("toDecimal"), 1, 1, "the text as an octal number", toDecimal)
-	g.add(names("ceil"), 1, 1, "the least whole number that is not less", func(c *call.Call) any { return math.Ceil(c.Float(0)) })
-	g.add(names("floor"), 1, 1, "the greatest whole number that is not greater", func(c *call.Call) any { return math.Floor(c.Float(0)) })
-	g.add(names("round"), 2, 3, "the number rounded to so many decimals", round)
-	g.add(names("maxf"), 1, -1, "the greatest number", func(c *call.Call) any { return foldFloat(c, math.Max) })
-	g.add(names("minf"), 1, -1, "the least number", func(c *call.Call) any { return foldFloat(c, math.Min) })
-	g.add(names("addf"), 0, -1, "the sum", func(c *call.Call) any { return decimals(c, "addf", 0) })
-	g.add(names("add1f"), 1, 1, "the number plus 1", func(c *call.Call) any {
-		return finite(c, sprigFunc[func(any) float64]("add1f")(c.Float(0)))
-	})
-	g.add(names("subf"), 1, -1, "the first number minus the others", func(c *call.Call) any { return decimals(c, "subf", 1) })
-	g.add(names("mulf"), 1, -1, "the product", func(c *call.Call) any { return decimals(c, "mulf", 1) })
-	g.add(names("divf"), 1, -1, "the first number divided by the others", divf)
-	for _, name := range names("add", "add1", "sub", "mul", "div", "max", "min") {
-		functions[name].Fractions = functions[name+"f"].Name
-	}
-}
 
 // fold combines the arguments from the given one on.
 func fold(c *call.Call, start int64, from int, do func(a, b int64) (int64, bool)) any {

@@ -8,22 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
-	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
-
-func init() {
-	g := group{source: "templater", rendered: syntax.Passes, nilOK: true}
-	g.add(names("where"), 3, 3, "the objects of a list, the third argument, whose field at a path, the first, equals the second",
-		func(c *call.Call) any { return where(c, true) })
-	g.add(names("whereNot"), 3, 3, "the objects whose field at a path does not equal the second argument",
-		func(c *call.Call) any { return where(c, false) })
-	g.add(names("collect"), 2, 2, "the values at a path in the objects of a list; what is missing is left out", collect)
-	g.add(names("sortBy"), 2, 2, "the objects of a list in the order of their values at a path", sortBy)
-	g.add(names("named"), 2, 2, "the object of that metadata.name in a list, or nothing", named)
-	g.add(names("condition"), 2, 2, `the status of an object's condition of that type, such as "True", or nothing`, condition)
-	g.add(names("ready"), 1, 1, "whether the object is ready", ready)
-}
 
 // pathOf returns argument 0 as the keys of a dotted path, in which ['a.b/c']
 // stands for a key with dots.
@@ -176,7 +162,6 @@ func ready(c *call.Call) any {
 	if object == nil || c.Ready == nil {
 		return false
 	}
-	c.Pay(costReady)
 	if payForAll(c, object["status"], 0); c.Err != nil {
 		return false
 	}

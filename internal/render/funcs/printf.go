@@ -7,14 +7,8 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
-	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
-
-func init() {
-	g := group{source: "text/template", rendered: syntax.Expands}
-	g.add(names("printf"), 1, -1, "the arguments in the format, the first argument", printf)
-}
 
 // longestField bounds widths and precisions, so that a few characters cannot
 // ask for megabytes.

@@ -6,45 +6,39 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/pattern"
-	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-func init() {
-	g := group{source: "sprig", rendered: syntax.Expands}
-	g.add(names("regexMatch", "mustRegexMatch"), 2, 2, "whether the text, the second argument, matches the expression", func(c *call.Call) any {
-		e, s := compiled(c), c.Str(1)
-		return matching(c, e, s) && e.MatchString(s)
-	})
-	g.add(names("regexFind", "mustRegexFind"), 2, 2, "the first match in the text, or empty text", func(c *call.Call) any {
-		e, s := compiled(c), c.Str(1)
-		if !matching(c, e, s) {
-			return nil
+func regexMatch(c *call.Call) any {
+	e, s := compiled(c), c.Str(1)
+	return matching(c, e, s) && e.MatchString(s)
+}
+
+func regexFind(c *call.Call) any {
+	e, s := compiled(c), c.Str(1)
+	if !matching(c, e, s) {
+		return nil
+	}
+	return e.FindString(s)
+}
+
+func regexFindAll(c *call.Call) any {
+	e, s, n := compiled(c), c.Str(1), c.Integer(2)
+	found := matches(c, e, s, clampInt(n))
+	list := c.NewList(len(found))
+	for _, m := range found {
+		if c.Err == nil {
+			list = append(list, s[m[0]:m[1]])
 		}
-		return e.FindString(s)
-	})
-	g.add(names("regexFindAll", "mustRegexFindAll"), 3, 3, "at most so many matches, or all if the number is negative", func(c *call.Call) any {
-		e, s, n := compiled(c), c.Str(1), c.Integer(2)
-		found := matches(c, e, s, clampInt(n))
-		list := c.NewList(len(found))
-		for _, m := range found {
-			if c.Err == nil {
-				list = append(list, s[m[0]:m[1]])
-			}
-		}
-		return list
-	})
-	g.add(names("regexSplit", "mustRegexSplit"), 3, 3, "the parts of the text between matches", func(c *call.Call) any {
-		e, s, n := compiled(c), c.Str(1), c.Integer(2)
-		if matches(c, e, s, clampInt(n)); c.Err != nil {
-			return nil
-		}
-		return stringList(c, e.Split(s, clampInt(n)))
-	})
-	g.add(names("regexReplaceAll", "mustRegexReplaceAll"), 3, 3, "the text, the second argument, with matches replaced by the third, in which $1 is a group",
-		func(c *call.Call) any { return regexReplace(c, (*regexp.Regexp).ReplaceAllString, true) })
-	g.add(names("regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"), 3, 3, "the same without $1",
-		func(c *call.Call) any { return regexReplace(c, (*regexp.Regexp).ReplaceAllLiteralString, false) })
-	g.text1("regexQuoteMeta", 2, "an expression that matches the text itself", regexp.QuoteMeta)
+	}
+	return list
+}
+
+func regexSplit(c *call.Call) any {
+	e, s, n := compiled(c), c.Str(1), c.Integer(2)
+	if matches(c, e, s, clampInt(n)); c.Err != nil {
+		return nil
+	}
+	return stringList(c, e.Split(s, clampInt(n)))
 }
 
 // compiled returns argument 0 compiled, or nil.

@@ -2,9 +2,7 @@ package funcs
 
 import (
 	"math"
-	"net/url"
 	"strings"
-	"text/template"
 	"unicode/utf8"
 
 	"github.com/Masterminds/sprig/v3"
@@ -15,99 +13,40 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
+func trimAll(c *call.Call) any {
+	set, s := c.Str(0), c.Str(1)
+	if !c.Pay(len(s) * len(set) / 8) { // as strings.Trim may take
+		return nil
+	}
+	return strings.Trim(s, set)
+}
+
 // sprigFuncs are sprig's own functions, for those that we only wrap.
 var sprigFuncs = sprig.TxtFuncMap()
 
 // sprigFunc returns a function of sprig by name; a wrong type fails at start.
 func sprigFunc[F any](name string) F { return sprigFuncs[name].(F) }
 
-// text1 registers functions of one text whose result is at most grow times as
+// text1 returns a function of one text whose result is at most grow times as
 // long.
-func (g group) text1(name string, grow int, doc string, do func(string) string) {
-	g.add(names(name), 1, 1, doc, func(c *call.Call) any {
-		s := c.Str(0)
-		if !c.Pay(grow * len(s)) {
-			return nil
-		}
-		return do(s)
-	})
+func text1(grow int, do func(string) string) func(*call.Call) any {
+	return grown(grow, func(c *call.Call) string { return c.Str(0) }, do)
 }
 
-// escaper registers a function of any number of arguments whose result is at
+// escaper returns a function of any number of arguments whose result is at
 // most grow times as long as print's.
-func (g group) escaper(name string, grow int, doc string, do func(string) string) {
-	g.add(names(name), 0, -1, doc, func(c *call.Call) any {
-		s := printed(c)
+func escaper(grow int, do func(string) string) func(*call.Call) any {
+	return grown(grow, printed, do)
+}
+
+func grown(grow int, read func(*call.Call) string, do func(string) string) func(*call.Call) any {
+	return func(c *call.Call) any {
+		s := read(c)
 		if !c.Pay(grow * len(s)) {
 			return nil
 		}
 		return do(s)
-	})
-}
-
-func init() {
-	g := group{source: "sprig", rendered: syntax.Expands}
-	g.text1("upper", 3, "the text in upper case", strings.ToUpper)
-	g.text1("lower", 3, "the text in lower case", strings.ToLower)
-	g.text1("title", 3, "the text with each word's first letter in upper case", sprigFunc[func(string) string]("title"))
-	g.text1("untitle", 3, "the text with each word's first letter in lower case", sprigFunc[func(string) string]("untitle"))
-	g.text1("swapcase", 3, "the text with upper and lower case swapped", sprigFunc[func(string) string]("swapcase"))
-	g.text1("nospace", 1, "the text without white space", sprigFunc[func(string) string]("nospace"))
-	g.text1("initials", 1, "the first letters of the words", sprigFunc[func(string) string]("initials"))
-	g.text1("snakecase", 8, "the text in snake_case", sprigFunc[func(string) string]("snakecase"))
-	g.text1("camelcase", 8, "the text in CamelCase", sprigFunc[func(string) string]("camelcase"))
-	g.text1("kebabcase", 8, "the text in kebab-case", sprigFunc[func(string) string]("kebabcase"))
-	g.add(names("trimAll", "trimall"), 2, 2, "the second text without characters of the first at its ends",
-		func(c *call.Call) any {
-			set, s := c.Str(0), c.Str(1)
-			if !c.Pay(len(s) * len(set) / 8) { // as strings.Trim may take
-				return nil
-			}
-			return strings.Trim(s, set)
-		})
-	g.add(names("trimSuffix"), 2, 2, "the second text without the first at its end",
-		func(c *call.Call) any { return strings.TrimSuffix(c.Str(1), c.Str(0)) })
-	g.add(names("trimPrefix"), 2, 2, "the second text without the first at its beginning",
-		func(c *call.Call) any { return strings.TrimPrefix(c.Str(1), c.Str(0)) })
-	g.add(names("contains"), 2, 2, "whether the second text contains the first",
-		func(c *call.Call) any { return strings.Contains(c.Str(1), c.Str(0)) })
-	g.add(names("hasPrefix"), 2, 2, "whether the second text begins with the first",
-		func(c *call.Call) any { return strings.HasPrefix(c.Str(1), c.Str(0)) })
-	g.add(names("hasSuffix"), 2, 2, "whether the second text ends with the first",
-		func(c *call.Call) any { return strings.HasSuffix(c.Str(1), c.Str(0)) })
-	g.add(names("replace"), 3, 3, "the third text with each first text replaced by the second", replace)
-	g.add(names("repeat"), 2, 2, "the second text, as often as the first argument says", repeat)
-	g.add(names("trunc"), 2, 2, "the first characters of the text or, if negative, the last", trunc)
-	g.add(names("substr"), 3, 3, "the characters from the first position to before the second; a negative one means the end", substr)
-	g.add(names("abbrev"), 2, 2, "the text cut to a length, with ... at its end", abbrev)
-	g.add(names("abbrevboth"), 3, 3, "the text cut at both ends, with ... there", abbrevboth)
-	g.add(names("wrap"), 2, 2, "the text with line ends after a number of characters",
-		func(c *call.Call) any { return wrap(c, "\n", c.Str(1), false) })
-	g.add(names("wrapWith"), 3, 3, "the text with a separator after a number of characters",
-		func(c *call.Call) any { return wrap(c, c.Str(1), c.Str(2), true) })
-	g.add(names("cat"), 1, -1, "the texts with spaces between them", func(c *call.Call) any { return joinArgs(c, " ") })
-	g.add(names("plural"), 3, 3, "the first text if the number is 1, else the second", plural)
-	g.add(names("toString"), 1, 1, "a number, a boolean or a text as text", func(c *call.Call) any { return c.Str(0) })
-	g.add(names("hello"), 0, 0, "a greeting", func(*call.Call) any { return "Hello!" })
-
-	b := group{source: "text/template", rendered: syntax.Expands}
-	b.add(names("print"), 0, -1, "the texts one after the other, with spaces between operands that are not strings", func(c *call.Call) any { return printed(c) })
-	b.add(names("println"), 0, -1, "the texts with spaces between them and a line end", func(c *call.Call) any { return joinArgs(c, " ") + "\n" })
-	b.escaper("html", 6, "the texts, put together as by print, with HTML's special characters escaped", template.HTMLEscapeString)
-	b.escaper("js", 6, "the texts, put together as by print, as they stand between quotes in JavaScript", template.JSEscapeString)
-	b.escaper("urlquery", 3, "the texts, put together as by print, as they stand in the query of a URL", url.QueryEscape)
-
-	k := group{source: "sprig", rendered: syntax.Keeps}
-	k.add(names("trim"), 1, 1, "the text without white space at its ends", trim)
-	k.add(names("indent"), 2, 2, "the text with its lines indented", func(c *call.Call) any { return indent(c, "") })
-	k.add(names("nindent"), 2, 2, "the text on a new line with its lines indented", func(c *call.Call) any { return indent(c, "\n") })
-	k.add(names("quote"), 1, -1, "the texts in double quotes", func(c *call.Call) any { return quoted(c, '"', token.DoubleQuoted) })
-	k.add(names("squote"), 1, -1, "the texts in single quotes", func(c *call.Call) any { return quoted(c, '\'', token.SingleQuoted) })
-
-	o := group{source: "templater", rendered: syntax.Expands}
-	o.add(names("dnsLabel"), 1, 1, "a valid name of at most 63 characters; one that differs from the text ends with a hash of it", dnsLabel)
-	s := group{source: "templater", rendered: syntax.Keeps}
-	s.add(names("shellQuote"), 1, 1, "the text as one word of a POSIX shell", shellQuote)
+	}
 }
 
 func replace(c *call.Call) any {

@@ -5,6 +5,8 @@ import "fmt"
 // Function describes a function that templates may call, or may not.
 type Function struct {
 	Name string
+	// Same is the first of the names that this function has.
+	Same string
 	// Source says where the name comes from: "text/template", "sprig",
 	// "helm" or "templater".
 	Source string
@@ -17,6 +19,13 @@ type Function struct {
 	Rendered Treatment
 	// Min and Max are how many arguments it takes. A negative Max means any number.
 	Min, Max int
+	// Takes are the types of its arguments, and More that of all further ones; 0 means that there are none.
+	Takes []Type
+	More  Type
+	// Yields is the type of its result, and Items that of the items of a list or map that it yields; 0 means anything.
+	Yields, Items Type
+	// Traits tell what checks of templates need to know of it.
+	Traits Trait
 	// Refused says why it may not be called and what to use instead; ""
 	// means that it may.
 	Refused string
@@ -37,6 +46,79 @@ const (
 	// restores values only then.
 	Parses Treatment = "parses"
 )
+
+// Type is what an argument or a result of a function may be, by a letter. A capital letter means that an argument may be missing.
+type Type byte
+
+// The types. The letter of a list or a map may be followed by that of its items where it is a result.
+const (
+	TypeAny       Type = 'a'
+	TypeText      Type = 't' // what has a text: a string, a number or a boolean
+	TypeWhole     Type = 'i' // a whole number, or text that is one
+	TypeNumber    Type = 'n' // a number, or text that is one
+	TypeFloat     Type = 'f' // a result with a fraction
+	TypeBoolean   Type = 'b'
+	TypeList      Type = 'l'
+	TypeMap       Type = 'm'
+	TypeSequence  Type = 's' // a list or a string
+	TypeContainer Type = 'c' // a list, a map or a string
+	TypeOrdered   Type = 'o' // a number or a string
+)
+
+// Nil reports whether an argument of the type may be missing.
+func (t Type) Nil() bool { return t >= 'A' && t <= 'Z' }
+
+// Trait is a property of a function that checks of templates ask for.
+type Trait int
+
+// The traits.
+const (
+	// Computes means that the result differs from the arguments.
+	Computes Trait = 1 << iota
+	// Appends means that it yields a list with one more item.
+	Appends
+	// Asks means that it asks whether a value is there.
+	Asks
+	// FallsBack means that it takes another value where the first one is missing.
+	FallsBack
+	// Encodes means that it makes YAML or JSON of a value.
+	Encodes
+	// ManyLines means that it may make lines of YAML of what it is given.
+	ManyLines
+	// WhiteSpace means that it changes nothing of a text but white space.
+	WhiteSpace
+	// Quotes means that it puts quotes around text.
+	Quotes
+)
+
+// Is reports whether the function has a trait. It may be nil, and has none then.
+func (f *Function) Is(t Trait) bool { return f != nil && f.Traits&t != 0 }
+
+// Typed sets the types and the number of arguments. takes has a letter for each argument, with ? behind one that may be left out, *
+// behind one that may be there any number of times, and + behind one that is there at least once. yields has the letter of the result, and
+// may have that of its items.
+func (f *Function) Typed(takes, yields string) {
+	for _, c := range []byte(takes) {
+		switch c {
+		case '?':
+			f.Min--
+		case '*':
+			f.Min, f.More = f.Min-1, f.Takes[len(f.Takes)-1]
+		case '+':
+			f.More = f.Takes[len(f.Takes)-1]
+		default:
+			f.Takes, f.Min = append(f.Takes, Type(c)), f.Min+1
+			f.Nil = f.Nil || Type(c).Nil()
+		}
+	}
+	if f.Max = len(f.Takes); f.More != 0 {
+		f.Max = -1
+	}
+	f.Yields = Type(yields[0])
+	if len(yields) > 1 {
+		f.Items = Type(yields[1])
+	}
+}
 
 // Arity returns an error unless the function takes that many arguments.
 func (f *Function) Arity(n int) error {

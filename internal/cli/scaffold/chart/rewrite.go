@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/cli/scaffold"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -133,13 +134,10 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 	return i + 1
 }
 
-// lenient are the functions that take another value where the first one is missing.
-var lenient = []string{"default", "coalesce", "or", "ternary"}
-
 // missing is what stands for the call of a function that is not there.
 func (r *rewriter) missing(a *action, i int) string {
 	value := "$.values.todo." + a.tokens[i].value
-	if i > 1 && a.tokens[i-1].value == "(" && slices.Contains(lenient, a.tokens[i-2].value) {
+	if i > 1 && a.tokens[i-1].value == "(" && funcs.Allowed()[a.tokens[i-2].value].Is(syntax.FallsBack) {
 		return value
 	}
 	return fmt.Sprintf("required %q %s", "give spec.values.todo."+a.tokens[i].value, value)
