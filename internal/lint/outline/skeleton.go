@@ -1,3 +1,5 @@
+// Package outline reads the YAML that a template shows without data: its documents, their kinds, and where it is not YAML. It compares
+// what is written out there with the kinds that it is for: fields, types, places and habits. It is pure, and its work is bounded.
 package outline
 
 import (

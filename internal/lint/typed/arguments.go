@@ -1,21 +1,22 @@
 package typed
 
 import (
+	"strings"
+
 	"github.com/templater-dev/templater/internal/kube/schema"
-	"github.com/templater-dev/templater/internal/lint/signature"
-	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // arguments looks at the arguments of a call, and reports whether the function can yield anything.
-func (c *checker) arguments(call *invocation, s *signature.Signature) bool {
+func (e *evaluator) arguments(call *invocation, s *types.Signature) bool {
 	fine := true
 	for i, v := range call.args {
-		if c.gaveUp {
+		if e.notes.Ended() {
 			return fine
 		}
-		if !c.argument(call, i, v, s.Param(i)) {
+		if !e.argument(call, i, v, s.Param(i)) {
 			fine = false
 		}
 	}
@@ -23,28 +24,26 @@ func (c *checker) arguments(call *invocation, s *signature.Signature) bool {
 }
 
 // argument reports whether argument i can be what the function takes.
-func (c *checker) argument(call *invocation, i int, v *value.Value, p signature.Param) bool {
+func (e *evaluator) argument(call *invocation, i int, v *types.Value, p types.Param) bool {
 	switch {
 	case v.Kinds == schema.Null:
 		if !p.Nil {
-			c.lacksArgument(call, i, v)
+			e.lacksArgument(call, i, v)
 		}
 		return p.Nil
 	case !p.Nil:
-		c.mayLack(v, call.node(i))
+		e.mayLack(v, call.node(i))
 	}
 	if p.Kinds != 0 && !v.May(p.Kinds) {
-		c.maybe(!p.Nil || v.Kinds&schema.Null == 0, finding.Argument, c.argumentPlace(call, i), "%s: argument %d%s is %s, not %s%s", call.name.Ident, i+1, call.words(i), (v.Kinds &^ schema.Null).Words(), p.Words, remedy(v, p))
+		e.maybe(!p.Nil || v.Kinds&schema.Null == 0, finding.Argument, e.at(call.node(i)), "%s: argument %d%s is %s, not %s%s", call.name.Ident, i+1, call.words(i), (v.Kinds &^ schema.Null).Words(), p.Words, remedy(v, p))
 		return false
 	}
 	if fault := p.Fault(v.Literal); fault != "" {
-		c.errorf(finding.Argument, c.argumentPlace(call, i), "%s: argument %d%s is %s", call.name.Ident, i+1, call.words(i), fault)
+		e.errorf(finding.Argument, e.at(call.node(i)), "%s: argument %d%s is %s", call.name.Ident, i+1, call.words(i), fault)
 		return false
 	}
 	return true
 }
-
-func (c *checker) argumentPlace(call *invocation, i int) value.Place { return c.at(call.node(i)) }
 
 // words quotes an argument, if it is written there.
 func (call *invocation) words(i int) string {
@@ -54,9 +53,9 @@ func (call *invocation) words(i int) string {
 	return ", " + syntax.Excerpt(call.nodes[i]) + ","
 }
 
-func remedy(v *value.Value, p signature.Param) string {
+func remedy(v *types.Value, p types.Param) string {
 	switch {
-	case p.Kinds == value.Scalar && v.Kinds&(schema.List|schema.Map) != 0:
+	case p.Kinds == types.Scalar && v.Kinds&(schema.List|schema.Map) != 0:
 		return "; toJson makes text of it"
 	case p.Kinds == schema.List && v.Kinds&^schema.Null == schema.Map:
 		return "; keys and values make lists of it"
@@ -65,9 +64,56 @@ func remedy(v *value.Value, p signature.Param) string {
 }
 
 // lacksArgument notes that an argument is always missing.
-func (c *checker) lacksArgument(call *invocation, i int, v *value.Value) {
-	c.fails(v.Notes...)
+func (e *evaluator) lacksArgument(call *invocation, i int, v *types.Value) {
+	e.fails(v.Notes...)
 	if len(v.Notes) == 0 {
-		c.errorf(finding.NoValue, c.argumentPlace(call, i), "%s: argument %d%s has no value; give it one, or use default, required or if", call.name.Ident, i+1, call.words(i))
+		e.errorf(finding.NoValue, e.at(call.node(i)), "%s: argument %d%s has no value; give it one, or use default, required or if", call.name.Ident, i+1, call.words(i))
 	}
+}
+
+// verbs are what the letters of a format take.
+var verbs = map[byte]schema.Kinds{
+	'v': types.Scalar, 's': schema.String, 'q': schema.String | schema.Integer, 't': schema.Boolean, 'x': schema.String | types.Numeric, 'X': schema.String | types.Numeric,
+	'e': types.Numeric, 'E': types.Numeric, 'f': types.Numeric, 'F': types.Numeric, 'g': types.Numeric, 'G': types.Numeric,
+	'd': types.Numeric, 'b': types.Numeric, 'o': types.Numeric, 'c': types.Numeric, 'U': types.Numeric,
+}
+
+// printf compares the arguments with the format, where that is written out.
+func printf(e *evaluator, call *invocation) *types.Value {
+	format, written := call.text(0)
+	if !written {
+		return types.OfKinds(schema.String)
+	}
+	used := 1
+	for {
+		_, rest, found := strings.Cut(format, "%")
+		if !found {
+			break
+		}
+		if strings.HasPrefix(rest, "%") {
+			format = rest[1:]
+			continue
+		}
+		rest = strings.TrimLeft(rest, "+- #0123456789.")
+		if rest == "" {
+			return types.OfKinds(schema.String)
+		}
+		takes, known := verbs[rest[0]]
+		switch {
+		case !known:
+			e.errorf(finding.Format, e.at(call.node(0)), "printf: the format has a directive that is not supported: %%%c; write one of the letters v s q d x X f F g G e E t c b o U", rest[0])
+			return types.OfKinds(schema.String)
+		case used >= len(call.args):
+			e.errorf(finding.Format, e.at(call.node(0)), "printf: the format has more directives than there are arguments")
+			return types.OfKinds(schema.String)
+		case !call.args[used].May(takes):
+			e.errorf(finding.Format, e.at(call.node(used)), "printf: argument %d%s is %s, which %%%c cannot format", used+1, call.words(used), (call.args[used].Kinds &^ schema.Null).Words(), rest[0])
+		}
+		format = rest[1:]
+		used++
+	}
+	if used < len(call.args) {
+		e.errorf(finding.Format, e.at(call.node(used)), "printf: the format does not use argument %d%s", used+1, strings.TrimSuffix(call.words(used), ","))
+	}
+	return types.OfKinds(schema.String)
 }

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -74,17 +75,17 @@ func TestWorkIsBounded(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start, cpu := time.Now(), spent()
-		c := newChecker(s, program, set)
+		c := newChecker(nil, s, program, set)
 		c.all()
-		found := c.findings()
+		found := c.notes.Findings()
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
-		t.Logf("%s: %v, %v of processors, %d KiB, %d findings, %d steps", why, took.Round(time.Millisecond), (spent() - cpu).Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>10, len(found), c.steps)
-		if len(found) > maxNotes+1 || len(found) > maxNotes && found[maxNotes] != finding.More() {
+		t.Logf("%s: %v, %v of processors, %d KiB, %d findings, %d steps", why, took.Round(time.Millisecond), (spent() - cpu).Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>10, len(found), c.notes.Steps)
+		if len(found) > types.MaxNotes+1 || len(found) > types.MaxNotes && found[types.MaxNotes] != finding.More() {
 			t.Errorf("%s: %d findings are too many", why, len(found))
 		}
-		if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 64 || c.steps > 2*maxSteps {
-			t.Errorf("%s: %d MiB and %d steps are too much", why, allocated, c.steps)
+		if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 64 || c.notes.Steps > 2*types.MaxSteps {
+			t.Errorf("%s: %d MiB and %d steps are too much", why, allocated, c.notes.Steps)
 		}
 	}
 }
@@ -99,15 +100,15 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c := newChecker(&v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "v1", Kind: "Any"}}, program, only{randomKind(seed)})
+		c := newChecker(nil, &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "v1", Kind: "Any"}}, program, only{randomKind(seed)})
 		c.all()
-		for _, each := range c.findings() {
+		for _, each := range c.notes.Findings() {
 			if each.Line < 1 && each.Where != "spec.values.a" && each != finding.More() || each.Message == "" || each.Code == "" || each.Where == "" {
 				t.Errorf("%+v", each)
 			}
 		}
-		if c.steps > 2*maxSteps {
-			t.Errorf("%d steps", c.steps)
+		if c.notes.Steps > 2*types.MaxSteps {
+			t.Errorf("%d steps", c.notes.Steps)
 		}
 	})
 }

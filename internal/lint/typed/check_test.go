@@ -28,7 +28,7 @@ func checkerOf(t *testing.T, status string) (*checker, *syntax.Unit) {
 	if rejection != nil {
 		t.Fatalf("%s: %s", status, rejection.Message)
 	}
-	c := newChecker(s, compiled.Program, nil)
+	c := newChecker(nil, s, compiled.Program, nil)
 	return c, c.units.Status
 }
 

@@ -6,15 +6,15 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/kube/schema"
-	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // equal is what eq yields: whether the first argument equals any of the others.
-func equal(c *checker, call *invocation) *value.Value {
-	answer := value.Literal(false)
+func equal(e *evaluator, call *invocation) *types.Value {
+	answer := types.Literal(false)
 	for i := 1; i < len(call.args); i++ {
-		switch w := c.equals(call, 0, i); {
+		switch w := e.equals(call, 0, i); {
 		case w.Literal == nil:
 			answer = w
 		case w.Literal == true && answer.Literal == false:
@@ -24,45 +24,45 @@ func equal(c *checker, call *invocation) *value.Value {
 	return answer
 }
 
-func unequal(c *checker, call *invocation) *value.Value {
-	v := c.equals(call, 0, 1)
+func unequal(e *evaluator, call *invocation) *types.Value {
+	v := e.equals(call, 0, 1)
 	if same, known := v.Literal.(bool); known {
-		return value.Literal(!same)
+		return types.Literal(!same)
 	}
 	return v
 }
 
 // equals returns whether two arguments of eq or ne are equal.
-func (c *checker) equals(call *invocation, i, j int) *value.Value {
+func (e *evaluator) equals(call *invocation, i, j int) *types.Value {
 	v, w := call.args[i], call.args[j]
-	c.compares(v)
-	c.compares(w)
+	e.compares(v)
+	e.compares(w)
 	a, b := v.Kinds.Classes(), w.Kinds.Classes()
 	sure := v.Kinds&schema.Null == 0 && w.Kinds&schema.Null == 0
 	switch {
 	case v.Kinds == 0 || w.Kinds == 0:
-		return value.OfKinds(schema.Boolean)
+		return types.OfKinds(schema.Boolean)
 	case a == 0 && b == 0:
-		return value.Literal(true)
+		return types.Literal(true)
 	case a == 0 && w.Kinds&schema.Null == 0, b == 0 && v.Kinds&schema.Null == 0:
-		return value.Literal(false)
+		return types.Literal(false)
 	case a == 0 || b == 0:
-		return value.OfKinds(schema.Boolean)
-	case a&value.Scalar == 0 || b&value.Scalar == 0:
-		c.maybe(sure, finding.Argument, c.at(call.name), "%s: cannot compare lists and maps; use deepEqual", call.name.Ident)
+		return types.OfKinds(schema.Boolean)
+	case a&types.Scalar == 0 || b&types.Scalar == 0:
+		e.maybe(sure, finding.Argument, e.at(call.name), "%s: cannot compare lists and maps; use deepEqual", call.name.Ident)
 	case a&b == 0:
-		c.maybe(sure, finding.Argument, c.at(call.name), "%s: cannot compare %s with %s; int, float64 and toString convert", call.name.Ident, a.Words(), b.Words())
+		e.maybe(sure, finding.Argument, e.at(call.name), "%s: cannot compare %s with %s; int, float64 and toString convert", call.name.Ident, a.Words(), b.Words())
 	case v.Literal != nil && w.Literal != nil:
-		order, known := value.Compare(v.Literal, w.Literal)
-		return value.Literal(known && order == 0)
-	case c.outOfEnum(call, v, w, j) || c.outOfEnum(call, w, v, i):
-		return value.Literal(false)
+		order, known := types.Compare(v.Literal, w.Literal)
+		return types.Literal(known && order == 0)
+	case e.outOfEnum(call, v, w, j) || e.outOfEnum(call, w, v, i):
+		return types.Literal(false)
 	}
-	return value.OfKinds(schema.Boolean)
+	return types.OfKinds(schema.Boolean)
 }
 
 // outOfEnum notes that argument i, a text that is written out, is none of those that a field can have.
-func (c *checker) outOfEnum(call *invocation, v, w *value.Value, i int) bool {
+func (e *evaluator) outOfEnum(call *invocation, v, w *types.Value, i int) bool {
 	text, written := w.Literal.(string)
 	if !written || v.Type == nil || len(v.Type.Enum) == 0 || v.Literal != nil || slices.Contains(v.Type.Enum, text) {
 		return false
@@ -70,54 +70,54 @@ func (c *checker) outOfEnum(call *invocation, v, w *value.Value, i int) bool {
 	if v.Origin == nil {
 		return true // it is computed, such as by kindOf, and another caller of a helper may give something else
 	}
-	at, nearest := c.at(call.node(i)), c.suggest.Nearest(text, slices.Clone(v.Type.Enum))
+	at, nearest := e.at(call.node(i)), e.notes.Nearest(text, slices.Clone(v.Type.Enum))
 	if n, ok := call.node(i).(*parse.StringNode); ok && text != "" {
-		at = c.inString(n, text)
+		at = e.inString(n, text)
 	}
 	hint := "it is one of " + strings.Join(v.Type.Enum[:min(len(v.Type.Enum), 12)], ", ")
 	if nearest != "" {
 		hint = "did you mean " + nearest + "?"
 	}
-	n := c.warnf(finding.NeverTrue, at, "%s is never %q; %s", v.Origin.Words(), text, hint)
+	n := e.warnf(finding.NeverTrue, at, "%s is never %q; %s", v.Origin.Words(), text, hint)
 	n.Replacement = nearest
 	return true
 }
 
 // order is for lt, le, gt and ge.
-func order(c *checker, call *invocation) *value.Value {
+func order(e *evaluator, call *invocation) *types.Value {
 	v, w := call.args[0], call.args[1]
-	c.compares(v)
-	c.compares(w)
+	e.compares(v)
+	e.compares(w)
 	a, b := v.Kinds.Classes(), w.Kinds.Classes()
 	if a != 0 && b != 0 && v.Kinds != 0 && w.Kinds != 0 && a&b == 0 {
-		c.errorf(finding.Argument, c.at(call.name), "%s: cannot order %s and %s; int, float64 and toString convert", call.name.Ident, a.Words(), b.Words())
+		e.errorf(finding.Argument, e.at(call.name), "%s: cannot order %s and %s; int, float64 and toString convert", call.name.Ident, a.Words(), b.Words())
 	}
 	return ordered(call.name.Ident, v.Literal, w.Literal)
 }
 
 // alike is for functions to which values of different kinds are just different.
-func alike(c *checker, call *invocation) *value.Value {
+func alike(e *evaluator, call *invocation) *types.Value {
 	v, w := call.args[0], call.args[1]
 	if call.name.Ident == "deepEqual" {
-		c.neverEqual(call, w, v, 0)
-		return value.OfKinds(schema.Boolean)
+		e.neverEqual(call, w, v, 0)
+		return types.OfKinds(schema.Boolean)
 	}
 	if w.Kinds == schema.Null {
-		return value.Literal(false)
+		return types.Literal(false)
 	}
-	c.neverEqual(call, w.Each(), v, 0)
-	return c.contained(v, w)
+	e.neverEqual(call, w.Each(), v, 0)
+	return contained(e, v, w)
 }
 
 // neverEqual notes that a value never is what argument i says.
-func (c *checker) neverEqual(call *invocation, v, w *value.Value, i int) {
+func (e *evaluator) neverEqual(call *invocation, v, w *types.Value, i int) {
 	a, b := v.Kinds.Classes(), w.Kinds.Classes()
 	if v.Kinds == 0 || w.Kinds == 0 || a == 0 || b == 0 {
 		return
 	}
 	if a&b == 0 {
-		c.warnf(finding.NeverTrue, c.at(call.node(i)), "%s: %s is never %s", call.name.Ident, a.Words(), b.Words())
+		e.warnf(finding.NeverTrue, e.at(call.node(i)), "%s: %s is never %s", call.name.Ident, a.Words(), b.Words())
 		return
 	}
-	c.outOfEnum(call, v, w, i)
+	e.outOfEnum(call, v, w, i)
 }

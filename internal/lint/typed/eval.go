@@ -1,70 +1,82 @@
 package typed
 
 import (
-	"slices"
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/lint/signature"
-	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
+// evaluator tells what expressions yield, as far as that is known without data.
+type evaluator struct {
+	position
+	unit *syntax.Unit
+	vars variables
+	// conditions are the steps that the conditions around a place look at; collecting says that one is being looked at.
+	conditions []string
+	collecting int
+	labels     map[string]bool // steps to labels that selectors ask for: see labelled
+	// include looks through a define block with a dot. anyName says that one is called by a name that is computed.
+	include func(name string, dot *types.Value)
+	anyName bool
+}
+
 // pipe returns the value of a pipeline, and declares or assigns its variables.
-func (c *checker) pipe(pipe *parse.PipeNode, dot *value.Value) *value.Value {
-	var v *value.Value
+func (e *evaluator) pipe(pipe *parse.PipeNode, dot *types.Value) *types.Value {
+	var v *types.Value
 	for _, cmd := range pipe.Cmds {
-		if !c.step() {
-			return value.Anything
+		if !e.notes.Step() {
+			return types.Anything
 		}
-		v = c.command(cmd, dot, v)
+		v = e.command(cmd, dot, v)
 	}
 	for _, decl := range pipe.Decl {
 		if pipe.IsAssign {
-			c.assign(decl.Ident[0], v)
+			e.vars.assign(decl.Ident[0], v)
 		} else {
-			c.vars = append(c.vars, variable{decl.Ident[0], v})
+			e.vars = append(e.vars, variable{decl.Ident[0], v})
 		}
 	}
 	return v
 }
 
 // command returns the value of a stage of a pipeline; final is what the stage before yields, nil in the first one.
-func (c *checker) command(cmd *parse.CommandNode, dot, final *value.Value) *value.Value {
+func (e *evaluator) command(cmd *parse.CommandNode, dot, final *types.Value) *types.Value {
 	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
-		return c.function(name, cmd.Args[1:], dot, final)
+		return e.function(name, cmd.Args[1:], dot, final)
 	}
-	return c.operand(cmd.Args[0], dot)
+	return e.operand(cmd.Args[0], dot)
 }
 
 // operand returns the value of an argument.
-func (c *checker) operand(n parse.Node, dot *value.Value) *value.Value {
-	if !c.step() {
-		return value.Anything
+func (e *evaluator) operand(n parse.Node, dot *types.Value) *types.Value {
+	if !e.notes.Step() {
+		return types.Anything
 	}
 	switch n := n.(type) {
 	case *parse.DotNode:
 		return dot
 	case *parse.NilNode:
-		return value.Missing
+		return types.Missing
 	case *parse.FieldNode:
-		return c.path(dot, n.Ident, syntax.Start(n))
+		return e.path(dot, n.Ident, syntax.Start(n))
 	case *parse.VariableNode:
-		return c.path(c.variable(n.Ident[0]), n.Ident[1:], syntax.Start(n)+len(n.Ident[0]))
+		return e.path(e.variable(n.Ident[0]), n.Ident[1:], syntax.Start(n)+len(n.Ident[0]))
 	case *parse.ChainNode:
-		return c.path(c.operand(n.Node, dot), n.Field, int(n.Pos))
+		return e.path(e.operand(n.Node, dot), n.Field, int(n.Pos))
 	case *parse.PipeNode:
-		return c.pipe(n, dot)
+		return e.pipe(n, dot)
 	case *parse.IdentifierNode:
-		return c.function(n, nil, dot, nil)
+		return e.function(n, nil, dot, nil)
 	case *parse.BoolNode:
-		return value.Literal(n.True)
+		return types.Literal(n.True)
 	case *parse.StringNode:
-		return value.Literal(n.Text)
+		return types.Literal(n.Text)
 	case *parse.NumberNode:
-		return value.Literal(constant(n))
+		return types.Literal(constant(n))
 	}
-	return value.Anything
+	return types.Anything
 }
 
 // constant is the value of a number as the renderer has it.
@@ -77,31 +89,30 @@ func constant(n *parse.NumberNode) any {
 }
 
 // path follows keys that are written with dots and begin at an offset.
-func (c *checker) path(v *value.Value, keys []string, offset int) *value.Value {
+func (e *evaluator) path(v *types.Value, keys []string, offset int) *types.Value {
 	for _, key := range keys {
-		if !c.step() {
-			return value.Anything
+		if !e.notes.Step() {
+			return types.Anything
 		}
-		v = c.field(v, key, value.Place{Text: c.src, Offset: offset + 1, Length: len(key)})
+		v = e.field(v, key, types.Place{Text: e.src, Offset: offset + 1, Length: len(key)})
 		offset += 1 + len(key)
 	}
 	return v
 }
 
-func (c *checker) variable(name string) *value.Value {
-	for i, known := range slices.Backward(c.vars) {
-		if known.name == name {
-			c.steps += (len(c.vars) - i) / 16
-			return known.v
-		}
+func (e *evaluator) variable(name string) *types.Value {
+	i := e.vars.find(name)
+	if i < 0 {
+		return types.Anything
 	}
-	return value.Anything
+	e.notes.Steps += (len(e.vars) - i) / 16
+	return e.vars[i].v
 }
 
 // invocation is a call of a function: its arguments, and how they are written.
 type invocation struct {
 	name  *parse.IdentifierNode
-	args  []*value.Value
+	args  []*types.Value
 	nodes []parse.Node // without what comes by the pipe
 }
 
@@ -123,74 +134,74 @@ func (call *invocation) text(i int) (string, bool) {
 }
 
 // argumentAt returns the place of a key that argument i names.
-func (c *checker) argumentAt(call *invocation, i int, key string) value.Place {
+func (e *evaluator) argumentAt(call *invocation, i int, key string) types.Place {
 	if s, ok := call.node(i).(*parse.StringNode); ok {
-		return c.inString(s, key)
+		return e.inString(s, key)
 	}
-	return c.at(call.node(i))
+	return e.at(call.node(i))
 }
 
 // function returns what a function yields.
-func (c *checker) function(name *parse.IdentifierNode, nodes []parse.Node, dot, final *value.Value) *value.Value {
+func (e *evaluator) function(name *parse.IdentifierNode, nodes []parse.Node, dot, final *types.Value) *types.Value {
 	call := &invocation{name: name, nodes: nodes}
 	if name.Ident == "and" || name.Ident == "or" {
-		return c.lazy(call, dot, final)
+		return e.lazy(call, dot, final)
 	}
-	s := signature.Of(name.Ident)
+	s := types.SignatureOf(name.Ident)
 	tests := s != nil && s.Is(syntax.Asks)
 	if tests {
-		c.collecting++
+		e.collecting++
 	}
 	for _, n := range nodes {
-		call.args = append(call.args, c.operand(n, dot))
+		call.args = append(call.args, e.operand(n, dot))
 	}
 	if tests {
-		c.collecting--
+		e.collecting--
 	}
-	if c.gaveUp {
-		return value.Anything
+	if e.notes.Ended() {
+		return types.Anything
 	}
 	if final != nil {
 		call.args = append(call.args, final)
 	}
 	if s == nil {
-		return value.Anything
+		return types.Anything
 	}
-	if !c.arguments(call, s) {
+	if !e.arguments(call, s) {
 		return s.Yield()
 	}
 	if special := results[s.Same]; special != nil {
-		return special(c, call)
+		return special(e, call)
 	}
 	return s.Yield()
 }
 
 // lazy returns what and and or yield. What follows an argument that decides is not looked at by them.
-func (c *checker) lazy(call *invocation, dot, final *value.Value) *value.Value {
+func (e *evaluator) lazy(call *invocation, dot, final *types.Value) *types.Value {
 	and := call.name.Ident == "and"
-	var v *value.Value
-	dead, unsure := c.dead, c.unsure
+	var v *types.Value
+	before := e.reach
 	for _, n := range call.nodes {
-		c.collecting++
-		w := c.operand(n, dot)
-		c.collecting--
-		v = c.decide(and, v, w)
+		e.collecting++
+		w := e.operand(n, dot)
+		e.collecting--
+		v = decide(and, v, w)
 		switch never, always := w.Never(), w.Always(); {
 		case and && never, !and && always:
-			c.dead++
+			e.dead++
 		case !never && !always:
-			c.unsure++
+			e.unsure++
 		}
 	}
-	c.dead, c.unsure = dead, unsure
+	e.dead, e.unsure = before.dead, before.unsure
 	if final != nil {
-		v = c.decide(and, v, final)
+		v = decide(and, v, final)
 	}
 	return v
 }
 
 // decide returns what and or or yields of two arguments.
-func (c *checker) decide(and bool, v, next *value.Value) *value.Value {
+func decide(and bool, v, next *types.Value) *types.Value {
 	switch {
 	case v == nil:
 		return next
@@ -199,7 +210,7 @@ func (c *checker) decide(and bool, v, next *value.Value) *value.Value {
 	case and && v.Always(), !and && v.Never():
 		return next
 	case and:
-		return value.Join(v, next)
+		return types.Join(v, next)
 	}
-	return value.Join(v.Present(), next)
+	return types.Join(v.Present(), next)
 }

@@ -1,69 +1,120 @@
 package typed
 
 import (
+	"strings"
+	"text/template/parse"
+
 	"github.com/templater-dev/templater/internal/kube/schema"
-	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // field returns the value of a key of v, and notes what is wrong with asking for it.
-func (c *checker) field(v *value.Value, key string, at value.Place) *value.Value {
+func (e *evaluator) field(v *types.Value, key string, at types.Place) *types.Value {
 	switch {
 	case v.Kinds == schema.Null:
 		return v
 	case v.Kinds != 0 && v.Kinds&schema.Map == 0:
-		return c.noMap(v, key, at)
+		return e.noMap(v, key, at)
 	}
 	found, known := v.Lookup(key)
 	if !known {
-		return c.unknown(v, key, at)
+		return e.unknown(v, key, at)
 	}
-	c.resolved(at)
-	if c.collecting > 0 {
-		c.test(found.Origin)
+	e.notes.Resolved(at)
+	if e.collecting > 0 {
+		e.notes.Test(found.Origin)
 	}
-	if c.labels[found.Origin.Step()] {
+	if e.labels[found.Origin.Step()] {
 		found = found.Present()
 	}
 	return v.Reached(found, at)
 }
 
 // noMap notes that a key is asked of what has none.
-func (c *checker) noMap(v *value.Value, key string, at value.Place) *value.Value {
-	n := c.note(finding.NoFields, at)
+func (e *evaluator) noMap(v *types.Value, key string, at types.Place) *types.Value {
+	n := e.note(finding.NoFields, at)
 	n.Origin, n.Key, n.Kinds = v.Origin, key, v.Kinds&^schema.Null
-	if c.dead == 0 {
+	if e.dead == 0 {
 		n.Raise(finding.Warning)
 	}
 	if v.Kinds&schema.Null == 0 {
-		c.fails(n)
+		e.fails(n)
 	}
-	return &value.Value{Kinds: schema.Null, Notes: []*value.Note{n}}
+	return &types.Value{Kinds: schema.Null, Notes: []*types.Note{n}}
 }
 
 // unknown notes that a map cannot have a key.
-func (c *checker) unknown(v *value.Value, key string, at value.Place) *value.Value {
-	n := c.note(finding.UnknownField, at)
+func (e *evaluator) unknown(v *types.Value, key string, at types.Place) *types.Value {
+	n := e.note(finding.UnknownField, at)
 	n.Origin, n.In, n.Key = v.Origin, v, key
 	switch {
 	case v.Origin == nil:
-	case v.Origin.Source == value.FromSchema, v.Origin.Source == value.FromValues && (c.dead == 0 || c.misspelled(n)):
+	case v.Origin.Source == types.FromSchema, v.Origin.Source == types.FromValues && (e.dead == 0 || e.notes.Misspelled(n)):
 		n.Raise(finding.Warning)
 	}
-	return &value.Value{Kinds: schema.Null, Notes: []*value.Note{n}}
-}
-
-// misspelled reports whether a key that a map cannot have is like one that it has.
-func (c *checker) misspelled(n *value.Note) bool {
-	return c.suggest.Nearest(n.Key, c.suggest.Keys(n.In)) != ""
+	return &types.Value{Kinds: schema.Null, Notes: []*types.Note{n}}
 }
 
 // provided notes that a fallback or hasKey provides for a value that is missing: it is fine that spec.values does not have it, since an
 // overlay may add it.
-func (c *checker) provided(v *value.Value) {
+func (e *evaluator) provided(v *types.Value) {
 	for _, n := range v.Notes {
-		if n.Code == finding.UnknownField && n.Origin != nil && n.Origin.Source == value.FromValues && !c.misspelled(n) {
-			c.resolved(n.At)
+		if n.Code == finding.UnknownField && n.Origin != nil && n.Origin.Source == types.FromValues && !e.notes.Misspelled(n) {
+			e.notes.Resolved(n.At)
 		}
 	}
+}
+
+// compares notes that a condition compares a value, on which it may depend which fields beside it are there.
+func (e *evaluator) compares(v *types.Value) {
+	if e.collecting > 0 && v.Origin != nil {
+		e.conditions = append(e.conditions, v.Origin.Step())
+	}
+}
+
+// mayLack notes that a value is needed that some objects do not have, and that no condition asks for.
+func (e *evaluator) mayLack(v *types.Value, n parse.Node) {
+	if v.Kinds&schema.Null == 0 || len(v.Optional) == 0 {
+		return
+	}
+	for _, step := range v.Optional {
+		for _, other := range e.conditions {
+			if step == "" || parentOf(step) == parentOf(other) {
+				return
+			}
+		}
+	}
+	if e.waits(v.Optional[len(v.Optional)-1]) {
+		return
+	}
+	at := v.At
+	if at.Text == nil {
+		at = e.at(n)
+	}
+	last := v.Optional[len(v.Optional)-1]
+	what := last
+	if v.Origin != nil {
+		what = strings.TrimPrefix(last, v.Origin.Root)
+	}
+	note := e.warnf(finding.Optional, at, "%s is optional, and rendering fails without it; use default, required or with", what)
+	note.Unless = v.Optional
+}
+
+// waits reports whether templater waits for what is missing there, or leaves it out: in a related object or a child of another template.
+func (e *evaluator) waits(step string) bool {
+	root, _, isItem := strings.Cut(step, "[]")
+	name, isChild := strings.CutPrefix(root, ".children.")
+	if !isItem || e.unit.Purpose == syntax.ForReadyWhen {
+		return false
+	}
+	return strings.HasPrefix(root, ".related.") || isChild && e.unit.Text.Name != syntax.ChildName(name)
+}
+
+func parentOf(step string) string {
+	if i := strings.LastIndexByte(step, '.'); i >= 0 {
+		return step[:i]
+	}
+	return step
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/templater-dev/templater/internal/kube/schema"
-	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -58,7 +58,7 @@ func TestSignaturesAreTrue(t *testing.T) {
 			if err == nil && !v.May(kindNamed[kind]) {
 				t.Errorf("%s yields %s, not %s", expression, kind, v.Kinds.Words())
 			}
-			if err == nil && v.Literal != nil && kindNamed[kind] != value.KindOf(v.Literal) {
+			if err == nil && v.Literal != nil && kindNamed[kind] != types.KindOf(v.Literal) {
 				t.Errorf("%s yields %s, not %v", expression, kind, v.Literal)
 			}
 		}
@@ -88,13 +88,14 @@ func outcome(t *testing.T, expression string) (string, error) {
 }
 
 // typeOf returns what is known of an expression, and the errors that are found in it.
-func typeOf(t *testing.T, expression string) (*value.Value, []string) {
+func typeOf(t *testing.T, expression string) (*types.Value, []string) {
 	t.Helper()
 	c, u := checkerOf(t, "{{ "+expression+" }}")
-	c.enter(u)
-	v := c.pipe(u.Expression(), c.vars[0].v)
+	root := c.roots.of(u)
+	c.walk.enter(u, root)
+	v := c.walk.pipe(u.Expression(), root)
 	var errs []string
-	for _, f := range c.findings() {
+	for _, f := range c.notes.Findings() {
 		if f.Severity == "error" {
 			errs = append(errs, f.String())
 		}

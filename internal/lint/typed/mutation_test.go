@@ -8,7 +8,7 @@ import (
 	"testing"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/lint/signature"
+	"github.com/templater-dev/templater/internal/lint/types"
 
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -252,7 +252,7 @@ func walkNodes(n parse.Node, kinds schema.Kinds, do func(parse.Node, schema.Kind
 			for i, operand := range cmd.Args {
 				takes := schema.Kinds(0)
 				if f != nil && i > 0 {
-					takes = signature.Of(f.Ident).Param(i - 1).Kinds
+					takes = types.SignatureOf(f.Ident).Param(i - 1).Kinds
 				}
 				walkNodes(operand, takes, do)
 			}

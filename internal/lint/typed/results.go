@@ -5,7 +5,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/kube/schema"
-	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -13,10 +13,10 @@ import (
 
 // results tell more of what functions yield than their signatures do, and what is wrong with their arguments, by the first name of each. It is filled
 // before main starts.
-var results map[string]func(*checker, *invocation) *value.Value
+var results map[string]func(*evaluator, *invocation) *types.Value
 
 func init() {
-	results = map[string]func(*checker, *invocation) *value.Value{
+	results = map[string]func(*evaluator, *invocation) *types.Value{
 		"default": fallback, "coalesce": coalesce, "ternary": ternary, "required": required, "not": not, "empty": emptied,
 		"include": include, "printf": printf, "join": joinText, "len": length,
 		"eq": equal, "ne": unequal, "lt": order, "le": order, "gt": order, "ge": order, "has": alike, "deepEqual": alike,
@@ -26,41 +26,41 @@ func init() {
 		"list": listed, "append": appended, "concat": concat, "values": valuesOf, "first": item, "last": item, "slice": sliced,
 		"rest": part, "initial": part, "reverse": part, "compact": part, "uniq": part, "without": part,
 		"where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition,
-		"deepCopy": func(_ *checker, call *invocation) *value.Value { return call.args[0].Present() },
+		"deepCopy": func(_ *evaluator, call *invocation) *types.Value { return call.args[0].Present() },
 	}
 }
 
-func appended(_ *checker, call *invocation) *value.Value {
+func appended(_ *evaluator, call *invocation) *types.Value {
 	v, item := call.args[0], call.args[1]
 	if v.Grows {
-		return &value.Value{Kinds: schema.List, Item: value.Join(v.Item, item), Grows: true}
+		return &types.Value{Kinds: schema.List, Item: types.Join(v.Item, item), Grows: true}
 	}
-	return value.ListOf(value.Join(v.Each(), item))
+	return types.ListOf(types.Join(v.Each(), item))
 }
 
-func fallback(c *checker, call *invocation) *value.Value {
+func fallback(e *evaluator, call *invocation) *types.Value {
 	if len(call.args) < 2 {
-		return c.noFallback(call)
+		return e.noFallback(call)
 	}
 	v, w := call.args[0], call.args[1]
-	c.provided(w)
+	e.provided(w)
 	if len(call.nodes) == 2 && written(call.nodes[1]) && !written(call.nodes[0]) && w.Literal != "" {
-		c.warnf(finding.Order, c.at(call.name), "default takes the fallback first, so this always yields %s; write default %s %s", call.nodes[1], call.nodes[1], call.nodes[0])
+		e.warnf(finding.Order, e.at(call.name), "default takes the fallback first, so this always yields %s; write default %s %s", call.nodes[1], call.nodes[1], call.nodes[0])
 	}
 	if w.Kinds == schema.Null || w.Literal == "" {
 		return v
 	}
-	return value.Join(v, w.Present())
+	return types.Join(v, w.Present())
 }
 
 // noFallback notes a default with one argument, which it yields as it is.
-func (c *checker) noFallback(call *invocation) *value.Value {
+func (e *evaluator) noFallback(call *invocation) *types.Value {
 	v := *call.args[0]
 	switch {
 	case len(call.nodes) > 0 && !written(call.nodes[0]):
-		c.warnf(finding.Order, c.at(call.name), "default has one argument, and nothing to fall back to; write default FALLBACK %s", syntax.Excerpt(call.nodes[0]))
+		e.warnf(finding.Order, e.at(call.name), "default has one argument, and nothing to fall back to; write default FALLBACK %s", syntax.Excerpt(call.nodes[0]))
 	case len(call.nodes) == 0:
-		c.warnf(finding.Order, c.at(call.name), "default has one argument, and nothing to fall back to; write VALUE | default FALLBACK")
+		e.warnf(finding.Order, e.at(call.name), "default has one argument, and nothing to fall back to; write VALUE | default FALLBACK")
 	}
 	v.Optional = nil // which is told, in better words
 	return &v
@@ -75,78 +75,78 @@ func written(n parse.Node) bool {
 	return false
 }
 
-func coalesce(c *checker, call *invocation) *value.Value {
-	var v *value.Value
+func coalesce(e *evaluator, call *invocation) *types.Value {
+	var v *types.Value
 	for i, w := range call.args {
 		if i+1 < len(call.args) {
-			c.provided(w)
+			e.provided(w)
 		}
 		if w.Kinds != schema.Null {
-			v = value.Join(v, w.Nullable())
+			v = types.Join(v, w.Nullable())
 		}
 	}
 	if v == nil {
-		return value.Missing
+		return types.Missing
 	}
 	bare := *v
 	bare.Optional = nil
 	return &bare
 }
 
-func ternary(_ *checker, call *invocation) *value.Value {
-	return value.Join(call.args[0], call.args[1])
+func ternary(_ *evaluator, call *invocation) *types.Value {
+	return types.Join(call.args[0], call.args[1])
 }
 
-func required(_ *checker, call *invocation) *value.Value { return call.args[1].Present() }
+func required(_ *evaluator, call *invocation) *types.Value { return call.args[1].Present() }
 
-func not(_ *checker, call *invocation) *value.Value {
+func not(_ *evaluator, call *invocation) *types.Value {
 	switch v := call.args[0]; {
 	case v.Never():
-		return value.Literal(true)
+		return types.Literal(true)
 	case v.Always():
-		return value.Literal(false)
+		return types.Literal(false)
 	}
-	return value.OfKinds(schema.Boolean)
+	return types.OfKinds(schema.Boolean)
 }
 
-func include(c *checker, call *invocation) *value.Value {
+func include(e *evaluator, call *invocation) *types.Value {
 	name, written := call.text(0)
 	if !written {
-		c.anyName = true
-		return value.OfKinds(schema.String)
+		e.anyName = true
+		return types.OfKinds(schema.String)
 	}
-	c.call(name, call.args[1])
-	return value.OfKinds(schema.String)
+	e.include(name, call.args[1])
+	return types.OfKinds(schema.String)
 }
 
 // joinText also takes a single text.
-func joinText(c *checker, call *invocation) *value.Value {
+func joinText(e *evaluator, call *invocation) *types.Value {
 	separator, all := call.args[0], call.args[1]
 	switch {
 	case separator.Kinds != 0 && separator.Kinds&^schema.Null == schema.List && all.Kinds&^schema.Null == schema.String:
-		c.warnf(finding.Order, c.at(call.name), "join takes the separator first and the list last")
-	case all.Kinds != 0 && all.Kinds&^schema.Null == schema.List && !separator.May(value.Scalar):
-		c.errorf(finding.Argument, c.at(call.node(0)), "join: argument 1%s is %s, not text; the list comes last", call.words(0), separator.Kinds.Words())
+		e.warnf(finding.Order, e.at(call.name), "join takes the separator first and the list last")
+	case all.Kinds != 0 && all.Kinds&^schema.Null == schema.List && !separator.May(types.Scalar):
+		e.errorf(finding.Argument, e.at(call.node(0)), "join: argument 1%s is %s, not text; the list comes last", call.words(0), separator.Kinds.Words())
 	case all.Kinds == schema.Map:
-		c.errorf(finding.Argument, c.at(call.node(1)), "join: argument 2%s is a map, not a list; keys and values make lists of it", call.words(1))
+		e.errorf(finding.Argument, e.at(call.node(1)), "join: argument 2%s is a map, not a list; keys and values make lists of it", call.words(1))
 	}
-	return value.OfKinds(schema.String)
+	return types.OfKinds(schema.String)
 }
 
-func item(_ *checker, call *invocation) *value.Value {
+func item(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0]
 	if v.Kinds == schema.Null {
-		return value.Missing
+		return types.Missing
 	}
 	found := *v.Each().Nullable()
 	found.Literal = nil
 	return &found
 }
 
-func part(_ *checker, call *invocation) *value.Value {
+func part(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0].Present()
 	if v.Kinds != 0 && v.Kinds&schema.List == 0 {
-		return value.Anything
+		return types.Anything
 	}
 	w := *v
 	w.Kinds, w.Data = schema.List, nil
@@ -156,23 +156,23 @@ func part(_ *checker, call *invocation) *value.Value {
 	return &w
 }
 
-func sliced(_ *checker, call *invocation) *value.Value {
+func sliced(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0]
 	if v.Kinds != 0 && v.Kinds&^schema.Null == schema.String {
-		return value.OfKinds(schema.String)
+		return types.OfKinds(schema.String)
 	}
-	return value.OfKinds((v.Kinds & (schema.String | schema.List)) &^ schema.Null)
+	return types.OfKinds((v.Kinds & (schema.String | schema.List)) &^ schema.Null)
 }
 
-func listed(_ *checker, call *invocation) *value.Value {
+func listed(_ *evaluator, call *invocation) *types.Value {
 	if all := constants(call.args); all != nil {
 		return all
 	}
-	var v *value.Value
+	var v *types.Value
 	for _, w := range call.args {
-		v = value.Join(v, w)
+		v = types.Join(v, w)
 	}
-	return value.ListOf(v)
+	return types.ListOf(v)
 }
 
 // keysOf reads the path that argument i writes.
@@ -186,40 +186,40 @@ func keysOf(call *invocation, i int) []string {
 }
 
 // follow returns the value at the path that argument i writes, in each item of argument j.
-func (c *checker) follow(call *invocation, i int, v *value.Value) *value.Value {
+func (e *evaluator) follow(call *invocation, i int, v *types.Value) *types.Value {
 	keys := keysOf(call, i)
 	if keys == nil {
 		if text, written := call.text(i); written {
-			c.errorf(finding.Argument, c.at(call.node(i)), "%s: argument %d, %q, is not %s", call.name.Ident, i+1, text, data.APath)
+			e.errorf(finding.Argument, e.at(call.node(i)), "%s: argument %d, %q, is not %s", call.name.Ident, i+1, text, data.APath)
 		}
-		return value.Anything
+		return types.Anything
 	}
 	if v.Kinds == schema.Null {
-		return value.Missing
+		return types.Missing
 	}
 	n, written := call.node(i).(*parse.StringNode)
 	for _, key := range keys {
-		at := c.at(call.node(i))
+		at := e.at(call.node(i))
 		if written {
-			at = c.inString(n, key)
+			at = e.inString(n, key)
 		}
-		v = c.field(v, key, at)
+		v = e.field(v, key, at)
 	}
 	return v
 }
 
-func where(c *checker, call *invocation) *value.Value {
+func where(e *evaluator, call *invocation) *types.Value {
 	v := call.args[2]
 	if w := ofOneKind(call); w != nil {
 		return w
 	}
-	at := c.follow(call, 0, v.Each().Nullable()) // there may be no item at all
-	c.neverEqual(call, at, call.args[1], 1)
-	return part(c, &invocation{args: []*value.Value{v}})
+	at := e.follow(call, 0, v.Each().Nullable()) // there may be no item at all
+	e.neverEqual(call, at, call.args[1], 1)
+	return part(e, &invocation{args: []*types.Value{v}})
 }
 
 // ofOneKind returns the objects of an entry of several kinds that are of the kind that is asked for, or nil.
-func ofOneKind(call *invocation) *value.Value {
+func ofOneKind(call *invocation) *types.Value {
 	path, _ := call.text(0)
 	kind, _ := call.text(1)
 	if path != "kind" || call.name.Ident != "where" {
@@ -227,39 +227,39 @@ func ofOneKind(call *invocation) *value.Value {
 	}
 	for _, w := range call.args[2].Each().Variants {
 		if w.Origin != nil && w.Origin.Object == kind {
-			return value.ListOf(w)
+			return types.ListOf(w)
 		}
 	}
 	return nil
 }
 
 // concat returns a list of what is in all lists.
-func concat(_ *checker, call *invocation) *value.Value {
-	var v *value.Value
+func concat(_ *evaluator, call *invocation) *types.Value {
+	var v *types.Value
 	for _, w := range call.args {
 		if !w.Never() {
-			v = value.Join(v, w.Each())
+			v = types.Join(v, w.Each())
 		}
 	}
 	if v == nil {
-		v = value.Anything
+		v = types.Anything
 	}
-	return value.ListOf(v)
+	return types.ListOf(v)
 }
 
-func sortBy(c *checker, call *invocation) *value.Value {
-	c.follow(call, 0, call.args[1].Each().Nullable())
-	return part(c, &invocation{args: []*value.Value{call.args[1]}})
+func sortBy(e *evaluator, call *invocation) *types.Value {
+	e.follow(call, 0, call.args[1].Each().Nullable())
+	return part(e, &invocation{args: []*types.Value{call.args[1]}})
 }
 
-func collect(c *checker, call *invocation) *value.Value {
-	found := *c.follow(call, 0, call.args[1].Each().Nullable()).Present()
+func collect(e *evaluator, call *invocation) *types.Value {
+	found := *e.follow(call, 0, call.args[1].Each().Nullable()).Present()
 	found.Notes = nil
-	return value.ListOf(&found)
+	return types.ListOf(&found)
 }
 
-func named(_ *checker, call *invocation) *value.Value { return call.args[1].Each().Nullable() }
+func named(_ *evaluator, call *invocation) *types.Value { return call.args[1].Each().Nullable() }
 
-func condition(*checker, *invocation) *value.Value {
-	return value.OfKinds(schema.String | schema.Boolean | schema.Null)
+func condition(*evaluator, *invocation) *types.Value {
+	return types.OfKinds(schema.String | schema.Boolean | schema.Null)
 }

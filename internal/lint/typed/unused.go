@@ -5,39 +5,39 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // unused notes helpers that nobody calls, and values that nobody reads.
 func (c *checker) unused() {
-	if c.gaveUp || c.anyName || len(c.partial) > 0 {
+	if c.notes.Ended() || c.walk.anyName || len(c.notes.Partial) > 0 {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.units.Helpers)) {
-		if c.gaveUp {
+		if c.notes.Ended() {
 			return
 		}
 		def := c.units.Helpers[name]
-		if !c.called[def.Tree] {
-			at := value.Place{Text: def.Text, Offset: int(def.Tree.Root.Pos)}
+		if !c.walk.called[def.Tree] {
+			at := types.Place{Text: def.Text, Offset: int(def.Tree.Root.Pos)}
 			if i := strings.LastIndex(def.Text.Content[:min(at.Offset, len(def.Text.Content))], name); i >= 0 {
 				at.Offset, at.Length = i, len(name)
 			}
-			c.warnf(finding.UnusedHelper, at, "nobody calls the define block %q: remove it, or include it", name)
+			c.notes.Warn(finding.UnusedHelper, at, "nobody calls the define block %q: remove it, or include it", name)
 		}
 	}
 	read, whole := c.valuesRead()
 	if whole {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.program.Values())) {
-		if len(c.notes)+len(c.more) >= maxNotes {
+	for _, key := range slices.Sorted(maps.Keys(c.roots.values)) {
+		if c.notes.Full() {
 			return
 		}
 		if !read[key] {
-			c.more = append(c.more, finding.Finding{
+			c.notes.AddFinding(finding.Finding{
 				Code: finding.UnusedValue, Severity: finding.Warning, Where: "spec.values." + syntax.OneLine(key),
 				Message: "no template reads .values." + syntax.OneLine(key) + ": remove it, or use it",
 			})

@@ -1,0 +1,224 @@
+package outline
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+	gvk "k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// docCheck compares the text of a template with the type of what it yields.
+type docCheck struct {
+	docText
+	c      *checker
+	object string
+	kind   gvk.GroupVersionKind
+	code   finding.Code // of a field that is not there
+	status bool         // it is that of the status
+}
+
+// in returns what looks at a document.
+func (c *checker) in(s *Skeleton, d Document) *docCheck {
+	return &docCheck{docText: docText{s, d.First}, c: c}
+}
+
+// texts looks at what the texts of all templates show.
+func (c *checker) texts() {
+	for _, u := range c.Units.Children {
+		s := c.Skeletons.Of(u)
+		for _, d := range s.Documents {
+			c.document(u, s, d)
+			c.child(s, d)
+		}
+		c.bare(s)
+	}
+	c.again()
+	c.selects()
+	u := c.Units.Status
+	if u == nil {
+		return
+	}
+	s := c.Skeletons.Of(u)
+	c.ownCondition(s)
+	parent := c.lookup(c.Spec.Watch.APIVersion, c.Spec.Watch.Kind)
+	if parent == nil {
+		return
+	}
+	f, there := parent.Fields["status"]
+	if !there || s.Others || len(s.Documents) != 1 {
+		return
+	}
+	at := c.in(s, s.Documents[0])
+	at.object, at.code, at.status = c.Spec.Watch.Kind, finding.Pruned, true
+	at.node(s.Documents[0].Root, f.Type, ".status")
+}
+
+// child looks at a document of a child's template.
+func (c *checker) child(s *Skeleton, d Document) {
+	kind, ok := d.Kind()
+	if !ok {
+		return
+	}
+	at := c.in(s, d)
+	at.object, at.kind, at.code = kind.Kind, kind, finding.ChildField
+	at.temporary(d.Root)
+	if c.Known == nil {
+		return
+	}
+	t, exists := c.Known.Lookup(kind)
+	switch {
+	case !exists:
+		c.Warn(finding.UnknownKind, at.place(entryOf(d.Root, "kind")), "there is no kind %s in %s%s", kind.Kind, kind.GroupVersion(), c.hint(kind))
+	case t != nil:
+		at.placed(d.Root, t)
+		at.node(d.Root, t, "")
+	}
+}
+
+// temporary notes a Job that the cluster deletes some time after it has finished: its template yields it still.
+func (at *docCheck) temporary(root *yaml.Node) {
+	if at.kind.Group != "batch" || at.kind.Kind != "Job" || strings.Contains(at.s.Text.Content, ".status") {
+		return
+	}
+	spec := entryOf(root, "spec")
+	if spec.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(spec.Content); i += 2 {
+		if key := spec.Content[i]; key.Value == "ttlSecondsAfterFinished" {
+			at.c.Warn(finding.TemporaryJob, at.place(key), "the cluster deletes the Job when this time is over, and then it is made anew, and runs again: leave ttlSecondsAfterFinished out; the Job goes with its parent, or when its template yields it no more")
+		}
+	}
+}
+
+// entryOf returns the value under a key of a mapping that has it.
+func entryOf(root *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == key {
+			return root.Content[i+1]
+		}
+	}
+	return root
+}
+
+// conditionStatus is where templater takes booleans, too, and writes the words for them.
+const conditionStatus = ".status.conditions[].status"
+
+// node compares a node with the type that is expected there.
+func (at *docCheck) node(n *yaml.Node, t *schema.Type, path string) {
+	if at.status && n.Kind == yaml.ScalarNode && PrintedIn(n.Value) {
+		at.endless(n, path)
+	}
+	if t == nil || t.Kinds == 0 || !at.c.Step() {
+		return
+	}
+	if at.status && path == conditionStatus {
+		wider := *t
+		wider.Kinds |= schema.Boolean
+		t = &wider
+	}
+	if got := kindsOfNode(n); got != 0 && t.Kinds&got == 0 {
+		at.c.Warn(finding.FieldType, at.place(n), "%s of %s is %s, not %s%s", path, at.object, (t.Kinds &^ schema.Null).Words(), got.Words(), unquote(n, t))
+		return
+	}
+	at.value(n, t, path)
+	at.joined(n, t, path)
+	switch n.Kind { //nolint:exhaustive // nothing is known of the others
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content) && !at.c.Ended(); i += 2 {
+			at.entry(n.Content[i], n.Content[i+1], t, path)
+		}
+	case yaml.SequenceNode:
+		for _, item := range n.Content { // each is a step
+			at.node(item, t.Items, path+"[]")
+		}
+	case yaml.ScalarNode:
+		at.scalar(n, t, path)
+	}
+}
+
+// entry compares an entry of a mapping.
+func (at *docCheck) entry(key, v *yaml.Node, t *schema.Type, path string) {
+	switch f, there := t.Fields[key.Value]; {
+	case key.Kind != yaml.ScalarNode || PrintedIn(key.Value) || key.Tag == "!!merge":
+	case there:
+		at.node(v, f.Type, path+"."+key.Value)
+	case t.Fields == nil:
+		at.node(v, t.Items, path+"."+key.Value)
+	case !t.Open:
+		at.unknown(key, t, path)
+	}
+}
+
+func (at *docCheck) unknown(key *yaml.Node, t *schema.Type, path string) {
+	known := slices.Sorted(maps.Keys(t.Fields))
+	nearest := at.c.Nearest(key.Value, known)
+	hint := ""
+	switch {
+	case nearest != "":
+		hint = "; did you mean " + nearest + "?"
+	default:
+		if where := at.c.Within(t, key.Value); where != "" {
+			hint = "; it is in " + path + where
+		}
+	}
+	consequence := "the server drops it, or refuses the object"
+	if at.code == finding.Pruned {
+		consequence = "the server drops it: add it to the schema"
+	}
+	at.c.Warn(at.code, at.place(key), "%s has no field %s.%s, so %s%s", at.object, path, key.Value, consequence, hint).Replacement = nearest
+}
+
+// scalar compares a text with those that are possible.
+func (at *docCheck) scalar(n *yaml.Node, t *schema.Type, path string) {
+	if len(t.Enum) == 0 || n.Value == "" || PrintedIn(n.Value) || kindsOfNode(n) != schema.String {
+		return
+	}
+	for _, possible := range t.Enum {
+		if possible == n.Value {
+			return
+		}
+	}
+	nearest := at.c.Nearest(n.Value, append([]string(nil), t.Enum...))
+	hint := "it is one of " + strings.Join(t.Enum[:min(len(t.Enum), 12)], ", ")
+	if nearest != "" {
+		hint = "did you mean " + nearest + "?"
+	}
+	replacement := nearest
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		replacement = ""
+	}
+	at.c.Warn(finding.FieldType, at.place(n), "%s of %s cannot be %q; %s", path, at.object, n.Value, hint).Replacement = replacement
+}
+
+// kindsOfNode returns what a node is, or 0 if that is not known.
+func kindsOfNode(n *yaml.Node) schema.Kinds {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return schema.Map
+	case n.Kind == yaml.SequenceNode:
+		return schema.List
+	case n.Kind != yaml.ScalarNode:
+		return 0
+	case PrintedIn(n.Value) && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		return schema.String
+	case PrintedIn(n.Value):
+		return 0
+	}
+	switch n.ShortTag() {
+	case "!!str", "!!timestamp":
+		return schema.String
+	case "!!bool":
+		return schema.Boolean
+	case "!!int":
+		return schema.Integer
+	case "!!float":
+		return schema.Number
+	}
+	return 0
+}

@@ -1,0 +1,104 @@
+package outline
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// This file has the rules about what select templates yield: see internal/reconcile/related/selection.
+
+var (
+	keysOfSelect   = []string{"name", "namespace", "allNamespaces", "labelSelector"}
+	keysOfSelector = []string{"matchLabels", "matchExpressions"}
+)
+
+// selects looks at what the texts of select templates show.
+func (c *checker) selects() {
+	for i, u := range c.Units.Selects {
+		if u == nil {
+			continue
+		}
+		s := c.Skeletons.Of(u)
+		for _, d := range s.Documents {
+			at := c.in(s, d)
+			switch d.Root.Kind { //nolint:exhaustive // anything else is no mapping
+			case yaml.MappingNode:
+				at.selects(&c.Spec.Related[i], d.Root)
+			case yaml.SequenceNode:
+				for _, item := range d.Root.Content {
+					at.selects(&c.Spec.Related[i], item)
+				}
+			}
+		}
+	}
+}
+
+// selects looks at one mapping.
+func (at *docCheck) selects(entry *v1.Related, mapping *yaml.Node) {
+	if mapping.Kind != yaml.MappingNode || !at.c.Step() {
+		return
+	}
+	at.homeless(entry, mapping)
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		switch {
+		case !writtenOut(key):
+		case slices.Contains(keysOfSelector, key.Value):
+			at.c.Warn(finding.SelectKey, at.place(key), "a select has no key %s: put it below labelSelector", key.Value)
+		case !slices.Contains(keysOfSelect, key.Value):
+			at.misnamed(key, "a select", keysOfSelect, "write "+strings.Join(keysOfSelect, ", "))
+		case key.Value == "labelSelector":
+			at.selector(value)
+		case key.Value == "namespace":
+			at.foreign(entry, key, value)
+		}
+	}
+}
+
+// homeless notes a mapping that says no namespace where the parent has none.
+func (at *docCheck) homeless(entry *v1.Related, mapping *yaml.Node) {
+	parents, known := at.c.scopeOf(at.c.Spec.Watch.APIVersion, at.c.Spec.Watch.Kind)
+	related, alsoKnown := at.c.scopeOf(entry.APIVersion, entry.Kind)
+	if known && alsoKnown && !parents && related && !at.s.Adds() && len(mapping.Content) > 0 && !mayHave(mapping, "namespace") && !mayHave(mapping, "allNamespaces") {
+		at.c.Warn(finding.SelectKey, at.place(mapping.Content[0]), "%s has no namespace: give namespace, or allNamespaces: true", at.c.Spec.Watch.Kind)
+	}
+}
+
+// selector looks at a labelSelector.
+func (at *docCheck) selector(n *yaml.Node) {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i]; writtenOut(key) && !slices.Contains(keysOfSelector, key.Value) {
+			at.misnamed(key, "labelSelector", keysOfSelector, "put labels below matchLabels")
+		}
+	}
+}
+
+// misnamed notes a key that is none of those there are.
+func (at *docCheck) misnamed(key *yaml.Node, of string, known []string, otherwise string) {
+	nearest := at.c.Nearest(key.Value, slices.Clone(known))
+	if nearest != "" {
+		otherwise = "did you mean " + nearest + "?"
+	}
+	at.c.Warn(finding.SelectKey, at.place(key), "%s has no key %s; %s", of, key.Value, otherwise).Replacement = nearest
+}
+
+// foreign notes a namespace in which nothing is watched.
+func (at *docCheck) foreign(entry *v1.Related, key, value *yaml.Node) {
+	related, known := at.c.scopeOf(entry.APIVersion, entry.Kind)
+	switch {
+	case known && !related:
+		at.c.Warn(finding.SelectKey, at.place(key), "%s is cluster-scoped: leave out namespace", entry.Kind)
+	case writtenOut(value) && value.Value != "" && len(entry.Namespaces) > 0 && !slices.Contains(entry.Namespaces, value.Value):
+		at.c.Warn(finding.SelectKey, at.place(value), "namespaces of this entry lacks %s, so nothing there is watched: add it, or leave namespaces out", value.Value)
+	}
+}
+
+// writtenOut reports whether a node is a text that the author wrote.
+func writtenOut(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && !PrintedIn(n.Value) && n.Tag != "!!merge"
+}

@@ -1,0 +1,64 @@
+package types
+
+import (
+	"cmp"
+
+	"github.com/templater-dev/templater/internal/kube/schema"
+)
+
+// Compare returns how two constants of one kind are in order, or false if nobody knows.
+func Compare(a, b any) (order int, known bool) {
+	switch a := a.(type) {
+	case string:
+		if b, ok := b.(string); ok {
+			return cmp.Compare(a, b), true
+		}
+	case int64:
+		switch b := b.(type) {
+		case int64:
+			return cmp.Compare(a, b), true
+		case float64:
+			return cmp.Compare(float64(a), b), true
+		}
+	case float64:
+		switch b := b.(type) {
+		case int64:
+			return cmp.Compare(a, float64(b)), true
+		case float64:
+			return cmp.Compare(a, b), true
+		}
+	case bool:
+		if b, ok := b.(bool); ok && a == b {
+			return 0, true
+		} else if ok {
+			return 1, true
+		}
+	}
+	return 0, false
+}
+
+// kindNames are the kinds as kindOf and typeOf tell them. A whole number may be either kind of number, whatever its schema says.
+var kindNames = []struct {
+	kinds        schema.Kinds
+	name, goType string
+}{
+	{schema.String, "string", "string"}, {schema.Boolean, "bool", "bool"}, {Numeric, "int64", "int64"}, {Numeric, "float64", "float64"},
+	{schema.List, "slice", "[]interface {}"}, {schema.Map, "map", "map[string]interface {}"},
+}
+
+// KindNames returns what kindOf, or typeOf where types is true, may say of a value; none = anything.
+func KindNames(v *Value, types bool) (names []string) {
+	for _, k := range kindNames {
+		_, whole := v.Literal.(int64)
+		_, broken := v.Literal.(float64)
+		if v.Kinds&k.kinds == 0 || whole && k.name == "float64" || broken && k.name == "int64" {
+			continue
+		}
+		if types {
+			names = append(names, k.goType)
+		} else {
+			names = append(names, k.name)
+		}
+	}
+	return names
+}

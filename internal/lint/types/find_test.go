@@ -1,0 +1,73 @@
+package types
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// shop is a type with a list of maps in it.
+func shop() *Value {
+	text := &schema.Type{Kinds: schema.String}
+	port := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"number": {Type: text}}}
+	spec := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{
+		"image": {Type: text}, "ports": {Type: &schema.Type{Kinds: schema.List, Items: port}},
+		"tls": {Type: &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"secretName": {Type: text}}}},
+	}}
+	whole := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"spec": {Type: spec, Present: true}, "status": {Type: &schema.Type{Kinds: schema.Map}}}}
+	return OfType(whole, &Origin{Object: "Shop", Type: whole})
+}
+
+func TestWords(t *testing.T) {
+	spec, _ := shop().Lookup("spec")
+	ports, _ := spec.Lookup("ports")
+	dict := &Value{Kinds: schema.Map, Keys: map[string]*Value{"path": Anything}, Origin: &Origin{Source: FromTemplate}}
+	values := OfData(map[string]any{"image": "a"}, &Origin{Root: ".values", Source: FromValues})
+	for why, row := range map[string]struct {
+		of                   *Value
+		key                  string
+		code                 finding.Code
+		message, replacement string
+	}{
+		"a letter":          {spec, "imgae", finding.UnknownField, "Shop has no field .spec.imgae; did you mean image?", "image"},
+		"further down":      {spec, "secretName", finding.UnknownField, "Shop has no field .spec.secretName; it is in .spec.tls", "tls.secretName"},
+		"further up":        {spec, "status", finding.UnknownField, "Shop has no field .spec.status; it is in the Shop itself", ""},
+		"in items":          {spec, "number", finding.UnknownField, "Shop has no field .spec.number; it is in .spec.ports[]", ""},
+		"nothing like it":   {spec, "x", finding.UnknownField, "Shop has no field .spec.x; known: image ports tls", ""},
+		"of a list":         {ports, "number", finding.NoFields, ".spec.ports of Shop is a list, so there is no .number in it; its items have it: use range, first or index", ""},
+		"a map":             {dict, "paht", finding.UnknownField, "there is no .paht in this map; did you mean path?", "path"},
+		"spec.values":       {values, "imag", finding.UnknownField, "spec.values has no imag; did you mean image?", "image"},
+		"what none can see": {OfType(shop().Type, &Origin{Object: "Shop", Path: ".metadata"}), "resourceVersion", finding.UnknownField, "Shop has no field .metadata.resourceVersion: templates do not see it, as it changes all the time", ""},
+	} {
+		n := &Note{Code: row.code, Origin: row.of.Origin, In: row.of, Key: row.key, Kinds: row.of.Kinds &^ schema.Null}
+		message, replacement := NewFinder().Words(n)
+		if message != row.message || replacement != row.replacement {
+			t.Errorf("%s:\ngot  %q, %q\nwant %q, %q", why, message, replacement, row.message, row.replacement)
+		}
+	}
+}
+
+// TestFinderEnds holds that a finder finds nothing more after all that one check may cost, and does not fail.
+func TestFinderEnds(t *testing.T) {
+	fields := map[string]schema.Field{}
+	for i := range 1000 {
+		fields[fmt.Sprintf("field%04d", i)] = schema.Field{Type: &schema.Type{Kinds: schema.String}}
+	}
+	wide := &schema.Type{Kinds: schema.Map, Fields: fields}
+	f := NewFinder()
+	looked := 0
+	for len(f.Keys(OfType(wide, nil))) > 0 {
+		f.Within(wide, "nowhere")
+		if looked++; looked > maxLooks/1000 {
+			t.Fatal("it finds keys without an end")
+		}
+	}
+	if got := f.Nearest("feild0001", []string{"field0001"}); got != "" {
+		t.Errorf("it still finds %s", got)
+	}
+	if got := f.Within(wide, "field0001"); got != "" {
+		t.Errorf("it still finds %s", got)
+	}
+}

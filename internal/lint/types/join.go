@@ -1,0 +1,119 @@
+package types
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/templater-dev/templater/internal/kube/schema"
+)
+
+// Join returns what a value is that is one of two.
+func Join(a, b *Value) *Value {
+	switch {
+	case a == b || b == nil:
+		return a
+	case a == nil:
+		return b
+	case a.Kinds == schema.Null && b.Kinds == schema.Null:
+		return &Value{Kinds: schema.Null, Notes: some(a.Notes, b.Notes)}
+	case a.Kinds == schema.Null:
+		return b.Nullable()
+	case b.Kinds == schema.Null:
+		return a.Nullable()
+	case a.Kinds == 0 || b.Kinds == 0:
+		return Anything
+	case a.isEmpty(b):
+		return b.orEmpty()
+	case b.isEmpty(a):
+		return a.orEmpty()
+	}
+	if a.Grows && b.Grows {
+		return &Value{Kinds: schema.List, Item: Join(a.Item, b.Item), Grows: true}
+	}
+	v := &Value{Kinds: a.Kinds | b.Kinds, Sparse: a.Sparse || b.Sparse, Optional: some(a.Optional, b.Optional)}
+	if a.Literal == b.Literal {
+		v.Literal = a.Literal
+	}
+	switch {
+	case a.Kinds&(schema.List|schema.Map) == 0:
+		v.Type, v.Keys, v.Open, v.Item, v.Data, v.Origin = b.Type, b.Keys, b.Open, b.Item, b.Data, b.Origin
+	case b.Kinds&(schema.List|schema.Map) == 0:
+		v.Type, v.Keys, v.Open, v.Item, v.Data, v.Origin = a.Type, a.Keys, a.Open, a.Item, a.Data, a.Origin
+	case a.Type != nil && a.Type == b.Type:
+		v.Type, v.Origin = a.Type, a.Origin
+	case a.Kinds&schema.Map == 0 && b.Kinds&schema.Map == 0:
+		v.Item = Join(a.Each(), b.Each())
+	default:
+		v.Open = true // a map of which nothing is known
+	}
+	return v
+}
+
+// some returns what is in both, but not more than anybody reads.
+func some[T any](a, b []T) []T {
+	const most = 16
+	all := slices.Concat(a, b)
+	return all[:min(len(all), most)]
+}
+
+// isEmpty reports whether it is a list or a map with nothing in it, in place of another one.
+func (v *Value) isEmpty(other *Value) bool {
+	return v.Kinds&(schema.List|schema.Map) != 0 && other.Kinds&^schema.Null == v.Kinds && v.Never()
+}
+
+// orEmpty returns the value, or a list or a map with nothing in it.
+func (v *Value) orEmpty() *Value {
+	w := *v
+	w.Sparse, w.Data, w.Literal = true, nil, nil
+	if v.Data != nil && v.Kinds&schema.List != 0 {
+		w.Item = v.Each()
+	}
+	if v.Data != nil && v.Kinds&schema.Map != 0 {
+		w.Open = true
+	}
+	return &w
+}
+
+// joinData joins items of spec.values. A map of a list has what any of them has.
+func joinData(a, b *Value) *Value {
+	if a == nil {
+		return b
+	}
+	m, ok1 := a.Data.(map[string]any)
+	n, ok2 := b.Data.(map[string]any)
+	if !ok1 || !ok2 {
+		v := Join(a, b)
+		if v.Kinds&(schema.List|schema.Map) != 0 {
+			return OfKinds(v.Kinds)
+		}
+		return v
+	}
+	keys := map[string]*Value{}
+	for _, each := range []map[string]any{m, n} {
+		for key := range each {
+			keys[key] = Anything
+		}
+	}
+	return &Value{Kinds: schema.Map, Keys: keys, Origin: a.Origin}
+}
+
+// Same reports whether two values are the same, as far as it is cheap to tell.
+func (v *Value) Same(w *Value, depth int) bool {
+	if v == w {
+		return true
+	}
+	if v == nil || w == nil || v.Kinds != w.Kinds || v.Type != w.Type || v.Literal != w.Literal || len(v.Keys) != len(w.Keys) || (v.Data == nil) != (w.Data == nil) || v.Open != w.Open || v.Sparse != w.Sparse || v.Grows != w.Grows || len(v.Variants) != len(w.Variants) {
+		return false
+	}
+	if v.Origin == nil && w.Origin == nil && !reflect.DeepEqual(v.Data, w.Data) {
+		return false
+	}
+	if v.Origin != w.Origin && (v.Origin == nil || w.Origin == nil || v.Origin.Step() != w.Origin.Step()) {
+		return false
+	}
+	if depth == 0 {
+		return v.Keys == nil && v.Item == nil && w.Item == nil
+	}
+	return v.Item.Same(w.Item, depth-1) && maps.EqualFunc(v.Keys, w.Keys, func(a, b *Value) bool { return a.Same(b, depth-1) })
+}

@@ -1,0 +1,176 @@
+// Package types says what is known of the values of templates, whatever the data: of which kinds they may be, which fields and items
+// they have, where they are from, and why they are always missing; what functions take and yield; and which key may have been meant by one that
+// is not there. What may come of two ways is joined. Values do not change, but those of one spec.values remember their items, so that they
+// belong to one goroutine.
+package types
+
+import "github.com/templater-dev/templater/internal/kube/schema"
+
+// Value is what is known of a value at a place in a template. It does not change.
+type Value struct {
+	Kinds schema.Kinds // what it may be; 0 = anything, and Null = it is always missing
+	Type  *schema.Type // where its fields and items are told; nil = not by a schema
+	// Keys are the entries of a map that templates or spec.values make; nil where nobody knows. Open says that there may be more.
+	Keys map[string]*Value
+	Open bool
+	Item *Value // of a list, or of a map whose keys are not known; nil = anything
+	// Grows says that a loop around appends to the list: Item is what is known of by now, and nil is nothing.
+	Grows bool
+	Data  any // of spec.values, whose parts are looked at when asked for
+
+	// Sparse says that a map may lack what its type says is there. Variants are what it may be, if it is one of several
+	// objects.
+	Sparse   bool
+	Variants []*Value
+
+	Literal any     // what it is, if it is written out or in spec.values: a string, int64, float64 or bool
+	Origin  *Origin // where it is from; nil = it is computed
+	// Optional are the steps on the way to it that objects may lack.
+	Optional []string
+	Notes    []*Note // why it is always missing
+	At       Place   // of the last key on the way to it
+}
+
+// Kinds that functions take alike.
+const (
+	Numeric = schema.Integer | schema.Number
+	Scalar  = schema.String | Numeric | schema.Boolean
+)
+
+// The values of which nothing is known, and which are never there.
+var (
+	Anything = &Value{}
+	Missing  = &Value{Kinds: schema.Null}
+)
+
+// OfKinds returns a value of which no more is known.
+func OfKinds(kinds schema.Kinds) *Value { return &Value{Kinds: kinds} }
+
+// Literal returns the value that a text of the author is.
+func Literal(v any) *Value { return &Value{Kinds: KindOf(v), Literal: v} }
+
+// KindOf returns the kind of plain data; 0 = it is none.
+func KindOf(v any) schema.Kinds {
+	switch v.(type) {
+	case nil:
+		return schema.Null
+	case string:
+		return schema.String
+	case bool:
+		return schema.Boolean
+	case int64:
+		return schema.Integer
+	case float64:
+		return schema.Number
+	case []any:
+		return schema.List
+	case map[string]any:
+		return schema.Map
+	}
+	return 0
+}
+
+// OfData returns what a value of spec.values is. Its parts are looked at later.
+func OfData(v any, o *Origin) *Value {
+	known := &Value{Kinds: KindOf(v), Data: v, Origin: o}
+	if known.Kinds&Scalar != 0 {
+		known.Literal = v
+	}
+	return known
+}
+
+// OfType returns a value of a type.
+func OfType(t *schema.Type, o *Origin) *Value {
+	v := &Value{Type: t, Origin: o}
+	if t == nil {
+		return v
+	}
+	if v.Kinds = t.Kinds; v.Kinds&schema.Number != 0 {
+		v.Kinds |= schema.Integer // a whole number is one, whatever its schema calls it
+	}
+	return v
+}
+
+// ListOf returns a list, of which each item is one; nil = anything.
+func ListOf(item *Value) *Value { return &Value{Kinds: schema.List, Item: item} }
+
+// Never reports whether if never takes it for true, as far as that is known.
+func (v *Value) Never() bool {
+	switch lit := v.Literal.(type) {
+	case bool:
+		return !lit
+	case string:
+		return lit == ""
+	case int64:
+		return lit == 0
+	}
+	return v.Size() == 0 || v.Kinds == schema.Null || v.Kinds == schema.Map && v.Keys != nil && len(v.Keys) == 0 && !v.Open
+}
+
+// Always reports whether if always takes it for true, as far as that is known.
+func (v *Value) Always() bool {
+	switch lit := v.Literal.(type) {
+	case bool:
+		return lit
+	case string:
+		return lit != ""
+	case int64:
+		return lit != 0
+	}
+	return v.Kinds == schema.Map && v.hasKeys()
+}
+
+// Size returns how many items or keys a list or a map of spec.values has where it is there, or -1 if nobody knows.
+func (v *Value) Size() int {
+	bare := v.Kinds &^ schema.Null // what else it may be has another size
+	if data, ok := v.Data.([]any); ok && bare == schema.List {
+		return len(data)
+	}
+	if data, ok := v.Data.(map[string]any); ok && bare == schema.Map {
+		return len(data)
+	}
+	return -1
+}
+
+// hasKeys reports whether a map has at least one key.
+func (v *Value) hasKeys() bool {
+	if v.Sparse {
+		return false
+	}
+	if v.Type == nil {
+		return len(v.Keys) > 0 && v.Origin != nil && v.Origin.Source == FromTemplate
+	}
+	for _, f := range v.Type.Fields {
+		if f.Present {
+			return true
+		}
+	}
+	return false
+}
+
+// May reports whether it may be one of the kinds.
+func (v *Value) May(kinds schema.Kinds) bool { return v.Kinds == 0 || v.Kinds&kinds != 0 }
+
+// Nullable returns the value, or nothing.
+func (v *Value) Nullable() *Value {
+	if v.Kinds == 0 || v.Kinds&schema.Null != 0 {
+		return v
+	}
+	w := *v
+	w.Kinds |= schema.Null
+	w.Literal = nil
+	return &w
+}
+
+// Present returns the value where it is there.
+func (v *Value) Present() *Value {
+	if v.Kinds&schema.Null == 0 && len(v.Optional) == 0 {
+		return v
+	}
+	w := *v
+	w.Optional = nil
+	if w.Kinds &^= schema.Null; w.Kinds == 0 && v.Kinds != 0 {
+		return Anything // it is never there, so nobody gets here
+	}
+	return &w
+}

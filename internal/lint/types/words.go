@@ -1,0 +1,74 @@
+package types
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// Words says why a value is always missing, and what to write in place of its key; "" = nobody knows.
+func (f *Finder) Words(n *Note) (message, replacement string) {
+	if n.Code == finding.NoFields {
+		return fmt.Sprintf("%s is %s, so there is no .%s in it%s", n.Origin.Words(), n.Kinds.Words(), n.Key, f.instead(n.Origin, n.Key)), ""
+	}
+	return f.unknown(n)
+}
+
+// unknown says that there is no such field, and what may have been meant.
+func (f *Finder) unknown(n *Note) (message, replacement string) {
+	known := f.Keys(n.In)
+	nearest := f.Nearest(n.Key, known)
+	where, sure := f.elsewhere(n.Origin, n.Key)
+	hint := ""
+	switch {
+	case n.Origin.Hides(n.Key):
+		hint = ": templates do not see it, as it changes all the time"
+	case nearest != "" && !sure:
+		hint, replacement = "; did you mean "+nearest+"?", nearest
+	case where != "":
+		hint, replacement = "; it is in "+where, below(n.Origin, where, n.Key)
+	case nearest != "":
+		hint, replacement = "; did you mean "+nearest+"?", nearest
+	case len(known) > 0 && len(known) <= maxKnown:
+		hint = "; known: " + strings.Join(known, " ")
+	}
+	always := ""
+	if n.Severity == finding.Warning {
+		always = ", so it is always missing"
+	}
+	switch {
+	case n.Origin == nil || n.Origin.Source == FromTemplate:
+		return fmt.Sprintf("there is no .%s in this map%s%s", n.Key, always, hint), replacement
+	case n.Origin.Source == FromValues:
+		return fmt.Sprintf("spec.values has no %s%s%s", strings.TrimPrefix(n.Origin.Path+"."+n.Key, "."), always, hint), replacement
+	}
+	return fmt.Sprintf("%s has no field %s.%s%s%s", n.Origin.Object, n.Origin.Path, n.Key, always, hint), replacement
+}
+
+// below returns the rest of a path where the key is further down, as it can be written in its place.
+func below(o *Origin, where, key string) string {
+	rest, ok := strings.CutPrefix(where, o.Path+".")
+	if !ok || strings.Contains(rest, "[]") {
+		return ""
+	}
+	return rest + "." + key
+}
+
+// instead says how the items of a list are got at, or where the field is.
+func (f *Finder) instead(o *Origin, key string) string {
+	if o == nil || o.Type == nil {
+		return ""
+	}
+	switch {
+	case o.Type.Kinds&schema.List != 0 && has(o.Type.Items, key):
+		return "; its items have it: use range, first or index"
+	case o.Type.Kinds&schema.List != 0:
+		return "; use range, first or index"
+	}
+	if where, _ := f.elsewhere(o, key); where != "" {
+		return "; it is in " + where
+	}
+	return ""
+}
