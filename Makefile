@@ -18,7 +18,7 @@ PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/oper
 
 # What is known without a cluster: for tools without one, and for a browser.
 OFFLINE := ./api/... ./internal/render/finding ./internal/render/yamlerror ./internal/lint/... ./internal/kube/schema ./internal/kube/kind ./internal/kube/answers ./internal/kube/request ./internal/kube/memserver ./internal/kube/object ./internal/render ./internal/render/budget ./internal/render/call ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/pattern ./internal/render/syntax ./internal/render/token ./internal/kube/seal ./internal/reconcile/spec \
-	./internal/lint/manifest ./internal/cli/explain ./internal/cli/minimalrole ./internal/cli/scaffold/... ./internal/reconcile/uses ./internal/cli/simulate/... ./internal/cli/cases ./internal/cli/tree ./internal/cli/playground ./cmd/playground \
+	./internal/cli/explain ./internal/cli/minimalrole ./internal/cli/scaffold/... ./internal/reconcile/uses ./internal/cli/simulate/... ./internal/cli/cases ./internal/cli/tree ./internal/cli/playground ./cmd/playground \
 	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/reconcile/problem ./internal/reconcile/readiness \
 	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/teardown ./internal/reconcile/view
 
@@ -115,11 +115,11 @@ test-unit: ## Run the tests that need no cluster
 	go run ./cmd/templater test config/samples
 
 .PHONY: test-fuzz
-test-fuzz: ## Fuzz internal/lint/files, internal/kube/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
+test-fuzz: ## Fuzz internal/lint, internal/kube/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
 	$(call say,'Fuzzing: $(FUZZTIME) for each target')
 	@set -eo pipefail; \
 	log=$$(mktemp); trap 'rm -f $$log' EXIT; \
-	for package in ./internal/lint/files ./internal/kube/object ./internal/render ./internal/render/document; do \
+	for package in ./internal/lint ./internal/kube/object ./internal/render ./internal/render/document; do \
 		targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
 		if [ -z "$$targets" ]; then echo "no fuzz target found in $$package"; exit 1; fi; \
 		for target in $$targets; do \
@@ -252,7 +252,7 @@ generate: $(GEN) ## Write the CRD, the deepcopy functions, the schema for editor
 	go run ./tools/apidoc
 	go run ./tools/editorschema
 	go test ./cmd/templater -run '^TestPagesOfCommands$$' -update
-	go test ./internal/lint/files -run '^TestPageOfFindings$$' -update
+	go test ./internal/lint -run '^TestPageOfFindings$$' -update
 	go run ./tools/builtins
 
 .PHONY: verify

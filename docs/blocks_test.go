@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -28,7 +28,7 @@ func TestTemplateControllersOfPagesHaveNoErrors(t *testing.T) {
 				t.Errorf("%v, in:\n%s", err, text)
 				continue
 			}
-			found, _ := files.KnowWell(set).Check(set)
+			found, _ := lint.KnowWell(set).Check(set)
 			for _, f := range found {
 				if f.Severity == finding.Error {
 					t.Errorf("%s: %s, in:\n%s", page, f.Message, text)

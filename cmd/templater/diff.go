@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/cli/impact"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
-	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
@@ -78,7 +78,7 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	known, err := files.Know(set)
+	known, err := lint.Know(set)
 	if err != nil {
 		return err
 	}

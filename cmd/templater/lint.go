@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/kube/schemas"
-	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
 )
@@ -89,7 +89,7 @@ func needsCluster(cmd *cobra.Command, ask bool) error {
 func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	set, faults := manifest.LoadAll(paths, cmd.InOrStdin())
 	more, moreFaults := manifest.LoadAll(f.defined, cmd.InOrStdin())
-	known := files.KnowWell(set, more)
+	known := lint.KnowWell(set, more)
 	known.AddUnreadable(slices.Concat(faults, moreFaults)...)
 	if f.ask {
 		fields, err := f.fieldsOfCluster(cmd.Context())

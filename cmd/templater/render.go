@@ -14,7 +14,6 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/simulate/show"
 	"github.com/templater-dev/templater/internal/lint"
-	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -102,7 +101,7 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	known, err := files.Know(set)
+	known, err := lint.Know(set)
 	if err != nil {
 		return err
 	}
@@ -128,7 +127,7 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 type renderer struct {
 	*renderFlags
 	errors  io.Writer
-	known   *files.Known
+	known   *lint.Known
 	state   simulate.State
 	results []show.Result
 	none    error // says of the first object of a watched kind that is no parent why it is none

@@ -23,7 +23,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/lint"
-	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -175,7 +174,7 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	if i < 0 {
 		return tree.Tree{}, fmt.Errorf("there is no %s %s in %s", kind, name, strings.Join(f.paths, ", "))
 	}
-	known, err := files.Know(set)
+	known, err := lint.Know(set)
 	if err != nil {
 		return tree.Tree{}, err
 	}

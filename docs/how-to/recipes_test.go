@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli/cases"
 	"github.com/templater-dev/templater/internal/cli/minimalrole"
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -77,7 +77,7 @@ func eachRecipe(t *testing.T, test func(t *testing.T, recipe string)) {
 func TestRecipesHaveNoFindings(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
 		set := load(t, recipe)
-		known, err := files.Know(set)
+		known, err := lint.Know(set)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,6 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/lint"
-	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -39,7 +38,7 @@ func (c *Case) open() (*world, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := files.Know(set)
+	known, err := lint.Know(set)
 	if err != nil {
 		return nil, err
 	}

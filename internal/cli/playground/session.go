@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/templater-dev/templater/internal/cli/simulate"
-	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -102,7 +102,7 @@ func (s *Session) check(sets []*manifest.Set) (*checked, error) {
 	if s.checked.of == sets[0] && slices.Equal(s.checked.definitions, definitions) {
 		return &s.checked, nil
 	}
-	known, err := files.Know(sets...)
+	known, err := lint.Know(sets...)
 	if err != nil {
 		return nil, err
 	}

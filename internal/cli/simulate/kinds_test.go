@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -21,7 +21,7 @@ func simulatorWith(t *testing.T, rest string, definitions ...string) *Simulator 
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	known, err := files.Know(set)
+	known, err := lint.Know(set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,4 @@
-// Package files checks the TemplateControllers of files, with what files say of kinds. It needs no cluster.
-package files
+package lint
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package files
+package lint
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func TestPageOfFindings(t *testing.T) {
 			fmt.Fprintf(&b, "\n```yaml\n%s```\n\n```\n%s```\n", example, shown)
 		}
 	}
-	const file = "../../../docs/reference/findings.md"
+	const file = "../../docs/reference/findings.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package files
+package lint
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/schema"
-	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -64,7 +63,7 @@ func checked(t *testing.T, s *v1.TemplateControllerSpec) (least time.Duration, f
 	t.Helper()
 	for round := range 3 {
 		begun := cpuTime(t)
-		found = lint.Check(&v1.TemplateController{Spec: *s}, schema.BuiltIn()).Findings
+		found = Check(&v1.TemplateController{Spec: *s}, schema.BuiltIn()).Findings
 		if took := cpuTime(t) - begun; round == 0 || took < least {
 			least = took
 		}

@@ -1,4 +1,4 @@
-package files
+package lint
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -22,16 +21,16 @@ func (k *Known) Check(set *manifest.Set) ([]report.Located, report.Summary) {
 }
 
 // Compile checks the TemplateControllers of a set, each by itself, and returns what they come to, in their order.
-func (k *Known) Compile(set *manifest.Set) []lint.Result {
-	results := make([]lint.Result, len(set.Controllers))
+func (k *Known) Compile(set *manifest.Set) []Result {
+	results := make([]Result, len(set.Controllers))
 	for i, c := range set.Controllers {
-		results[i] = lint.Check(c.TemplateController, k.Schemas)
+		results[i] = Check(c.TemplateController, k.Schemas)
 	}
 	return results
 }
 
 // Report is Check for TemplateControllers that have been compiled.
-func (k *Known) Report(set *manifest.Set, results []lint.Result) ([]report.Located, report.Summary) {
+func (k *Known) Report(set *manifest.Set, results []Result) ([]report.Located, report.Summary) {
 	var all []report.Located
 	var unknown []schema.GroupVersionKind
 	for i, c := range set.Controllers {
