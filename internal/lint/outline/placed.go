@@ -6,24 +6,25 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// This file has the rule about where children can be: see internal/reconcile/child/place.go.
-
-// placed notes a child whose kind cannot be a child of the parents, as far as kinds and text show it.
+// placed notes a child whose kind cannot be a child of the parents, as far as kinds and text show it: see spec.Placing.
 func (at *docCheck) placed(root *yaml.Node, of *schema.Type) {
 	parents, known := at.c.scopeOf(at.c.Spec.Watch.APIVersion, at.c.Spec.Watch.Kind)
 	children, alsoKnown := of.Namespaced()
 	if !known || !alsoKnown {
 		return
 	}
-	switch {
-	case parents && !children && at.c.scope(at.s.Text.Name) != v1.ScopeCluster:
-		at.c.Warn(finding.ChildPlace, at.place(entryOf(root, "kind")), "a %s is cluster-scoped and cannot belong to the namespaced %s: set scope: Cluster in this entry, or watch a cluster-scoped kind", at.object, at.c.Spec.Watch.Kind)
-	case !parents && children && !at.s.Adds() && !mayHave(entryOf(root, "metadata"), "namespace"):
-		at.c.Warn(finding.ChildPlace, at.place(entryOf(root, "kind")), "a %s is namespaced and its parent is not: set metadata.namespace", at.object)
+	namespace, home := "", "that of the parent"
+	if children && (at.s.Adds() || mayHave(entryOf(root, "metadata"), "namespace")) {
+		namespace = home // data decide
+	}
+	placing := spec.Placing{Child: at.object, Parent: at.c.Spec.Watch.Kind, ChildNamespaced: children, ParentNamespaced: parents, Scope: at.c.scope(at.s.Text.Name)}
+	if fault := placing.Fault(namespace, home); fault.What != "" {
+		at.c.Warn(finding.ChildPlace, at.place(entryOf(root, "kind")), "%s: %s", fault.What, fault.Advice)
 	}
 }
 

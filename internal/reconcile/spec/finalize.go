@@ -12,7 +12,7 @@ import (
 // NeedsFinalizer reports whether parents need a finalizer: there is something to do before a deleted one goes, or it has children that
 // the garbage collector does not take.
 func NeedsFinalizer(spec *v1.TemplateControllerSpec) bool {
-	return spec.Finalize != nil || slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return crossScope(c) && c.DeletionPolicy != v1.DeletionOrphan })
+	return spec.Finalize != nil || slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return ofScopeCluster(c) && c.DeletionPolicy != v1.DeletionOrphan })
 }
 
 // allEntries yields those of spec.children, and then those of spec.finalize.children. They share one space of names.

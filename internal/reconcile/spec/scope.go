@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -9,10 +10,10 @@ import (
 
 // CrossScope reports whether children may be in other namespaces than their parents, or in none: some entry has scope Cluster.
 func CrossScope(spec *v1.TemplateControllerSpec) bool {
-	return slices.ContainsFunc(spec.Children, crossScope) || slices.ContainsFunc(Finals(spec), crossScope)
+	return slices.ContainsFunc(spec.Children, ofScopeCluster) || slices.ContainsFunc(Finals(spec), ofScopeCluster)
 }
 
-func crossScope(c v1.Child) bool { return c.Scope == v1.ScopeCluster }
+func ofScopeCluster(c v1.Child) bool { return c.Scope == v1.ScopeCluster }
 
 // checkScope returns the fault of a scope that means nothing for the kind of the parents, or nil.
 func checkScope(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
@@ -20,11 +21,52 @@ func checkScope(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 		return nil
 	}
 	const text = "%s is cluster-scoped, so its children may be anywhere as it is: remove scope"
-	if i := slices.IndexFunc(spec.Children, crossScope); i >= 0 {
+	if i := slices.IndexFunc(spec.Children, ofScopeCluster); i >= 0 {
 		return unfit(v1.ReasonInvalidSpec, inChildren.entry(spec.Children[i].Name)+".scope", text, kind.Kind)
 	}
-	if i := slices.IndexFunc(Finals(spec), crossScope); i >= 0 {
+	if i := slices.IndexFunc(Finals(spec), ofScopeCluster); i >= 0 {
 		return unfit(v1.ReasonInvalidSpec, inFinalize.entry(spec.Finalize.Children[i].Name)+".scope", text, kind.Kind)
 	}
 	return nil
+}
+
+// Placing is a child of one kind, and its parent of another one.
+type Placing struct {
+	Child, Parent                     string // how the kinds are called
+	ChildNamespaced, ParentNamespaced bool
+	Scope                             v1.ChildScope
+}
+
+// PlaceFault says why a child may not be where it is to be. The zero value means that it may.
+type PlaceFault struct{ What, Why, Advice string }
+
+// String returns it as one sentence.
+func (f PlaceFault) String() string {
+	if f.Why == "" {
+		return f.What + ": " + f.Advice
+	}
+	return f.What + ": " + f.Why + "; " + f.Advice
+}
+
+// Fault returns what is wrong with a child in a namespace, whose parent is in the namespace home; "" = its template sets none.
+func (p Placing) Fault(namespace, home string) PlaceFault {
+	anywhere := !p.ParentNamespaced || p.Scope == v1.ScopeCluster
+	switch {
+	case !p.ChildNamespaced && !anywhere:
+		return PlaceFault{
+			fmt.Sprintf("a %s is cluster-scoped and cannot belong to the namespaced %s", p.Child, p.Parent),
+			"owner references do not cross that line", "set scope: Cluster in this entry, or watch a cluster-scoped kind",
+		}
+	case !p.ChildNamespaced && namespace != "":
+		return PlaceFault{fmt.Sprintf("a %s is cluster-scoped", p.Child), "", "remove metadata.namespace"}
+	case !p.ChildNamespaced:
+	case namespace == "" && !p.ParentNamespaced:
+		return PlaceFault{fmt.Sprintf("a %s is namespaced and its parent is not", p.Child), "", "set metadata.namespace"}
+	case namespace != "" && !anywhere && namespace != home:
+		return PlaceFault{
+			"the child must be in its parent's namespace, because owner references do not cross namespaces",
+			"", "remove metadata.namespace, or set scope: Cluster in this entry",
+		}
+	}
+	return PlaceFault{}
 }
