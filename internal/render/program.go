@@ -88,16 +88,6 @@ func Compile(src Source) (*Program, error) {
 // them in another way, such as by index, nobody can tell.
 func (p *Program) Awaits(name string) []string { return p.awaits[name] }
 
-// Yields returns the kinds of the objects that the template of a child can yield, as far as its text tells, and whether
-// these are all.
-func (p *Program) Yields(name string) (kinds []syntax.Yield, complete bool) {
-	u, ok := p.children[name]
-	if !ok {
-		return nil, false
-	}
-	return u.Yields()
-}
-
 // Reads tells what the templates read of that which changes by what they yield. It errs on the side of more.
 func (p *Program) Reads() syntax.Reads { return p.reads }
 

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/uses"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -85,7 +86,7 @@ func (g *gatherer) children() error {
 	read := spec.ChildNamespaces(g.spec)
 	for _, entry := range g.all() {
 		written := g.writtenIn(&entry)
-		yields, complete := g.compiled.Program.Yields(entry.Name)
+		yields, complete := outline.Yields(g.compiled.Program, entry.Name)
 		if !complete {
 			g.note("%s: the text of the template does not show all kinds of its objects: add the rules for these yourself", syntax.ChildName(entry.Name))
 		}

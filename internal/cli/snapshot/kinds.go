@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -37,7 +38,7 @@ func ChildKinds(tc *v1.TemplateController, compiled *spec.Compiled) []schema.Gro
 	}
 	if compiled != nil && compiled.Program != nil {
 		for _, entry := range tc.Spec.Children {
-			yields, _ := compiled.Program.Yields(entry.Name)
+			yields, _ := outline.Yields(compiled.Program, entry.Name)
 			for _, y := range yields {
 				add(schema.FromAPIVersionAndKind(y.APIVersion, y.Kind))
 			}

@@ -21,8 +21,7 @@ type Input struct {
 	Known     schema.Set
 	Units     *syntax.Templates
 	Skeletons *Skeletons
-	// Printed are the values that actions of the templates themselves print, by where their pipelines begin.
-	Printed map[types.Spot]*types.Value
+	Printed   types.Printed
 }
 
 // checker looks at what templates write out.
@@ -49,7 +48,7 @@ func (c *checker) documented() []*syntax.Unit {
 // faults notes where templates print text that is not YAML, whatever their data.
 func (c *checker) faults() {
 	for _, u := range c.documented() {
-		if offset, why := c.Skeletons.FirstFault(u, func(n *parse.ActionNode) bool { return c.isValue(u.Text, n) }); why != "" {
+		if offset, why := c.Skeletons.FirstFault(u, func(n *parse.ActionNode) bool { return c.Printed.IsValue(u.Text, n) }); why != "" {
 			rest, _, _ := strings.Cut(u.Text.Content[offset:], "\n")
 			c.Fail(true, finding.NoYAML, types.Place{Text: u.Text, Offset: offset, Length: len(strings.TrimRight(rest, " \r"))}, "%s", why)
 		}

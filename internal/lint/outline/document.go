@@ -58,7 +58,7 @@ func (at *docCheck) head(u *syntax.Unit, root *yaml.Node, key string) {
 	case v.Kind == yaml.ScalarNode && PrintedIn(v.Value):
 		place := at.place(v)
 		for _, n := range at.s.PrintsIn(place.Offset, place.End()) {
-			if prints, certain := at.c.printsValue(u, n); prints {
+			if prints, certain := at.c.Printed.OnlyValues(u, n, at.c.Step); prints {
 				at.c.Fail(certain && at.begins() && at.always(v), finding.NoObject, place, "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", key)
 				return
 			}

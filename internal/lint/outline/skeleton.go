@@ -1,5 +1,6 @@
-// Package outline reads the YAML that a template shows without data: its documents, their kinds, and where it is not YAML. It compares
-// what is written out there with the kinds that it is for: fields, types, places and habits. It is pure, and its work is bounded.
+// Package outline reads what a template shows without data. A Skeleton is the YAML of its own text, with the place of everything, by which
+// what is written out is compared with the kinds that it is for: fields, types, places and habits. Yields tells the kinds of all objects,
+// also of those that define blocks print. It is pure, and its work is bounded.
 package outline
 
 import (
@@ -98,14 +99,30 @@ func (all *Skeletons) of(u *syntax.Unit) *Skeleton {
 
 // documents reads the documents of lines.
 func (all *Skeletons) documents(s *Skeleton, lines []string) {
-	first := 0
-	for i := 0; i <= len(lines) && len(s.Documents) < maxSkeletons; i++ {
-		if i < len(lines) && !yamlerror.BeginsDocument(lines[i]) {
-			continue
+	for _, part := range divide(lines) {
+		if len(s.Documents) >= maxSkeletons {
+			return
 		}
-		all.document(s, lines[first:i], first+1)
-		first = i + 1
+		all.document(s, part.lines, part.first)
 	}
+}
+
+// part are the lines of a document, and the number of the first one.
+type part struct {
+	lines []string
+	first int
+}
+
+// divide divides lines at those that begin or end documents, which are left out.
+func divide(lines []string) (all []part) {
+	first := 0
+	for i, line := range lines {
+		if yamlerror.BeginsDocument(line) || yamlerror.EndsDocument(line) {
+			all = append(all, part{lines[first:i], first + 1})
+			first = i + 1
+		}
+	}
+	return append(all, part{lines[first:], first + 1})
 }
 
 func (all *Skeletons) document(s *Skeleton, lines []string, first int) {

@@ -17,15 +17,15 @@ const maxContexts = 30
 // walker looks through templates, node by node.
 type walker struct {
 	evaluator
-	printed map[types.Spot]*types.Value // what actions of the templates themselves print, by where their pipelines begin
-	seen    map[*parse.Tree][]context   // define blocks, and for which dots
-	called  map[*parse.Tree]bool        // define blocks
+	printed types.Printed
+	seen    map[*parse.Tree][]context // define blocks, and for which dots
+	called  map[*parse.Tree]bool      // define blocks
 }
 
 func newWalker(notes *types.Notes, spec *v1.TemplateControllerSpec) *walker {
 	w := &walker{
 		evaluator: evaluator{position: position{notes: notes}, labels: labelled(spec)},
-		printed:   map[types.Spot]*types.Value{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{},
+		printed:   types.Printed{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{},
 	}
 	w.include = w.call
 	return w

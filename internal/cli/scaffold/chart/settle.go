@@ -21,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	types "github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -242,7 +243,7 @@ func (c *chart) scopes(tc *scaffold.Controller, result lint.Result) {
 	kinds := kind.Declared(c.definitions())
 	for _, list := range [][]scaffold.Child{tc.Children, tc.Finals} {
 		for i := range list {
-			yields, _ := result.Compiled.Program.Yields(list[i].Name)
+			yields, _ := outline.Yields(result.Compiled.Program, list[i].Name)
 			for _, y := range yields {
 				gv, _ := schema.ParseGroupVersion(y.APIVersion) // of none, there is no kind
 				if of, err := kinds.Resolve(gv.WithKind(y.Kind)); err == nil && !of.Namespaced {

@@ -1,4 +1,4 @@
-package syntax
+package outline
 
 import (
 	"regexp"
@@ -6,7 +6,9 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/render/yamlerror"
+	"github.com/templater-dev/templater/internal/lint/types"
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Yield is a kind of objects that a template can yield.
@@ -16,19 +18,24 @@ type Yield struct {
 	Role string
 }
 
-// Yields returns the kinds of objects that the template can yield, in the order in which its text names them. Both names
-// stand in templates as literals, so this needs no data. complete is false where the text does not show the kind of
-// some document, such as one that a helper yields by way of a pipeline.
-func (u *Unit) Yields() (kinds []Yield, complete bool) {
-	o := &outline{unit: u}
-	o.list(u.Body(), 0)
-	complete = !o.cut
-	for _, doc := range documents(o.text.String()) {
-		found, told := yieldsOf(doc)
+// Yields returns the kinds of objects that the template of an entry can yield, in the order in which its text names them, with what define blocks
+// print. Both names stand in templates as literals, so this needs no data. complete is false where the text does not show the kind of
+// some document, such as one that a helper yields by way of a pipeline. What lines that are printed may add is left out: see Skeleton.Kinds.
+func Yields(p *render.Program, entry string) (kinds []Yield, complete bool) {
+	all := p.Templates().Children
+	i := slices.IndexFunc(all, func(u *syntax.Unit) bool { return u.Text.Name == syntax.ChildName(entry) })
+	if i < 0 {
+		return nil, false
+	}
+	e := &expansion{unit: all[i]}
+	e.list(all[i].Body(), 0)
+	complete = !e.cut
+	for _, part := range divide(strings.Split(e.text.String(), "\n")) {
+		found, told := yieldsOf(part.lines)
 		complete = complete && told
 		for _, y := range found {
 			if strings.HasSuffix(y.Kind, "RoleBinding") {
-				y.Role = roleOf(doc)
+				y.Role = roleOf(strings.Join(part.lines, "\n"))
 			}
 			if !slices.Contains(kinds, y) {
 				kinds = append(kinds, y)
@@ -38,103 +45,85 @@ func (u *Unit) Yields() (kinds []Yield, complete bool) {
 	return kinds, complete
 }
 
-// documents divides a text at the lines that begin or end documents, which are left out.
-func documents(text string) []string {
-	var all []string
-	from, at := 0, 0
-	for line := range strings.Lines(text) {
-		if yamlerror.BeginsDocument(line) || yamlerror.EndsDocument(line) {
-			all = append(all, text[from:at])
-			from = at + len(line)
-		}
-		at += len(line)
-	}
-	return append(all, text[from:])
-}
+// maxExpansion bounds the text of an expansion, in bytes.
+const maxExpansion = 4 << 20
 
-const (
-	// printed stands for what an action prints.
-	printed = "\x00"
-	// maxOutline bounds the text of an outline, in bytes, and maxCalls how deep definitions are followed.
-	maxOutline, maxCalls = 4 << 20, 32
-)
-
-// outline is the text of a template with all its branches one after the other.
-type outline struct {
-	unit *Unit
+// expansion is the text of a template with all its branches one after the other, and that of the define blocks that it calls.
+type expansion struct {
+	unit *syntax.Unit
 	text strings.Builder
 	cut  bool // something is missing
 }
 
 // write adds text, as far as it fits.
-func (o *outline) write(text string) {
-	if o.text.Len()+len(text) > maxOutline {
-		o.cut = true
+func (e *expansion) write(text string) {
+	if e.text.Len()+len(text) > maxExpansion {
+		e.cut = true
 		return
 	}
-	o.text.WriteString(text)
+	e.text.WriteString(text)
 }
 
 // list adds what a list of nodes prints. depth is how many definitions call it.
-func (o *outline) list(list *parse.ListNode, depth int) {
-	if list == nil || o.cut {
+func (e *expansion) list(list *parse.ListNode, depth int) {
+	if list == nil || e.cut {
 		return
 	}
 	for _, n := range list.Nodes {
 		switch n := n.(type) {
 		case *parse.TextNode:
-			o.write(string(n.Text))
+			e.write(string(n.Text))
 		case *parse.ActionNode:
-			o.action(n.Pipe, depth)
+			e.action(n.Pipe, depth)
 		case *parse.TemplateNode:
-			o.call(n.Name, depth)
+			e.call(n.Name, depth)
 		default:
-			if b := Branch(n); b != nil {
-				o.branches(b, depth)
+			if b := syntax.Branch(n); b != nil {
+				e.branches(b, depth)
 			}
 		}
 	}
 }
 
 // branches adds both, each on a line of its own that begins as the line of the block does.
-func (o *outline) branches(n *parse.BranchNode, depth int) {
-	text := o.text.String()
+func (e *expansion) branches(n *parse.BranchNode, depth int) {
+	text := e.text.String()
 	begin := text[strings.LastIndexByte(text, '\n')+1:]
-	o.list(n.List, depth)
+	e.list(n.List, depth)
 	if n.ElseList != nil {
-		o.write("\n" + begin)
-		o.list(n.ElseList, depth)
+		e.write("\n" + begin)
+		e.list(n.ElseList, depth)
 	}
 }
 
 // action adds what a pipeline prints.
-func (o *outline) action(pipe *parse.PipeNode, depth int) {
+func (e *expansion) action(pipe *parse.PipeNode, depth int) {
 	if len(pipe.Decl) > 0 {
 		return
 	}
 	args := pipe.Cmds[len(pipe.Cmds)-1].Args
 	name, isFunction := args[0].(*parse.IdentifierNode)
 	switch {
-	case Ends(pipe):
+	case syntax.Ends(pipe):
 	case isFunction && len(pipe.Cmds) == 1 && len(args) > 1 && name.Ident == "include":
 		if of, isLiteral := args[1].(*parse.StringNode); isLiteral {
-			o.call(of.Text, depth)
+			e.call(of.Text, depth)
 			return
 		}
-		o.write(printed)
+		e.write(string(blank))
 	default:
-		o.write(printed)
+		e.write(string(blank))
 	}
 }
 
 // call adds what a definition prints.
-func (o *outline) call(name string, depth int) {
-	def, found := o.unit.Lookup(name)
-	if !found || name == "" || depth == maxCalls {
-		o.write(printed)
+func (e *expansion) call(name string, depth int) {
+	def, found := e.unit.Lookup(name)
+	if !found || name == "" || depth == types.MaxChain {
+		e.write(string(blank))
 		return
 	}
-	o.list(def.Tree.Root, depth+1)
+	e.list(def.Tree.Root, depth+1)
 }
 
 var (
@@ -144,10 +133,10 @@ var (
 	flowKey   = regexp.MustCompile(`["']?\b(apiVersion|kind)["']?[ \t]*:[ \t]*("[^"]*"|'[^']*'|[^\s,}]+)`)
 )
 
-// yieldsOf returns the kinds that one document of an outline can be of, and whether its text shows them all. A
+// yieldsOf returns the kinds that one document can be of, and whether its text shows them all. A
 // document without content has none.
-func yieldsOf(doc string) (kinds []Yield, told bool) {
-	lines := slices.DeleteFunc(strings.Split(doc, "\n"), func(line string) bool {
+func yieldsOf(all []string) (kinds []Yield, told bool) {
+	lines := slices.DeleteFunc(slices.Clone(all), func(line string) bool {
 		return strings.TrimSpace(line) == "" || comment.MatchString(line)
 	})
 	if len(lines) == 0 {
@@ -162,14 +151,14 @@ func yieldsOf(doc string) (kinds []Yield, told bool) {
 		}
 	}
 	if flowStart.MatchString(lines[0]) {
-		for _, m := range flowKey.FindAllStringSubmatch(topLevel(doc), -1) {
+		for _, m := range flowKey.FindAllStringSubmatch(topLevel(strings.Join(all, "\n")), -1) {
 			note(m[1], scalar(m[2]))
 		}
 		return pair(versions, names)
 	}
-	indent := len(lines[0]) - len(strings.TrimLeft(lines[0], " "))
+	indent := margin(lines[0])
 	for _, line := range lines {
-		at := len(line) - len(strings.TrimLeft(line, " "))
+		at := margin(line)
 		if m := keyLine.FindStringSubmatch(line[at:]); m != nil && at <= indent {
 			note(m[1], scalar(m[2]))
 		}
@@ -211,7 +200,7 @@ func scalar(text string) string {
 
 // pair returns which kinds there are in which versions, and whether that is all.
 func pair(versions, names []string) (kinds []Yield, told bool) {
-	unknown := func(name string) bool { return name == "" || strings.Contains(name, printed) }
+	unknown := func(name string) bool { return name == "" || PrintedIn(name) }
 	if len(versions) == 0 || len(names) == 0 || slices.ContainsFunc(versions, unknown) || slices.ContainsFunc(names, unknown) {
 		return nil, false
 	}

@@ -1,20 +1,18 @@
-package syntax
+package outline
 
 import (
-	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func TestYields(t *testing.T) {
 	pod, service, deployment := Yield{APIVersion: "v1", Kind: "Pod"}, Yield{APIVersion: "v1", Kind: "Service"}, Yield{APIVersion: "apps/v1", Kind: "Deployment"}
 	binding := func(role string) []Yield { return []Yield{{APIVersion: "v1", Kind: "RoleBinding", Role: role}} }
 	const head = "apiVersion: v1\nkind: RoleBinding\n"
-	functions := maps.Clone(testFunctions)
-	for _, name := range []string{"fail", "toYaml", "trim", "until"} {
-		functions[name] = &Function{Name: name, Min: 1, Max: 1}
-	}
 	for why, row := range map[string]struct {
 		text     string
 		want     []Yield
@@ -55,15 +53,14 @@ func TestYields(t *testing.T) {
 		"a flow mapping with a string":       {"{apiVersion: v1, a: '}', kind: Pod}", []Yield{pod}, true},
 	} {
 		t.Run(why, func(t *testing.T) {
-			all, err := Parse(Source{
-				Helpers:   `{{ define "web" }}apiVersion: apps/v1` + "\nkind: Deployment\n" + `{{ end }}{{ define "kind" }}Pod{{ end }}{{ define "again" }}{{ if .spec.a }}{{ template "again" . }}{{ end }}{{ end }}`,
-				Children:  []Template{{Name: "a", Text: row.text}},
-				Functions: functions,
+			p, err := render.Compile(render.Source{
+				Helpers:  `{{ define "web" }}apiVersion: apps/v1` + "\nkind: Deployment\n" + `{{ end }}{{ define "kind" }}Pod{{ end }}{{ define "again" }}{{ if .spec.a }}{{ template "again" . }}{{ end }}{{ end }}`,
+				Children: []syntax.Template{{Name: "a", Text: row.text}},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, complete := all.Children[0].Yields()
+			got, complete := Yields(p, "a")
 			if diff := cmp.Diff(row.want, got); diff != "" || complete != row.complete {
 				t.Errorf("complete: %v, want %v; (-want +got)\n%s", complete, row.complete, diff)
 			}
