@@ -6,7 +6,8 @@ package types
 
 import "github.com/templater-dev/templater/internal/kube/schema"
 
-// Value is what is known of a value at a place in a template. It does not change.
+// Value is what is known of a value at a place in a template. It does not change. It has many fields, as little is known of most values, and
+// what is comes in many forms.
 type Value struct {
 	Kinds schema.Kinds // what it may be; 0 = anything, and Null = it is always missing
 	Type  *schema.Type // where its fields and items are told; nil = not by a schema

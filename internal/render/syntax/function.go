@@ -2,7 +2,7 @@ package syntax
 
 import "fmt"
 
-// Function describes a function that templates may call, or may not.
+// Function describes a function that templates may call, or may not. It has many fields, as it is a row of a table.
 type Function struct {
 	Name string
 	// Same is the first of the names that this function has.
