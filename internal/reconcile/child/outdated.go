@@ -74,9 +74,9 @@ func (w *Wanted) hashFor(o *object.Object) string {
 	return hash
 }
 
-// matches reports whether an object has all values that its author wants, as the server stores them, and we hold no other field of it.
+// matches reports whether an object has all values that its author wants, and we hold no other field of it.
 func (w *Wanted) matches(o *object.Object) bool {
-	return w.holds(fields.Set(o.Applied(w.Marks.maker.Manager, "")), o.Content(), fields.SameQuantity)
+	return w.holds(fields.Set(o.Applied(w.Marks.maker.Manager, "")), o.Content(), fields.Equal)
 }
 
 // holds reports whether content has all values that the author of w wants, where equal compares two values, and held has no other field.

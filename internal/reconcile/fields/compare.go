@@ -113,21 +113,15 @@ func empty(value any) bool {
 	return value == nil || value == "" || value == false || sameScalar(value, int64(0))
 }
 
-// SameQuantity compares JSON scalars, and takes the one form that the server stores a quantity in for equal to the one that is desired: 1 for
-// 1000m. Texts without a unit are compared as they are: 1.10 may be a version, which is not 1.1.
-func SameQuantity(desired, stored any) bool {
-	if sameScalar(desired, stored) {
+// SameQuantity compares JSON scalars, and takes two texts of one quantity for equal: the server may have changed 1000m into 1.
+func SameQuantity(a, b any) bool {
+	if sameScalar(a, b) {
 		return true
 	}
-	form, ok := stored.(string)
-	if text, isText := desired.(string); !ok || isText && !hasUnit(text) && !hasUnit(form) {
-		return false
-	}
-	quantity, err := resource.ParseQuantity(fmt.Sprint(desired))
-	return err == nil && quantity.String() == form
+	x, errX := resource.ParseQuantity(fmt.Sprint(a))
+	y, errY := resource.ParseQuantity(fmt.Sprint(b))
+	return errX == nil && errY == nil && x.Cmp(y) == 0
 }
-
-func hasUnit(quantity string) bool { return strings.TrimRight(quantity, "0123456789.") != "" }
 
 // itemized reports whether the set knows the items of a list one by one.
 func (f Set) itemized() bool { return !f.whole() }
