@@ -184,22 +184,18 @@ func TestOthersWorkInPlaceOfThoseWhoWaitForLong(t *testing.T) {
 func TestWhoComputesForLongGivesUpThePlace(t *testing.T) {
 	for places, want := range map[int]int{1: 2, 0: 0} {
 		p, _ := staffed(t)
-		p.Places = places
-		for i, parent := range []string{"computes", "waits"} {
-			ctx, own := p.join(t.Context())
-			p.working++
-			own.Begin(keyOf("a", parent))
-			if i == 0 {
-				own.Long()
-				own.Long() // still
-				t.Cleanup(own.End)
-				continue
-			}
-			done := make(chan struct{})
-			go func() { Of(ctx).Long(); own.End(); close(done) }()
-			t.Cleanup(func() { <-done })
-			eventually(t, "it waits", func() bool { return own.turn.processors.places.queued() == 1 })
-		}
+		p.Places, p.working = places, 2
+		_, computes := p.join(t.Context())
+		computes.Begin(keyOf("a", "computes"))
+		computes.Long()
+		computes.Long() // still
+		_, waits := p.join(t.Context())
+		waits.Begin(keyOf("a", "waits"))
+		done := make(chan struct{})
+		go func() { waits.Long(); waits.End(); close(done) }()
+		eventually(t, "it waits", func() bool { return waits.turn.processors.places.queued() == 1 })
+		computes.End()
+		<-done
 		if p.relieved != want {
 			t.Errorf("%d places: %d have given up theirs, want %d", places, p.relieved, want)
 		}
