@@ -197,6 +197,8 @@ var held = map[string]string{
 	"After which such a request makes room":                  "unansweredTime",
 	"Watches of all TemplateControllers of one":              "mostWatches",
 	"Log lines about watches of one tenant that fail":        "linesPerSecond",
+	"Such lines about the watches of all tenants":            "allLinesPerSecond",
+	"Such lines of all tenants in a row":                     "allLinesBurst",
 	"Tenants of which they are counted":                      "mostLogged",
 	"Memory for which fields":                                "mostSchema in trim.go",
 	"A changed schema waits":                                 "learnDelay",

@@ -14,6 +14,8 @@ const (
 	// linesPerSecond and linesBurst limit the log lines about failures of the watches of one tenant, whose TemplateControllers say the same in
 	// their conditions: the log is everybody's.
 	linesPerSecond, linesBurst = 1, 20
+	// allLinesPerSecond and allLinesBurst limit those of all tenants together.
+	allLinesPerSecond, allLinesBurst = 10, 200
 	// mostLogged is how many tenants such lines are counted of, whether they have watches now or had some before.
 	mostLogged = 1024
 )
@@ -21,13 +23,19 @@ const (
 // lines limits log lines. It is safe for concurrent use.
 type lines struct {
 	limit flowcontrol.PassiveRateLimiter
+	all   flowcontrol.PassiveRateLimiter // of all tenants
 
 	mu      sync.Mutex
 	leftOut int // since the last line
 }
 
-func newLines() *lines {
-	return &lines{limit: flowcontrol.NewTokenBucketPassiveRateLimiter(linesPerSecond, linesBurst)}
+func newLines(all flowcontrol.PassiveRateLimiter) *lines {
+	return &lines{limit: flowcontrol.NewTokenBucketPassiveRateLimiter(linesPerSecond, linesBurst), all: all}
+}
+
+// allLines returns the limit of the lines of all tenants.
+func allLines() flowcontrol.PassiveRateLimiter {
+	return flowcontrol.NewTokenBucketPassiveRateLimiter(allLinesPerSecond, allLinesBurst)
 }
 
 // linesOf returns the lines of a tenant. The lock is held.
@@ -35,7 +43,7 @@ func (m *Manager) linesOf(tenant string) *lines {
 	if known, ok := m.lines.Get(tenant); ok {
 		return known.(*lines) //nolint:forcetypeassert // nothing else is added
 	}
-	l := newLines()
+	l := newLines(m.allLines)
 	m.lines.Add(tenant, l)
 	return l
 }
@@ -44,7 +52,7 @@ func (m *Manager) linesOf(tenant string) *lines {
 func (l *lines) next() (leftOut int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.limit.TryAccept() {
+	if !l.limit.TryAccept() || !l.all.TryAccept() {
 		l.leftOut++
 		return 0, false
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
@@ -52,6 +53,8 @@ type Manager struct {
 	recheck time.Duration // see recheckPermission
 	trims   map[Role]func(*object.Object) (*object.Object, error)
 
+	allLines flowcontrol.PassiveRateLimiter // of all tenants
+
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
 	running map[Want]*running
@@ -69,7 +72,7 @@ type running struct {
 // NewManager returns a manager whose watches end with ctx. clients returns the client
 // that reads as that user; empty is the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(*object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, lines: lru.New(mostLogged)}
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(*object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, allLines: allLines(), lines: lru.New(mostLogged)}
 }
 
 // Trim has caches of that role keep of each object what trim returns: see Cache.TrimBy. It comes before Set.

@@ -87,10 +87,13 @@ func NewNotes(pause func() error) *Notes {
 	return &Notes{Finder: NewFinder(), Partial: map[*syntax.Text]bool{}, pause: pause, fine: map[Spot]bool{}, tested: map[string]bool{}}
 }
 
+// stepsPerPause is how many steps take some microseconds: pauses must not cost more than the work.
+const stepsPerPause = 64
+
 // Step counts the work, and reports whether to go on.
 func (all *Notes) Step() bool {
 	all.Steps++
-	all.gaveUp = all.gaveUp || all.Steps > MaxSteps || all.Paused()
+	all.gaveUp = all.gaveUp || all.Steps > MaxSteps || all.Steps%stepsPerPause == 0 && all.Paused()
 	return !all.gaveUp
 }
 

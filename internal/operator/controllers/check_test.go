@@ -147,3 +147,27 @@ func TestAKindThatChangesAllTheTimeHasFewChecks(t *testing.T) {
 		t.Errorf("%d checks after the last change, want one", checks-before)
 	}
 }
+
+// TestAKindThatIsLearnedIsCheckedThoughAnotherSyncComesFirst has something else sync the TemplateController within the delay. The queue keeps
+// one time for each key, the earliest.
+func TestAKindThatIsLearnedIsCheckedThoughAnotherSyncComesFirst(t *testing.T) {
+	c, checks := newCluster(t), 0
+	c.startWith(Options{Schemas: set{}})
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) (lint.Result, error) {
+		checks++
+		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
+		return lintOf(pause, tc, compiled, types)
+	}
+	c.apply(apps)
+	c.settle()
+	checks = 0
+	c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
+	c.controllers.queue.AddAfter("apps", learnDelay/2)
+	for range 2 {
+		c.clock.SetTime(c.clock.Now().Add(learnDelay / 2))
+		c.run()
+	}
+	if checks != 1 {
+		t.Errorf("%d checks once the delay is over, want one", checks)
+	}
+}

@@ -85,13 +85,13 @@ func (m *compiledMemory) Begin(all []*demand) {
 	m.admit(func(*demand) bool { return true })
 }
 
-// Admit returns why a TemplateController whose spec.Size is that may not be compiled, or nil.
-func (m *compiledMemory) Admit(tc *v1.TemplateController, size int) *spec.Rejection {
+// Admit returns why a TemplateController may not be compiled, or nil. size returns its spec.Size, and is called once for each generation.
+func (m *compiledMemory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejection {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d := m.demands[tc.Name]
 	if d == nil || d.uid != tc.UID || d.generation != tc.Generation {
-		d = m.demandOf(tc, size)
+		d = m.demandOf(tc, size())
 		m.demands[tc.Name] = d
 		m.admit(func(each *demand) bool { return each == d })
 		m.admitWaiting()

@@ -246,7 +246,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	c.controllers.tracked["wrong"].current = nil // as where it reports nothing to parents
 	c.controllers.mu.Unlock()
 	for name, want := range map[string]bool{
-		"xs": true, "served": true, "edited": true, "unserved": false, "rejected": false, "moved": false, "unserved-clusters": false, "served-clusters": false,
+		"xs": true, "served": true, "edited": true, "unserved": false, "rejected": false, "moved": true, "unserved-clusters": false, "served-clusters": false,
 		"clusters": false, "back": false, "wrong": false, "reads": true, "nobody": false,
 	} {
 		if got := c.controllers.MayWrite(name, c.controllers.get("xs").GVK.GroupKind(), configMapName("one")); got != want {

@@ -25,11 +25,10 @@ func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.
 	return !other.ParentsSynced(parent.Namespace) || other.Parent(parent) != nil
 }
 
-// accepted reports whether the installation of its class serves a TemplateController, and has accepted it or, where the spec was edited since,
-// what it was before. Authors cannot write that.
+// accepted reports whether an installation has accepted a TemplateController or, where the spec was edited since, what it was before. Authors
+// cannot write that. It holds during a handover to another class, too, so that its fields wait for the new installation.
 func accepted(packed *object.Object) bool {
-	class, served := packed.At("status", "className").(string)
-	return served && class == packed.Text("spec", "className") && meta.IsStatusConditionTrue(Conditions(packed), v1.ConditionAccepted)
+	return meta.IsStatusConditionTrue(Conditions(packed), v1.ConditionAccepted)
 }
 
 // Conditions returns the conditions of a TemplateController.

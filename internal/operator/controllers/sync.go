@@ -101,12 +101,15 @@ func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 	}
 	l.tc, l.packed = nil, nil
 	workers.Of(ctx).Long()
+	if l.c.queue.ShuttingDown() { // those that have waited need not be compiled any more
+		return true, nil
+	}
 	return l.read(ctx)
 }
 
 // compiles reports whether there is something to compile.
 func (l *syncRun) compiles() bool {
-	if l.tc.Spec.ClassName != l.c.class || l.c.memory.Admit(l.tc, sizeOf(l.packed, l.tc)) != nil {
+	if l.tc.Spec.ClassName != l.c.class || l.c.memory.Admit(l.tc, func() int { return sizeOf(l.packed, l.tc) }) != nil {
 		return false
 	}
 	l.c.mu.RLock()
@@ -123,11 +126,11 @@ func (e *tracked) fresh(tc *v1.TemplateController, rejection *spec.Rejection) bo
 // compile finds out what the spec means, once for each generation. It is checked once more where what is known of its kinds has changed.
 // There may be no memory to compile it.
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
-	rejection, now := l.c.memory.Admit(l.tc, sizeOf(l.packed, l.tc)), l.c.clock.Now()
+	rejection, now := l.c.memory.Admit(l.tc, func() int { return sizeOf(l.packed, l.tc) }), l.c.clock.Now()
 	e := l.entry
 	l.c.mu.RLock()
 	fresh := e.fresh(l.tc, rejection)
-	checks, compiled, known := fresh || e.outdated(now), e.compiled, e.spec
+	checks, compiled, known, stale := fresh || e.outdated(now), e.compiled, e.spec, e.stale
 	if fresh || !e.compiles {
 		compiled = nil
 	}
@@ -143,6 +146,9 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 		l.tc.Spec = *read
 	}
 	if !checks {
+		if !stale.IsZero() { // the queue keeps one time for each key, the earliest, so that KindLearned's may have gone with another one
+			l.c.queue.AddAfter(l.name, stale.Sub(now))
+		}
 		return false, nil
 	}
 	x, err := l.examine(ctx, compiled, rejection)

@@ -21,8 +21,13 @@ func newPlaces(most int) *places {
 	return &places{most: max(1, most), share: max(1, most/2), taken: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }
 
-// take takes a place for a tenant. If there is none, it returns what is closed once there is.
-func (p *places) take(tenant string) <-chan struct{} {
+// take takes a place for a tenant. If there is none, it returns a channel that is closed once there is.
+func (p *places) take(tenant string) <-chan struct{} { return p.takeAt(tenant, false) }
+
+// retake is take for work that gave its place to another tenant: it continues before other work of its own tenant begins.
+func (p *places) retake(tenant string) <-chan struct{} { return p.takeAt(tenant, true) }
+
+func (p *places) takeAt(tenant string, first bool) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, others := p.waiting[tenant]; !others {
@@ -33,7 +38,11 @@ func (p *places) take(tenant string) <-chan struct{} {
 		p.order = append(p.order, tenant)
 	}
 	given := make(chan struct{})
-	p.waiting[tenant] = append(p.waiting[tenant], given)
+	at := len(p.waiting[tenant])
+	if first {
+		at = 0
+	}
+	p.waiting[tenant] = slices.Insert(p.waiting[tenant], at, given)
 	return given
 }
 

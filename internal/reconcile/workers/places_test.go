@@ -143,3 +143,26 @@ func TestWhoWaitsForAPlaceCanGiveUp(t *testing.T) {
 	l.put("b")
 	l.expectIdle(t)
 }
+
+func TestWorkThatGaveWayGoesOnBeforeOthersOfItsTenantBegin(t *testing.T) {
+	p := newPlaces(2)
+	p.take("a")
+	second, third := p.take("a"), p.take("b")
+	if third != nil {
+		t.Fatal("there is no place for another tenant")
+	}
+	p.put("a") // in a pause; the place goes to the second one
+	<-second
+	begins, goesOn := p.take("a"), p.retake("a")
+	p.put("a")
+	select {
+	case <-goesOn:
+	default:
+		t.Error("the work that gave way does not go on")
+	}
+	select {
+	case <-begins:
+		t.Error("other work of the tenant has begun first")
+	default:
+	}
+}

@@ -38,7 +38,11 @@ func (t *turn) take() {
 	if !t.long || t.computes {
 		return
 	}
-	if given := t.processors.places.take(t.tenant); given != nil {
+	t.await(t.processors.places.take(t.tenant))
+}
+
+func (t *turn) await(given <-chan struct{}) {
+	if given != nil {
 		<-given
 	}
 	t.computes = true
@@ -56,6 +60,6 @@ func (t *turn) put() {
 func (t *turn) pause() {
 	if t.computes && t.processors.places.wanted(t.tenant) {
 		t.put()
-		t.take()
+		t.await(t.processors.places.retake(t.tenant))
 	}
 }
