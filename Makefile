@@ -46,6 +46,7 @@ CHAOS_SEED  ?= 1:2,2:1,0
 CHAOS_FLAGS ?= --seed 0 --time 1h --longest-fault 20s
 RELATED_MANY ?= 10000
 DIFF_MANY ?= 5000
+STORED_MANY ?= 80
 OFFLINE_CASES ?= 1000
 BENCH_COUNT ?= 6
 BENCH_SMALL := --scenarios all --counts --check --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
@@ -180,6 +181,10 @@ test-chaos: cluster-build ## Break things for CHAOS_TIME (3m) and compare with a
 .PHONY: test-related
 test-related: cluster-build ## Count what a change costs among RELATED_MANY (10000) parents and as many related objects
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-related TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestManyRelatedObjects -related-many $(RELATED_MANY) .
+
+.PHONY: test-stored
+test-stored: cluster-build ## Store STORED_MANY (80) TemplateControllers of 1.25 MB in each of three ways that no webhook refuses, and check the operator's memory
+	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-stored TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestDefinitionsThatAreTooLarge -stored-many $(STORED_MANY) .
 
 .PHONY: test-rbac
 test-rbac: cluster-build ## Run all samples with the smallest role, and with each right of it taken away in turn (minutes)

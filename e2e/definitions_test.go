@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func TestDefinitionsThatAreTooLargeLeaveRoomForOthers(t *testing.T) {
 	}
 	waited := n.wait()
 	op.withinMemory(limit)
-	s.storeMuch(80)
+	s.storeLarge(*storedMany)
 	n.wait()
 	op.withinMemory(limit)
 
@@ -75,10 +76,12 @@ children:`
 	s.applyController("@id-"+name, spec)
 }
 
-// storeMuch stores many TemplateControllers in each of three ways, about as large as an object may be: for an installation that there is
-// not, made large while they are being deleted, and with many labels. Not all of them get a condition Accepted, so their names do not begin
-// as those of the scope.
-func (s *scope) storeMuch(number int) {
+// storedMany is small by default: each of them is sent to every operator of the tests that run side by side.
+var storedMany = flag.Int("stored-many", 3, "how many TemplateControllers of 1.25 MB are stored in each of three ways that no webhook refuses")
+
+// storeLarge creates TemplateControllers near the object size limit in three ways: of a class without an installation, enlarged during
+// deletion, and with many labels. Their names lack the prefix of the scope, because not all of them get a condition Accepted.
+func (s *scope) storeLarge(number int) {
 	s.t.Helper()
 	in := env.client.Resource(controllers)
 	text := strings.Repeat("x", 250_000)

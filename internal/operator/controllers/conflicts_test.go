@@ -58,7 +58,6 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 	}
 }
 
-
 // TestConflictsOfTheStatusThatLastAreReported has the status refused with 409.
 func TestConflictsOfTheStatusThatLastAreReported(t *testing.T) {
 	for why, row := range map[string]struct {

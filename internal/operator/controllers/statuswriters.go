@@ -11,8 +11,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind. Anybody can write in the name of
-// one that is gone, watches another kind, has turned to other parents or is served by nobody: such fields belong to nobody.
+// MayWrite reports whether the named TemplateController may write the status of a parent of that kind. It may not if it is deleted, watches
+// another kind, no longer selects the parent, or is not accepted: anybody can use its field manager then.
 func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool {
 	packed := c.cache.Get(types.NamespacedName{Name: name})
 	if packed == nil || WatchedKind(packed) != kind {
@@ -25,8 +25,8 @@ func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.
 	return !other.ParentsSynced(parent.Namespace) || other.Parent(parent) != nil
 }
 
-// accepted reports whether an installation has accepted a TemplateController or, where the spec was edited since, what it was before. Authors
-// cannot write that. It holds during a handover to another class, too, so that its fields wait for the new installation.
+// accepted reports whether an installation accepted the TemplateController, at this or an earlier generation. Authors cannot write that
+// condition. It stays true during a handover to another class, so that the fields wait for the new installation.
 func accepted(packed *object.Object) bool {
 	return meta.IsStatusConditionTrue(Conditions(packed), v1.ConditionAccepted)
 }

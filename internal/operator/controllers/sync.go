@@ -101,7 +101,7 @@ func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 	}
 	l.tc, l.packed = nil, nil
 	workers.Of(ctx).Long()
-	if l.c.queue.ShuttingDown() { // those that have waited need not be compiled any more
+	if l.c.queue.ShuttingDown() { // do not compile during shutdown
 		return true, nil
 	}
 	return l.read(ctx)
@@ -146,7 +146,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 		l.tc.Spec = *read
 	}
 	if !checks {
-		if !stale.IsZero() { // the queue keeps one time for each key, the earliest, so that KindLearned's may have gone with another one
+		if !stale.IsZero() { // the queue keeps only the earliest time per key, so an earlier sync may have replaced the one of KindLearned
 			l.c.queue.AddAfter(l.name, stale.Sub(now))
 		}
 		return false, nil

@@ -238,8 +238,8 @@ func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
 	c.start()
 	manifest := large("a", 40)
 	for why, manifest := range map[string]string{
-		"there is no memory":                               large("a", 200),
-		"it has too many operands":                         with(t, manifest, "#####", strings.Repeat("{{1}}", 50_000)),
+		"there is no memory":       large("a", 200),
+		"it has too many operands": with(t, manifest, "#####", strings.Repeat("{{1}}", 50_000)),
 		"it is small, and invalid": with(t, sized("a", "team", 22), "#####", "{{ nonsense }}"),
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -107,7 +107,7 @@ func Ignored(spec *v1.TemplateControllerSpec) []finding.Finding {
 	}
 	return []finding.Finding{{
 		Code: finding.RemovedField, Severity: finding.Warning, Where: "spec.finalize.onTimeout",
-		Message: "this field was removed and has no effect: with a timeout, the parent is always released once it has passed; remove the field",
+		Message: "this field was removed and is ignored: the parent is always released when the timeout expires; remove the field",
 	}}
 }
 

@@ -71,7 +71,7 @@ func TestStoredDefaultOfOnTimeoutIsIgnored(t *testing.T) {
 	if _, r := Compile("tc", spec); r != nil {
 		t.Errorf("rejected as %+v", r)
 	}
-	want := []string{"spec.finalize.onTimeout: this field was removed and has no effect: with a timeout, the parent is always released once it has passed; remove the field"}
+	want := []string{"spec.finalize.onTimeout: this field was removed and is ignored: the parent is always released when the timeout expires; remove the field"}
 	var got []string
 	for _, f := range Ignored(spec) {
 		got = append(got, f.String())

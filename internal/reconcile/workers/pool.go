@@ -116,11 +116,18 @@ func (p *Pool) done(own *Worker) bool {
 		p.relieved--
 	}
 	tooMany := p.Places > 0 && p.idle+p.working-p.relieved >= p.Places || p.idle >= p.Spare
-	if tooMany && (p.Due == nil || p.Due() == 0) { // nobody else may know that work may begin now
+	if tooMany && p.due() <= max(0, p.idle-p.Spare) {
 		return true
 	}
-	p.idle++
+	p.idle++ // nobody else may know that work may begin now
 	return false
+}
+
+func (p *Pool) due() int {
+	if p.Due == nil {
+		return 0
+	}
+	return p.Due()
 }
 
 // relieve has others work in place of those who wait for long.

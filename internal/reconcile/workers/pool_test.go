@@ -201,3 +201,13 @@ func TestWhoComputesForLongGivesUpThePlace(t *testing.T) {
 		}
 	}
 }
+
+// Workers that are finished at once are too many for one piece of work.
+func TestAsManySpareWorkersStayAsThereIsWork(t *testing.T) {
+	p := &Pool{Spare: 2, Due: func() int { return 1 }, idle: 2, working: 2}
+	for i, leaves := range []bool{false, true} {
+		if got := p.done(&Worker{}); got != leaves {
+			t.Errorf("worker %d leaves: %v, want %v", i, got, leaves)
+		}
+	}
+}
