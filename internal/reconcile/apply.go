@@ -68,7 +68,7 @@ func (a *applier) recordEvent(reason, text string, all []string) {
 	if len(all) == 0 {
 		return
 	}
-	a.r.Events.Announce(a.As, a.key, request.Announcement{About: a.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
+	a.r.Recorder.Announce(a.As, a.key, request.Announcement{About: a.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
 }
 
 // applyChild creates or changes one child.

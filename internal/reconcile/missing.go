@@ -59,7 +59,7 @@ func outcomeOfMissing(result Result) measure.Outcome {
 // forget drops what is remembered of a missing parent. If its kind is deleted, controllers forget all of them.
 func (r *Reconciler) forget(c *running.Controller, key queue.Key) {
 	r.Controllers.Left(key)
-	r.Events.Forget(key)
+	r.Recorder.Forget(key)
 	r.Breaker.Forget(key)
 	r.Attempts.End(key)
 	r.Waiting.Forget(key)
@@ -210,7 +210,7 @@ func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Liv
 
 // prune deletes or retains these children, by their prunePolicy. It returns how many it has tried to delete, and the first problem.
 func (m missingParent) prune(ctx context.Context, children []*child.Live) (pruned int, issue *problem.Problem) {
-	keep := orphaning{m.reconciliation}
+	keep := orphaning(m)
 	orphaned := keep.requested()
 	if orphaned {
 		m.r.Orphaning.Note(m.key, m.parent.UID()) // the garbage collector may end it before the next reconciliation
@@ -231,7 +231,7 @@ func (m missingParent) prune(ctx context.Context, children []*child.Live) (prune
 }
 
 func (m missingParent) recordEvent(eventType, reason, message string) {
-	m.r.Events.Announce(m.As, m.key, request.Announcement{About: m.parent, Type: eventType, Reason: reason, Message: message})
+	m.r.Recorder.Announce(m.As, m.key, request.Announcement{About: m.parent, Type: eventType, Reason: reason, Message: message})
 }
 
 // matches reports whether the parent matches all selectors, as the server sees it.

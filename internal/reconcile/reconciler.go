@@ -73,7 +73,7 @@ type Options struct {
 	Orphaning *queue.OrphaningParents
 	Attempts  *queue.Attempts
 	Breaker   *loop.Breaker
-	Events    *announce.Recorder
+	Recorder  *announce.Recorder
 	// Rights looks up which permissions are missing, while the Reconciler runs.
 	Rights *rights.Tracker
 	// Waiting are the parents that lack a permission.

@@ -124,8 +124,8 @@ func (r *Reconciler) reportPanic(key queue.Key) {
 	if c == nil {
 		return
 	}
-	if parent := c.Parent(key.Parent); parent != nil && r.Events.Fresh(key, v1.ReasonInternalError+text) {
-		r.Events.Announce(c.As, key, request.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
+	if parent := c.Parent(key.Parent); parent != nil && r.Recorder.Fresh(key, v1.ReasonInternalError+text) {
+		r.Recorder.Announce(c.As, key, request.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
 	}
 }
 

@@ -290,7 +290,7 @@ func (s *statusWriter) sendStatus(ctx context.Context, status map[string]any, ve
 // verdict is what the ready condition says.
 func (s *statusWriter) verdict() census.Verdict {
 	if issue := s.problems.First(); issue != nil && len(issue.Faults) > 0 {
-		issue.SetFaults(s.r.Events.Faults(s.key, issue.About, issue.Faults))
+		issue.SetFaults(s.r.Recorder.Faults(s.key, issue.About, issue.Faults))
 	}
 	return s.census.Verdict(s.problems, &s.plan)
 }
@@ -299,10 +299,10 @@ func (s *statusWriter) verdict() census.Verdict {
 func (s *statusWriter) recordEvent() {
 	issue := s.problems.First()
 	if issue == nil || issue.Waiting {
-		s.r.Events.Fresh(s.key, "")
+		s.r.Recorder.Fresh(s.key, "")
 		return
 	}
-	if s.r.Events.Fresh(s.key, issue.Reason+s.problems.Message()) {
-		s.r.Events.Announce(s.As, s.key, request.Announcement{About: s.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: s.problems.Message()})
+	if s.r.Recorder.Fresh(s.key, issue.Reason+s.problems.Message()) {
+		s.r.Recorder.Announce(s.As, s.key, request.Announcement{About: s.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: s.problems.Message()})
 	}
 }

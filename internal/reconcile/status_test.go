@@ -74,7 +74,7 @@ func TestAReconciliationFailsByAFaultAndNotByWaiting(t *testing.T) {
 func TestReportedFaultsAreKeptWhileSomethingElseIsWrong(t *testing.T) {
 	events := announce.New(announce.Options{Clock: clock.RealClock{}})
 	reported := []string{".a: bad"}
-	rec := reconciling(&Reconciler{Options: Options{Events: events}}, &running.Controller{}, nil)
+	rec := reconciling(&Reconciler{Options: Options{Recorder: events}}, &running.Controller{}, nil)
 	rec.problems = problem.List{{Message: "no"}}
 	events.Faults(rec.key, "x", reported)
 	rec.status.verdict()

@@ -42,7 +42,7 @@ func (c *cleanup) run(ctx context.Context) Result {
 	over, again := timeout{c}.check(ctx)
 	if over {
 		c.report.timedOut()
-		c.r.Events.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
+		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
 		return c.release(ctx)
 	}
 	return c.unfinished(ctx).also(Result{After: again})
@@ -53,7 +53,7 @@ func (c *cleanup) release(ctx context.Context) Result {
 	_, issue := c.removeFinalizer(ctx)
 	if issue == nil {
 		c.report.wroteParent(c.reconciliation, RemoveFinalizer)
-		c.r.Events.Forget(c.key)
+		c.r.Recorder.Forget(c.key)
 		c.r.Attempts.End(c.key)
 		return Result{Outcome: measure.Succeeded}
 	}
@@ -161,12 +161,12 @@ func (c *cleanup) finish(ctx context.Context) bool {
 	if issue := c.guard.check(); issue != nil {
 		c.problems = append(c.problems, issue)
 	}
-	return c.finalsReady(ctx, &made) && (!c.hasChildrenToDelete() || c.note(ctx, noteFinished))
+	return c.finalsReady(&made) && (!c.hasChildrenToDelete() || c.note(ctx, noteFinished))
 }
 
 // finalsReady reports whether all finalize children are as they should be, and says what is missing. Children that the server refuses because
 // their namespace is being deleted are not waited for, nor are those that wait for them: namespaces could not be deleted otherwise.
-func (c *cleanup) finalsReady(ctx context.Context, made *convergence) bool {
+func (c *cleanup) finalsReady(made *convergence) bool {
 	var impossible, others problem.List
 	for _, issue := range c.problems {
 		if issue.Reason == v1.ReasonNamespaceEnding {
@@ -189,7 +189,7 @@ func (c *cleanup) finalsReady(ctx context.Context, made *convergence) bool {
 		return false
 	}
 	for _, issue := range impossible {
-		c.r.Events.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
+		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
 	}
 	return true
 }

@@ -184,7 +184,7 @@ func (w *world) reconcile() {
 	r := reconcile.New(reconcile.Options{
 		Controllers: w, SyncSoon: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, Pacer: queue.NewDeparturePacer(w.clock),
 		Absences: queue.NewAbsentParents(w.clock), Orphaning: queue.NewOrphaningParents(), Attempts: w.attempts, Breaker: loop.NewBreaker(w.clock),
-		Events: announce.New(announce.Options{Events: nobody{}, Clock: w.clock}), Waiting: rights.NewWaiting(), Logs: logs{w.state.Logs}, Memory: workers.NewMemory(math.MaxInt64, tenants),
+		Recorder: announce.New(announce.Options{Events: nobody{}, Clock: w.clock}), Waiting: rights.NewWaiting(), Logs: logs{w.state.Logs}, Memory: workers.NewMemory(math.MaxInt64, tenants),
 	})
 	w.clock.now = now
 	w.began, w.report.Assume = w.server.Version, w.state.isAssumed

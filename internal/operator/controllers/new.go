@@ -132,7 +132,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	return c, reconcile.New(reconcile.Options{
 		Controllers: c, SyncSoon: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning, Attempts: s.attempts,
-		Breaker: s.breaker, Events: c.events, Rights: c.rights, Waiting: s.waiting, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
+		Breaker: s.breaker, Recorder: c.events, Rights: c.rights, Waiting: s.waiting, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
 	})
 }
 

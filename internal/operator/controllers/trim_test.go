@@ -167,7 +167,6 @@ func TestWhatWasRefusedForMemoryIsReadOnceThereIsRoom(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10 // 100 KiB for each tenant
 	c.start()
-	compiled := c.compilations()
 	c.apply(large("a", 60))
 	c.apply(large("b", 40))
 	c.apply(with(t, anApp, "namespace: ns", "namespace: b"))
@@ -183,7 +182,7 @@ func TestWhatWasRefusedForMemoryIsReadOnceThereIsRoom(t *testing.T) {
 	wantRequests(t, "a restart", c.settle(), "get templatecontrollers a")
 	c.wantAccepted("b has no room after a restart", "a")
 
-	compiled = c.compilations()
+	compiled := c.compilations()
 	c.gone(kube.Location{Resource: v1.Resource, Name: "a"})
 	wantRequests(t, "there is room", c.settle(), "get templatecontrollers b", "team:deployer: status apps a")
 	c.wantAccepted("b has room", "b")
