@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"time"
 )
@@ -121,11 +122,17 @@ func (l Log) Since(mark Mark, keep func(Event) bool) ([]Event, error) {
 		if err := json.Unmarshal(line, &event); err != nil {
 			return nil, fmt.Errorf("read %s: %w", l.Path, err)
 		}
-		if !seen[event.AuditID] && (keep == nil || keep(event)) {
+		if !seen[event.AuditID] && !event.endsWatch() && (keep == nil || keep(event)) {
 			events = append(events, event)
 		}
 		seen[event.AuditID] = true
 	}
+}
+
+// endsWatch reports whether a watch that the server accepted has ended. It was reported when it began, which may be before the mark: a watch
+// of a client that is stopped may end at any time later.
+func (e Event) endsWatch() bool {
+	return e.Verb == "watch" && e.Stage == "ResponseComplete" && e.ResponseStatus.Code == http.StatusOK
 }
 
 // By accepts the requests of one user, impersonating or not.

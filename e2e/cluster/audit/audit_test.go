@@ -9,7 +9,8 @@ import (
 
 const (
 	watchBegins = `{"auditID":"1","stage":"ResponseStarted","verb":"watch","user":{"username":"alice"}}` + "\n"
-	watchEnds   = `{"auditID":"1","stage":"ResponseComplete","verb":"watch","user":{"username":"alice"}}` + "\n"
+	watchEnds   = `{"auditID":"1","stage":"ResponseComplete","verb":"watch","user":{"username":"alice"},"responseStatus":{"code":200}}` + "\n"
+	watchDenied = `{"auditID":"5","stage":"ResponseComplete","verb":"watch","user":{"username":"dora"},"responseStatus":{"code":403}}` + "\n"
 	aliceGets   = `{"auditID":"2","stage":"ResponseComplete","verb":"get","user":{"username":"alice"}}` + "\n"
 	bobGets     = `{"auditID":"3","stage":"ResponseComplete","verb":"get","user":{"username":"bob"}}` + "\n"
 	half        = `{"auditID":"4","stage":"Resp`
@@ -20,7 +21,7 @@ func TestSince(t *testing.T) {
 	if mark, err := log.Mark(); mark != 0 || err != nil {
 		t.Errorf("mark of an absent log: got %d, %v", mark, err)
 	}
-	all := watchBegins + aliceGets + bobGets + watchEnds + half
+	all := watchBegins + aliceGets + bobGets + watchDenied + watchEnds + half
 	if err := os.WriteFile(log.Path, []byte(all), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -29,8 +30,10 @@ func TestSince(t *testing.T) {
 		keep func(Event) bool
 		want int
 	}{
-		"each request counts once, half a line does not": {0, nil, 3},
-		"one user":           {0, By("alice"), 2},
+		"each request counts once, half a line does not": {0, nil, 4},
+		"one user": {0, By("alice"), 2},
+		"a watch that began before the mark ends behind it": {Mark(len(watchBegins)), By("alice"), 1},
+		"a watch is denied":  {0, By("dora"), 1},
 		"behind the mark":    {Mark(len(watchBegins)), By("bob"), 1},
 		"only half a line":   {Mark(len(all) - len(half)), nil, 0},
 		"nobody of the name": {0, By("carol"), 0},
