@@ -2,17 +2,16 @@ package watch
 
 import "github.com/templater-dev/templater/internal/kube/object"
 
-// goneSeals holds serials of the seals that a cache has ceased to show: because their object was deleted or has lost its label, or because
-// an earlier seal was restored. The zero value holds none.
+// goneSeals holds serials of seals that are no longer in the cache: the object was deleted or lost its label, or an earlier seal was
+// restored. The zero value is empty.
 //
-// An object without its label can get an earlier seal unseen. When it appears again, only the serial shows that. A list of all that have
-// left would grow, and a list of some could be filled by somebody who has many children leave. So each share of the UIDs remembers the
-// object that has left last, and of those before it the greatest serial alone. That is never less than their own, so an earlier seal is
-// never believed. A seal that is issued later has a greater serial, be it by another replica, so new children are believed. An object that is
-// not believed needlessly is sealed once more: because others have left in the meantime that have newer seals or forged ones.
+// While an object lacks its label, an earlier seal can be restored unnoticed; when it reappears, only its serial shows that. An unbounded map
+// would grow, and a bounded one could be flushed by deleting many children. So UIDs are hashed to buckets: each keeps the serial of the object
+// that left last, and the greatest serial of those before it. An earlier seal is always detected. A seal issued later has a greater serial, also
+// if another replica issued it. A false positive costs one more seal, or Outdated if the values differ (Recreate).
 type goneSeals [goneShares]goneShare
 
-// goneShares limits how many objects somebody affects who forges the serial of one: one share of them.
+// goneShares is the number of buckets. A forged serial affects the objects of one bucket.
 const goneShares = 64
 
 type goneShare struct {
@@ -32,7 +31,7 @@ func (g *goneSeals) note(last *object.Object) {
 	if share.uid != uid {
 		*share = goneShare{uid: uid, others: max(share.others, share.serial)}
 		if last.Noted(object.Restored) {
-			share.serial = share.others // its own may be among these
+			share.serial = share.others // its own serial may be one of these
 		}
 	}
 	share.serial = max(share.serial, last.Serial())

@@ -752,7 +752,7 @@ func TestSelectionsOfATenantAreBounded(t *testing.T) {
 		for _, name := range []string{"a", "b", "other"} {
 			if c.Objects[kube.Location{Resource: configMap("").Resource, Namespace: name, Name: name}] != nil {
 				have = append(have, name)
-			} else if got := c.condition("apps", name, "Ready"); !strings.HasPrefix(got, "False TemplateError: related[jobs].select: what it yields takes ") {
+			} else if got := c.condition("apps", name, "Ready"); !strings.HasPrefix(got, "False TemplateError: related[jobs].select: the selection takes ") {
 				t.Errorf("%s: %s is %s", when, name, got)
 			}
 		}

@@ -22,8 +22,8 @@ const (
 	mostFinalizers = 1 << 10
 )
 
-// Trim returns what the cache keeps of a TemplateController. That is a bounded part of what its author has written: whoever may write one
-// may write many, which nobody compiles. What is compiled is read from the server: see whole.
+// Trim returns the part of a TemplateController that the cache keeps. Its size is bounded, because users may create many that are never
+// compiled. The full spec is read from the API server to compile it: see whole.
 func Trim(o *object.Object) (*object.Object, error) {
 	t := &trimmer{from: o}
 	t.b.WriteString(`{"apiVersion":"` + v1.GroupVersion.String() + `","kind":"` + v1.KindTemplateController + `","metadata":{"name":` + o.JSON("metadata", "name"))
@@ -76,7 +76,7 @@ func (t *trimmer) spec() {
 	}
 	tc, err := decode(t.from)
 	if err != nil {
-		t.member("spec", `"unreadable"`) // so that whoever decodes it finds that out, too
+		t.member("spec", `"unreadable"`) // so that decoding it fails, too
 		return
 	}
 	outline, err := json.Marshal(spec.Outline(&tc.Spec))
@@ -96,8 +96,8 @@ func sizeOf(packed *object.Object, tc *v1.TemplateController) int {
 	return spec.Size(&tc.Spec)
 }
 
-// whole returns the spec of a TemplateController in the cache, which is read from the server where the cache has its outline. The error is
-// errBehind where the server has another one by now.
+// whole returns the spec of a cached TemplateController. If the cache has its outline, it reads the spec from the API server. It returns
+// errBehind if the server has another generation.
 func (c *Controllers) whole(ctx context.Context, packed *object.Object, tc *v1.TemplateController) (*v1.TemplateControllerSpec, error) {
 	if packed.Int("size") == 0 {
 		return &tc.Spec, nil

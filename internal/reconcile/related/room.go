@@ -2,7 +2,7 @@ package related
 
 import "sync"
 
-// Rooms bound what the selections of the parents of each tenant take together. It is safe for concurrent use.
+// Rooms limit the memory for the selections of each tenant. It is safe for concurrent use.
 type Rooms struct {
 	most int // bytes for one tenant
 
@@ -10,10 +10,10 @@ type Rooms struct {
 	taken map[string]int // by tenant; none is 0
 }
 
-// NewRooms returns rooms of so many bytes, one for each tenant.
+// NewRooms returns Rooms of that many bytes per tenant.
 func NewRooms(most int) *Rooms { return &Rooms{most: most, taken: map[string]int{}} }
 
-// take takes bytes for a tenant, or gives them back where they are negative, and reports whether there is room.
+// take reserves bytes for a tenant, or releases them if negative, and reports whether they fit.
 func (r *Rooms) take(tenant string, bytes int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

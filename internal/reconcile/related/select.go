@@ -41,9 +41,9 @@ func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any, ro
 	return s, nil
 }
 
-// noRoom says that the tenant has no room for a selection of that size. There may be some later.
+// noRoom is the problem of a selection that exceeds the memory of the tenant. It is retried.
 func (e *Entry) noRoom(size int) *problem.Problem {
-	p := problem.Newf(v1.ReasonTemplateError, "%s: what it yields takes %d bytes to remember, which is more than is left of the %d KiB for all TemplateControllers with service accounts in this namespace: select by namespace or by a label, delete other parents, or give templater more memory",
+	p := problem.Newf(v1.ReasonTemplateError, "%s: the selection takes %d bytes, more than is left of the %d KiB that all TemplateControllers of the tenant share: select by namespace or by a label, delete parents, or raise the GOMEMLIMIT of templater",
 		syntax.SelectName(e.Name), size, e.Index.rooms.most>>10)
 	p.Retry = problem.RetrySlower
 	return p

@@ -11,9 +11,9 @@ import (
 // mostSelector is how many bytes of JSON a selector of an Outline has at most.
 const mostSelector = 4 << 10
 
-// Outline returns what is needed of a spec that is not compiled: which objects are its parents, and whose children may be deleted. It has
-// no template and nothing else that may be large, so that it takes 32 KiB at most, and mostly one. A selector that is too large becomes one
-// that is invalid: it is not known which objects are the parents.
+// Outline returns the part of a spec that is needed while it is not compiled: which objects are its parents, and which children may be
+// deleted. It has no templates, and takes at most 32 KiB, usually less than 1 KiB. A selector larger than mostSelector is replaced by an invalid
+// one: the parents are then unknown.
 func Outline(spec *v1.TemplateControllerSpec) *v1.TemplateControllerSpec {
 	out := &v1.TemplateControllerSpec{
 		ClassName: spec.ClassName, Watch: spec.Watch, ServiceAccountRef: spec.ServiceAccountRef, Suspend: spec.Suspend, ResyncPeriod: spec.ResyncPeriod,
