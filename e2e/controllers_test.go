@@ -60,6 +60,10 @@ status: {readyCondition: ZReady}
 	waitFor(t, s.in(configMaps), "one-other-c", nil)
 	stay := s.stay("one-other-c")
 	s.delete(env.client.Resource(controllers), "@id-z")
+	// Until the operator has stopped it, it creates the object as soon as the other one's is deleted.
+	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		return condition(o, "ZReady", "Unknown", "TemplateControllerDeleted")
+	})
 	s.delete(env.client.Resource(controllers), "@id-x")
 	waitGone(t, env.client.Resource(controllers), s.id+"-x")
 	waitGone(t, s.in(configMaps), "one-drop-a")
