@@ -119,18 +119,25 @@ func TestWhatIsLearnedOfAKind(t *testing.T) {
 	expect("the next spec", "False InvalidTemplate: "+failure, "Unknown NotAccepted: not known until the spec is accepted")
 }
 
-// TestAKindThatChangesAllTheTimeHasFewChecks has somebody edit a CustomResourceDefinition 20 times a second.
-func TestAKindThatChangesAllTheTimeHasFewChecks(t *testing.T) {
-	c, checks := newCluster(t), 0
+// countChecks starts an operator with a TemplateController of Apps, and counts its checks from then on.
+func (c *cluster) countChecks(checks *int) {
+	c.t.Helper()
 	c.startWith(Options{Schemas: set{}})
 	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) (lint.Result, error) {
-		checks++
+		*checks++
 		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
 		return lintOf(pause, tc, compiled, types)
 	}
 	c.apply(apps)
 	c.settle()
-	checks = 0
+	*checks = 0
+}
+
+// TestAKindThatChangesAllTheTimeHasFewChecks has somebody edit a CustomResourceDefinition 20 times a second.
+func TestAKindThatChangesAllTheTimeHasFewChecks(t *testing.T) {
+	c := newCluster(t)
+	checks := 0
+	c.countChecks(&checks)
 	const seconds = 10
 	for range 20 * seconds {
 		c.clock.SetTime(c.clock.Now().Add(time.Second / 20))
@@ -151,16 +158,9 @@ func TestAKindThatChangesAllTheTimeHasFewChecks(t *testing.T) {
 // TestAKindThatIsLearnedIsCheckedThoughAnotherSyncComesFirst has something else sync the TemplateController within the delay. The queue keeps
 // one time for each key, the earliest.
 func TestAKindThatIsLearnedIsCheckedThoughAnotherSyncComesFirst(t *testing.T) {
-	c, checks := newCluster(t), 0
-	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) (lint.Result, error) {
-		checks++
-		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
-		return lintOf(pause, tc, compiled, types)
-	}
-	c.apply(apps)
-	c.settle()
-	checks = 0
+	c := newCluster(t)
+	checks := 0
+	c.countChecks(&checks)
 	c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
 	c.controllers.queue.AddAfter("apps", learnDelay/2)
 	for range 2 {
