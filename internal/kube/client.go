@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // Client makes requests. It is safe for concurrent use. Its errors are those of
@@ -127,7 +127,7 @@ func (c *Client) TryApply(ctx context.Context, at Location, body []byte, manager
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).Param("dryRun", metav1.DryRunAll), body, manager, true)
 }
 
-// ApplyStatus is Apply for the status subresource. Without force, a Conflict names the fields that it would take over: see answers.OwnedFields.
+// ApplyStatus is Apply for the status subresource. Without force, a Conflict names the fields that it would take over: see request.OwnedFields.
 func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, manager string, force bool) (*object.Object, error) {
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).SubResource("status"), body, manager, force)
 }
@@ -146,7 +146,7 @@ func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propaga
 		"preconditions": map[string]any{"uid": string(uid)}, "propagationPolicy": string(propagation),
 	})
 	err := do(ctx, c.request(c.rest.Delete(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
-	if answers.MissingObject(err) {
+	if request.MissingObject(err) {
 		return nil
 	}
 	return err

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // seenRequest is what the server saw.
@@ -244,7 +244,7 @@ func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
 // A webhook may refuse a deletion with any code; the object exists all the same.
 func TestADeletionThatAWebhookRefusesAsNotFoundIsAnError(t *testing.T) {
 	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"admission webhook \"no.example.org\" denied the request: no"}`)
-	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); answers.AdmissionRefusal(err) != `admission webhook "no.example.org"` {
+	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); request.AdmissionRefusal(err) != `admission webhook "no.example.org"` {
 		t.Errorf("err = %v, want the refusal of the webhook", err)
 	}
 }
@@ -261,7 +261,7 @@ func TestDeletingFromAResourceThatIsNotServedIsAnError(t *testing.T) {
 		"delete":     func() error { return client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground) },
 		"finalizers": func() error { _, err := client.SetFinalizers(t.Context(), a, "1", nil); return err },
 	} {
-		if err := call(); !answers.Unserved(err) {
+		if err := call(); !request.Unserved(err) {
 			t.Errorf("%s: %v, want the error of a resource that is not served", name, err)
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/lru"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 )
@@ -156,7 +155,7 @@ func (a *Announcer) deliver(ctx context.Context, e event) {
 			e.answered(nil)
 			return
 		case !transient(err) || try == eventTries:
-			klog.FromContext(ctx).Info("cannot publish an Event", "as", e.As, "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.Reason, "answer", answers.Code(err))
+			klog.FromContext(ctx).Info("cannot publish an Event", "as", e.As, "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.Reason, "answer", request.Code(err))
 			e.answered(err)
 			return
 		}
@@ -222,6 +221,6 @@ func micro(t time.Time) string { return t.UTC().Format(metav1.RFC3339Micro) }
 
 // transient reports whether the same request may go well later.
 func transient(err error) bool {
-	code := answers.Code(err)
+	code := request.Code(err)
 	return code == 0 || code == 429 || code >= 500
 }

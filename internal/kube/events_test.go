@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // eventServer keeps Events as the API server does.
@@ -210,7 +210,7 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 				return true
 			},
 			Answered: func(err error) {
-				got = append(got, int(answers.Code(err)))
+				got = append(got, int(request.Code(err)))
 				close(done)
 			},
 		})

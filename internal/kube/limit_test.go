@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // silentServer returns a server that answers nobody before the end of the test.
@@ -94,7 +94,7 @@ func TestALongRetryAfterIsLeftToTheCaller(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err = client.Get(t.Context(), a); answers.Code(err) != http.StatusTooManyRequests {
+				if _, err = client.Get(t.Context(), a); request.Code(err) != http.StatusTooManyRequests {
 					t.Errorf("got error %v, want the answer of the server", err)
 				}
 				if server.asked != want {

@@ -16,8 +16,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/leader"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal/keeper"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/controllers"
@@ -140,7 +140,7 @@ func await(ctx context.Context, caches map[watch.Want]*watch.Cache, needed []wat
 }
 
 func obstacle(want watch.Want, err error) string {
-	code := answers.Code(err)
+	code := request.Code(err)
 	switch {
 	case err == nil:
 		return ""

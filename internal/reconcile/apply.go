@@ -8,7 +8,6 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -81,7 +80,7 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 	switch {
 	case issue != nil:
 		return issue
-	case action.Verb == plan.Mark && answers.MissingObject(err):
+	case action.Verb == plan.Mark && request.MissingObject(err):
 		return justDeleted(w)
 	case errors.Is(err, errOvertaken):
 		return beingReplaced(w)
@@ -152,7 +151,7 @@ func (a *applier) create(ctx context.Context, w *child.Wanted) (*object.Object, 
 		if getErr == nil {
 			return a.takeOver(ctx, there, w)
 		}
-		if !answers.MissingObject(getErr) {
+		if !request.MissingObject(getErr) {
 			return nil, nil, getErr
 		}
 		refused = err
@@ -229,7 +228,7 @@ func (a *applier) takeOver(ctx context.Context, there *object.Object, w *child.W
 func (a *applier) relabel(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
 	after, err := a.mark(ctx, w, there)
 	switch {
-	case answers.MissingObject(err):
+	case request.MissingObject(err):
 		return nil, justDeleted(w), nil
 	case err == nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(after):
 		a.plan.Outdated++ // the plan was made without it

@@ -6,7 +6,6 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -59,7 +58,7 @@ func (rec *reconciliation) removeFinalizer(ctx context.Context) (*object.Object,
 		return nil, nil
 	}
 	after, err := rec.Cluster.SetFinalizers(ctx, rec.LocateParent(rec.key), holder.Version, holder.Others)
-	if answers.MissingObject(err) {
+	if request.MissingObject(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -95,7 +94,7 @@ func (rec *reconciliation) annotate(ctx context.Context, key, value string) bool
 func (rec *reconciliation) finalizerProblem(ctx context.Context, err error, verb string) *problem.Problem {
 	text := "cannot " + verb + " the finalizer " + rec.Finalizer + ": "
 	switch {
-	case answers.MissingObject(err), rec.overtaken(ctx, err):
+	case request.MissingObject(err), rec.overtaken(ctx, err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
 	case rights.Denied(err):
 		need := rec.Rights.Claim(rights.Holding, rec.Kind, rec.key.Parent.Namespace)

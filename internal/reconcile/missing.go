@@ -11,7 +11,6 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -147,7 +146,7 @@ func (m missingParent) replaced(ctx context.Context, parent *object.Object, chil
 // served says nothing about the parent.
 func (m missingParent) getParent(ctx context.Context) (*object.Object, error) {
 	parent, err := m.Cluster.Get(ctx, m.LocateParent(m.key))
-	if answers.MissingObject(err) {
+	if request.MissingObject(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -86,7 +85,7 @@ func (o orphaning) setMetadata(ctx context.Context, l *child.Live, change reques
 	after, err := o.Cluster.SetMetadata(ctx, running.LocateLive(l), change, o.Manager)
 	o.Meter.Write(measure.Update, running.AnswerOf(err))
 	switch {
-	case answers.MissingObject(err):
+	case request.MissingObject(err):
 		return nil
 	case o.Overtaken(ctx, err, running.LocateLive(l), l.Object.UID(), change.Version):
 		return &problem.Problem{Reason: v1.ReasonFinalizing, Message: l.ID().String() + " has just changed", Waiting: true, Pending: true, Retry: problem.RetryNow}

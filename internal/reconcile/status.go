@@ -11,7 +11,6 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/census"
@@ -141,7 +140,7 @@ func (s *statusWriter) update(ctx context.Context, status map[string]any, summar
 func (s *statusWriter) writeProblem(ctx context.Context, err error, status map[string]any) *problem.Problem {
 	const text = "cannot write the status: "
 	switch {
-	case answers.MissingObject(err), s.overtaken(ctx, err):
+	case request.MissingObject(err), s.overtaken(ctx, err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Pending: true, Retry: problem.RetryNow}
 	case rights.Denied(err):
 		need := s.Rights.Claim(rights.Status, s.Kind, s.parent.Namespace())
@@ -206,7 +205,7 @@ func Unfit(err error) bool {
 	if len(problem.SchemaFaults(err)) > 0 {
 		return false
 	}
-	switch answers.Code(err) {
+	switch request.Code(err) {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 		return true
 	}
@@ -264,7 +263,7 @@ func (s *statusWriter) applyStatus(ctx context.Context, status map[string]any, v
 		return s.sendStatus(ctx, status, version, true)
 	}
 	after, err := s.sendStatus(ctx, status, version, false)
-	owned := answers.OwnedFields(err)
+	owned := request.OwnedFields(err)
 	if len(owned) == 0 {
 		return after, err
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -78,7 +78,7 @@ func (t timeout) beginAttempt(ctx context.Context, limit time.Duration) time.Dur
 func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 	now, date, err := t.Cluster.GetDated(ctx, t.LocateParent(t.key))
 	switch {
-	case answers.MissingObject(err):
+	case request.MissingObject(err):
 		return time.Time{}, false // the watch will report it
 	case err != nil:
 		t.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: "+t.Rights.WhyNot(err, t.Rights.Claim(rights.Parents, t.Kind, t.key.Parent.Namespace)), problem.RetryOnChange)

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object/objecttest"
 	"github.com/templater-dev/templater/internal/kube/request"
@@ -137,7 +136,7 @@ func TestAppliesWithoutForceTakeNoFields(t *testing.T) {
 			}
 			version := s.Version
 			_, err := s.ApplyStatus(t.Context(), app, body(row.status), "y", false)
-			if diff := cmp.Diff(row.want, answers.OwnedFields(err)); diff != "" || (err == nil) != (row.want == nil) {
+			if diff := cmp.Diff(row.want, request.OwnedFields(err)); diff != "" || (err == nil) != (row.want == nil) {
 				t.Errorf("answer %v; owned fields (-want +got):\n%s", err, diff)
 			}
 			if err != nil && s.Version != version {

@@ -1,11 +1,14 @@
-// Package request is the plain data of requests to an API server, for those who make them and for those who answer. It needs no client.
+// Package request has the plain data of requests to the API server, and classifies the errors that answer them. It needs no client.
 package request
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -74,4 +77,54 @@ type LogOptions struct {
 	TailLines  int64 // the last ones
 	LimitBytes int64 // the last ones of these; at most MostLogRead
 	Previous   bool  // the log of the container that ran before the present one
+}
+
+// Announcement is an Event to be published.
+type Announcement struct {
+	// As is the user that it is written as; empty is the client's own. An Event is text of an author's in a
+	// namespace that the author may have no rights in, so it takes those of the account.
+	As string
+	// About is the object, Type is Normal or Warning.
+	About                 *object.Object
+	Type, Reason, Message string
+	// Wanted is asked before a request is made, and Answered hears of the server's last answer, unless they are nil. Both
+	// are called in the background.
+	Wanted   func() bool
+	Answered func(error)
+}
+
+// EventNamespace returns the namespace of the Events about an object: that of cluster-scoped ones is default.
+func EventNamespace(o *object.Object) string {
+	return cmp.Or(ObjectNamespace(o), metav1.NamespaceDefault)
+}
+
+// ObjectNamespace returns the namespace that an object is looked for in: that of a Namespace is itself, where its users
+// look, as long as something can be made there. It is empty for other cluster-scoped objects.
+func ObjectNamespace(o *object.Object) string {
+	if o.Kind() == "Namespace" && o.APIVersion() == "v1" && !o.Deleting() {
+		return o.Name()
+	}
+	return o.Namespace()
+}
+
+// Observer hears of the requests that a Client makes, one after the other; watches do not count.
+type Observer interface {
+	// Asked is called before a request begins.
+	Asked()
+	// Answered is called when it has ended, whatever the answer, which has so many bytes.
+	Answered(size int)
+}
+
+// observerKey is for the value of a context that WithObserver gives.
+type observerKey struct{}
+
+// WithObserver returns a context whose requests o hears of.
+func WithObserver(ctx context.Context, o Observer) context.Context {
+	return context.WithValue(ctx, observerKey{}, o)
+}
+
+// ObserverOf returns the Observer of a context, or false.
+func ObserverOf(ctx context.Context) (Observer, bool) {
+	o, ok := ctx.Value(observerKey{}).(Observer)
+	return o, ok
 }

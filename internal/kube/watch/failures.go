@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 const (
@@ -72,7 +72,7 @@ type failures struct {
 // log logs a failure, unless the one before it was the same and no watch has been accepted since.
 func (f *failures) log(ctx context.Context, want Want, err error) {
 	f.mu.Lock()
-	code := answers.Code(err)
+	code := request.Code(err)
 	known := f.failed && f.code == code
 	f.failed, f.code = true, code
 	f.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/util/flowcontrol"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 const (
@@ -57,7 +57,7 @@ func (p *pace) begin(ctx context.Context, cache *Cache) (answered func(), err er
 // refused reports whether the server has refused a request in a way that lasts. It has not where it is busy, or where the watch only
 // has to list again.
 func refused(err error) bool {
-	switch code := answers.Code(err); code {
+	switch code := request.Code(err); code {
 	case http.StatusGone, http.StatusTooManyRequests:
 		return false
 	default:

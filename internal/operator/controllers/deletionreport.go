@@ -11,8 +11,8 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -84,7 +84,7 @@ func (c *Controllers) reportDeletionOn(ctx context.Context, report *deletionRepo
 		return nil
 	}
 	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: report.message, Clock: c.clock, Controllers: c})
-	if err == nil || answers.MissingObject(err) {
+	if err == nil || request.MissingObject(err) {
 		return nil
 	}
 	report.tries[key]++
@@ -101,7 +101,7 @@ func (c *Controllers) reportDeletionOn(ctx context.Context, report *deletionRepo
 
 // lastingRefusal reports whether the server has refused a write for a reason that another try does not change.
 func lastingRefusal(err error) bool {
-	code := answers.Code(err)
+	code := request.Code(err)
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && !problem.Unanswered(err) && !running.Stale(err)
 }
 

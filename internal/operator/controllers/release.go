@@ -10,8 +10,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -82,7 +82,7 @@ func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running
 func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, h kube.Holder) (*spec.Rejection, error) {
 	_, err := from.Cluster.SetFinalizers(ctx, running.Locate(of, h.Name), h.Version, h.Others)
 	switch {
-	case err == nil, answers.MissingObject(err):
+	case err == nil, request.MissingObject(err):
 		return nil, nil
 	case running.Stale(err):
 		return nil, errBehind

@@ -17,8 +17,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -69,7 +69,7 @@ func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController
 	})
 	after, err := c.clusters("").ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter, true)
 	switch {
-	case answers.MissingObject(err):
+	case request.MissingObject(err):
 		return nil // deleted meanwhile
 	case apierrors.IsConflict(err):
 		return errBehind

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -198,7 +198,7 @@ func (w applies) ApplyStatus(ctx context.Context, at kube.Location, body []byte,
 	} else {
 		after, err = w.Client.ApplyStatus(ctx, at, body, manager, force)
 	}
-	if owned := answers.OwnedFields(err); owned != nil {
+	if owned := request.OwnedFields(err); owned != nil {
 		text += ", refused at " + strings.Join(owned, " ")
 	}
 	*w.noted = append(*w.noted, text)

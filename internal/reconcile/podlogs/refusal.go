@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -100,7 +99,7 @@ func unread(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("the kubelet of its node did not answer within %s", request.LogLimit)
-	case answers.Code(err) >= http.StatusInternalServerError:
+	case request.Code(err) >= http.StatusInternalServerError:
 		return "the kubelet of its node gives no log: " + problem.PublicReason(err)
 	}
 	return problem.PublicReason(err)

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // PublicReason says why the server refused, from those parts of its answer that cannot
@@ -21,7 +21,7 @@ func PublicReason(err error) string {
 	if !errors.As(err, &status) {
 		return "the API server did not answer"
 	}
-	if by := answers.AdmissionRefusal(err); by != "" {
+	if by := request.AdmissionRefusal(err); by != "" {
 		return "denied by " + by
 	}
 	if causes := publicCauses(err); causes != "" {
@@ -36,7 +36,7 @@ func PublicReason(err error) string {
 	if m := silentWebhook.FindStringSubmatch(err.Error()); m != nil {
 		return fmt.Sprintf("admission webhook %q does not answer as it should", m[1])
 	}
-	if answers.Unserved(err) {
+	if request.Unserved(err) {
 		return "the API server does not serve this kind at present"
 	}
 	if apierrors.IsForbidden(err) {
@@ -115,11 +115,11 @@ var (
 // fault.
 func publicCauses(err error) string {
 	var out []string
-	for _, cause := range answers.Details(err).Causes {
+	for _, cause := range request.Details(err).Causes {
 		if cause.Field == "" {
 			continue
 		}
-		out = append(out, pathOf(err, cause.Field)+": "+fault(cause, answers.Details(err).Kind))
+		out = append(out, pathOf(err, cause.Field)+": "+fault(cause, request.Details(err).Kind))
 	}
 	return Join(out)
 }
@@ -226,12 +226,12 @@ func Unanswered(err error) bool {
 	if DoesNotFit(err) { // which comes as 500
 		return false
 	}
-	return code >= serverError || code == tooManyRequests || code == 0 || answers.Unserved(err)
+	return code >= serverError || code == tooManyRequests || code == 0 || request.Unserved(err)
 }
 
 // NameTaken reports whether the server may have refused to create an object because there is one of its name.
 func NameTaken(err error) bool {
-	return (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) && answers.AdmissionRefusal(err) == ""
+	return (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) && request.AdmissionRefusal(err) == ""
 }
 
 // formFault says what is wrong with a value that has the right type and cannot be

@@ -5,7 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -21,7 +21,7 @@ var (
 // Denied reports whether it is for a missing right that the server forbids. Admission rules, such
 // as a quota, answer with the same code and reason, so there is only the text to tell by.
 func Denied(err error) bool {
-	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && answers.AdmissionRefusal(err) == ""
+	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && request.AdmissionRefusal(err) == ""
 }
 
 // operator names the account that templater itself has, where the server tells it in its answer to a request of that.

@@ -5,8 +5,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -22,7 +22,7 @@ func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *pr
 		text, pending := s.missingToWrite(err, namespace, kind)
 		p.Reason, p.Message, p.Pending = v1.ReasonChildForbidden, "cannot "+what+": "+text, pending
 		p.Lacks(s.Denial(err, s.Claim(Children, kind, namespace)))
-	case answers.MissingNamespace(err):
+	case request.MissingNamespace(err):
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, problem.RetrySlower
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
 	default:

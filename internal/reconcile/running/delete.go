@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -51,7 +50,7 @@ func AnswerOf(err error) measure.Answer {
 // admission rule answers, or that names other field managers, does not.
 func Stale(err error) bool {
 	switch {
-	case err == nil || answers.AdmissionRefusal(err) != "":
+	case err == nil || request.AdmissionRefusal(err) != "":
 		return false
 	case apierrors.IsConflict(err):
 		return !hasCause(err, func(cause metav1.StatusCause) bool { return cause.Type == metav1.CauseTypeFieldManagerConflict })
@@ -62,7 +61,7 @@ func Stale(err error) bool {
 }
 
 func hasCause(err error, is func(metav1.StatusCause) bool) bool {
-	return slices.ContainsFunc(answers.Details(err).Causes, is)
+	return slices.ContainsFunc(request.Details(err).Causes, is)
 }
 
 // Overtaken reports whether a request failed because the object that it named has been deleted or replaced since or, where version
@@ -74,7 +73,7 @@ func (c *Controller) Overtaken(ctx context.Context, err error, at request.Locati
 	}
 	now, failure := c.Cluster.Get(ctx, at)
 	if failure != nil {
-		return answers.MissingObject(failure)
+		return request.MissingObject(failure)
 	}
 	return now.UID() != uid || version != "" && now.ResourceVersion() != version
 }

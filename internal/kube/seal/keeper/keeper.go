@@ -15,8 +15,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
@@ -131,7 +131,7 @@ func (k *Keeper) fill(ctx context.Context) error {
 		keys = seal.Generate(time.Now())
 	}
 	after, err := k.write(ctx, version, keys)
-	if answers.MissingNamespace(err) && k.Outside {
+	if request.MissingNamespace(err) && k.Outside {
 		if err := k.makeNamespace(ctx); err != nil {
 			return err
 		}
@@ -167,14 +167,14 @@ func (k *Keeper) name() string { return k.Namespace + "/" + SecretName }
 // explain says what keeps the Secret from being written. The server's own text may hold what was sent.
 func (k *Keeper) explain(err error) string {
 	switch {
-	case answers.MissingNamespace(err):
+	case request.MissingNamespace(err):
 		return "namespace " + k.Namespace + " does not exist: create it, or give another --seal-namespace"
 	case apierrors.IsForbidden(err) && k.Outside:
 		return "no right to create or patch Secret " + k.name() + ", or its namespace: grant it, or give another --seal-namespace"
 	case apierrors.IsForbidden(err):
 		return "no right to create or patch Secret " + k.name() + ": kubectl apply -k config/default grants it"
 	}
-	if code := answers.Code(err); code != 0 {
+	if code := request.Code(err); code != 0 {
 		return fmt.Sprintf("the API server answers %d to the write of Secret %s", code, k.name())
 	}
 	return "the API server does not answer"

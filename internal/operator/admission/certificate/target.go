@@ -12,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // WebhookName is the name of the webhook within its configuration.
@@ -106,20 +106,20 @@ func (e *requestError) Unwrap() error { return e.err }
 
 // explain says what keeps the webhook from working, or "" where that is about to be over.
 func (k *Keeper) explain(err error) string {
-	var request *requestError
+	var failed *requestError
 	switch {
-	case err == nil, errors.Is(err, errSyncing), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && !answers.MissingNamespace(err):
+	case err == nil, errors.Is(err, errSyncing), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && !request.MissingNamespace(err):
 		return "" // somebody else was first, and the watch is about to tell
 	case errors.Is(err, errNowhere):
 		return "there is no ValidatingWebhookConfiguration " + k.Configuration + " with a webhook " + WebhookName + ": kubectl apply -k config/default makes it"
-	case !errors.As(err, &request):
+	case !errors.As(err, &failed):
 		return err.Error()
-	case answers.MissingNamespace(err):
+	case request.MissingNamespace(err):
 		return "namespace " + k.Namespace + " does not exist: create it, or give another --webhook-namespace"
 	case apierrors.IsForbidden(err):
-		return "no right to " + request.what + ": kubectl apply -k config/default grants it"
-	case answers.Code(err) != 0:
-		return fmt.Sprintf("the API server answers %d to a request to %s", answers.Code(err), request.what)
+		return "no right to " + failed.what + ": kubectl apply -k config/default grants it"
+	case request.Code(err) != 0:
+		return fmt.Sprintf("the API server answers %d to a request to %s", request.Code(err), failed.what)
 	}
 	return "the API server does not answer"
 }

@@ -1,6 +1,4 @@
-// Package answers classifies errors of the API server by code and details, and by the fixed text that names an admission webhook or
-// policy. It needs no client.
-package answers
+package request
 
 import (
 	"errors"
