@@ -19,9 +19,9 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
 	"github.com/templater-dev/templater/internal/cli/tree"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -112,7 +112,7 @@ func (f *treeFlags) ofCluster(ctx context.Context, kind, name string) (tree.Tree
 	if where.Scope.Name() != "namespace" {
 		namespace = ""
 	}
-	parent, err := source.Parent(ctx, kube.Location{Resource: where.Resource, Namespace: namespace, Name: name})
+	parent, err := source.Parent(ctx, request.Location{Resource: where.Resource, Namespace: namespace, Name: name})
 	if err != nil {
 		return tree.Tree{}, err
 	}

@@ -55,7 +55,7 @@ func (c *Client) As(user string) *Client {
 }
 
 // request prepares a request.
-func (c *Client) request(r *rest.Request, at Location) *rest.Request {
+func (c *Client) request(r *rest.Request, at request.Location) *rest.Request {
 	return on(c.asUser(r), at)
 }
 
@@ -67,12 +67,12 @@ func (c *Client) asUser(r *rest.Request) *rest.Request {
 }
 
 // Get reads an object.
-func (c *Client) Get(ctx context.Context, at Location) (*object.Object, error) {
+func (c *Client) Get(ctx context.Context, at request.Location) (*object.Object, error) {
 	return answer(do(ctx, c.request(c.rest.Get(), at)))
 }
 
 // Selected reports whether an object exists that matches both selectors.
-func (c *Client) Selected(ctx context.Context, at Location, labels, fieldSelector string) (bool, error) {
+func (c *Client) Selected(ctx context.Context, at request.Location, labels, fieldSelector string) (bool, error) {
 	name := fields.OneTermEqualSelector("metadata.name", at.Name).String()
 	if fieldSelector != "" {
 		name += "," + fieldSelector
@@ -107,7 +107,7 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 	if o.TimeoutSeconds != nil {
 		timeout = time.Duration(*o.TimeoutSeconds) * time.Second
 	}
-	return c.request(c.rest.Get(), Location{Resource: resource, Namespace: namespace}).
+	return c.request(c.rest.Get(), request.Location{Resource: resource, Namespace: namespace}).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Timeout(timeout)
 }
 
@@ -118,17 +118,17 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 // A metadata.resourceVersion of "1" in body makes it a create that answers
 // AlreadyExists or Conflict when an object of that name exists; a metadata.uid makes it an
 // update that answers Invalid or Conflict when the object is not that one.
-func (c *Client) Apply(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
+func (c *Client) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at), body, manager, true)
 }
 
 // TryApply is Apply, but that the server stores nothing: it answers what the object would be.
-func (c *Client) TryApply(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
+func (c *Client) TryApply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).Param("dryRun", metav1.DryRunAll), body, manager, true)
 }
 
 // ApplyStatus is Apply for the status subresource. Without force, a Conflict names the fields that it would take over: see request.OwnedFields.
-func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, manager string, force bool) (*object.Object, error) {
+func (c *Client) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).SubResource("status"), body, manager, force)
 }
 
@@ -140,7 +140,7 @@ func apply(ctx context.Context, r *rest.Request, body []byte, manager string, fo
 // Delete asks for the deletion of the object with that UID; it may take its time
 // to go. It returns nil also when the object was gone before, and an error when the
 // resource is not served. A Conflict says that the object of that name is another one by now.
-func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (c *Client) Delete(ctx context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	body := object.Append(nil, map[string]any{
 		"kind": "DeleteOptions", "apiVersion": "v1",
 		"preconditions": map[string]any{"uid": string(uid)}, "propagationPolicy": string(propagation),
@@ -154,7 +154,7 @@ func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propaga
 
 // SetMetadata changes metadata of an object as the field manager. A NotFound says that there is no object
 // of that name, an Invalid or a Conflict that it is another one by now, or of another version.
-func (c *Client) SetMetadata(ctx context.Context, at Location, m Metadata, manager string) (*object.Object, error) {
+func (c *Client) SetMetadata(ctx context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {
 	metadata := map[string]any{"uid": string(m.UID)}
 	if m.Version != "" {
 		metadata["resourceVersion"] = m.Version
@@ -172,14 +172,14 @@ func (c *Client) SetMetadata(ctx context.Context, at Location, m Metadata, manag
 }
 
 // merge makes a merge patch of an object's metadata.
-func (c *Client) merge(ctx context.Context, at Location, metadata map[string]any, manager string) (*object.Object, error) {
+func (c *Client) merge(ctx context.Context, at request.Location, metadata map[string]any, manager string) (*object.Object, error) {
 	body := object.Append(nil, map[string]any{"metadata": metadata})
 	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(body).Param("fieldManager", manager)))
 }
 
 // on makes the request one for the object, or for the collection where there is no name.
 // The request fails where namespace or name cannot be a part of a path.
-func on(r *rest.Request, at Location) *rest.Request {
+func on(r *rest.Request, at request.Location) *rest.Request {
 	if at.Resource.Group == "" {
 		r.AbsPath("/api", at.Resource.Version)
 	} else {

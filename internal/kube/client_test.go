@@ -53,7 +53,7 @@ func serve(t *testing.T, status int, body string) (*Client, *seenRequest) {
 
 const answered = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","uid":"u"}}`
 
-var a = Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}
+var a = request.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}
 
 func TestRequests(t *testing.T) {
 	content := map[string]any{"metadata": map[string]any{"name": "a"}}
@@ -103,7 +103,7 @@ func TestRequests(t *testing.T) {
 		},
 		"get, cluster-scoped": {
 			func(t *testing.T, c *Client) error {
-				_, err := c.Get(t.Context(), Location{Resource: a.Resource, Name: "a"})
+				_, err := c.Get(t.Context(), request.Location{Resource: a.Resource, Name: "a"})
 				return err
 			},
 			seenRequest{Method: "GET", Path: "/api/v1/configmaps/a"},
@@ -123,7 +123,7 @@ func TestRequests(t *testing.T) {
 		},
 		"set labels": {
 			func(t *testing.T, c *Client) error {
-				_, err := c.SetMetadata(t.Context(), a, Metadata{UID: "u", Labels: map[string]any{"tier": "front"}}, "templater/x")
+				_, err := c.SetMetadata(t.Context(), a, request.Metadata{UID: "u", Labels: map[string]any{"tier": "front"}}, "templater/x")
 				return err
 			},
 			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
@@ -132,7 +132,7 @@ func TestRequests(t *testing.T) {
 		},
 		"take annotations and all owner references away": {
 			func(t *testing.T, c *Client) error {
-				_, err := c.SetMetadata(t.Context(), a, Metadata{UID: "u", Version: "7", Annotations: map[string]any{"note": nil}, Owners: []any{}}, "templater/x")
+				_, err := c.SetMetadata(t.Context(), a, request.Metadata{UID: "u", Version: "7", Annotations: map[string]any{"note": nil}, Owners: []any{}}, "templater/x")
 				return err
 			},
 			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
@@ -223,7 +223,7 @@ func TestListsAndWatchesSayHowLongTheyMayTake(t *testing.T) {
 }
 
 func TestANameThatIsNoPartOfAPathMakesNoRequest(t *testing.T) {
-	for _, at := range []Location{
+	for _, at := range []request.Location{
 		{Resource: a.Resource, Namespace: "ns", Name: "../b"}, {Resource: a.Resource, Namespace: "ns", Name: "a/b"},
 		{Resource: a.Resource, Namespace: "..", Name: "a"}, {Resource: a.Resource, Namespace: "a/services/s/proxy", Name: "a"},
 	} {
@@ -285,7 +285,7 @@ func TestClientOfAUserActsAsTheUser(t *testing.T) {
 			}
 			return err
 		},
-		"allowed": func(c *Client) error { _, err := c.Allowed(t.Context(), Right{}); return err },
+		"allowed": func(c *Client) error { _, err := c.Allowed(t.Context(), request.Right{}); return err },
 	} {
 		client, seen := serve(t, http.StatusOK, answered)
 		if err := call(client.As(user)); err != nil || seen.As != user {
@@ -305,7 +305,7 @@ func TestClientOfAUserActsAsTheUser(t *testing.T) {
 }
 
 func TestAllowed(t *testing.T) {
-	right := Right{Verb: "patch", Resource: schema.GroupResource{Group: "apps", Resource: "deployments"}, Subresource: "status", Namespace: "ns", Name: "a"}
+	right := request.Right{Verb: "patch", Resource: schema.GroupResource{Group: "apps", Resource: "deployments"}, Subresource: "status", Namespace: "ns", Name: "a"}
 	for body, want := range map[string]bool{
 		`{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"status":{"allowed":true}}`:               true,
 		`{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"status":{"allowed":false,"reason":"x"}}`: false,
@@ -344,7 +344,7 @@ func TestPermissionOfAWatchIsAskedForByTheNameThatItSelects(t *testing.T) {
 
 func TestWhetherAUserIsAllowedMayNotBeAsked(t *testing.T) {
 	client, _ := serve(t, http.StatusForbidden, denied)
-	if _, err := client.As(user).Allowed(t.Context(), Right{Verb: "get"}); !apierrors.IsForbidden(err) {
+	if _, err := client.As(user).Allowed(t.Context(), request.Right{Verb: "get"}); !apierrors.IsForbidden(err) {
 		t.Errorf("err = %v, want a Forbidden", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // dateKey is for the value of a context whose requests note the Date of their answers.
@@ -24,7 +25,7 @@ func (d dates) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // GetDated reads an object, and returns the Date of the answer: the time by the clock of the API server, in whole seconds, or zero
 // where the answer has none.
-func (c *Client) GetDated(ctx context.Context, at Location) (*object.Object, time.Time, error) {
+func (c *Client) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
 	var date time.Time
 	o, err := c.Get(context.WithValue(ctx, dateKey{}, &date), at)
 	return o, date, err

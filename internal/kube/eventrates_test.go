@@ -5,13 +5,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // told announces so many texts about an object, and waits until all that were allowed have been sent.
 func (s *eventServer) told(t *testing.T, a *Announcer, as, object, reason string, texts int) {
 	t.Helper()
 	for i := range texts {
-		a.Announce(Announcement{As: as, About: about(t, object), Type: "Warning", Reason: reason, Message: fmt.Sprint(i)})
+		a.Announce(request.Announcement{As: as, About: about(t, object), Type: "Warning", Reason: reason, Message: fmt.Sprint(i)})
 	}
 }
 
@@ -55,7 +57,7 @@ func TestAnAccountHasABoundOnEvents(t *testing.T) {
 	now := time.Unix(1767225600, 0)
 	rates := newEventRates()
 	allowed := func(as, namespace string, objects int) (n int) {
-		e := &event{Announcement: Announcement{As: as}, at: Location{Namespace: namespace}, time: now}
+		e := &event{Announcement: request.Announcement{As: as}, at: request.Location{Namespace: namespace}, time: now}
 		for i := range objects {
 			if rates.allow(e, about(t, strings.Replace(parent, "u-1", fmt.Sprint(now.UnixNano(), namespace, i), 1)).UID()) {
 				n++

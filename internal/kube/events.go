@@ -66,8 +66,8 @@ type Announcer struct {
 
 // event is an Event to be sent.
 type event struct {
-	Announcement
-	at    Location
+	request.Announcement
+	at    request.Location
 	note  string
 	about map[string]any // the object, as Events refer to it
 	time  time.Time
@@ -98,7 +98,7 @@ func (a *Announcer) Close() {
 }
 
 // Announce publishes an Event.
-func (a *Announcer) Announce(what Announcement) {
+func (a *Announcer) Announce(what request.Announcement) {
 	e := event{Announcement: what, note: object.Line(what.Message, longestNote), time: a.now()}
 	o := what.About
 	e.Message, e.About = "", nil // what waits takes little room
@@ -107,7 +107,7 @@ func (a *Announcer) Announce(what Announcement) {
 	if namespace != "" {
 		e.about["namespace"] = namespace
 	}
-	e.at = Location{Resource: eventResource, Namespace: EventNamespace(o), Name: e.name(o)}
+	e.at = request.Location{Resource: eventResource, Namespace: request.EventNamespace(o), Name: e.name(o)}
 	if !a.rates.allow(&e, o.UID()) {
 		klog.Background().V(2).Info("left out an Event: there were too many about the object, or of the account in the namespace", "about", o.String(), "reason", e.Reason)
 		return

@@ -153,18 +153,18 @@ const parent = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"n
 func TestEachTextIsAnEventOfItsOwn(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
-	a.Announce(Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
-	a.Announce(Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "two"})
+	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
+	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "two"})
 	s.eventuallySaid(t, "ns TemplateFailed: one x1", "ns TemplateFailed: two x1")
 	newer := about(t, strings.Replace(parent, `"7"`, `"8"`, 1))
-	a.Announce(Announcement{About: newer, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
-	a.Announce(Announcement{About: newer, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
+	a.Announce(request.Announcement{About: newer, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
+	a.Announce(request.Announcement{About: newer, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
 	s.eventuallySaid(t, "ns TemplateFailed: one x3", "ns TemplateFailed: two x1")
 	if diff := cmp.Diff([]string{"POST", "POST", "PATCH", "PATCH"}, s.verbs); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	other := about(t, strings.Replace(parent, "u-1", "u-2", 1))
-	a.Announce(Announcement{About: other, Type: "Warning", Reason: "TemplateFailed", Message: "two"})
+	a.Announce(request.Announcement{About: other, Type: "Warning", Reason: "TemplateFailed", Message: "two"})
 	s.eventuallySaid(t, "ns TemplateFailed: one x3", "ns TemplateFailed: two x1", "ns TemplateFailed: two x1")
 }
 
@@ -172,7 +172,7 @@ func TestEventsAreWrittenAsTheUser(t *testing.T) {
 	a, s := newAnnouncer(t)
 	for _, user := range []string{"system:serviceaccount:team:robot", ""} {
 		for range 2 {
-			a.Announce(Announcement{As: user, About: about(t, parent), Type: "Warning", Reason: "R", Message: "by " + user})
+			a.Announce(request.Announcement{As: user, About: about(t, parent), Type: "Warning", Reason: "R", Message: "by " + user})
 		}
 	}
 	s.eventuallySaid(t, "ns R: by  x2", "ns R: by system:serviceaccount:team:robot x2")
@@ -199,7 +199,7 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 			left = []int{0}
 		}
 		requests, asked, got, done := len(s.verbs), 0, []int{}, make(chan struct{})
-		a.Announce(Announcement{
+		a.Announce(request.Announcement{
 			About: about(t, parent), Type: "Warning", Reason: "R", Message: step.text,
 			Wanted: func() bool {
 				asked++
@@ -225,32 +225,32 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 		}
 	}
 	left = []int{0}
-	a.Announce(Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "nobody asks"})
+	a.Announce(request.Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "nobody asks"})
 	s.eventuallySaid(t, "ns R: fine x1", "ns R: later x1", "ns R: nobody asks x1")
 }
 
 func TestAnEventThatTheServerHasForgottenIsMadeAnew(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
-	a.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
+	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
 	s.mu.Lock()
 	clear(s.events)
 	s.mu.Unlock()
-	a.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
+	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
 }
 
 func TestAnEventFromBeforeARestartIsRepeated(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
-	a.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
+	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
 	again := NewAnnouncer(t.Context(), a.client)
 	defer again.Close()
-	again.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
+	again.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x2")
-	again.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
+	again.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x3")
 }
 
@@ -285,7 +285,7 @@ func TestAnEventIsSaidWhereItIsLookedFor(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			a, s := newAnnouncer(t)
-			a.Announce(Announcement{About: about(t, row.object), Type: "Normal", Reason: "R", Message: "text"})
+			a.Announce(request.Announcement{About: about(t, row.object), Type: "Normal", Reason: "R", Message: "text"})
 			eventually(t, "an Event", func() bool { return len(s.said()) == 1 })
 			for at, e := range s.events {
 				if name, hash, _ := strings.Cut(at, row.at); name != "" || len(hash) != 16 {
@@ -328,7 +328,7 @@ func TestNoTextOfAnEventIsLogged(t *testing.T) {
 			a, s := newAnnouncer(t)
 			tries := 0
 			s.answer = func() int { tries++; return code }
-			a.Announce(Announcement{About: about(t, parent), Type: "Warning", Reason: "TemplateFailed", Message: secret})
+			a.Announce(request.Announcement{About: about(t, parent), Type: "Warning", Reason: "TemplateFailed", Message: secret})
 			eventually(t, "something is logged", func() bool {
 				s.mu.Lock()
 				defer s.mu.Unlock()
@@ -357,7 +357,7 @@ func TestAnEventIsSentAgainWhenTheServerIsBack(t *testing.T) {
 		answers = answers[1:]
 		return next
 	}
-	a.Announce(Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "one"})
+	a.Announce(request.Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
 }
 
@@ -366,7 +366,7 @@ func TestAnnouncingNeverBlocks(t *testing.T) {
 	a := (&eventServer{}).announcer(t, server.URL)
 	o := about(t, parent)
 	for i := range 2 * eventSenders * queuedEvents {
-		a.Announce(Announcement{As: fmt.Sprint(i), About: o, Type: "Warning", Reason: "R", Message: fmt.Sprint(i)})
+		a.Announce(request.Announcement{As: fmt.Sprint(i), About: o, Type: "Warning", Reason: "R", Message: fmt.Sprint(i)})
 	}
 	a.Close()
 }
@@ -376,7 +376,7 @@ func TestWhatWaitsHoldsNoObject(t *testing.T) {
 	for i := range a.senders {
 		a.senders[i] = make(chan event, 1)
 	}
-	a.Announce(Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "text"})
+	a.Announce(request.Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "text"})
 	waiting := 0
 	for _, queue := range a.senders {
 		for len(queue) > 0 {

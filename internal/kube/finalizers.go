@@ -7,11 +7,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // SetFinalizers replaces the finalizers of an object, provided that it still has that resource version. Where it is being
 // deleted and none is left, it is gone then.
-func (c *Client) SetFinalizers(ctx context.Context, at Location, version string, finalizers []string) (*object.Object, error) {
+func (c *Client) SetFinalizers(ctx context.Context, at request.Location, version string, finalizers []string) (*object.Object, error) {
 	list := make([]any, len(finalizers))
 	for i, f := range finalizers {
 		list[i] = f
@@ -23,8 +24,8 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, version string,
 const holdersPage = 500
 
 // Holders returns the objects of a resource that have the finalizer, in a namespace, or, where it is empty, in all of them.
-func (c *Client) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]Holder, error) {
-	var out []Holder
+func (c *Client) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
+	var out []request.Holder
 	o := metav1.ListOptions{Limit: holdersPage}
 	for {
 		answer, err := c.List(ctx, resource, namespace, o)
@@ -33,7 +34,7 @@ func (c *Client) Holders(ctx context.Context, resource schema.GroupVersionResour
 		}
 		list := answer.(*object.List) //nolint:forcetypeassert // List has looked
 		for _, item := range list.Items {
-			if h, holds := HolderOf(item.(*object.Object), finalizer); holds { //nolint:forcetypeassert // as List says
+			if h, holds := request.HolderOf(item.(*object.Object), finalizer); holds { //nolint:forcetypeassert // as List says
 				out = append(out, h)
 			}
 		}

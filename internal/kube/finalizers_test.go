@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 func TestHoldersOfAFinalizerAreFoundPageByPage(t *testing.T) {
@@ -33,7 +35,7 @@ func TestHoldersOfAFinalizerAreFoundPageByPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: name} }
-	if diff := cmp.Diff([]Holder{{Name: name("one"), Version: "7"}, {Name: name("three"), Version: "7", Others: []string{"g", "h"}}}, got); diff != "" {
+	if diff := cmp.Diff([]request.Holder{{Name: name("one"), Version: "7"}, {Name: name("three"), Version: "7", Others: []string{"g", "h"}}}, got); diff != "" {
 		t.Errorf("holders (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"limit=500", "continue=next&limit=500"}, queries); diff != "" {

@@ -45,7 +45,7 @@ func TestTheSizeOfAnAnswerIsTold(t *testing.T) {
 	for code, why := range map[int]string{http.StatusOK: "an object", http.StatusConflict: "an error"} {
 		client, _ := serve(t, code, answered)
 		var noted sized
-		_, _ = client.Get(WithObserver(t.Context(), &noted), a)
+		_, _ = client.Get(request.WithObserver(t.Context(), &noted), a)
 		if noted.size != len(answered) {
 			t.Errorf("%s: the answer has %d bytes, and %d are told", why, len(answered), noted.size)
 		}
@@ -62,7 +62,7 @@ func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	var noted requests
-	ctx := WithObserver(t.Context(), &noted)
+	ctx := request.WithObserver(t.Context(), &noted)
 	err = limited(ctx, on(client.rest.Get(), a), 10*time.Millisecond).Error()
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v, want that the deadline has passed", err)
@@ -112,14 +112,14 @@ func TestEveryRequestButAWatchIsNoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var noted requests
-	ctx := WithObserver(t.Context(), &noted)
+	ctx := request.WithObserver(t.Context(), &noted)
 	for name, call := range map[string]func() error{
 		"get":            func() error { _, err := client.Get(ctx, a); return err },
 		"apply":          func() error { _, err := client.Apply(ctx, a, []byte("{}"), "m"); return err },
 		"apply status":   func() error { _, err := client.ApplyStatus(ctx, a, []byte("{}"), "m", true); return err },
 		"delete":         func() error { return client.Delete(ctx, a, "u", metav1.DeletePropagationBackground) },
 		"set finalizers": func() error { _, err := client.SetFinalizers(ctx, a, there.ResourceVersion(), nil); return err },
-		"set metadata":   func() error { _, err := client.SetMetadata(ctx, a, Metadata{UID: "u"}, "m"); return err },
+		"set metadata":   func() error { _, err := client.SetMetadata(ctx, a, request.Metadata{UID: "u"}, "m"); return err },
 	} {
 		before := noted
 		if err := call(); err != nil {

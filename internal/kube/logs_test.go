@@ -15,6 +15,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
+
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // logServer returns a client of a server that has the log of one container, as a kubelet gives it: the bytes of the last lines, limited
@@ -53,20 +55,20 @@ func TestTheEndOfALogIsRead(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		log      string
-		options  LogOptions
+		options  request.LogOptions
 		want     string
 		requests int
 	}{
-		"short":                        {"a\nb\n", LogOptions{TailLines: 20, LimitBytes: 100}, "a\nb\n", 1},
-		"last lines":                   {"a\nb\nc\n", LogOptions{TailLines: 2, LimitBytes: 100}, "b\nc\n", 1},
-		"last bytes of these":          {"a\nbbbb\nc\n", LogOptions{TailLines: 2, LimitBytes: 4}, "b\nc\n", 1},
-		"long lines":                   {numbered(1000, 1000), LogOptions{TailLines: 1000, LimitBytes: 5}, "0999\n", 2},
-		"very long lines":              {numbered(100, 50_000), LogOptions{TailLines: 100, LimitBytes: 3}, "99\n", 3},
-		"one line that is longer":      {strings.Repeat("x", 10<<20) + "\n", LogOptions{TailLines: 20, LimitBytes: 4}, "xxxx", 3},
-		"no line end":                  {"x", LogOptions{TailLines: 20, LimitBytes: 4}, "x", 1},
-		"empty":                        {"", LogOptions{TailLines: 20, LimitBytes: 4}, "", 1},
-		"bytes that are no characters": {"a\xff\xfeb\n", LogOptions{TailLines: 20, LimitBytes: 100}, "a\uFFFDb\n", 1},
-		"half a character":             {"äb\n", LogOptions{TailLines: 20, LimitBytes: 3}, "b\n", 1},
+		"short":                        {"a\nb\n", request.LogOptions{TailLines: 20, LimitBytes: 100}, "a\nb\n", 1},
+		"last lines":                   {"a\nb\nc\n", request.LogOptions{TailLines: 2, LimitBytes: 100}, "b\nc\n", 1},
+		"last bytes of these":          {"a\nbbbb\nc\n", request.LogOptions{TailLines: 2, LimitBytes: 4}, "b\nc\n", 1},
+		"long lines":                   {numbered(1000, 1000), request.LogOptions{TailLines: 1000, LimitBytes: 5}, "0999\n", 2},
+		"very long lines":              {numbered(100, 50_000), request.LogOptions{TailLines: 100, LimitBytes: 3}, "99\n", 3},
+		"one line that is longer":      {strings.Repeat("x", 10<<20) + "\n", request.LogOptions{TailLines: 20, LimitBytes: 4}, "xxxx", 3},
+		"no line end":                  {"x", request.LogOptions{TailLines: 20, LimitBytes: 4}, "x", 1},
+		"empty":                        {"", request.LogOptions{TailLines: 20, LimitBytes: 4}, "", 1},
+		"bytes that are no characters": {"a\xff\xfeb\n", request.LogOptions{TailLines: 20, LimitBytes: 100}, "a\uFFFDb\n", 1},
+		"half a character":             {"äb\n", request.LogOptions{TailLines: 20, LimitBytes: 3}, "b\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, seen := logServer(t, row.log)
@@ -93,7 +95,7 @@ func TestALogIsReadAsTheUser(t *testing.T) {
 		{false, "container=c&limitBytes=262144&tailLines=7"},
 		{true, "container=c&limitBytes=262144&previous=true&tailLines=7"},
 	} {
-		if _, err := client.As("u").Log(t.Context(), "ns", "p", "c", LogOptions{TailLines: 7, LimitBytes: 9, Previous: row.previous}); err != nil {
+		if _, err := client.As("u").Log(t.Context(), "ns", "p", "c", request.LogOptions{TailLines: 7, LimitBytes: 9, Previous: row.previous}); err != nil {
 			t.Fatal(err)
 		}
 		want := seenRequest{Method: "GET", Path: "/api/v1/namespaces/ns/pods/p/log", Query: row.query, As: "u"}
@@ -115,7 +117,7 @@ func TestALogIsReadUpToABound(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	text, err := newClient(t, server).Log(t.Context(), "ns", "p", "c", LogOptions{TailLines: 1, LimitBytes: 16})
+	text, err := newClient(t, server).Log(t.Context(), "ns", "p", "c", request.LogOptions{TailLines: 1, LimitBytes: 16})
 	if err != nil || text != strings.Repeat("x", 16) {
 		t.Errorf("Log is %q, %v", text, err)
 	}
@@ -127,7 +129,7 @@ func TestALogIsReadUpToABound(t *testing.T) {
 
 func TestALogThatCannotBeRead(t *testing.T) {
 	client, _ := serve(t, http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
-	if _, err := client.Log(t.Context(), "ns", "p", "c", LogOptions{TailLines: 1, LimitBytes: 1}); !apierrors.IsForbidden(err) {
+	if _, err := client.Log(t.Context(), "ns", "p", "c", request.LogOptions{TailLines: 1, LimitBytes: 1}); !apierrors.IsForbidden(err) {
 		t.Errorf("error is %v, want the server's", err)
 	}
 }
@@ -138,7 +140,7 @@ func TestALogThatDoesNotComeIsGivenUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := client.Log(t.Context(), "ns", "p", "c", LogOptions{TailLines: 1, LimitBytes: 1}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := client.Log(t.Context(), "ns", "p", "c", request.LogOptions{TailLines: 1, LimitBytes: 1}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("error is %v, want that the deadline has passed", err)
 		}
 	})

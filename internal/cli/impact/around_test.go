@@ -13,8 +13,8 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // change changes objects that the cluster has.
@@ -174,7 +174,7 @@ func TestWritesThatTheServerDoesNotTry(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, func(o map[string]any) { mapping(o["data"])["defaulted"] = "yes" }, one)
 	c.allowed = false
-	c.answer = func(kube.Location, *object.Object) (*object.Object, error) { return nil, forbidden }
+	c.answer = func(request.Location, *object.Object) (*object.Object, error) { return nil, forbidden }
 	report, _ := c.compare(edited)
 	if change := report.Parents[0].Changes[0]; change.Tried || change.Refused != "" || !strings.Contains(change.Diff, "   defaulted: \"yes\"\n-  text: hello\n+  text: hello!\n") {
 		t.Errorf("%+v", change)
@@ -184,7 +184,7 @@ func TestWritesThatTheServerDoesNotTry(t *testing.T) {
 	if report, _ = c.compare(edited); !report.Parents[0].Changes[0].Tried {
 		t.Errorf("%+v", report.Parents[0].Changes[0])
 	}
-	c.answer = func(kube.Location, *object.Object) (*object.Object, error) { // which an update to what is there has, too
+	c.answer = func(request.Location, *object.Object) (*object.Object, error) { // which an update to what is there has, too
 		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "one", errors.New("by another manager"))
 	}
 	report, _ = c.compare(edited)
@@ -197,7 +197,7 @@ func TestWritesThatTheServerDoesNotTry(t *testing.T) {
 func TestAServerThatDoesNotAnswer(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one, two)
-	c.answer = func(kube.Location, *object.Object) (*object.Object, error) {
+	c.answer = func(request.Location, *object.Object) (*object.Object, error) {
 		return nil, apierrors.NewServiceUnavailable("away")
 	}
 	comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Now: noon}
@@ -369,7 +369,7 @@ func TestUpdatesThatChangeNothing(t *testing.T) {
 	if _, got := c.compare(edited); got != nil || len(c.tried) != 1 {
 		t.Errorf("got %q, tried %q", got, c.tried)
 	}
-	c.answer = func(kube.Location, *object.Object) (*object.Object, error) {
+	c.answer = func(request.Location, *object.Object) (*object.Object, error) {
 		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "one", errors.New("by another manager"))
 	}
 	if report, got := c.compare(edited); len(got) != 2 || report.Summary.Refused != 1 {
@@ -385,13 +385,13 @@ func TestQuestionsThatFail(t *testing.T) {
 	c.serve(configMap, nil, one)
 	comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Now: noon}
 	c.allowed, c.refused = true, away
-	c.answer = func(kube.Location, *object.Object) (*object.Object, error) {
+	c.answer = func(request.Location, *object.Object) (*object.Object, error) {
 		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "one", nil)
 	}
 	if report, err := comparer.Compare(t.Context(), edited); !errors.Is(err, away) {
 		t.Errorf("rights: %v, %+v", err, report)
 	}
-	c.answer = func(_ kube.Location, body *object.Object) (*object.Object, error) { // of the first one
+	c.answer = func(_ request.Location, body *object.Object) (*object.Object, error) { // of the first one
 		c.broken = map[string]error{"Secret": away}
 		return body, nil
 	}
@@ -406,7 +406,7 @@ func TestWritesThatAreNotTried(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	c.allowed = false
-	c.answer = func(at kube.Location, _ *object.Object) (*object.Object, error) {
+	c.answer = func(at request.Location, _ *object.Object) (*object.Object, error) {
 		return nil, apierrors.NewForbidden(at.Resource.GroupResource(), at.Name, nil)
 	}
 	var edited strings.Builder

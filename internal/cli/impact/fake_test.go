@@ -19,9 +19,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -35,7 +35,7 @@ type cluster struct {
 	objects map[schema.GroupResource][]*object.Object
 	missing []schema.GroupKind
 	// answer is what the server says of a write that is tried; without one, it takes what is sent.
-	answer  func(at kube.Location, body *object.Object) (*object.Object, error)
+	answer  func(at request.Location, body *object.Object) (*object.Object, error)
 	allowed bool
 	lax     bool             // whether lists hold what no selector lets through
 	refused error            // of questions about rights
@@ -68,7 +68,7 @@ func (c *cluster) add(contents ...map[string]any) {
 	}
 }
 
-func (c *cluster) Get(_ context.Context, at kube.Location) (*object.Object, error) {
+func (c *cluster) Get(_ context.Context, at request.Location) (*object.Object, error) {
 	if err := c.broken[at.Resource.Resource]; err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (c *cluster) KindFor(schema.GroupVersionResource) (schema.GroupVersionKind,
 	panic("nobody asks")
 }
 
-func (c *cluster) TryApply(_ context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (c *cluster) TryApply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	o, err := object.Decode(body)
 	if err != nil || manager != "templater/apps" {
 		c.t.Errorf("applied by %s: %v", manager, err)
@@ -131,7 +131,7 @@ func (c *cluster) TryApply(_ context.Context, at kube.Location, body []byte, man
 	return o, nil
 }
 
-func (c *cluster) Allowed(context.Context, kube.Right) (bool, error) {
+func (c *cluster) Allowed(context.Context, request.Right) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++

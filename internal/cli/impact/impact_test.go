@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 const head = `
@@ -171,7 +171,7 @@ func TestTheServerIsAsked(t *testing.T) {
 			c := newCluster(t)
 			c.serve(configMap, nil, one, two)
 			c.allowed = row.allowed
-			c.answer = func(kube.Location, *object.Object) (*object.Object, error) { return nil, row.answer }
+			c.answer = func(request.Location, *object.Object) (*object.Object, error) { return nil, row.answer }
 			report, got := c.compare(row.edited)
 			var first string
 			for _, line := range got {
@@ -216,7 +216,7 @@ func TestANamespaceThatIsYetToCome(t *testing.T) {
 func TestServersDefaultsShow(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
-	c.answer = func(_ kube.Location, body *object.Object) (*object.Object, error) {
+	c.answer = func(_ request.Location, body *object.Object) (*object.Object, error) {
 		content := body.Content()
 		mapping(content["data"])["defaulted"] = "yes"
 		return object.From(content)

@@ -12,15 +12,15 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Server tries writes; *kube.Client does.
 type Server interface {
-	TryApply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error)
-	Allowed(ctx context.Context, right kube.Right) (bool, error)
+	TryApply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error)
+	Allowed(ctx context.Context, right request.Right) (bool, error)
 }
 
 // tries has the server try writes, as far as the user may write. It is safe for concurrent use.
@@ -110,7 +110,7 @@ func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Objec
 	if d.live != nil {
 		field, value = "uid", string(d.live.UID())
 	}
-	after, err := t.server.TryApply(ctx, kube.Location{Resource: where.Resource, Namespace: c.Namespace, Name: c.Name}, d.wanted.Body(field, value), t.manager)
+	after, err := t.server.TryApply(ctx, request.Location{Resource: where.Resource, Namespace: c.Namespace, Name: c.Name}, d.wanted.Body(field, value), t.manager)
 	if err == nil {
 		c.Tried = true
 		return after, nil
@@ -145,7 +145,7 @@ func (t *tries) refuse(ctx context.Context, c *Change, at place, err error) erro
 // mayWrite reports whether the user may write there at all.
 func (t *tries) mayWrite(ctx context.Context, at place) (bool, error) {
 	for _, verb := range []string{"patch", "create"} {
-		may, err := t.server.Allowed(ctx, kube.Right{Verb: verb, Resource: at.resource, Namespace: at.namespace})
+		may, err := t.server.Allowed(ctx, request.Right{Verb: verb, Resource: at.resource, Namespace: at.namespace})
 		if err != nil || !may {
 			return false, err
 		}

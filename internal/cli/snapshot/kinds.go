@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -81,7 +81,7 @@ func (s *Source) Definitions(ctx context.Context, kinds []schema.GroupVersionKin
 			continue
 		}
 		seen[gvk.GroupKind()] = true
-		o, err := s.Client.Get(ctx, kube.Location{Resource: definitions, Name: mapping.Resource.GroupResource().String()})
+		o, err := s.Client.Get(ctx, request.Location{Resource: definitions, Name: mapping.Resource.GroupResource().String()})
 		switch {
 		case err == nil:
 			out = append(out, o.Content())

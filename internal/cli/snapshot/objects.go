@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -46,7 +46,7 @@ func admits(compiled *spec.Compiled, o *object.Object) bool {
 }
 
 // Parent returns an object.
-func (s *Source) Parent(ctx context.Context, at kube.Location) (*object.Object, error) {
+func (s *Source) Parent(ctx context.Context, at request.Location) (*object.Object, error) {
 	o, err := s.Client.Get(ctx, at)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("there is no object %s in %s", types.NamespacedName{Namespace: at.Namespace, Name: at.Name}, at.Resource.GroupResource())

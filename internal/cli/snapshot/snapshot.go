@@ -22,13 +22,14 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	types "github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/kube/schemas"
 )
 
 // Client reads from the API server; *kube.Client does.
 type Client interface {
-	Get(ctx context.Context, at kube.Location) (*object.Object, error)
+	Get(ctx context.Context, at request.Location) (*object.Object, error)
 	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error)
 }
 
@@ -66,7 +67,7 @@ var controllers = v1.GroupVersion.WithResource("templatecontrollers")
 
 // Controller returns the TemplateController of that name, or nil where there is none.
 func (s *Source) Controller(ctx context.Context, name string) (*v1.TemplateController, error) {
-	o, err := s.Client.Get(ctx, kube.Location{Resource: controllers, Name: name})
+	o, err := s.Client.Get(ctx, request.Location{Resource: controllers, Name: name})
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}

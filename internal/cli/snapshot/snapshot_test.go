@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -29,7 +29,7 @@ type server struct {
 	asked   []string
 }
 
-func (s *server) Get(_ context.Context, at kube.Location) (*object.Object, error) {
+func (s *server) Get(_ context.Context, at request.Location) (*object.Object, error) {
 	s.asked = append(s.asked, "get "+at.Resource.Resource+" "+at.Name)
 	if s.failure != nil {
 		return nil, s.failure

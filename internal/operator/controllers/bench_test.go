@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -60,7 +60,7 @@ func BenchmarkReconcileManyNamespaces(b *testing.B) {
 			c.apply(apps)
 			for i := range namespaces {
 				parent := types.NamespacedName{Namespace: fmt.Sprint("ns-", i), Name: nameOf(i)}
-				c.Store(kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: parent.Namespace, Name: parent.Name}, appIn(parent, children))
+				c.Store(request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: parent.Namespace, Name: parent.Name}, appIn(parent, children))
 			}
 			c.deliver()
 			c.run()

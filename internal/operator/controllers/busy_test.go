@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
@@ -37,14 +37,14 @@ type hanging struct {
 	release chan struct{}
 }
 
-func (h hanging) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (h hanging) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	answered := asks(ctx)
 	<-h.release
 	answered()
 	return h.Client.Apply(ctx, at, body, manager)
 }
 
-func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (h hanging) Delete(ctx context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	answered := asks(ctx)
 	<-h.release
 	answered()
@@ -57,7 +57,7 @@ type costly struct {
 	took time.Duration
 }
 
-func (w costly) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (w costly) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	answered := asks(ctx)
 	w.clock.SetTime(w.clock.Now().Add(w.took))
 	answered()

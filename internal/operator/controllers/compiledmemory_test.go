@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	schemas "github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -119,7 +119,7 @@ func TestATenantHasNoMoreThanItsShareOfCompiledMemory(t *testing.T) {
 	c.wantAccepted("one grows that does not fit then: the younger ones keep what they have, and one that waits fits", "b c other")
 	c.start()
 	c.wantAccepted("what was accepted before the restart stays accepted, though another one is older", "b c other")
-	c.gone(kube.Location{Resource: v1.Resource, Name: "b"})
+	c.gone(request.Location{Resource: v1.Resource, Name: "b"})
 	c.wantAccepted("another one is deleted", "a c other")
 }
 
@@ -190,7 +190,7 @@ func TestAnotherLeaderKeepsWhatWasAccepted(t *testing.T) {
 	c.settle()
 	c.apply(sized("b", "team", 60))
 	c.settle()
-	b := kube.Location{Resource: v1.Resource, Name: "b"}
+	b := request.Location{Resource: v1.Resource, Name: "b"}
 	c.edit(b, func(o *unstructured.Unstructured) { // as another replica has seen it
 		if err := unstructured.SetNestedSlice(o.Object, []any{map[string]any{
 			"type": "Accepted", "status": "True", "reason": "Accepted", "message": "", "observedGeneration": o.GetGeneration(), "lastTransitionTime": "2026-01-01T00:00:00Z",

@@ -14,9 +14,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -32,7 +32,7 @@ type statusless struct {
 	err error
 }
 
-func (w statusless) ApplyStatus(context.Context, kube.Location, []byte, string, bool) (*object.Object, error) {
+func (w statusless) ApplyStatus(context.Context, request.Location, []byte, string, bool) (*object.Object, error) {
 	return nil, w.err
 }
 
@@ -133,11 +133,11 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 // lacking is a rights.Reviewer of a user who lacks these verbs.
 type lacking []string
 
-func (l lacking) Allowed(_ context.Context, right kube.Right) (bool, error) {
+func (l lacking) Allowed(_ context.Context, right request.Right) (bool, error) {
 	return !slices.Contains(l, right.Verb), nil
 }
 
-func (lacking) Get(context.Context, kube.Location) (*object.Object, error) { return nil, nil }
+func (lacking) Get(context.Context, request.Location) (*object.Object, error) { return nil, nil }
 
 // deprived is a controller that works as a user, who is there and lacks these verbs. What it has looked up is known once
 // found is called.

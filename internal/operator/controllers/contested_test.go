@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
@@ -50,7 +50,9 @@ func (c *cluster) writable(controller string) string {
 	return c.condition("templatecontrollers", controller, "StatusWritable")
 }
 
-func controllerAt(name string) kube.Location { return kube.Location{Resource: v1.Resource, Name: name} }
+func controllerAt(name string) request.Location {
+	return request.Location{Resource: v1.Resource, Name: name}
+}
 
 func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
 	const (

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // wanderers makes a ConfigMap and a ClusterRole of each App; what is in capitals, a test fills in.
@@ -46,22 +46,22 @@ spec:
 // wander does something at random, as users and the world do.
 func (c *cluster) wander(r *rand.Rand) string {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
-	parents := func() (at []kube.Location) {
+	parents := func() (at []request.Location) {
 		for where := range c.Objects {
 			if where.Resource.Resource == "apps" {
 				at = append(at, where)
 			}
 		}
-		slices.SortFunc(at, func(a, b kube.Location) int { return strings.Compare(a.Namespace+a.Name, b.Namespace+b.Name) })
+		slices.SortFunc(at, func(a, b request.Location) int { return strings.Compare(a.Namespace+a.Name, b.Namespace+b.Name) })
 		return at
 	}
-	children := func() (at []kube.Location) {
+	children := func() (at []request.Location) {
 		for where := range c.Objects {
 			if res := where.Resource.Resource; res == "configmaps" || res == "clusterroles" {
 				at = append(at, where)
 			}
 		}
-		slices.SortFunc(at, func(a, b kube.Location) int { return strings.Compare(a.Namespace+a.Name, b.Namespace+b.Name) })
+		slices.SortFunc(at, func(a, b request.Location) int { return strings.Compare(a.Namespace+a.Name, b.Namespace+b.Name) })
 		return at
 	}
 	switch n := r.IntN(10); {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -58,13 +58,13 @@ spec: {names: [a], space: far, role: r, text: hello}
 `
 
 // farMap is where a ConfigMap of the namespace far is.
-func farMap(name string) kube.Location {
+func farMap(name string) request.Location {
 	at := configMap(name)
 	at.Namespace = "far"
 	return at
 }
 
-var clusterRole = kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}].Resource, Name: "r"}
+var clusterRole = request.Location{Resource: fakeKinds[schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}].Resource, Name: "r"}
 
 // applyAs is apply for an object that is not there yet, and that gets this UID.
 func (c *cluster) applyAs(text string, uid types.UID) {
@@ -89,7 +89,7 @@ func TestChildrenInOtherNamespacesAndInNone(t *testing.T) {
 	c.apply(tenant)
 	wantRequests(t, "first pass", c.run(), ownFinalizer, parentHolds, "create clusterroles r", "create configmaps a", "status apps one")
 	c.quiet("first pass")
-	for _, at := range []kube.Location{clusterRole, farMap("a")} {
+	for _, at := range []request.Location{clusterRole, farMap("a")} {
 		o := c.Objects[at]
 		if o == nil {
 			t.Fatalf("there is no %s %s in %q", at.Resource.Resource, at.Name, at.Namespace)

@@ -17,8 +17,8 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -57,8 +57,8 @@ func (c *cluster) forbidEvents(user, namespace string) {
 	}
 }
 
-func appAt(name string) kube.Location {
-	return kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: name}
+func appAt(name string) request.Location {
+	return request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: name}
 }
 
 func (c *cluster) allowEvents(namespace string) {
@@ -231,7 +231,7 @@ func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
 // denying refuses all Events, as the server does where a user may not write them.
 type denying struct{ user string }
 
-func (d denying) Announce(what kube.Announcement) {
+func (d denying) Announce(what request.Announcement) {
 	if what.Wanted() {
 		what.Answered(denial(d.user, "create", "events", ""))
 	}
@@ -246,7 +246,7 @@ func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
 		told bool
 	}{{"the first", true}, {"the same again", false}} {
 		clear(c.controllersDue.due)
-		c.controllers.events.Announce(robot, key, kube.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
+		c.controllers.events.Announce(robot, key, request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
 		if _, told := c.controllersDue.due["others"]; told != step.told {
 			t.Errorf("%s: the TemplateController is looked at: %v, want %v", step.why, told, step.told)
 		}
@@ -255,7 +255,7 @@ func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
 	said := len(c.events)
 	for range 2 {
-		c.controllers.events.Announce(robot, key, kube.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
+		c.controllers.events.Announce(robot, key, request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
 	}
 	if n := lengths(t, c.controllers.events, "refused", "unheard"); n != 0 || len(c.events) != said+2 {
 		t.Errorf("after one that arrived, %d refusals are left, and %d others arrive, want 1", n, len(c.events)-said-1)
@@ -302,7 +302,7 @@ func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) 
 		found()
 		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
 		for _, namespace := range []string{unknown, known} {
-			s.Announce(robot, keyOf(c.Name, namespace), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
+			s.Announce(robot, keyOf(c.Name, namespace), request.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
 		}
 		if _, pending := conditions.Events(c, s); !pending {
 			t.Errorf("nothing is known about namespace %s, and all counts as said", unknown)
@@ -335,7 +335,7 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 			if row.namespace != "" {
 				name = row.namespace
 			}
-			s.Announce(robot, keyOf(c.Name, name), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
+			s.Announce(robot, keyOf(c.Name, name), request.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
 		}
 		got, pending := conditions.Events(c, s)
 		if want := "Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 )
 
@@ -27,7 +27,7 @@ type logsAs struct {
 	as  string
 }
 
-func (l logsAs) Log(_ context.Context, namespace, pod, container string, o kube.LogOptions) (string, error) {
+func (l logsAs) Log(_ context.Context, namespace, pod, container string, o request.LogOptions) (string, error) {
 	if l.all.hold != nil {
 		<-l.all.hold
 	}

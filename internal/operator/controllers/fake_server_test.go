@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -30,7 +30,7 @@ func (c *cluster) newServer() *memserver.Server {
 }
 
 // note records a request and returns the error that it is to have.
-func (c *cluster) note(verb string, at kube.Location) error {
+func (c *cluster) note(verb string, at request.Location) error {
 	text := verb + " " + at.Resource.Resource + " " + at.Name
 	if at.Resource == v1.Resource && verb == "status" {
 		return c.refuse[text] // debounced, and not the subject here
@@ -46,7 +46,7 @@ func (c *cluster) note(verb string, at kube.Location) error {
 }
 
 // validate checks the messages of conditions.
-func (c *cluster) validate(at kube.Location, content map[string]any, manager string) error {
+func (c *cluster) validate(at request.Location, content map[string]any, manager string) error {
 	state, _ := content["status"].(map[string]any)
 	conditions, _ := state["conditions"].([]any)
 	for _, each := range conditions {
@@ -93,11 +93,11 @@ var (
 )
 
 // unserved is the answer where the server does not serve the resource, as after the removal of its API service.
-func unserved(at kube.Location) error {
+func unserved(at request.Location) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", at.Resource.GroupResource(), at.Name, "404 page not found", 0, true)
 }
 
-func (c *cluster) Get(ctx context.Context, at kube.Location) (*object.Object, error) {
+func (c *cluster) Get(ctx context.Context, at request.Location) (*object.Object, error) {
 	if at.Resource == accounts || at.Resource == running.Namespaces {
 		return nil, c.named(at)
 	}
@@ -105,7 +105,7 @@ func (c *cluster) Get(ctx context.Context, at kube.Location) (*object.Object, er
 }
 
 // GetDated is Get with the Date of the answer.
-func (c *cluster) GetDated(ctx context.Context, at kube.Location) (*object.Object, time.Time, error) {
+func (c *cluster) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
 	o, err := c.Get(ctx, at)
 	if c.dateless {
 		return o, time.Time{}, err
@@ -118,7 +118,7 @@ var accounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceacco
 
 // named answers whether what a spec names is there: all is but what the server is said to lack. What it was asked is not
 // among the requests.
-func (c *cluster) named(at kube.Location) error {
+func (c *cluster) named(at request.Location) error {
 	what := strings.Join(strings.Fields(at.Resource.Resource+" "+at.Namespace+" "+at.Name), " ")
 	c.sought = append(c.sought, what)
 	if c.lacks[what] {

@@ -15,11 +15,11 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/object/objecttest"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
@@ -176,13 +176,13 @@ func (c *cluster) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 }
 
 // Announce does at once what is done in the background. The Event is refused where refuse has "create events NAMESPACE".
-func (c *cluster) Announce(what kube.Announcement) {
+func (c *cluster) Announce(what request.Announcement) {
 	if !what.Wanted() {
 		return
 	}
 	c.wantTold("an Event", what.Message)
 	c.eventsAs = append(c.eventsAs, what.As)
-	err := c.refuse["create events "+kube.EventNamespace(what.About)]
+	err := c.refuse["create events "+request.EventNamespace(what.About)]
 	if err == nil {
 		c.events = append(c.events, fmt.Sprintf("%s %s %s: %s", what.About.Name(), what.Type, what.Reason, what.Message))
 	}
@@ -224,7 +224,7 @@ func (c *cluster) apply(text string) *unstructured.Unstructured {
 
 // edit changes what is there as a user does with kubectl edit, who takes the fields that change, and
 // lets the watches bring it.
-func (c *cluster) edit(at kube.Location, change func(o *unstructured.Unstructured)) {
+func (c *cluster) edit(at request.Location, change func(o *unstructured.Unstructured)) {
 	c.t.Helper()
 	next := c.Objects[at].DeepCopy()
 	change(next)
@@ -235,7 +235,7 @@ func (c *cluster) edit(at kube.Location, change func(o *unstructured.Unstructure
 }
 
 // gone takes an object away and lets the watches tell.
-func (c *cluster) gone(at kube.Location) {
+func (c *cluster) gone(at request.Location) {
 	c.Remove(at)
 	c.deliver()
 }
@@ -245,7 +245,7 @@ func (c *cluster) goes() {
 	going := c.get("templatecontrollers", "apps").DeepCopy()
 	now := metav1.NewTime(c.clock.Now())
 	going.SetDeletionTimestamp(&now)
-	c.Store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
+	c.Store(request.Location{Resource: v1.Resource, Name: "apps"}, going)
 	c.deliver()
 }
 
@@ -279,17 +279,17 @@ func conditionOf(o *unstructured.Unstructured, kind string) string {
 }
 
 // place is where the cluster keeps an object.
-func place(kind kind.Kind, o *unstructured.Unstructured) kube.Location {
+func place(kind kind.Kind, o *unstructured.Unstructured) request.Location {
 	return running.Locate(kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
 }
 
 // locationOf is place for a kind that the cluster has.
-func locationOf(o *unstructured.Unstructured) kube.Location {
+func locationOf(o *unstructured.Unstructured) request.Location {
 	return place(fakeKinds[o.GroupVersionKind().GroupKind()], o)
 }
 
-func configMap(name string) kube.Location {
-	return kube.Location{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Namespace: "ns", Name: name}
+func configMap(name string) request.Location {
+	return request.Location{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Namespace: "ns", Name: name}
 }
 
 // These are short for what makes objects for tests.

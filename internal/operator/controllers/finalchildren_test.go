@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // backup is a Job that is made before the children of a deleted parent go.
@@ -40,7 +40,7 @@ func backedUp(t *testing.T, more ...string) string {
 	return with(t, apps, "spec:\n", text+strings.TrimPrefix(backup, "\n"))
 }
 
-var backupJob = kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Namespace: "ns", Name: "backup"}
+var backupJob = request.Location{Resource: fakeKinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Namespace: "ns", Name: "backup"}
 
 // ends has the Job end, with a condition of that type.
 func (c *cluster) jobEnds(condition string) {
@@ -167,7 +167,7 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
         kind: Job
         metadata: {name: far, namespace: backups}
   watch:`
-	farJob := kube.Location{Resource: backupJob.Resource, Namespace: "backups", Name: "far"}
+	farJob := request.Location{Resource: backupJob.Resource, Namespace: "backups", Name: "far"}
 	t.Run("another namespace", func(t *testing.T) {
 		c := finalizes(t, with(t, backedUp(t), "  watch:", far))
 		c.refuse["create jobs far"] = ending

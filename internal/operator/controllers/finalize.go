@@ -14,8 +14,8 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -75,7 +75,7 @@ func (c *Controllers) finalizeDeleted(ctx context.Context, tc *v1.TemplateContro
 
 // setFinalizer adds the finalizer to a TemplateController, or removes it. A refusal is told, too; the error deserves a retry.
 func (c *Controllers) setFinalizer(ctx context.Context, tc *v1.TemplateController, packed *object.Object, add bool) (*spec.Rejection, error) {
-	o := kube.Location{Resource: v1.Resource, Name: packed.Name()}
+	o := request.Location{Resource: v1.Resource, Name: packed.Name()}
 	all, err := c.finalizers(ctx, packed)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -30,7 +30,7 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		o := c.apply(apps)
 		c.apply(app)
 		c.run()
-		c.gone(kube.Location{Resource: v1.Resource, Name: o.GetName()})
+		c.gone(request.Location{Resource: v1.Resource, Name: o.GetName()})
 		c.apply(with(t, app, "hello", "bye"))
 		wantRequests(t, "gone", c.run(), "status apps one")
 	})
@@ -74,7 +74,7 @@ type slowly struct {
 	took  time.Duration
 }
 
-func (w slowly) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (w slowly) Delete(ctx context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	w.clock.SetTime(w.clock.Now().Add(w.took))
 	return w.Client.Delete(ctx, at, uid, propagation)
 }

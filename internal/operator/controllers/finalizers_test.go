@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
@@ -31,10 +31,10 @@ func selective(t *testing.T, manifest string) string {
 	return with(t, manifest, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
 }
 
-var one = kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: "one"}
+var one = request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: "one"}
 
 // deletes does what a user does with kubectl delete.
-func (c *cluster) deletes(at kube.Location, propagation metav1.DeletionPropagation) {
+func (c *cluster) deletes(at request.Location, propagation metav1.DeletionPropagation) {
 	c.t.Helper()
 	c.End(at, propagation)
 	if propagation == metav1.DeletePropagationOrphan {

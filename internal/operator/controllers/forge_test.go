@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
@@ -18,7 +18,7 @@ import (
 const sealOfFormat1 = "1:mjuohs3f:y-oOtfwz7ONvwv87p7Lmmg:maps"
 
 // annotate sets annotations of a child, as somebody does who may write it; an empty value takes one away.
-func (c *cluster) annotate(at kube.Location, pairs ...string) {
+func (c *cluster) annotate(at request.Location, pairs ...string) {
 	c.t.Helper()
 	c.edit(at, func(o *unstructured.Unstructured) {
 		annotations := o.GetAnnotations()
@@ -40,42 +40,42 @@ func wantNoDeletion(t *testing.T, requests []string) {
 }
 
 // The attacks are what somebody can do who may patch a child. earlier is a valid seal that it had before.
-var attacks = map[string]func(c *cluster, at kube.Location, earlier string){
-	"the hash is removed": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationHash, "") },
-	"the hash is forged":  func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationHash, "0123") },
-	"the seal is removed": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "") },
-	"the seal is no seal": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "x") },
+var attacks = map[string]func(c *cluster, at request.Location, earlier string){
+	"the hash is removed": func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationHash, "") },
+	"the hash is forged":  func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationHash, "0123") },
+	"the seal is removed": func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "") },
+	"the seal is no seal": func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "x") },
 	"an earlier seal is restored while there is no label":     unlabelled(true),
 	"an earlier seal is restored after the label was removed": unlabelled(false),
-	"an earlier seal is restored":                             func(c *cluster, at kube.Location, earlier string) { c.annotate(at, v1.AnnotationSeal, earlier) },
-	"an earlier seal is restored after there was none": func(c *cluster, at kube.Location, earlier string) {
+	"an earlier seal is restored":                             func(c *cluster, at request.Location, earlier string) { c.annotate(at, v1.AnnotationSeal, earlier) },
+	"an earlier seal is restored after there was none": func(c *cluster, at request.Location, earlier string) {
 		c.annotate(at, v1.AnnotationSeal, "")
 		c.annotate(at, v1.AnnotationSeal, earlier)
 	},
-	"a seal of format 1 is restored": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, sealOfFormat1) },
-	"a seal of format 1 is restored, and the hash removed": func(c *cluster, at kube.Location, _ string) {
+	"a seal of format 1 is restored": func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationSeal, sealOfFormat1) },
+	"a seal of format 1 is restored, and the hash removed": func(c *cluster, at request.Location, _ string) {
 		c.annotate(at, v1.AnnotationSeal, sealOfFormat1, v1.AnnotationHash, "")
 	},
-	"all annotations are removed": func(c *cluster, at kube.Location, _ string) {
+	"all annotations are removed": func(c *cluster, at request.Location, _ string) {
 		c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	},
-	"prune is removed":                       func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationPrune, "") },
-	"prune is changed":                       func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationPrune, "Delete") },
-	"deletion is removed":                    func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationDeletion, "") },
-	"deletion is changed":                    func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationDeletion, "Delete") },
-	"order is changed":                       func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationOrder, "7") },
-	"the label names another child template": relabelled(func(*cluster, kube.Location, string) {}),
-	"the label names another child template, and the seal is removed":         relabelled(func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "") }),
-	"the label names another child template, and the seal is no seal":         relabelled(func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "x") }),
-	"the label names another child template, and an earlier seal is restored": relabelled(func(c *cluster, at kube.Location, earlier string) { c.annotate(at, v1.AnnotationSeal, earlier) }),
-	"the label names another child template, and all annotations are removed": relabelled(func(c *cluster, at kube.Location, _ string) {
+	"prune is removed":                       func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationPrune, "") },
+	"prune is changed":                       func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationPrune, "Delete") },
+	"deletion is removed":                    func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationDeletion, "") },
+	"deletion is changed":                    func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationDeletion, "Delete") },
+	"order is changed":                       func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationOrder, "7") },
+	"the label names another child template": relabelled(func(*cluster, request.Location, string) {}),
+	"the label names another child template, and the seal is removed":         relabelled(func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "") }),
+	"the label names another child template, and the seal is no seal":         relabelled(func(c *cluster, at request.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "x") }),
+	"the label names another child template, and an earlier seal is restored": relabelled(func(c *cluster, at request.Location, earlier string) { c.annotate(at, v1.AnnotationSeal, earlier) }),
+	"the label names another child template, and all annotations are removed": relabelled(func(c *cluster, at request.Location, _ string) {
 		c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	}),
 }
 
 // unlabelled has an earlier seal restored while no watch shows the child, and sets the label back or leaves it away.
-func unlabelled(back bool) func(*cluster, kube.Location, string) {
-	return func(c *cluster, at kube.Location, earlier string) {
+func unlabelled(back bool) func(*cluster, request.Location, string) {
+	return func(c *cluster, at request.Location, earlier string) {
 		controller := c.Objects[at].GetLabels()[v1.LabelController]
 		c.edit(at, func(o *unstructured.Unstructured) {
 			labels := o.GetLabels()
@@ -103,8 +103,8 @@ func withElsewhere(t *testing.T, text string) string {
 }
 
 // relabelled has the attack move the child to another child template by its label, in one write after the other.
-func relabelled(attack func(*cluster, kube.Location, string)) func(*cluster, kube.Location, string) {
-	return func(c *cluster, at kube.Location, earlier string) {
+func relabelled(attack func(*cluster, request.Location, string)) func(*cluster, request.Location, string) {
+	return func(c *cluster, at request.Location, earlier string) {
 		attack(c, at, earlier)
 		c.edit(at, func(o *unstructured.Unstructured) {
 			labels := o.GetLabels()
@@ -115,8 +115,8 @@ func relabelled(attack func(*cluster, kube.Location, string)) func(*cluster, kub
 }
 
 // edited has the attack change the values of the child, too.
-func edited(attack func(*cluster, kube.Location, string)) func(*cluster, kube.Location, string) {
-	return func(c *cluster, at kube.Location, earlier string) {
+func edited(attack func(*cluster, request.Location, string)) func(*cluster, request.Location, string) {
+	return func(c *cluster, at request.Location, earlier string) {
 		c.edit(at, func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "edited"} })
 		attack(c, at, earlier)
 	}
@@ -126,7 +126,7 @@ func edited(attack func(*cluster, kube.Location, string)) func(*cluster, kube.Lo
 // and without an edit of its values, while the operator runs and before it starts.
 func TestEditedAnnotationsReplaceNothing(t *testing.T) {
 	for what, attack := range attacks {
-		for how, do := range map[string]func(*cluster, kube.Location, string){"": attack, ", and its values": edited(attack)} {
+		for how, do := range map[string]func(*cluster, request.Location, string){"": attack, ", and its values": edited(attack)} {
 			for _, restart := range []bool{false, true} {
 				if restart && strings.Contains(what, "earlier") && how != "" {
 					continue // nothing tells an edit of an object from its replacement by an earlier state, while nobody looks

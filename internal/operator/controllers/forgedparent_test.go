@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // forged is an object that somebody has labelled as a child, which says that its parent is of that address.
-func forged(t *testing.T, i int, address string) (kube.Location, string) {
+func forged(t *testing.T, i int, address string) (request.Location, string) {
 	t.Helper()
 	at := farMap(fmt.Sprint("forged-", i))
 	return at, fmt.Sprintf(`

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
@@ -20,13 +20,13 @@ type telling struct {
 	applied chan string
 }
 
-func (w telling) Apply(ctx context.Context, at kube.Location, _ []byte, _ string) (*object.Object, error) {
+func (w telling) Apply(ctx context.Context, at request.Location, _ []byte, _ string) (*object.Object, error) {
 	defer asks(ctx)()
 	w.applied <- at.Name
 	return nil, context.Canceled
 }
 
-func (w telling) ApplyStatus(context.Context, kube.Location, []byte, string, bool) (*object.Object, error) {
+func (w telling) ApplyStatus(context.Context, request.Location, []byte, string, bool) (*object.Object, error) {
 	return nil, context.Canceled
 }
 
@@ -48,12 +48,12 @@ func (w telling) tells(t *testing.T, want int, meanwhile func()) {
 // mute announces nothing.
 type mute struct{}
 
-func (mute) Announce(kube.Announcement) {}
+func (mute) Announce(request.Announcement) {}
 
 // endless is a Writer whose writes last until their context ends.
 type endless struct{ telling }
 
-func (w endless) Apply(ctx context.Context, _ kube.Location, _ []byte, _ string) (*object.Object, error) {
+func (w endless) Apply(ctx context.Context, _ request.Location, _ []byte, _ string) (*object.Object, error) {
 	defer asks(ctx)()
 	<-ctx.Done()
 	return nil, ctx.Err()

@@ -9,9 +9,9 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -35,7 +35,7 @@ func (c *Controllers) kindOfHolders(of *running.Controller) (kind.Kind, error) {
 }
 
 // holders asks the server for all objects that have the finalizer of a controller, be they its parents still or not.
-func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Controller) ([]kube.Holder, *spec.Rejection, error) {
+func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Controller) ([]request.Holder, *spec.Rejection, error) {
 	parents, err := c.kindOfHolders(of)
 	switch {
 	case kind.Gone(err):
@@ -56,7 +56,7 @@ func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Contr
 		}
 		in = watched // as far as the rights go
 	}
-	var out []kube.Holder
+	var out []request.Holder
 	for _, ns := range in {
 		some, err := of.Cluster.Holders(ctx, parents.Resource, ns, of.Finalizer)
 		if rights.Denied(err) {
@@ -98,7 +98,7 @@ func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController,
 		return err
 	}
 	e.sought = e.generation
-	c.lookAtHolders(next.Name, slices.DeleteFunc(holders, func(h kube.Holder) bool { return next.Parent(h.Name) != nil }))
+	c.lookAtHolders(next.Name, slices.DeleteFunc(holders, func(h request.Holder) bool { return next.Parent(h.Name) != nil }))
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (c *Controllers) noneHoldsIn(ctx context.Context, next *running.Controller,
 }
 
 // lookAtHolders has a look at objects that match no longer.
-func (c *Controllers) lookAtHolders(name string, holders []kube.Holder) {
+func (c *Controllers) lookAtHolders(name string, holders []request.Holder) {
 	for _, h := range holders {
 		c.parents.Add(queue.Key{Controller: name, Parent: h.Name})
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -44,7 +44,7 @@ metadata: {name: a, namespace: ns}
 spec: {size: 1}
 `
 
-var appsController = kube.Location{Resource: v1.Resource, Name: "apps"}
+var appsController = request.Location{Resource: v1.Resource, Name: "apps"}
 
 // servedBy returns who serves apps.
 func (c *cluster) servedBy() string {

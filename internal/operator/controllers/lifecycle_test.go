@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -252,7 +252,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 		c.apply(with(t, apps, "name: apps", "name: "+name, "name: {{ . }}", "name: {{ . }}-"+name))
 		c.apply(app)
 		c.run()
-		c.gone(kube.Location{Resource: v1.Resource, Name: name})
+		c.gone(request.Location{Resource: v1.Resource, Name: name})
 		c.run()
 		c.gone(configMap("a-" + name))
 		c.gone(configMap("b-" + name))

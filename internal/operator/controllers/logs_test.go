@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -367,7 +367,7 @@ func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.controllers.logs.Begin(keyOf("apps", "one"), "", 0).Logs(pod, kube.LogOptions{LimitBytes: 1})
+	c.controllers.logs.Begin(keyOf("apps", "one"), "", 0).Logs(pod, request.LogOptions{LimitBytes: 1})
 	leave()
 	if err := <-synced; err != nil {
 		t.Error(err)
@@ -440,8 +440,8 @@ func (c *cluster) replace(text string) {
 	c.edit(locationOf(o), func(there *unstructured.Unstructured) { there.Object["status"] = o.Object["status"] })
 }
 
-func podAt(name string) kube.Location {
-	return kube.Location{Resource: fakeKinds[schema.GroupKind{Kind: "Pod"}].Resource, Namespace: "ns", Name: name}
+func podAt(name string) request.Location {
+	return request.Location{Resource: fakeKinds[schema.GroupKind{Kind: "Pod"}].Resource, Namespace: "ns", Name: name}
 }
 
 // TestAStatusThatFollowsOthersIsNoLoop has more Pods fail, one after the other, than passes may write in a row.

@@ -6,7 +6,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -38,7 +38,7 @@ func (c *Controllers) Unchanged(ctx context.Context, by *running.Controller) boo
 	if e == nil {
 		return false
 	}
-	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: by.Name})
+	now, err := c.clusters("").Get(ctx, request.Location{Resource: v1.Resource, Name: by.Name})
 	if err != nil || now.UID() != e.uid || now.Generation() != by.Generation {
 		klog.FromContext(ctx).Info("nothing is deleted or released until the current TemplateController is read, will retry", "controller", by.Name)
 		return false

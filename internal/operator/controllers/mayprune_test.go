@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -28,7 +28,7 @@ func (c *cluster) fail(resource string, err error) {
 
 func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
-	ns := kube.Location{Resource: running.Namespaces, Name: "ns"}
+	ns := request.Location{Resource: running.Namespaces, Name: "ns"}
 	fewer := func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }
 	blue := func(_ *testing.T, c *cluster) {
 		c.edit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
@@ -242,7 +242,7 @@ type healing struct {
 	cluster *cluster
 }
 
-func (w healing) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (w healing) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	w.cluster.fail("templatecontrollers", nil)
 	return w.Client.Apply(ctx, at, body, manager)
 }
@@ -303,7 +303,7 @@ func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
 			c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
 		}},
 		"the parent matches no longer, and its namespace may by now": {"namespaces", "delete configmaps a", func(_ *testing.T, c *cluster) {
-			c.edit(kube.Location{Resource: running.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
+			c.edit(request.Location{Resource: running.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
 		}},
 		"the TemplateController is deleted, and may be suspended by now": {"templatecontrollers", "delete configmaps a", func(_ *testing.T, c *cluster) {
 			c.goes()

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -255,7 +255,7 @@ func TestMeasuresGoWithTheTemplateController(t *testing.T) {
 	c.apply(app)
 	c.run()
 	was := m.each["apps"]
-	c.gone(kube.Location{Resource: v1.Resource, Name: "apps"})
+	c.gone(request.Location{Resource: v1.Resource, Name: "apps"})
 	c.run()
 	if !slices.Equal(m.ended, []string{"apps"}) || len(m.each) != 0 {
 		t.Errorf("ended: %v, left: %d", m.ended, len(m.each))

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -90,7 +90,7 @@ func (c *cluster) inNamespaces(parents int, oneEach bool) []types.NamespacedName
 		o := appIn(name, 0)
 		o.SetUID(types.UID("uid-" + name.String()))
 		o.Object["spec"] = map[string]any{"names": []any{fmt.Sprint("child-", i)}, "text": "x"}
-		c.Store(kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: name.Namespace, Name: name.Name}, o)
+		c.Store(request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: name.Namespace, Name: name.Name}, o)
 		c.refuse[fmt.Sprint("create configmaps child-", i)] = denial("", "patch", "configmaps", fmt.Sprintf("in the namespace %q", name.Namespace))
 		all = append(all, name)
 	}
@@ -125,7 +125,7 @@ func TestParentsThatLackOnePermissionRetryInTurn(t *testing.T) {
 			}
 			refused := c.after(35 * time.Second)
 			for _, name := range all {
-				if o := c.Objects[kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: name.Namespace, Name: name.Name}]; !ready(o.Object) {
+				if o := c.Objects[request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: name.Namespace, Name: name.Name}]; !ready(o.Object) {
 					t.Fatalf("%s is not ready 35 seconds after the permission was granted, and %d requests", name, refused)
 				}
 			}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // shownCounts returns status.parents of apps as the last write left it.
@@ -121,10 +121,10 @@ func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) 
 	two.Name = "two"
 	for _, step := range []struct {
 		why     string
-		removed kube.Location
+		removed request.Location
 		want    string
 	}{
-		{"rejected", kube.Location{}, "total 2 ready 0 failed 2 waiting 0 updated 0 suspended 0"},
+		{"rejected", request.Location{}, "total 2 ready 0 failed 2 waiting 0 updated 0 suspended 0"},
 		{"one parent is deleted", one, "total 1 ready 0 failed 1 waiting 0 updated 0 suspended 0"},
 		{"the other one is deleted", two, "total 0 ready 0 failed 0 waiting 0 updated 0 suspended 0"},
 	} {

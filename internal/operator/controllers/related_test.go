@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/related"
@@ -130,8 +130,8 @@ func TestRelatedObjectsAreReadAndFollowed(t *testing.T) {
 var batchJob = schema.GroupKind{Group: "batch", Kind: "Job"}
 
 // jobAt is where a Job is.
-func jobAt(namespace, name string) kube.Location {
-	return kube.Location{Resource: fakeKinds[batchJob].Resource, Namespace: namespace, Name: name}
+func jobAt(namespace, name string) request.Location {
+	return request.Location{Resource: fakeKinds[batchJob].Resource, Namespace: namespace, Name: name}
 }
 
 // TestExactlyThoseAreLookedAtThatSeeAnObject changes one Job and looks into the queue.
@@ -582,7 +582,7 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 	if got := c.woken(); len(got) > 0 {
 		t.Errorf("looked at is %q, for what it does not see", got)
 	}
-	c.gone(kube.Location{Resource: fakeKinds[schema.GroupKind{Kind: "Namespace"}].Resource, Name: "b"})
+	c.gone(request.Location{Resource: fakeKinds[schema.GroupKind{Kind: "Namespace"}].Resource, Name: "b"})
 	wantRequests(t, "the namespace goes", c.run(), "update configmaps one", "status apps one")
 }
 
@@ -750,7 +750,7 @@ func TestSelectionsOfATenantAreBounded(t *testing.T) {
 		c.settle()
 		var have []string
 		for _, name := range []string{"a", "b", "other"} {
-			if c.Objects[kube.Location{Resource: configMap("").Resource, Namespace: name, Name: name}] != nil {
+			if c.Objects[request.Location{Resource: configMap("").Resource, Namespace: name, Name: name}] != nil {
 				have = append(have, name)
 			} else if got := c.condition("apps", name, "Ready"); !strings.HasPrefix(got, "False TemplateError: related[jobs].select: the selection takes ") {
 				t.Errorf("%s: %s is %s", when, name, got)
@@ -770,6 +770,6 @@ func TestSelectionsOfATenantAreBounded(t *testing.T) {
 	expect("one takes all", "a other")
 	c.apply(of("a", "team", "  resyncPeriod: 1h\n"))
 	expect("it is edited", "a other")
-	c.gone(kube.Location{Resource: v1.Resource, Name: "a"})
+	c.gone(request.Location{Resource: v1.Resource, Name: "a"})
 	expect("it is deleted", "a b other")
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -79,7 +78,7 @@ func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running
 }
 
 // releaseHolder removes the finalizer from one object. The error deserves a retry, after the next list; a refusal is reported, too.
-func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, h kube.Holder) (*spec.Rejection, error) {
+func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, h request.Holder) (*spec.Rejection, error) {
 	_, err := from.Cluster.SetFinalizers(ctx, running.Locate(of, h.Name), h.Version, h.Others)
 	switch {
 	case err == nil, request.MissingObject(err):

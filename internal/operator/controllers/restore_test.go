@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -43,8 +43,8 @@ spec:
 `
 
 // dump is what is there of parents and children, as a backup has it.
-func (c *cluster) dump() map[kube.Location]*unstructured.Unstructured {
-	out := map[kube.Location]*unstructured.Unstructured{}
+func (c *cluster) dump() map[request.Location]*unstructured.Unstructured {
+	out := map[request.Location]*unstructured.Unstructured{}
 	for at, o := range c.Objects {
 		if at != appsController {
 			out[at] = o.DeepCopy()
@@ -54,7 +54,7 @@ func (c *cluster) dump() map[kube.Location]*unstructured.Unstructured {
 }
 
 // restore puts a dump back, without the status of anything. uid returns the UID of an object, of which there was one in the dump.
-func (c *cluster) restore(dump map[kube.Location]*unstructured.Unstructured, uid func(at kube.Location, was types.UID) types.UID) {
+func (c *cluster) restore(dump map[request.Location]*unstructured.Unstructured, uid func(at request.Location, was types.UID) types.UID) {
 	c.t.Helper()
 	for at, o := range dump {
 		o = o.DeepCopy()
@@ -73,12 +73,12 @@ func (c *cluster) restore(dump map[kube.Location]*unstructured.Unstructured, uid
 // TestARestoredBackupDeletesNothing restores parents and children from before a change, with the seals of that time. The objects keep their
 // UIDs: a parent with another UID is another parent.
 func TestARestoredBackupDeletesNothing(t *testing.T) {
-	for how, uid := range map[string]func(c *cluster) func(at kube.Location, was types.UID) types.UID{
-		"all of the cluster": func(*cluster) func(kube.Location, types.UID) types.UID {
-			return func(_ kube.Location, was types.UID) types.UID { return was }
+	for how, uid := range map[string]func(c *cluster) func(at request.Location, was types.UID) types.UID{
+		"all of the cluster": func(*cluster) func(request.Location, types.UID) types.UID {
+			return func(_ request.Location, was types.UID) types.UID { return was }
 		},
-		"over the objects that there are": func(c *cluster) func(kube.Location, types.UID) types.UID {
-			return func(at kube.Location, _ types.UID) types.UID { return c.Objects[at].GetUID() }
+		"over the objects that there are": func(c *cluster) func(request.Location, types.UID) types.UID {
+			return func(at request.Location, _ types.UID) types.UID { return c.Objects[at].GetUID() }
 		},
 	} {
 		for when, restart := range map[string]bool{"": false, ", before a start": true} {

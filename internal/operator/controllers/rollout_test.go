@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // gadgets makes a Gadget for each of spec.names, with this strategy.
@@ -26,7 +26,7 @@ metadata: {namespace: ns, name: one, labels: {tier: front}}
 spec: {names: [a, b, c, d], text: hello}
 `
 
-func gadget(name string) kube.Location {
+func gadget(name string) request.Location {
 	at := configMap(name)
 	at.Resource = fakeKinds[schema.GroupKind{Group: "example.org", Kind: "Gadget"}].Resource
 	return at

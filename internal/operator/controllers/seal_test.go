@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -545,7 +545,7 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 			c.strip("a")
 			c.gone(configMap("b"))
 			c.older("9")
-			for at, change := range map[kube.Location]func(*unstructured.Unstructured){configMap("a"): row.child, appAt("one"): row.parent} {
+			for at, change := range map[request.Location]func(*unstructured.Unstructured){configMap("a"): row.child, appAt("one"): row.parent} {
 				o := c.Objects[at].DeepCopy()
 				change(o)
 				c.Store(at, o)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
@@ -67,7 +66,7 @@ func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController
 		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
 		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}, "status": content,
 	})
-	after, err := c.clusters("").ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter, true)
+	after, err := c.clusters("").ApplyStatus(ctx, request.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter, true)
 	switch {
 	case request.MissingObject(err):
 		return nil // deleted meanwhile

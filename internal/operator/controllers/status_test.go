@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
@@ -182,7 +181,7 @@ type applies struct {
 	noted             *[]string
 }
 
-func (w applies) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
+func (w applies) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	text := "apply"
 	if force {
 		text = "force"
@@ -371,7 +370,7 @@ type strictly struct {
 	key, path string
 }
 
-func (w strictly) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
+func (w strictly) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	if bytes.Contains(body, []byte(`"`+w.key+`":`)) {
 		return nil, answer(http.StatusInternalServerError, "", w.path+": field not declared in schema")
 	}
@@ -384,7 +383,7 @@ type choosy struct {
 	not string
 }
 
-func (w choosy) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
+func (w choosy) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	if bytes.Contains(body, []byte(w.not)) {
 		return nil, answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
 	}
@@ -421,7 +420,7 @@ type heard struct {
 	body *string
 }
 
-func (w heard) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
+func (w heard) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	*w.body = string(body)
 	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }

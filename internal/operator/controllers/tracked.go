@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -23,7 +23,7 @@ type tracked struct {
 	uid            types.UID
 	since          time.Time           // when this operator took it up; zero before
 	waiting        handover            // for another class
-	holders        []kube.Holder       // parents to take the finalizer from, where the TemplateController goes
+	holders        []request.Holder    // parents to take the finalizer from, where the TemplateController goes
 	sought         int64               // the generation that strays were sought for: see seekStrays
 	released       bool                // whether no parent has the finalizer any more, as far as the last look at a TemplateController that does not need it, or goes
 	deletionReport deletionReport      // see reportDeletion

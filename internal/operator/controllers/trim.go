@@ -10,8 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -118,7 +118,7 @@ func (c *Controllers) whole(ctx context.Context, packed *object.Object, tc *v1.T
 
 // current reads a TemplateController from the server. The error is errBehind where it is another one than in the cache.
 func (c *Controllers) current(ctx context.Context, packed *object.Object) (*object.Object, error) {
-	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: packed.Name()})
+	now, err := c.clusters("").Get(ctx, request.Location{Resource: v1.Resource, Name: packed.Name()})
 	switch {
 	case apierrors.IsNotFound(err) || err == nil && now.UID() != packed.UID():
 		return nil, errBehind

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	schemas "github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -153,7 +153,7 @@ func TestALargeTemplateControllerIsReadOnceForEachChange(t *testing.T) {
 	wantRequests(t, "a new one", c.settle(), "get templatecontrollers a", "team:deployer: create configmaps a", "team:deployer: status apps a")
 	c.controllers.queue.Add("a")
 	wantRequests(t, "another look", c.run())
-	c.edit(kube.Location{Resource: v1.Resource, Name: "a"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) })
+	c.edit(request.Location{Resource: v1.Resource, Name: "a"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) })
 	wantRequests(t, "a label", c.run())
 	c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
 	wantRequests(t, "news of a kind", c.settle())
@@ -183,7 +183,7 @@ func TestWhatWasRefusedForMemoryIsReadOnceThereIsRoom(t *testing.T) {
 	c.wantAccepted("b has no room after a restart", "a")
 
 	compiled := c.compilations()
-	c.gone(kube.Location{Resource: v1.Resource, Name: "a"})
+	c.gone(request.Location{Resource: v1.Resource, Name: "a"})
 	wantRequests(t, "there is room", c.settle(), "get templatecontrollers b", "team:deployer: status apps a")
 	c.wantAccepted("b has room", "b")
 	if now := c.get("configmaps", "a"); now == nil || now.GetUID() != child.GetUID() {
@@ -199,7 +199,7 @@ func TestATemplateControllerThatCannotBeReadKeepsWhatRuns(t *testing.T) {
 	c.apply(large("a", 40))
 	c.apply(with(t, anApp, "namespace: ns", "namespace: a"))
 	c.settle()
-	at := kube.Location{Resource: v1.Resource, Name: "a"}
+	at := request.Location{Resource: v1.Resource, Name: "a"}
 	compiled := c.compilations()
 	for why, fail := range map[string]func(){
 		"the server does not answer": func() { c.refuse["get templatecontrollers a"] = fmt.Errorf("no answer") },
@@ -262,7 +262,7 @@ func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
 func TestManyFinalizersOfATemplateControllerAreKept(t *testing.T) {
 	c := newCluster(t)
 	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	at := kube.Location{Resource: v1.Resource, Name: "apps"}
+	at := request.Location{Resource: v1.Resource, Name: "apps"}
 	var many []string
 	for i := range 200 {
 		many = append(many, fmt.Sprintf("example.org/f%d", i))

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -37,58 +37,58 @@ func (u *asUser) begin() *cluster {
 
 func (u *asUser) end() { u.cluster.user = "" }
 
-func (u *asUser) Get(ctx context.Context, at kube.Location) (*object.Object, error) {
+func (u *asUser) Get(ctx context.Context, at request.Location) (*object.Object, error) {
 	defer u.end()
 	return u.begin().Get(ctx, at)
 }
 
-func (u *asUser) GetDated(ctx context.Context, at kube.Location) (*object.Object, time.Time, error) {
+func (u *asUser) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
 	defer u.end()
 	return u.begin().GetDated(ctx, at)
 }
 
-func (u *asUser) Selected(ctx context.Context, at kube.Location, labels, fields string) (bool, error) {
+func (u *asUser) Selected(ctx context.Context, at request.Location, labels, fields string) (bool, error) {
 	defer u.end()
 	return u.begin().Selected(ctx, at, labels, fields)
 }
 
-func (u *asUser) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (u *asUser) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	defer u.end()
 	return u.begin().Apply(ctx, at, body, manager)
 }
 
-func (u *asUser) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string, force bool) (*object.Object, error) {
+func (u *asUser) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	defer u.end()
 	return u.begin().ApplyStatus(ctx, at, body, manager, force)
 }
 
-func (u *asUser) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (u *asUser) Delete(ctx context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	defer u.end()
 	return u.begin().Delete(ctx, at, uid, propagation)
 }
 
-func (u *asUser) SetFinalizers(ctx context.Context, at kube.Location, version string, finalizers []string) (*object.Object, error) {
+func (u *asUser) SetFinalizers(ctx context.Context, at request.Location, version string, finalizers []string) (*object.Object, error) {
 	defer u.end()
 	return u.begin().SetFinalizers(ctx, at, version, finalizers)
 }
 
-func (u *asUser) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]kube.Holder, error) {
+func (u *asUser) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
 	defer u.end()
 	return u.begin().Holders(ctx, resource, namespace, finalizer)
 }
 
-func (u *asUser) SetMetadata(ctx context.Context, at kube.Location, m kube.Metadata, manager string) (*object.Object, error) {
+func (u *asUser) SetMetadata(ctx context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {
 	defer u.end()
 	return u.begin().SetMetadata(ctx, at, m, manager)
 }
 
-func (u *asUser) Allowed(ctx context.Context, right kube.Right) (bool, error) {
+func (u *asUser) Allowed(ctx context.Context, right request.Right) (bool, error) {
 	defer u.end()
 	return u.begin().Allowed(ctx, right)
 }
 
 // Allowed answers as lacks says. What it was asked is not among the requests.
-func (c *cluster) Allowed(_ context.Context, right kube.Right) (bool, error) {
+func (c *cluster) Allowed(_ context.Context, right request.Right) (bool, error) {
 	resource := right.Resource.Resource
 	if right.Subresource != "" {
 		resource += "/" + right.Subresource

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
@@ -163,7 +163,7 @@ func TestKindsOfChildrenWithoutRoomAreNotWatched(t *testing.T) {
 	c.restart()
 	c.turnKinds()
 	expect("after a restart")
-	c.gone(kube.Location{Resource: v1.Resource, Name: "older"})
+	c.gone(request.Location{Resource: v1.Resource, Name: "older"})
 	c.turnKinds()
 	if got := c.condition("templatecontrollers", "apps", "Watching"); got != "True Watching: all kinds are watched" || c.get("pods", "apps-1") == nil {
 		t.Errorf("there is room again: condition %s, child %v", got, c.get("pods", "apps-1"))
@@ -202,7 +202,7 @@ func TestATemplateControllerWithoutRoomIsRefused(t *testing.T) {
 		c.turnKinds()
 		expect("after a restart")
 	}
-	c.gone(kube.Location{Resource: v1.Resource, Name: "first"})
+	c.gone(request.Location{Resource: v1.Resource, Name: "first"})
 	c.turnKinds()
 	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, "True ") || c.get("configmaps", "apps-0") == nil {
 		t.Errorf("there is room again: condition %s", got)

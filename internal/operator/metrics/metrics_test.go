@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 )
@@ -220,7 +221,7 @@ func TestTheRegistryShowsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := kube.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "secret-name"}
+	at := request.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "secret-name"}
 	if _, err := client.Get(t.Context(), at); err == nil {
 		t.Error("there is an object")
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
@@ -34,7 +33,7 @@ var (
 
 // Writer is the access to the API server that a Keeper needs; kube.Client has it.
 type Writer interface {
-	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
+	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 }
 
 // Keeper keeps a Ring in step with the Secret that holds the keys, and puts a key there when it holds none.
@@ -153,12 +152,12 @@ func (k *Keeper) write(ctx context.Context, version string, keys *seal.Keys) (*o
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": keys.Data(),
 		"metadata": map[string]any{"namespace": k.Namespace, "name": SecretName, "resourceVersion": version},
 	})
-	return k.Writer.Apply(ctx, kube.Location{Resource: secrets, Namespace: k.Namespace, Name: SecretName}, body, manager)
+	return k.Writer.Apply(ctx, request.Location{Resource: secrets, Namespace: k.Namespace, Name: SecretName}, body, manager)
 }
 
 func (k *Keeper) makeNamespace(ctx context.Context) error {
 	body := object.Append(nil, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": k.Namespace}})
-	_, err := k.Writer.Apply(ctx, kube.Location{Resource: namespaces, Name: k.Namespace}, body, manager)
+	_, err := k.Writer.Apply(ctx, request.Location{Resource: namespaces, Name: k.Namespace}, body, manager)
 	return err
 }
 

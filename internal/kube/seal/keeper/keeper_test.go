@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
@@ -31,7 +31,7 @@ type server struct {
 	requests []string
 }
 
-func (s *server) Apply(_ context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (s *server) Apply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, at.Resource.Resource)

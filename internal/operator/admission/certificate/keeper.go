@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
@@ -28,7 +28,7 @@ var (
 
 // Writer is the access to the API server that a Keeper needs; kube.Client has it.
 type Writer interface {
-	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
+	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 }
 
 // Options are what a Keeper works with.
@@ -201,7 +201,7 @@ func (k *Keeper) write(ctx context.Context, known version, all pairs) error {
 		metadata["resourceVersion"] = "1" // which has an apply create it
 	}
 	body := object.Append(nil, map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": all.data(), "metadata": metadata})
-	err := k.apply(ctx, k.secret(), kube.Location{Resource: secrets, Namespace: k.Namespace, Name: k.Secret}, body)
+	err := k.apply(ctx, k.secret(), request.Location{Resource: secrets, Namespace: k.Namespace, Name: k.Secret}, body)
 	if err != nil {
 		return &requestError{"create or patch Secret " + k.name(), err}
 	}
@@ -213,7 +213,7 @@ func (k *Keeper) write(ctx context.Context, known version, all pairs) error {
 }
 
 // apply makes a server-side apply, and puts what comes of it into the cache, so that the next look finds it.
-func (k *Keeper) apply(ctx context.Context, want watch.Want, at kube.Location, body []byte) error {
+func (k *Keeper) apply(ctx context.Context, want watch.Want, at request.Location, body []byte) error {
 	after, err := k.Writer.Apply(ctx, at, body, manager)
 	if err != nil {
 		return err

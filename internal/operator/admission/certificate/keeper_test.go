@@ -23,8 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
@@ -116,7 +116,7 @@ func (b *bed) packed(content map[string]any) *object.Object {
 }
 
 // Apply does what the API server does with an apply of the Keeper.
-func (b *bed) Apply(_ context.Context, at kube.Location, body []byte, _ string) (*object.Object, error) {
+func (b *bed) Apply(_ context.Context, at request.Location, body []byte, _ string) (*object.Object, error) {
 	b.requests = append(b.requests, at.Resource.Resource)
 	if b.refuse != nil && (b.refuseAt == "" || b.refuseAt == at.Resource.Resource) {
 		return nil, b.refuse
@@ -444,7 +444,7 @@ func TestKeepWaitsForWhatChanges(t *testing.T) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	written := make(chan struct{})
 	writer := b.Writer
-	b.Keeper.Writer = writerFunc(func(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	b.Keeper.Writer = writerFunc(func(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 		o, err := writer.Apply(ctx, at, body, manager)
 		if at.Resource == configurations {
 			close(written)
@@ -492,7 +492,7 @@ func TestKeepSaysThingsOnce(t *testing.T) {
 	lines = nil
 	mu.Unlock()
 	asked := make(chan struct{})
-	b.Keeper.Writer = writerFunc(func(ctx context.Context, _ kube.Location, _ []byte, _ string) (*object.Object, error) {
+	b.Keeper.Writer = writerFunc(func(ctx context.Context, _ request.Location, _ []byte, _ string) (*object.Object, error) {
 		close(asked)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -508,8 +508,8 @@ func TestKeepSaysThingsOnce(t *testing.T) {
 	}
 }
 
-type writerFunc func(context.Context, kube.Location, []byte, string) (*object.Object, error)
+type writerFunc func(context.Context, request.Location, []byte, string) (*object.Object, error)
 
-func (f writerFunc) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (f writerFunc) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	return f(ctx, at, body, manager)
 }

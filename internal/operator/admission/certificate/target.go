@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 )
@@ -88,7 +87,7 @@ func (k *Keeper) publish(ctx context.Context, t *target, bundle []byte) error {
 		"metadata": map[string]any{"name": k.Configuration, "resourceVersion": t.version},
 		"webhooks": []any{map[string]any{"name": WebhookName, "clientConfig": map[string]any{"caBundle": base64.StdEncoding.EncodeToString(bundle)}}},
 	})
-	if err := k.apply(ctx, k.configuration(), kube.Location{Resource: configurations, Name: k.Configuration}, body); err != nil {
+	if err := k.apply(ctx, k.configuration(), request.Location{Resource: configurations, Name: k.Configuration}, body); err != nil {
 		return &requestError{"patch ValidatingWebhookConfiguration " + k.Configuration, err}
 	}
 	klog.FromContext(ctx).Info("told the API server which certificate to trust", "configuration", k.Configuration)
