@@ -49,7 +49,7 @@ var held = map[string]string{
 	"Memory for what all select templates yield":        "freeSize",
 	"Length of a name or a namespace in one":            "longestName",
 	"Keys and values of its `labelSelector`":            "mostLabels in compile.go",
-	"Labels by which the objects of a watch":            "MostLabels in objects.go",
+	"Labels by which the objects of a watch":            "mostLabels in objectindex.go",
 	"Until a label by which no objects":                 "labelIdle",
 	"Names in `spec.watch.namespaces`":                  "crd watch.namespaces",
 	"Labels and values of a label selector":             "mostSelected",

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/watch/lookup"
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -25,7 +25,7 @@ type entry struct {
 	objects []*object.Object
 
 	mu    sync.RWMutex
-	filed lookup.Objects[*object.Object]
+	filed watch.ObjectIndex[*object.Object]
 }
 
 // Related reads what the entries watch.
@@ -73,7 +73,7 @@ func (r *Related) Read(name string, chosen selection.Selection) []*object.Object
 }
 
 // each calls f for objects that the term may name.
-func (e *entry) each(t lookup.Term, f func(*object.Object)) {
+func (e *entry) each(t watch.Term, f func(*object.Object)) {
 	if !e.open(t.Facet()) {
 		for _, o := range e.objects {
 			f(o)
@@ -86,7 +86,7 @@ func (e *entry) each(t lookup.Term, f func(*object.Object)) {
 }
 
 // open files the objects by a facet, and reports whether they are.
-func (e *entry) open(facet lookup.Facet) bool {
+func (e *entry) open(facet watch.Facet) bool {
 	e.mu.RLock()
 	has := e.filed.Has(facet)
 	e.mu.RUnlock()

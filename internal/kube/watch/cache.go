@@ -11,7 +11,6 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/watch/lookup"
 )
 
 // Event is a change in a Cache. Old is nil for a new object, New is nil for one
@@ -43,9 +42,9 @@ type Cache struct {
 	mu      sync.RWMutex
 	items   map[types.NamespacedName]*item
 	index   index
-	related *lookup.Objects[*item] // nil until somebody calls Find
-	tidied  time.Time              // when idle labels of these were closed
-	seen    uint64                 // the newest resource version that the watch has brought
+	related *ObjectIndex[*item] // nil until somebody calls Find
+	tidied  time.Time           // when idle labels of these were closed
+	seen    uint64              // the newest resource version that the watch has brought
 	synced  bool
 	gone    goneSeals
 	currentness

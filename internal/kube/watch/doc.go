@@ -7,4 +7,7 @@
 //
 // A Cache also takes what this process has just written, so that a reader sees
 // its own writes before the watch brings them (see Cache.Put).
+//
+// An ObjectIndex finds objects by namespace, name and labels, and a TermIndex
+// finds those who wait for an object.
 package watch

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/watch/lookup"
 )
 
 // labelIdle is for how long nobody may have asked for a label before it makes room for another one.
@@ -14,8 +13,8 @@ const labelIdle = 10 * time.Minute
 
 // Find calls f for the objects that a term names, in no order. f must not call the cache. It looks at no other objects but for the
 // first time that it is asked for such a term, and where a term has a label though the cache is asked for by
-// lookup.MostLabels others.
-func (c *Cache) Find(term lookup.Term, f func(*object.Object)) {
+// mostLabels others.
+func (c *Cache) Find(term Term, f func(*object.Object)) {
 	if c.want.Namespace != "" && c.want.Namespace == term.Namespace && term.Name == "" {
 		term.Namespace = "" // as all are
 	}
@@ -25,7 +24,7 @@ func (c *Cache) Find(term lookup.Term, f func(*object.Object)) {
 		}
 		return
 	}
-	if term != (lookup.Term{}) && (c.look(term, term, f) || c.look(c.file(term), term, f)) {
+	if term != (Term{}) && (c.look(term, term, f) || c.look(c.file(term), term, f)) {
 		return
 	}
 	c.mu.RLock()
@@ -38,7 +37,7 @@ func (c *Cache) Find(term lookup.Term, f func(*object.Object)) {
 }
 
 // look calls f for what a term names of the objects that are filed under another one, or reports that none are filed by such a term.
-func (c *Cache) look(filed, term lookup.Term, f func(*object.Object)) bool {
+func (c *Cache) look(filed, term Term, f func(*object.Object)) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.related != nil && c.related.Each(filed, func(it *item) {
@@ -50,11 +49,11 @@ func (c *Cache) look(filed, term lookup.Term, f func(*object.Object)) bool {
 
 // file sees to it that objects are filed so that a term can be looked up, and returns the term to look up, which names at least the same.
 // The zero Term names all, and nothing is filed under it.
-func (c *Cache) file(term lookup.Term) lookup.Term {
+func (c *Cache) file(term Term) Term {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.related == nil {
-		c.related = &lookup.Objects[*item]{}
+		c.related = &ObjectIndex[*item]{}
 	}
 	if c.open(term.Facet()) {
 		return term
@@ -65,8 +64,8 @@ func (c *Cache) file(term lookup.Term) lookup.Term {
 }
 
 // open files the objects by a facet, if there is room for that; the lock is held.
-func (c *Cache) open(f lookup.Facet) bool {
-	if f == (lookup.Facet{}) || c.related.Has(f) {
+func (c *Cache) open(f Facet) bool {
+	if f == (Facet{}) || c.related.Has(f) {
 		return true
 	}
 	if now := time.Now(); f.Label != "" && now.Sub(c.tidied) >= labelIdle {

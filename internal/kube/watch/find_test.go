@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/watch/lookup"
 )
 
 // pod is a related object.
@@ -22,7 +21,7 @@ func pod(namespace, name, app string, version int) *object.Object {
 }
 
 // found returns the names of what a term finds.
-func (r *recorder) found(term lookup.Term) []string {
+func (r *recorder) found(term Term) []string {
 	names := []string{}
 	r.Find(term, func(o *object.Object) { names = append(names, o.Key().String()) })
 	slices.Sort(names)
@@ -31,7 +30,7 @@ func (r *recorder) found(term lookup.Term) []string {
 
 // TestFindFollowsTheWatch looks things up before and after they come, change and go.
 func TestFindFollowsTheWatch(t *testing.T) {
-	terms := map[string]lookup.Term{
+	terms := map[string]Term{
 		"all":         {},
 		"namespace":   {Namespace: "a"},
 		"name":        {Namespace: "a", Name: "one"},
@@ -88,10 +87,10 @@ func TestFindByMoreLabelsThanThereIsRoomFor(t *testing.T) {
 	if err := r.Replace([]any{pod("a", "one", "web", 1), pod("b", "one", "web", 2)}, "10"); err != nil {
 		t.Fatal(err)
 	}
-	for i := range lookup.MostLabels {
-		r.found(lookup.Term{Label: fmt.Sprint("l", i), Value: "x"})
+	for i := range mostLabels {
+		r.found(Term{Label: fmt.Sprint("l", i), Value: "x"})
 	}
-	for term, want := range map[lookup.Term][]string{
+	for term, want := range map[Term][]string{
 		{Label: "app", Value: "web"}:                 {"a/one", "b/one"},
 		{Label: "app", Value: "db"}:                  {},
 		{Namespace: "b", Label: "app", Value: "web"}: {"b/one"},
@@ -111,8 +110,8 @@ func TestALabelThatNobodyUsesMakesRoom(t *testing.T) {
 		if err := r.Replace([]any{pod("a", "one", "web", 1)}, "10"); err != nil {
 			t.Fatal(err)
 		}
-		web := lookup.Term{Label: "app", Value: "web"}
-		find := func(terms ...lookup.Term) {
+		web := Term{Label: "app", Value: "web"}
+		find := func(terms ...Term) {
 			for _, term := range terms {
 				r.found(term)
 			}
@@ -126,9 +125,9 @@ func TestALabelThatNobodyUsesMakesRoom(t *testing.T) {
 				t.Errorf("%s: objects are filed by the label: %t, want %t", why, !want, want)
 			}
 		}
-		used := make([]lookup.Term, lookup.MostLabels)
+		used := make([]Term, mostLabels)
 		for i := range used {
-			used[i] = lookup.Term{Label: fmt.Sprint("l", i), Value: "x"}
+			used[i] = Term{Label: fmt.Sprint("l", i), Value: "x"}
 		}
 		find(used...)
 		filed("there is no room", false)
@@ -163,18 +162,18 @@ func TestFindWhileLabelsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder(t, Want{Role: Related})
 		labels := map[string]any{}
-		for i := range 2 * lookup.MostLabels {
+		for i := range 2 * mostLabels {
 			labels[fmt.Sprint("l", i)] = "x"
 		}
 		if err := r.Replace([]any{pack(map[string]any{"metadata": map[string]any{"name": "one", "labels": labels}})}, "10"); err != nil {
 			t.Fatal(err)
 		}
 		var all sync.WaitGroup
-		for i := range 2 * lookup.MostLabels {
+		for i := range 2 * mostLabels {
 			all.Go(func() {
 				for round := range 20 {
 					<-time.After(labelIdle * time.Duration(1+(i+round)%4))
-					if got := r.found(lookup.Term{Label: fmt.Sprint("l", i), Value: "x"}); len(got) != 1 {
+					if got := r.found(Term{Label: fmt.Sprint("l", i), Value: "x"}); len(got) != 1 {
 						t.Errorf("label %d: found %q", i, got)
 					}
 				}
@@ -190,12 +189,12 @@ func TestFindWhereAllAreOfOneNamespace(t *testing.T) {
 	if err := r.Replace([]any{pod("a", "one", "web", 1)}, "10"); err != nil {
 		t.Fatal(err)
 	}
-	for term, want := range map[lookup.Term][]string{{Namespace: "a"}: {"a/one"}, {Namespace: "b"}: {}, {Namespace: "a", Label: "app", Value: "web"}: {"a/one"}} {
+	for term, want := range map[Term][]string{{Namespace: "a"}: {"a/one"}, {Namespace: "b"}: {}, {Namespace: "a", Label: "app", Value: "web"}: {"a/one"}} {
 		if diff := cmp.Diff(want, r.found(term)); diff != "" {
 			t.Errorf("%+v (-want +found):\n%s", term, diff)
 		}
 	}
-	if r.related.Has(lookup.Facet{Namespace: true, Label: "app"}) {
+	if r.related.Has(Facet{Namespace: true, Label: "app"}) {
 		t.Error("objects are filed by a namespace that they share")
 	}
 }
@@ -210,7 +209,7 @@ func BenchmarkFind(b *testing.B) {
 	if err := r.Replace(list, "10001"); err != nil {
 		b.Fatal(err)
 	}
-	for way, term := range map[string]lookup.Term{"namespace": {Namespace: "ns7"}, "label": {Label: "app", Value: "a7"}, "both": {Namespace: "ns7", Label: "app", Value: "a7"}} {
+	for way, term := range map[string]Term{"namespace": {Namespace: "ns7"}, "label": {Label: "app", Value: "a7"}, "both": {Namespace: "ns7", Label: "app", Value: "a7"}} {
 		b.Run(way, func(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {

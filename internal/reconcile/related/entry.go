@@ -10,7 +10,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/kube/watch/lookup"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -210,7 +209,7 @@ func (e *Entry) NamespaceChanged(event watch.Event, wake func(parent types.Names
 	}
 	for _, cache := range e.cachesOf(o.Name()) {
 		var there []*object.Object
-		cache.Find(lookup.Term{Namespace: o.Name()}, func(o *object.Object) { there = append(there, o) })
+		cache.Find(watch.Term{Namespace: o.Name()}, func(o *object.Object) { there = append(there, o) })
 		for _, o := range there {
 			e.Index.each(o, nil, func(m *member) {
 				if m.selection.Selects(o) {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/watch/lookup"
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 )
 
@@ -22,7 +22,7 @@ type Index struct {
 	closed  bool // nothing is counted any more
 	size    int  // of all selections
 	parents map[types.NamespacedName]*member
-	terms   lookup.Terms[*member]
+	terms   watch.TermIndex[*member]
 }
 
 // member is a parent, and what it selects.
@@ -85,7 +85,7 @@ func (x *Index) Set(parent types.NamespacedName, source digest, s selection.Sele
 	}
 	x.drop(parent)
 	m := &member{parent: parent, source: source, selection: s}
-	known := make(map[lookup.Term]struct{}, len(s))
+	known := make(map[watch.Term]struct{}, len(s))
 	for i, p := range s {
 		wanted := p.Term()
 		if _, again := known[wanted]; again {

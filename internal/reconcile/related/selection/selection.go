@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/watch/lookup"
+	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
 // Selection says which of the watched objects a parent sees: those that any of its parts selects. A nil Selection selects none.
@@ -33,12 +33,12 @@ func (s Selection) Selects(o *object.Object) bool {
 
 // Selects reports whether the part selects the object.
 func (p Part) Selects(o *object.Object) bool {
-	return lookup.Term{Namespace: p.Namespace, Name: p.Name}.Matches(o) && (p.labels == nil || p.labels.match(o))
+	return watch.Term{Namespace: p.Namespace, Name: p.Name}.Matches(o) && (p.labels == nil || p.labels.match(o))
 }
 
 // Term names at least the objects that the part selects, so that they are found. It has a label where there is no name.
-func (p Part) Term() lookup.Term {
-	t := lookup.Term{Namespace: p.Namespace, Name: p.Name}
+func (p Part) Term() watch.Term {
+	t := watch.Term{Namespace: p.Namespace, Name: p.Name}
 	if p.labels != nil && p.Name == "" {
 		t.Label, t.Value = p.labels.pair()
 	}

@@ -1,4 +1,4 @@
-package lookup
+package watch
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func thing(t testing.TB, namespace, name string, labels map[string]any) *object.
 func random(t testing.TB, r *rand.Rand) (*object.Object, Term) {
 	labels := map[string]any{}
 	for range r.IntN(3) {
-		labels[fmt.Sprint("l", r.IntN(MostLabels+4))] = fmt.Sprint("v", r.IntN(2))
+		labels[fmt.Sprint("l", r.IntN(mostLabels+4))] = fmt.Sprint("v", r.IntN(2))
 	}
 	pick := func(text string) string {
 		if r.IntN(2) == 0 {
@@ -36,15 +36,15 @@ func random(t testing.TB, r *rand.Rand) (*object.Object, Term) {
 	}
 	term := Term{Namespace: pick("ns"), Name: pick("n")}
 	if r.IntN(2) == 0 {
-		term.Label, term.Value = fmt.Sprint("l", r.IntN(MostLabels+4)), fmt.Sprint("v", r.IntN(2))
+		term.Label, term.Value = fmt.Sprint("l", r.IntN(mostLabels+4)), fmt.Sprint("v", r.IntN(2))
 	}
 	return thing(t, fmt.Sprint("ns", r.IntN(3)), fmt.Sprint("n", r.IntN(3)), labels), term
 }
 
-// TestTermsFindAllThatNameAnObject compares the index with a look at everything, while things come and go.
-func TestTermsFindAllThatNameAnObject(t *testing.T) {
+// TestTermIndexFindAllThatNameAnObject compares the index with a look at everything, while things come and go.
+func TestTermIndexFindAllThatNameAnObject(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
-	var x Terms[int]
+	var x TermIndex[int]
 	asked, filed := map[int]Term{}, map[int]Term{}
 	for i := range 4000 {
 		o, term := random(t, r)
@@ -67,7 +67,7 @@ func TestTermsFindAllThatNameAnObject(t *testing.T) {
 				t.Fatalf("%+v does not name %s, and is found", filed[id], o)
 			}
 		}
-		if x.labels > MostLabels {
+		if x.labels > mostLabels {
 			t.Fatalf("things are found by %d labels", x.labels)
 		}
 	}
@@ -80,7 +80,7 @@ func TestTermsFindAllThatNameAnObject(t *testing.T) {
 // TestObjectsFindAllThatATermNames does so the other way round.
 func TestObjectsFindAllThatATermNames(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // not for secrets
-	var x Objects[int]
+	var x ObjectIndex[int]
 	there := map[int]*object.Object{}
 	refused := 0
 	for i := range 4000 {
@@ -121,7 +121,7 @@ func TestObjectsFindAllThatATermNames(t *testing.T) {
 			t.Fatalf("%+v (-want +found):\n%s", term, diff)
 		}
 	}
-	if x.labels != MostLabels || refused == 0 {
+	if x.labels != mostLabels || refused == 0 {
 		t.Errorf("objects are filed by %d labels, %d were refused", x.labels, refused)
 	}
 	for id, o := range there {
