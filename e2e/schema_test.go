@@ -11,11 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 // published returns what the server says of the version of a group.
-func published(t *testing.T, gv gvk.GroupVersion) (schema.Set, error) {
+func published(t *testing.T, gv gvk.GroupVersion) (openapi.Set, error) {
 	t.Helper()
 	at := "/openapi/v3/apis/" + gv.String()
 	if gv.Group == "" {
@@ -25,7 +25,7 @@ func published(t *testing.T, gv gvk.GroupVersion) (schema.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return schema.FromOpenAPI(text)
+	return openapi.FromOpenAPI(text)
 }
 
 // renamed are fields of alpha features that the release of the set calls in another way than that of the server.
@@ -48,7 +48,7 @@ func TestBuiltInSchemasHaveWhatTheServerHas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, known := schema.BuiltIn().Lookup(gv.WithKind("None")); known {
+		if _, known := openapi.BuiltIn().Lookup(gv.WithKind("None")); known {
 			continue // of another group, all of whose kinds are custom
 		}
 		set, err := published(t, gv)
@@ -61,13 +61,13 @@ func TestBuiltInSchemasHaveWhatTheServerHas(t *testing.T) {
 			}
 			kind := gv.WithKind(resource.Kind)
 			here, _ := set.Lookup(kind)
-			known, _ := schema.BuiltIn().Lookup(kind)
+			known, _ := openapi.BuiltIn().Lookup(kind)
 			if here == nil || known == nil {
 				t.Errorf("%v: known of the server %v, built in %v", kind, here != nil, known != nil)
 				continue
 			}
 			compared++
-			difference(t, kind.Kind, here, known, false, map[*schema.Type]bool{})
+			difference(t, kind.Kind, here, known, false, map[*openapi.Type]bool{})
 			if _, has := known.Fields["metadata"].Type.Fields["namespace"]; has != resource.Namespaced {
 				t.Errorf("%v has a namespace: %v, want %v", kind, has, resource.Namespaced)
 			}
@@ -89,7 +89,7 @@ func sameEnum(a, b []string, same bool) bool {
 }
 
 // difference tells which fields of a type another one does not have, or has with other values.
-func difference(t *testing.T, path string, a, b *schema.Type, same bool, seen map[*schema.Type]bool) {
+func difference(t *testing.T, path string, a, b *openapi.Type, same bool, seen map[*openapi.Type]bool) {
 	if a == nil || b == nil || seen[a] {
 		if (a == nil) != (b == nil) {
 			t.Errorf("%s: %+v and %+v", path, a, b)
@@ -162,7 +162,7 @@ func TestSchemasOfCustomKindsAreTheSameFromBothSources(t *testing.T) {
 		s := newScope(t)
 		s.apply(strings.Replace(palette, "SCOPE", scope, 1))
 		kind := gvk.GroupVersionKind{Group: s.group, Version: "v1", Kind: "Palette"}
-		var there *schema.Type
+		var there *openapi.Type
 		eventually(t, soon, func() error {
 			set, err := published(t, kind.GroupVersion())
 			if err != nil {
@@ -185,8 +185,8 @@ func TestSchemasOfCustomKindsAreTheSameFromBothSources(t *testing.T) {
 		if err := json.Unmarshal(text, &definition); err != nil {
 			t.Fatal(err)
 		}
-		here, _ := schema.FromCRD(&definition).Lookup(kind)
-		difference(t, scope, there, here, true, map[*schema.Type]bool{})
-		difference(t, scope, here, there, true, map[*schema.Type]bool{})
+		here, _ := openapi.FromCRD(&definition).Lookup(kind)
+		difference(t, scope, there, here, true, map[*openapi.Type]bool{})
+		difference(t, scope, here, there, true, map[*openapi.Type]bool{})
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/cli/playground"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 func main() {
 	debug.SetGCPercent(400)        // there is one thread, which answers meanwhile, and little to keep
 	klog.SetLogger(logr.Discard()) // what a library logs besides its error is not for the page
-	schema.BuiltIn().Lookup(gvk.GroupVersionKind{Version: "v1", Kind: "Pod"})
+	openapi.BuiltIn().Lookup(gvk.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	session := &playground.Session{}
 	js.Global().Set("templaterAnswer", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		return string(session.AnswerJSON([]byte(args[0].String())))

@@ -7,7 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/tree"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
@@ -16,7 +16,7 @@ import (
 type grower struct {
 	parent      map[string]any
 	namespace   string // of a parent that gives none; "" = default
-	schemas     schema.Set
+	schemas     openapi.Set
 	controllers []tree.Controller
 	reasons     []string // why it is no parent of others
 }

@@ -12,8 +12,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/kube/schema"
-	"github.com/templater-dev/templater/internal/kube/schemas"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/report"
@@ -130,7 +129,7 @@ func unreadable(paths []string, set *manifest.Set, faults, ofSchemas []*manifest
 }
 
 // fieldsOfCluster returns what the cluster tells of kinds, if it answers.
-func (f *lintFlags) fieldsOfCluster(ctx context.Context) (schema.Set, error) {
+func (f *lintFlags) fieldsOfCluster(ctx context.Context) (openapi.Set, error) {
 	config, err := f.cluster.Config()
 	if err != nil {
 		return nil, err
@@ -142,7 +141,7 @@ func (f *lintFlags) fieldsOfCluster(ctx context.Context) (schema.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask the cluster at %s for its kinds: %w", config.Host, err)
 	}
-	return schemas.New(schemas.Options{Reader: client, Clock: clock.RealClock{}, Logger: klog.FromContext(ctx)}), nil
+	return openapi.NewCache(openapi.CacheOptions{Reader: client, Clock: clock.RealClock{}, Logger: klog.FromContext(ctx)}), nil
 }
 
 func (f *lintFlags) write(out io.Writer, all []report.Located, summary report.Summary) error {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 // ending is a context that ends when it was asked so often whether it has.
@@ -54,7 +54,7 @@ func TestACheckEndsWithItsContext(t *testing.T) {
 	for why, tc := range long() {
 		t.Run(why, func(t *testing.T) {
 			whole := &ending{Context: t.Context(), after: 1 << 30}
-			if _, err := CheckWith(whole.Err, tc, schema.BuiltIn()); err != nil {
+			if _, err := CheckWith(whole.Err, tc, openapi.BuiltIn()); err != nil {
 				t.Fatal(err)
 			}
 			if whole.asked <= mostLeft {
@@ -62,7 +62,7 @@ func TestACheckEndsWithItsContext(t *testing.T) {
 			}
 			for part := range 10 {
 				ctx := &ending{Context: t.Context(), after: whole.asked * part / 10}
-				if _, err := CheckWith(ctx.Err, tc, schema.BuiltIn()); !errors.Is(err, context.Canceled) {
+				if _, err := CheckWith(ctx.Err, tc, openapi.BuiltIn()); !errors.Is(err, context.Canceled) {
 					t.Fatalf("the error is %v", err)
 				}
 				if left := ctx.asked - ctx.after; left > mostLeft {

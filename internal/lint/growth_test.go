@@ -7,7 +7,7 @@ import (
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -63,7 +63,7 @@ func checked(t *testing.T, s *v1.TemplateControllerSpec) (least time.Duration, f
 	t.Helper()
 	for round := range 3 {
 		begun := cpuTime(t)
-		found = Check(&v1.TemplateController{Spec: *s}, schema.BuiltIn()).Findings
+		found = Check(&v1.TemplateController{Spec: *s}, openapi.BuiltIn()).Findings
 		if took := cpuTime(t) - begun; round == 0 || took < least {
 			least = took
 		}

@@ -7,17 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Known is what is known of kinds: of those that Kubernetes has itself, and of those that files define. It is safe for concurrent use.
 type Known struct {
-	Schemas schema.Set
+	Schemas openapi.Set
 	Kinds   kind.Declared
 
-	defined    schema.Set        // by files
+	defined    openapi.Set       // by files
 	unread     []*manifest.Error // definitions that cannot be read
 	unreadable []*manifest.Error // see AddUnreadable
 }
@@ -34,7 +34,7 @@ func Know(sets ...*manifest.Set) (*Known, error) {
 // KnowWell is Know that leaves out definitions that cannot be read: Check tells of these.
 func KnowWell(sets ...*manifest.Set) *Known {
 	known := &Known{}
-	var schemas []schema.Set
+	var schemas []openapi.Set
 	for _, set := range sets {
 		for _, o := range set.CRDs {
 			definition, err := read(o)
@@ -42,11 +42,11 @@ func KnowWell(sets ...*manifest.Set) *Known {
 				known.unread = append(known.unread, err)
 				continue
 			}
-			schemas = append(schemas, schema.FromCRD(definition))
+			schemas = append(schemas, openapi.FromCRD(definition))
 			known.Kinds = append(known.Kinds, o.Content)
 		}
 	}
-	known.defined = schema.Join(schemas...)
+	known.defined = openapi.Join(schemas...)
 	known.Ask(nil)
 	return known
 }
@@ -57,7 +57,7 @@ func (k *Known) AddUnreadable(faults ...*manifest.Error) {
 }
 
 // Ask has a Set asked for what files do not define, such as that of a cluster; nil is for none. Call it before Check.
-func (k *Known) Ask(set schema.Set) { k.Schemas = schema.Join(k.defined, set, schema.BuiltIn()) }
+func (k *Known) Ask(set openapi.Set) { k.Schemas = openapi.Join(k.defined, set, openapi.BuiltIn()) }
 
 // read reads a definition whose schemas stand for themselves.
 func read(o *manifest.Object) (*apiextensionsv1.CustomResourceDefinition, *manifest.Error) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/typed"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -28,18 +28,18 @@ type Result struct {
 
 // Check compiles the spec of a TemplateController, and says all that is wrong with it. Nil schemas know of no kind. It is safe for
 // concurrent use.
-func Check(tc *v1.TemplateController, schemas schema.Set) Result {
+func Check(tc *v1.TemplateController, schemas openapi.Set) Result {
 	return check{tc, schemas, nil}.all()
 }
 
 // CheckWith is Check with pauses, of which an error ends it. It returns that error.
-func CheckWith(pause func() error, tc *v1.TemplateController, schemas schema.Set) (Result, error) {
+func CheckWith(pause func() error, tc *v1.TemplateController, schemas openapi.Set) (Result, error) {
 	result := check{tc, schemas, pause}.all()
 	return result, ended(pause)
 }
 
 // Recheck is CheckWith for a TemplateController whose spec has been compiled, without a rejection.
-func Recheck(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, schemas schema.Set) (Result, error) {
+func Recheck(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, schemas openapi.Set) (Result, error) {
 	result := check{tc, schemas, pause}.typed(compiled)
 	return result, ended(pause)
 }
@@ -55,7 +55,7 @@ func ended(pause func() error) error {
 // check is a check of a TemplateController. An error of pause ends it, and then what it finds means nothing; nil = there are no pauses.
 type check struct {
 	tc      *v1.TemplateController
-	schemas schema.Set
+	schemas openapi.Set
 	pause   func() error
 }
 

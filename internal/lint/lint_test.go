@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -25,7 +25,7 @@ func TestErrorsAreRejections(t *testing.T) {
 		tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{
 			Watch: v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, Children: []v1.Child{{Name: "a", Template: row.template}},
 		}}
-		for _, known := range []schema.Set{nil, schema.BuiltIn()} {
+		for _, known := range []openapi.Set{nil, openapi.BuiltIn()} {
 			want := row.untyped
 			if known != nil {
 				want = row.typed

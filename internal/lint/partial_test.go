@@ -8,7 +8,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 // TestOneFaultHidesNoOther has a spec in which one thing is wrong after the other, besides a field that is misspelled elsewhere.
@@ -52,7 +52,7 @@ func TestOneFaultHidesNoOther(t *testing.T) {
 				Children: []v1.Child{{Name: "good", Template: "{{ .spec.replcas }}"}, {Name: "bad", Template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}"}},
 			}}
 			row.change(&tc.Spec)
-			result := Check(tc, schema.BuiltIn())
+			result := Check(tc, openapi.BuiltIn())
 			var got []string
 			for _, f := range result.Findings {
 				got = append(got, fmt.Sprintf("%s %s:%d:%d", f.Code, f.Where, f.Line, f.Column))

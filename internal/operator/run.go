@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/schemas"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/seal/keeper"
 	"github.com/templater-dev/templater/internal/kube/watch"
@@ -40,7 +40,7 @@ type process struct {
 	view       *view
 	cluster    *kube.Client
 	discovery  *discovery.DiscoveryClient
-	schemas    *schemas.Cache
+	schemas    *openapi.Cache
 	ring       *seal.Ring
 	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
@@ -124,8 +124,8 @@ func (p *process) makeControllers(_, work context.Context) error {
 }
 
 // newSchemas returns what knows the fields of objects.
-func (p *process) newSchemas(ctx context.Context) *schemas.Cache {
-	return schemas.New(schemas.Options{
+func (p *process) newSchemas(ctx context.Context) *openapi.Cache {
+	return openapi.NewCache(openapi.CacheOptions{
 		Reader: p.cluster, Clock: clock.RealClock{}, Logger: klog.FromContext(ctx),
 		Definitions: func(gk schema.GroupKind) []*object.Object {
 			if cache := p.caches[definitions]; cache != nil { // nobody asks before there is one

@@ -17,7 +17,7 @@ const (
 	metaSuffix = ".meta.v1.ObjectMeta"
 )
 
-// document is that part of an OpenAPI document which internal/kube/schema reads.
+// document is that part of an OpenAPI document which internal/kube/openapi reads.
 type document struct {
 	Components struct {
 		Schemas map[string]*definition `json:"schemas"`

@@ -1,4 +1,4 @@
-// Builtins writes internal/kube/schema/builtin.json.gz: the schemas of the kinds that Kubernetes has itself, in all versions,
+// Builtins writes internal/kube/openapi/builtin.json.gz: the schemas of the kinds that Kubernetes has itself, in all versions,
 // as one OpenAPI document without what nobody reads. It takes them from the module k8s.io/kubernetes, whose version
 // follows that of k8s.io/api in go.mod; the enums are from its generated Go code, since its documents have none.
 package main
@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-const output = "internal/kube/schema/builtin.json.gz"
+const output = "internal/kube/openapi/builtin.json.gz"
 
 func main() {
 	log.SetFlags(0)

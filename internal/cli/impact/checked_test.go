@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/templater-dev/templater/internal/cli/snapshot"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 // TestAnEditThatTypesRefuse has a template that reads a field that its parents do not have. What works already is compared all the same.
@@ -29,7 +29,7 @@ spec:
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.serve(row.old, nil)
-			comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Schemas: schema.BuiltIn(), Now: noon}
+			comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Schemas: openapi.BuiltIn(), Now: noon}
 			_, err := comparer.Compare(t.Context(), controllerFrom(t, row.edited))
 			if row.want == "" && err != nil || row.want != "" && (err == nil || err.Error() != row.want) {
 				t.Errorf("got %v, want %q", err, row.want)

@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
 	"github.com/templater-dev/templater/internal/kube/object"
-	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -33,7 +33,7 @@ type Comparer struct {
 	// Definitions are CustomResourceDefinitions that count before those of the cluster.
 	Definitions []map[string]any
 	// Schemas are those of kinds, by which an edited TemplateController is checked; nil knows of none.
-	Schemas schemas.Set
+	Schemas openapi.Set
 	Now     time.Time
 	// Progress hears how many of the parents have been compared; nil is for nobody. It is called by several at a time.
 	Progress func(done, all int)

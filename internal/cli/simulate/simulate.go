@@ -18,7 +18,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
-	types "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -45,8 +45,8 @@ type Simulator struct {
 // New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
 // neither in these nor built in are taken for namespaced ones. known are the schemas of kinds; nil knows of none. The rejection says why the
 // operator would not serve it.
-func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any, known types.Set) (*Simulator, *spec.Rejection) {
-	s := &Simulator{mayHave: types.MayHave(known), name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
+func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any, known openapi.Set) (*Simulator, *spec.Rejection) {
+	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), schemaOf(definitions, compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r

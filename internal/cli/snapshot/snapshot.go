@@ -22,9 +22,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/request"
-	types "github.com/templater-dev/templater/internal/kube/schema"
-	"github.com/templater-dev/templater/internal/kube/schemas"
 )
 
 // Client reads from the API server; *kube.Client does.
@@ -44,7 +43,7 @@ type Source struct {
 	Client Client
 	Kinds  Kinds
 	// Schemas are those of the kinds of the cluster, which are read when they are asked for; nil knows of none.
-	Schemas types.Set
+	Schemas openapi.Set
 }
 
 // NewSource returns a Source that reads as the user of config, and the client that it reads by.
@@ -58,7 +57,7 @@ func NewSource(config *rest.Config) (*Source, *kube.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	fields := schemas.New(schemas.Options{Reader: client, Clock: clock.RealClock{}, Logger: klog.Background()})
+	fields := openapi.NewCache(openapi.CacheOptions{Reader: client, Clock: clock.RealClock{}, Logger: klog.Background()})
 	return &Source{client, kube.NewDiscovery(discovering), fields}, client, nil
 }
 

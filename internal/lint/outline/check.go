@@ -6,7 +6,7 @@ import (
 	"text/template/parse"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -18,7 +18,7 @@ type Input struct {
 	*types.Notes
 	Spec *v1.TemplateControllerSpec
 	// Known are the kinds; nil knows nothing.
-	Known     schema.Set
+	Known     openapi.Set
 	Units     *syntax.Templates
 	Skeletons *Skeletons
 	Printed   types.Printed

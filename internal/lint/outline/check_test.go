@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // onlyOf returns the findings of a code in a spec, as text.
-func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known schema.Set) []string {
+func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known openapi.Set) []string {
 	t.Helper()
 	result := lint.Check(&v1.TemplateController{Spec: *s}, known)
 	if result.Rejection != nil {
@@ -59,7 +59,7 @@ func TestWhereChildrenCanBe(t *testing.T) {
 	} {
 		row.child.Name = "x"
 		s := &v1.TemplateControllerSpec{Watch: row.watch, Children: []v1.Child{row.child}, Helpers: `{{ define "home" }}namespace: default{{ end }}`}
-		if got := strings.Join(onlyOf(t, finding.ChildPlace, s, schema.BuiltIn()), "\n"); got != row.want {
+		if got := strings.Join(onlyOf(t, finding.ChildPlace, s, openapi.BuiltIn()), "\n"); got != row.want {
 			t.Errorf("%s: got %q, want %q", why, got, row.want)
 		}
 		if got := onlyOf(t, finding.ChildPlace, s, nil); got != nil {
@@ -67,11 +67,11 @@ func TestWhereChildrenCanBe(t *testing.T) {
 		}
 	}
 	last := &v1.TemplateControllerSpec{Watch: deployment, Finalize: &v1.Finalize{Children: []v1.Child{{Name: "x", Template: home}}}}
-	if got := onlyOf(t, finding.ChildPlace, last, schema.BuiltIn()); !slices.Equal(got, []string{crossing}) {
+	if got := onlyOf(t, finding.ChildPlace, last, openapi.BuiltIn()); !slices.Equal(got, []string{crossing}) {
 		t.Errorf("a child of finalize: %q", got)
 	}
 	last.Finalize.Children[0].Scope = v1.ScopeCluster
-	if got := onlyOf(t, finding.ChildPlace, last, schema.BuiltIn()); got != nil {
+	if got := onlyOf(t, finding.ChildPlace, last, openapi.BuiltIn()); got != nil {
 		t.Errorf("a child of finalize with scope: Cluster: %q", got)
 	}
 }
@@ -110,7 +110,7 @@ func TestWhatSelectsYield(t *testing.T) {
 			Related:  []v1.Related{{Name: "w", APIVersion: "v1", Kind: "Pod"}, {Name: "x", APIVersion: "v1", Kind: row.kind, Select: row.text, Namespaces: row.in}},
 			Children: []v1.Child{{Name: "x", Template: "apiVersion: v1\nkind: ConfigMap"}},
 		}
-		if got := onlyOf(t, finding.SelectKey, s, schema.BuiltIn()); !slices.Equal(got, row.want) {
+		if got := onlyOf(t, finding.SelectKey, s, openapi.BuiltIn()); !slices.Equal(got, row.want) {
 			t.Errorf("%s: got\n  %s\nwant\n  %s", why, strings.Join(got, "\n  "), strings.Join(row.want, "\n  "))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -110,7 +110,7 @@ func entryOf(root *yaml.Node, key string) *yaml.Node {
 const conditionStatus = ".status.conditions[].status"
 
 // node compares a node with the type that is expected there.
-func (at *docCheck) node(n *yaml.Node, t *schema.Type, path string) {
+func (at *docCheck) node(n *yaml.Node, t *openapi.Type, path string) {
 	if at.status && n.Kind == yaml.ScalarNode && PrintedIn(n.Value) {
 		at.endless(n, path)
 	}
@@ -119,11 +119,11 @@ func (at *docCheck) node(n *yaml.Node, t *schema.Type, path string) {
 	}
 	if at.status && path == conditionStatus {
 		wider := *t
-		wider.Kinds |= schema.Boolean
+		wider.Kinds |= openapi.Boolean
 		t = &wider
 	}
 	if got := kindsOfNode(n); got != 0 && t.Kinds&got == 0 {
-		at.c.Warn(finding.FieldType, at.place(n), "%s of %s is %s, not %s%s", path, at.object, (t.Kinds &^ schema.Null).Words(), got.Words(), unquote(n, t))
+		at.c.Warn(finding.FieldType, at.place(n), "%s of %s is %s, not %s%s", path, at.object, (t.Kinds &^ openapi.Null).Words(), got.Words(), unquote(n, t))
 		return
 	}
 	at.value(n, t, path)
@@ -143,7 +143,7 @@ func (at *docCheck) node(n *yaml.Node, t *schema.Type, path string) {
 }
 
 // entry compares an entry of a mapping.
-func (at *docCheck) entry(key, v *yaml.Node, t *schema.Type, path string) {
+func (at *docCheck) entry(key, v *yaml.Node, t *openapi.Type, path string) {
 	switch f, there := t.Fields[key.Value]; {
 	case key.Kind != yaml.ScalarNode || PrintedIn(key.Value) || key.Tag == "!!merge":
 	case there:
@@ -155,7 +155,7 @@ func (at *docCheck) entry(key, v *yaml.Node, t *schema.Type, path string) {
 	}
 }
 
-func (at *docCheck) unknown(key *yaml.Node, t *schema.Type, path string) {
+func (at *docCheck) unknown(key *yaml.Node, t *openapi.Type, path string) {
 	known := slices.Sorted(maps.Keys(t.Fields))
 	nearest := at.c.Nearest(key.Value, known)
 	hint := ""
@@ -175,8 +175,8 @@ func (at *docCheck) unknown(key *yaml.Node, t *schema.Type, path string) {
 }
 
 // scalar compares a text with those that are possible.
-func (at *docCheck) scalar(n *yaml.Node, t *schema.Type, path string) {
-	if len(t.Enum) == 0 || n.Value == "" || PrintedIn(n.Value) || kindsOfNode(n) != schema.String {
+func (at *docCheck) scalar(n *yaml.Node, t *openapi.Type, path string) {
+	if len(t.Enum) == 0 || n.Value == "" || PrintedIn(n.Value) || kindsOfNode(n) != openapi.String {
 		return
 	}
 	for _, possible := range t.Enum {
@@ -197,28 +197,28 @@ func (at *docCheck) scalar(n *yaml.Node, t *schema.Type, path string) {
 }
 
 // kindsOfNode returns what a node is, or 0 if that is not known.
-func kindsOfNode(n *yaml.Node) schema.Kinds {
+func kindsOfNode(n *yaml.Node) openapi.Kinds {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		return schema.Map
+		return openapi.Map
 	case n.Kind == yaml.SequenceNode:
-		return schema.List
+		return openapi.List
 	case n.Kind != yaml.ScalarNode:
 		return 0
 	case PrintedIn(n.Value) && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-		return schema.String
+		return openapi.String
 	case PrintedIn(n.Value):
 		return 0
 	}
 	switch n.ShortTag() {
 	case "!!str", "!!timestamp":
-		return schema.String
+		return openapi.String
 	case "!!bool":
-		return schema.Boolean
+		return openapi.Boolean
 	case "!!int":
-		return schema.Integer
+		return openapi.Integer
 	case "!!float":
-		return schema.Number
+		return openapi.Number
 	}
 	return 0
 }

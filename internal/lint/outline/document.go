@@ -3,7 +3,7 @@ package outline
 import (
 	"go.yaml.in/yaml/v4"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -53,7 +53,7 @@ func (at *docCheck) head(u *syntax.Unit, root *yaml.Node, key string) {
 	v := entryOf(root, key)
 	switch {
 	case v == root:
-	case v.Kind == yaml.MappingNode, v.Kind == yaml.SequenceNode, kindsOfNode(v)&(schema.Integer|schema.Number|schema.Boolean) != 0:
+	case v.Kind == yaml.MappingNode, v.Kind == yaml.SequenceNode, kindsOfNode(v)&(openapi.Integer|openapi.Number|openapi.Boolean) != 0:
 		at.fails(v, "%s must be written in the template as plain text", key)
 	case v.Kind == yaml.ScalarNode && PrintedIn(v.Value):
 		place := at.place(v)
@@ -77,7 +77,7 @@ func (at *docCheck) named(metadata *yaml.Node) {
 	case metadata.Kind != yaml.MappingNode || name == metadata:
 	case name.Kind == yaml.MappingNode, name.Kind == yaml.SequenceNode:
 		at.fails(name, "metadata.name is not a string: write a name")
-	case name.Kind == yaml.ScalarNode && kindsOfNode(name)&^schema.String != 0:
+	case name.Kind == yaml.ScalarNode && kindsOfNode(name)&^openapi.String != 0:
 		at.fails(name, "metadata.name is not a string: put quotes around it")
 	}
 }

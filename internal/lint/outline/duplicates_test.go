@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -73,7 +73,7 @@ func TestObjectsThatAreYieldedTwice(t *testing.T) {
 			}
 		}
 		slices.SortFunc(s.Children, func(a, b v1.Child) int { return strings.Compare(a.Name, b.Name) })
-		for _, known := range []schema.Set{nil, schema.BuiltIn()} {
+		for _, known := range []openapi.Set{nil, openapi.BuiltIn()} {
 			if got := strings.Join(onlyOf(t, finding.SameObject, s, known), "\n"); got != row.want {
 				t.Errorf("%s:\ngot  %s\nwant %s", why, got, row.want)
 			}
@@ -116,7 +116,7 @@ func TestTemplatersOwnCondition(t *testing.T) {
 		"at another place":           {"other:\n- type: Ready\n", nil, ""},
 	} {
 		s := &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.com/v1", Kind: "Shop"}, Status: &v1.ParentStatus{Template: row.status, ReadyCondition: row.ready}}
-		for _, known := range []schema.Set{nil, schema.BuiltIn()} {
+		for _, known := range []openapi.Set{nil, openapi.BuiltIn()} {
 			if got := strings.Join(onlyOf(t, finding.OwnCondition, s, known), "\n"); got != row.want {
 				t.Errorf("%s:\ngot  %s\nwant %s", why, got, row.want)
 			}

@@ -7,7 +7,7 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -40,21 +40,21 @@ func (c *checker) hint(missing gvk.GroupVersionKind) string {
 }
 
 // unquote says how a value of the right kind is written, if that is how it differs.
-func unquote(n *yaml.Node, t *schema.Type) string {
+func unquote(n *yaml.Node, t *openapi.Type) string {
 	switch {
 	case n.Kind != yaml.ScalarNode:
 		return ""
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		return ": leave out the quotes"
-	case t.Kinds&schema.String != 0:
+	case t.Kinds&openapi.String != 0:
 		return ": put quotes around it"
 	}
 	return ""
 }
 
 // asText says how what is printed becomes a text, if that is wanted.
-func asText(want, got schema.Kinds) string {
-	if want&schema.String == 0 || got&^(schema.Integer|schema.Number|schema.Boolean) != 0 {
+func asText(want, got openapi.Kinds) string {
+	if want&openapi.String == 0 || got&^(openapi.Integer|openapi.Number|openapi.Boolean) != 0 {
 		return ""
 	}
 	return ": put quotes around it"

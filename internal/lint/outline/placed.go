@@ -5,14 +5,14 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // placed notes a child whose kind cannot be a child of the parents, as far as kinds and text show it: see spec.Placing.
-func (at *docCheck) placed(root *yaml.Node, of *schema.Type) {
+func (at *docCheck) placed(root *yaml.Node, of *openapi.Type) {
 	parents, known := at.c.scopeOf(at.c.Spec.Watch.APIVersion, at.c.Spec.Watch.Kind)
 	children, alsoKnown := of.Namespaced()
 	if !known || !alsoKnown {
@@ -34,7 +34,7 @@ func (c *checker) scopeOf(apiVersion, kind string) (namespaced, known bool) {
 }
 
 // lookup returns the type of the objects of a kind, or nil if it is not known.
-func (c *checker) lookup(apiVersion, kind string) *schema.Type {
+func (c *checker) lookup(apiVersion, kind string) *openapi.Type {
 	gv, err := gvk.ParseGroupVersion(apiVersion)
 	if err != nil || c.Known == nil {
 		return nil

@@ -3,48 +3,48 @@ package outline
 import (
 	"go.yaml.in/yaml/v4"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // value compares what one action prints, where it is all of a value, with the type that is expected there.
-func (at *docCheck) value(n *yaml.Node, t *schema.Type, path string) {
+func (at *docCheck) value(n *yaml.Node, t *openapi.Type, path string) {
 	if n.Kind != yaml.ScalarNode || n.Style&^yaml.FlowStyle != 0 || !OnlyPrinted(n.Value) {
 		return
 	}
 	here := at.place(n)
-	kinds, first, found := schema.Kinds(0), 0, 0
+	kinds, first, found := openapi.Kinds(0), 0, 0
 	for offset := here.Offset; offset < here.End(); offset++ {
 		if of, prints := at.c.Printed.Kinds(here.Text, offset); prints {
 			kinds, first = of, offset
 			found++
 		}
 	}
-	if found != 1 || kinds == 0 || kinds == schema.Null {
+	if found != 1 || kinds == 0 || kinds == openapi.Null {
 		return
 	}
 	if got := kinds.Classes(); t.Kinds.Classes()&got == 0 {
 		here.Offset, here.Length = first, here.Length-(first-here.Offset)
-		at.c.Warn(finding.FieldType, here, "%s of %s is %s, and what is printed here is %s%s", path, at.object, (t.Kinds &^ schema.Null).Words(), got.Words(), asText(t.Kinds, got))
+		at.c.Warn(finding.FieldType, here, "%s of %s is %s, and what is printed here is %s%s", path, at.object, (t.Kinds &^ openapi.Null).Words(), got.Words(), asText(t.Kinds, got))
 	}
 }
 
 // joined notes a value that is put together of what an action prints and of text, which is text, where none is expected.
-func (at *docCheck) joined(n *yaml.Node, t *schema.Type, path string) {
-	if t.Kinds&schema.String != 0 || n.Kind != yaml.ScalarNode || n.Style&^yaml.FlowStyle != 0 || !PrintedIn(n.Value) || OnlyPrinted(n.Value) {
+func (at *docCheck) joined(n *yaml.Node, t *openapi.Type, path string) {
+	if t.Kinds&openapi.String != 0 || n.Kind != yaml.ScalarNode || n.Style&^yaml.FlowStyle != 0 || !PrintedIn(n.Value) || OnlyPrinted(n.Value) {
 		return
 	}
 	here := at.place(n)
 	for _, action := range at.s.Joined(here.Offset, here.End()) {
 		kinds, _ := at.c.Printed.Kinds(here.Text, action)
-		if kinds&^schema.Null == 0 || kinds&^(schema.String|schema.Integer|schema.Number|schema.Null) != 0 {
+		if kinds&^openapi.Null == 0 || kinds&^(openapi.String|openapi.Integer|openapi.Number|openapi.Null) != 0 {
 			continue // lines of YAML may be printed, which are as the author has written them
 		}
 		hint := ""
-		if t.Kinds&(schema.Integer|schema.Number) != 0 {
+		if t.Kinds&(openapi.Integer|openapi.Number) != 0 {
 			hint = ": compute it, such as with add or mul"
 		}
-		at.c.Warn(finding.FieldType, here, "%s of %s is %s, and what is put together of actions and text is text%s", path, at.object, (t.Kinds &^ schema.Null).Words(), hint)
+		at.c.Warn(finding.FieldType, here, "%s of %s is %s, and what is put together of actions and text is text%s", path, at.object, (t.Kinds &^ openapi.Null).Words(), hint)
 		return
 	}
 }

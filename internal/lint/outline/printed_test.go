@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -37,7 +37,7 @@ func TestNumbersThatArePutTogether(t *testing.T) {
 			Watch: v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, Helpers: `{{ define "one" }}1{{ end }}`, Status: &v1.ParentStatus{Template: `x: {{ include "one" . }}`},
 			Children: []v1.Child{{Name: "x", Template: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: " + text + "\n"}},
 		}
-		got := filtered(onlyOf(t, finding.FieldType, s, schema.BuiltIn()), "put together")
+		got := filtered(onlyOf(t, finding.FieldType, s, openapi.BuiltIn()), "put together")
 		if (len(got) == 1) != told || len(got) > 1 {
 			t.Errorf("%s: %q", text, got)
 		}

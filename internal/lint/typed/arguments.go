@@ -3,7 +3,7 @@ package typed
 import (
 	"strings"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -26,7 +26,7 @@ func (e *evaluator) arguments(call *invocation, s *types.Signature) bool {
 // argument reports whether argument i can be what the function takes.
 func (e *evaluator) argument(call *invocation, i int, v *types.Value, p types.Param) bool {
 	switch {
-	case v.Kinds == schema.Null:
+	case v.Kinds == openapi.Null:
 		if !p.Nil {
 			e.lacksArgument(call, i, v)
 		}
@@ -35,7 +35,7 @@ func (e *evaluator) argument(call *invocation, i int, v *types.Value, p types.Pa
 		e.mayLack(v, call.node(i))
 	}
 	if p.Kinds != 0 && !v.May(p.Kinds) {
-		e.maybe(!p.Nil || v.Kinds&schema.Null == 0, finding.Argument, e.at(call.node(i)), "%s: argument %d%s is %s, not %s%s", call.name.Ident, i+1, call.words(i), (v.Kinds &^ schema.Null).Words(), p.Words, remedy(v, p))
+		e.maybe(!p.Nil || v.Kinds&openapi.Null == 0, finding.Argument, e.at(call.node(i)), "%s: argument %d%s is %s, not %s%s", call.name.Ident, i+1, call.words(i), (v.Kinds &^ openapi.Null).Words(), p.Words, remedy(v, p))
 		return false
 	}
 	if fault := p.Fault(v.Literal); fault != "" {
@@ -55,9 +55,9 @@ func (call *invocation) words(i int) string {
 
 func remedy(v *types.Value, p types.Param) string {
 	switch {
-	case p.Kinds == types.Scalar && v.Kinds&(schema.List|schema.Map) != 0:
+	case p.Kinds == types.Scalar && v.Kinds&(openapi.List|openapi.Map) != 0:
 		return "; toJson makes text of it"
-	case p.Kinds == schema.List && v.Kinds&^schema.Null == schema.Map:
+	case p.Kinds == openapi.List && v.Kinds&^openapi.Null == openapi.Map:
 		return "; keys and values make lists of it"
 	}
 	return ""
@@ -72,8 +72,8 @@ func (e *evaluator) lacksArgument(call *invocation, i int, v *types.Value) {
 }
 
 // verbs are what the letters of a format take.
-var verbs = map[byte]schema.Kinds{
-	'v': types.Scalar, 's': schema.String, 'q': schema.String | schema.Integer, 't': schema.Boolean, 'x': schema.String | types.Numeric, 'X': schema.String | types.Numeric,
+var verbs = map[byte]openapi.Kinds{
+	'v': types.Scalar, 's': openapi.String, 'q': openapi.String | openapi.Integer, 't': openapi.Boolean, 'x': openapi.String | types.Numeric, 'X': openapi.String | types.Numeric,
 	'e': types.Numeric, 'E': types.Numeric, 'f': types.Numeric, 'F': types.Numeric, 'g': types.Numeric, 'G': types.Numeric,
 	'd': types.Numeric, 'b': types.Numeric, 'o': types.Numeric, 'c': types.Numeric, 'U': types.Numeric,
 }
@@ -82,7 +82,7 @@ var verbs = map[byte]schema.Kinds{
 func printf(e *evaluator, call *invocation) *types.Value {
 	format, written := call.text(0)
 	if !written {
-		return types.OfKinds(schema.String)
+		return types.OfKinds(openapi.String)
 	}
 	used := 1
 	for {
@@ -96,18 +96,18 @@ func printf(e *evaluator, call *invocation) *types.Value {
 		}
 		rest = strings.TrimLeft(rest, "+- #0123456789.")
 		if rest == "" {
-			return types.OfKinds(schema.String)
+			return types.OfKinds(openapi.String)
 		}
 		takes, known := verbs[rest[0]]
 		switch {
 		case !known:
 			e.errorf(finding.Format, e.at(call.node(0)), "printf: the format has a directive that is not supported: %%%c; write one of the letters v s q d x X f F g G e E t c b o U", rest[0])
-			return types.OfKinds(schema.String)
+			return types.OfKinds(openapi.String)
 		case used >= len(call.args):
 			e.errorf(finding.Format, e.at(call.node(0)), "printf: the format has more directives than there are arguments")
-			return types.OfKinds(schema.String)
+			return types.OfKinds(openapi.String)
 		case !call.args[used].May(takes):
-			e.errorf(finding.Format, e.at(call.node(used)), "printf: argument %d%s is %s, which %%%c cannot format", used+1, call.words(used), (call.args[used].Kinds &^ schema.Null).Words(), rest[0])
+			e.errorf(finding.Format, e.at(call.node(used)), "printf: argument %d%s is %s, which %%%c cannot format", used+1, call.words(used), (call.args[used].Kinds &^ openapi.Null).Words(), rest[0])
 		}
 		format = rest[1:]
 		used++
@@ -115,5 +115,5 @@ func printf(e *evaluator, call *invocation) *types.Value {
 	if used < len(call.args) {
 		e.errorf(finding.Format, e.at(call.node(used)), "printf: the format does not use argument %d%s", used+1, strings.TrimSuffix(call.words(used), ","))
 	}
-	return types.OfKinds(schema.String)
+	return types.OfKinds(openapi.String)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -63,7 +63,7 @@ func hard() map[string]render.Source {
 
 // TestWorkIsBounded checks templates that are much work. It tells the time, which does not decide.
 func TestWorkIsBounded(t *testing.T) {
-	set := schema.Join(known(t), schema.BuiltIn())
+	set := openapi.Join(known(t), openapi.BuiltIn())
 	for why, source := range hard() {
 		source.Related = []syntax.Template{{Name: "maps"}}
 		program, err := render.Compile(source)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render"
@@ -27,7 +27,7 @@ type checker struct {
 // Check returns what the types of values tell of the templates of a spec, which has been compiled to program. A nil set knows
 // nothing. It calls pause now and then: an error ends the work, and what it returns then means nothing; nil = there are no pauses. It is safe
 // for concurrent use.
-func Check(pause func() error, spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) []finding.Finding {
+func Check(pause func() error, spec *v1.TemplateControllerSpec, program *render.Program, known openapi.Set) []finding.Finding {
 	c := newChecker(pause, spec, program, known)
 	c.all()
 	if c.notes.Paused() {
@@ -36,7 +36,7 @@ func Check(pause func() error, spec *v1.TemplateControllerSpec, program *render.
 	return c.notes.Findings()
 }
 
-func newChecker(pause func() error, spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
+func newChecker(pause func() error, spec *v1.TemplateControllerSpec, program *render.Program, known openapi.Set) *checker {
 	notes, skeletons := types.NewNotes(pause), &outline.Skeletons{Pause: pause}
 	return &checker{
 		units: program.Templates(), notes: notes, skeletons: skeletons,

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -70,44 +70,44 @@ spec:
 `
 
 // known returns the schema of the parents, and of some other kinds.
-func known(t *testing.T) schema.Set {
+func known(t *testing.T) openapi.Set {
 	t.Helper()
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	if err := yaml.Unmarshal([]byte(shopCRD), crd); err != nil {
 		t.Fatal(err)
 	}
-	return schema.Join(schema.FromCRD(crd), few{})
+	return openapi.Join(openapi.FromCRD(crd), few{})
 }
 
 // few are some types of kinds that are built in.
 type few struct{}
 
-func (few) Lookup(kind gvk.GroupVersionKind) (*schema.Type, bool) {
-	text := &schema.Type{Kinds: schema.String}
-	whole := &schema.Type{Kinds: schema.Integer}
-	texts := &schema.Type{Kinds: schema.Map, Items: text}
-	object := func(fields map[string]schema.Field) *schema.Type {
-		return &schema.Type{Kinds: schema.Map, Fields: fields}
+func (few) Lookup(kind gvk.GroupVersionKind) (*openapi.Type, bool) {
+	text := &openapi.Type{Kinds: openapi.String}
+	whole := &openapi.Type{Kinds: openapi.Integer}
+	texts := &openapi.Type{Kinds: openapi.Map, Items: text}
+	object := func(fields map[string]openapi.Field) *openapi.Type {
+		return &openapi.Type{Kinds: openapi.Map, Fields: fields}
 	}
-	metadata := object(map[string]schema.Field{"name": {Type: text, Present: true}, "uid": {Type: text}, "labels": {Type: texts}, "annotations": {Type: texts}, "namespace": {Type: text}})
-	whatever := func(fields map[string]schema.Field) *schema.Type {
-		fields["apiVersion"], fields["kind"], fields["metadata"] = schema.Field{Type: text, Present: true}, schema.Field{Type: text, Present: true}, schema.Field{Type: metadata, Present: true}
+	metadata := object(map[string]openapi.Field{"name": {Type: text, Present: true}, "uid": {Type: text}, "labels": {Type: texts}, "annotations": {Type: texts}, "namespace": {Type: text}})
+	whatever := func(fields map[string]openapi.Field) *openapi.Type {
+		fields["apiVersion"], fields["kind"], fields["metadata"] = openapi.Field{Type: text, Present: true}, openapi.Field{Type: text, Present: true}, openapi.Field{Type: metadata, Present: true}
 		return object(fields)
 	}
 	switch kind.Kind {
 	case "Pod":
-		container := object(map[string]schema.Field{
+		container := object(map[string]openapi.Field{
 			"name": {Type: text, Present: true}, "image": {Type: text},
-			"ports": {Type: &schema.Type{Kinds: schema.List, Items: object(map[string]schema.Field{"containerPort": {Type: whole}})}},
+			"ports": {Type: &openapi.Type{Kinds: openapi.List, Items: object(map[string]openapi.Field{"containerPort": {Type: whole}})}},
 		})
-		return whatever(map[string]schema.Field{
-			"spec":   {Type: object(map[string]schema.Field{"containers": {Type: &schema.Type{Kinds: schema.List, Items: container}}, "nodeName": {Type: text}, "restartPolicy": {Type: &schema.Type{Kinds: schema.String, Enum: []string{"Always", "Never", "OnFailure"}}}})},
-			"status": {Type: object(map[string]schema.Field{"phase": {Type: &schema.Type{Kinds: schema.String, Enum: []string{"Pending", "Running", "Succeeded", "Failed", "Unknown"}}}, "podIP": {Type: text}})},
+		return whatever(map[string]openapi.Field{
+			"spec":   {Type: object(map[string]openapi.Field{"containers": {Type: &openapi.Type{Kinds: openapi.List, Items: container}}, "nodeName": {Type: text}, "restartPolicy": {Type: &openapi.Type{Kinds: openapi.String, Enum: []string{"Always", "Never", "OnFailure"}}}})},
+			"status": {Type: object(map[string]openapi.Field{"phase": {Type: &openapi.Type{Kinds: openapi.String, Enum: []string{"Pending", "Running", "Succeeded", "Failed", "Unknown"}}}, "podIP": {Type: text}})},
 		}), true
 	case "ConfigMap":
-		return whatever(map[string]schema.Field{"data": {Type: texts}}), true
+		return whatever(map[string]openapi.Field{"data": {Type: texts}}), true
 	case "Job":
-		return whatever(map[string]schema.Field{"spec": {Type: object(map[string]schema.Field{"ttlSecondsAfterFinished": {Type: whole}, "parallelism": {Type: whole}})}}), true
+		return whatever(map[string]openapi.Field{"spec": {Type: object(map[string]openapi.Field{"ttlSecondsAfterFinished": {Type: whole}, "parallelism": {Type: whole}})}}), true
 	}
 	return nil, kind.Kind != "Deploymnt"
 }
@@ -118,7 +118,7 @@ type given struct {
 }
 
 // checked returns what is found, as text.
-func checked(t *testing.T, in given, set schema.Set) []finding.Finding {
+func checked(t *testing.T, in given, set openapi.Set) []finding.Finding {
 	t.Helper()
 	s := &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Shop"}, Helpers: in.helpers}
 	if in.status != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -38,16 +38,16 @@ func (e *evaluator) equals(call *invocation, i, j int) *types.Value {
 	e.compares(v)
 	e.compares(w)
 	a, b := v.Kinds.Classes(), w.Kinds.Classes()
-	sure := v.Kinds&schema.Null == 0 && w.Kinds&schema.Null == 0
+	sure := v.Kinds&openapi.Null == 0 && w.Kinds&openapi.Null == 0
 	switch {
 	case v.Kinds == 0 || w.Kinds == 0:
-		return types.OfKinds(schema.Boolean)
+		return types.OfKinds(openapi.Boolean)
 	case a == 0 && b == 0:
 		return types.Literal(true)
-	case a == 0 && w.Kinds&schema.Null == 0, b == 0 && v.Kinds&schema.Null == 0:
+	case a == 0 && w.Kinds&openapi.Null == 0, b == 0 && v.Kinds&openapi.Null == 0:
 		return types.Literal(false)
 	case a == 0 || b == 0:
-		return types.OfKinds(schema.Boolean)
+		return types.OfKinds(openapi.Boolean)
 	case a&types.Scalar == 0 || b&types.Scalar == 0:
 		e.maybe(sure, finding.Argument, e.at(call.name), "%s: cannot compare lists and maps; use deepEqual", call.name.Ident)
 	case a&b == 0:
@@ -58,7 +58,7 @@ func (e *evaluator) equals(call *invocation, i, j int) *types.Value {
 	case e.outOfEnum(call, v, w, j) || e.outOfEnum(call, w, v, i):
 		return types.Literal(false)
 	}
-	return types.OfKinds(schema.Boolean)
+	return types.OfKinds(openapi.Boolean)
 }
 
 // outOfEnum notes that argument i, a text that is written out, is none of those that a field can have.
@@ -100,9 +100,9 @@ func alike(e *evaluator, call *invocation) *types.Value {
 	v, w := call.args[0], call.args[1]
 	if call.name.Ident == "deepEqual" {
 		e.neverEqual(call, w, v, 0)
-		return types.OfKinds(schema.Boolean)
+		return types.OfKinds(openapi.Boolean)
 	}
-	if w.Kinds == schema.Null {
+	if w.Kinds == openapi.Null {
 		return types.Literal(false)
 	}
 	e.neverEqual(call, w.Each(), v, 0)

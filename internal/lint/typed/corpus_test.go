@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -26,7 +26,7 @@ type sample struct {
 }
 
 // check returns what is found in it.
-func (s sample) check(t *testing.T, known schema.Set) []finding.Finding {
+func (s sample) check(t *testing.T, known openapi.Set) []finding.Finding {
 	t.Helper()
 	compiled, rejection := spec.Compile(s.Name, &s.Spec)
 	if rejection != nil {
@@ -42,9 +42,9 @@ var (
 )
 
 // samples returns the TemplateControllers of the repository, and the schemas of the kinds that are defined there.
-func samplesOf(t *testing.T) (all []sample, known schema.Set) {
+func samplesOf(t *testing.T) (all []sample, known openapi.Set) {
 	t.Helper()
-	var sets []schema.Set
+	var sets []openapi.Set
 	add := func(file, text string) {
 		for _, document := range betweenDocuments.Split(text, -1) {
 			var head struct{ Kind string }
@@ -63,7 +63,7 @@ func samplesOf(t *testing.T) (all []sample, known schema.Set) {
 				if err := yaml.Unmarshal([]byte(document), crd); err != nil {
 					t.Fatalf("%s: %s", file, err)
 				}
-				sets = append(sets, schema.FromCRD(crd))
+				sets = append(sets, openapi.FromCRD(crd))
 			}
 		}
 	}
@@ -101,7 +101,7 @@ func samplesOf(t *testing.T) (all []sample, known schema.Set) {
 			t.Fatal(err)
 		}
 	}
-	return all, schema.Join(append(sets, schema.BuiltIn())...)
+	return all, openapi.Join(append(sets, openapi.BuiltIn())...)
 }
 
 func TestNoFalseAlarmInSamples(t *testing.T) {

@@ -3,7 +3,7 @@ package typed
 import (
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -13,8 +13,8 @@ import (
 func (w *walker) filter(u *syntax.Unit, root *types.Value) {
 	w.enter(u, root)
 	pipe := u.Expression()
-	if v := w.pipe(pipe, root); v.Kinds != schema.Null && !v.May(schema.Boolean) {
-		w.errorf(finding.NotBoolean, w.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .spec.class \"a\"", syntax.Excerpt(pipe), (v.Kinds &^ schema.Null).Words())
+	if v := w.pipe(pipe, root); v.Kinds != openapi.Null && !v.May(openapi.Boolean) {
+		w.errorf(finding.NotBoolean, w.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .spec.class \"a\"", syntax.Excerpt(pipe), (v.Kinds &^ openapi.Null).Words())
 	}
 }
 
@@ -24,10 +24,10 @@ func (w *walker) readyWhen(u *syntax.Unit, root *types.Value) {
 	pipe := u.Expression()
 	v := w.pipe(pipe, root)
 	switch {
-	case v.Kinds == schema.Null:
+	case v.Kinds == openapi.Null:
 		w.lacks(v, pipe)
-	case !v.May(schema.Boolean):
-		w.errorf(finding.NotBoolean, w.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), (v.Kinds &^ schema.Null).Words())
+	case !v.May(openapi.Boolean):
+		w.errorf(finding.NotBoolean, w.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), (v.Kinds &^ openapi.Null).Words())
 	default:
 		w.ofOthers(pipe)
 	}

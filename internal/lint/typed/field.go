@@ -4,7 +4,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -13,9 +13,9 @@ import (
 // field returns the value of a key of v, and notes what is wrong with asking for it.
 func (e *evaluator) field(v *types.Value, key string, at types.Place) *types.Value {
 	switch {
-	case v.Kinds == schema.Null:
+	case v.Kinds == openapi.Null:
 		return v
-	case v.Kinds != 0 && v.Kinds&schema.Map == 0:
+	case v.Kinds != 0 && v.Kinds&openapi.Map == 0:
 		return e.noMap(v, key, at)
 	}
 	found, known := v.Lookup(key)
@@ -35,14 +35,14 @@ func (e *evaluator) field(v *types.Value, key string, at types.Place) *types.Val
 // noMap notes that a key is asked of what has none.
 func (e *evaluator) noMap(v *types.Value, key string, at types.Place) *types.Value {
 	n := e.note(finding.NoFields, at)
-	n.Origin, n.Key, n.Kinds = v.Origin, key, v.Kinds&^schema.Null
+	n.Origin, n.Key, n.Kinds = v.Origin, key, v.Kinds&^openapi.Null
 	if e.dead == 0 {
 		n.Raise(finding.Warning)
 	}
-	if v.Kinds&schema.Null == 0 {
+	if v.Kinds&openapi.Null == 0 {
 		e.fails(n)
 	}
-	return &types.Value{Kinds: schema.Null, Notes: []*types.Note{n}}
+	return &types.Value{Kinds: openapi.Null, Notes: []*types.Note{n}}
 }
 
 // unknown notes that a map cannot have a key.
@@ -54,7 +54,7 @@ func (e *evaluator) unknown(v *types.Value, key string, at types.Place) *types.V
 	case v.Origin.Source == types.FromSchema, v.Origin.Source == types.FromValues && (e.dead == 0 || e.notes.Misspelled(n)):
 		n.Raise(finding.Warning)
 	}
-	return &types.Value{Kinds: schema.Null, Notes: []*types.Note{n}}
+	return &types.Value{Kinds: openapi.Null, Notes: []*types.Note{n}}
 }
 
 // provided notes that a fallback or hasKey provides for a value that is missing: it is fine that spec.values does not have it, since an
@@ -76,7 +76,7 @@ func (e *evaluator) compares(v *types.Value) {
 
 // mayLack notes that a value is needed that some objects do not have, and that no condition asks for.
 func (e *evaluator) mayLack(v *types.Value, n parse.Node) {
-	if v.Kinds&schema.Null == 0 || len(v.Optional) == 0 {
+	if v.Kinds&openapi.Null == 0 || len(v.Optional) == 0 {
 		return
 	}
 	for _, step := range v.Optional {

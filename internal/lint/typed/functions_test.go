@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/funcs"
@@ -66,7 +66,7 @@ func TestSignaturesAreTrue(t *testing.T) {
 	t.Logf("%d calls, of which %d fail, and %d are known to", calls, failing, found)
 }
 
-var kindNamed = map[string]schema.Kinds{"invalid": schema.Null, "string": schema.String, "bool": schema.Boolean, "int64": schema.Integer, "float64": schema.Number, "slice": schema.List, "map": schema.Map}
+var kindNamed = map[string]openapi.Kinds{"invalid": openapi.Null, "string": openapi.String, "bool": openapi.Boolean, "int64": openapi.Integer, "float64": openapi.Number, "slice": openapi.List, "map": openapi.Map}
 
 // outcome returns the kind of what an expression yields.
 func outcome(t *testing.T, expression string) (string, error) {

@@ -1,7 +1,7 @@
 package typed
 
 import (
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 )
 
@@ -13,11 +13,11 @@ func kindText(_ *evaluator, call *invocation) *types.Value {
 	names := types.KindNames(call.args[0], call.name.Ident == "typeOf")
 	switch len(names) {
 	case 0:
-		return types.OfKinds(schema.String)
+		return types.OfKinds(openapi.String)
 	case 1:
 		return types.Literal(names[0])
 	}
-	return &types.Value{Kinds: schema.String, Type: &schema.Type{Kinds: schema.String, Enum: names}}
+	return &types.Value{Kinds: openapi.String, Type: &openapi.Type{Kinds: openapi.String, Enum: names}}
 }
 
 // isKind is for kindIs, typeIs and typeIsLike.
@@ -25,7 +25,7 @@ func isKind(_ *evaluator, call *invocation) *types.Value {
 	name, written := call.text(0)
 	names := types.KindNames(call.args[1], call.name.Ident != "kindIs")
 	if !written || len(names) == 0 {
-		return types.OfKinds(schema.Boolean)
+		return types.OfKinds(openapi.Boolean)
 	}
 	for _, each := range names {
 		switch {
@@ -33,7 +33,7 @@ func isKind(_ *evaluator, call *invocation) *types.Value {
 		case len(names) == 1:
 			return types.Literal(true)
 		default:
-			return types.OfKinds(schema.Boolean)
+			return types.OfKinds(openapi.Boolean)
 		}
 	}
 	return types.Literal(false)
@@ -46,7 +46,7 @@ func textTest(compare func(s, part string) bool) func(*evaluator, *invocation) *
 		if s, also := call.text(1); known && also {
 			return types.Literal(compare(s, part))
 		}
-		return types.OfKinds(schema.Boolean)
+		return types.OfKinds(openapi.Boolean)
 	}
 }
 
@@ -54,7 +54,7 @@ func textTest(compare func(s, part string) bool) func(*evaluator, *invocation) *
 func ordered(name string, a, b any) *types.Value {
 	order, known := types.Compare(a, b)
 	if !known {
-		return types.OfKinds(schema.Boolean)
+		return types.OfKinds(openapi.Boolean)
 	}
 	switch name {
 	case "lt":
@@ -74,11 +74,11 @@ func length(_ *evaluator, call *invocation) *types.Value {
 	if text, ok := v.Literal.(string); ok {
 		n = len(text)
 	}
-	if v.Kinds == schema.Map && v.Keys != nil && !v.Open && !v.Sparse && v.Origin != nil && v.Origin.Source == types.FromTemplate {
+	if v.Kinds == openapi.Map && v.Keys != nil && !v.Open && !v.Sparse && v.Origin != nil && v.Origin.Source == types.FromTemplate {
 		n = len(v.Keys)
 	}
-	if n < 0 || v.Kinds&schema.Null != 0 {
-		return types.OfKinds(schema.Integer)
+	if n < 0 || v.Kinds&openapi.Null != 0 {
+		return types.OfKinds(openapi.Integer)
 	}
 	return types.Literal(int64(n))
 }
@@ -86,8 +86,8 @@ func length(_ *evaluator, call *invocation) *types.Value {
 // contained returns whether a list of constants has an item, as far as that is known.
 func contained(e *evaluator, v, all *types.Value) *types.Value {
 	items, known := all.Data.([]any)
-	if !known || v.Literal == nil || all.Kinds != schema.List {
-		return types.OfKinds(schema.Boolean)
+	if !known || v.Literal == nil || all.Kinds != openapi.List {
+		return types.OfKinds(openapi.Boolean)
 	}
 	e.notes.Steps += len(items)
 	for _, item := range items {
@@ -120,19 +120,19 @@ func constants(args []*types.Value) *types.Value {
 // emptied is for empty: 0 and false are not.
 func emptied(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0]
-	if v.Kinds == schema.Null {
+	if v.Kinds == openapi.Null {
 		return types.Literal(true)
 	}
-	if v.Kinds == 0 || v.Kinds&schema.Null != 0 {
-		return types.OfKinds(schema.Boolean)
+	if v.Kinds == 0 || v.Kinds&openapi.Null != 0 {
+		return types.OfKinds(openapi.Boolean)
 	}
 	switch {
-	case v.Kinds&(schema.String|schema.List|schema.Map) == 0:
+	case v.Kinds&(openapi.String|openapi.List|openapi.Map) == 0:
 		return types.Literal(false)
-	case v.Kinds&^(schema.String|schema.List|schema.Map) == 0 && v.Never():
+	case v.Kinds&^(openapi.String|openapi.List|openapi.Map) == 0 && v.Never():
 		return types.Literal(true)
-	case v.Kinds&^(schema.String|schema.List|schema.Map) == 0 && v.Always():
+	case v.Kinds&^(openapi.String|openapi.List|openapi.Map) == 0 && v.Always():
 		return types.Literal(false)
 	}
-	return types.OfKinds(schema.Boolean)
+	return types.OfKinds(openapi.Boolean)
 }

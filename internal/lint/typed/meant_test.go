@@ -3,7 +3,7 @@ package typed
 import (
 	"testing"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -17,7 +17,7 @@ func TestKindThatMayBeMeant(t *testing.T) {
 		{"v1", "Unicorn"}:                                  "",
 	} {
 		var got []string
-		for _, f := range checked(t, given{child: "apiVersion: " + of[0] + "\nkind: " + of[1] + "\nmetadata: {name: a}"}, schema.BuiltIn()) {
+		for _, f := range checked(t, given{child: "apiVersion: " + of[0] + "\nkind: " + of[1] + "\nmetadata: {name: a}"}, openapi.BuiltIn()) {
 			if f.Code == finding.UnknownKind {
 				got = append(got, f.Message)
 			}

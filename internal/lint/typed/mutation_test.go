@@ -13,7 +13,7 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -38,7 +38,7 @@ type key struct {
 	i      int
 	whole  int // offset of the path
 	root   string
-	kinds  schema.Kinds // that the function takes of which it is an argument; 0 = it is none, or any
+	kinds  openapi.Kinds // that the function takes of which it is an argument; 0 = it is none, or any
 }
 
 // TestMistakesAreFound makes one mistake at a time in templates of this repository, of the sorts that people make. At
@@ -95,7 +95,7 @@ func TestMistakesAreFound(t *testing.T) {
 }
 
 // check returns what is found in a mutant, or false if it does not even parse.
-func (m mutant) check(known schema.Set) ([]finding.Finding, bool) {
+func (m mutant) check(known openapi.Set) ([]finding.Finding, bool) {
 	tc := m.s.DeepCopy()
 	change := func(text *string) { *text = (*text)[:m.offset] + m.new + (*text)[m.offset+len(m.old):] }
 	for i := range tc.Spec.Children {
@@ -156,9 +156,9 @@ func mutants(t *testing.T, s sample, random *rand.Rand) (all []mutant) {
 			}
 			switch {
 			case !last || k.kinds == 0:
-			case k.kinds&schema.String != 0 && k.kinds&schema.List == 0:
+			case k.kinds&openapi.String != 0 && k.kinds&openapi.List == 0:
 				add("argument", k.whole, whole, "(list "+whole+")")
-			case k.kinds&schema.String == 0:
+			case k.kinds&openapi.String == 0:
 				add("argument", k.whole, whole, `"x"`)
 			}
 		}
@@ -201,7 +201,7 @@ func keysIn(program *render.Program, name string) (all []key) {
 		if u == nil || u.Text.Name != name {
 			continue
 		}
-		walkNodes(u.Body(), 0, func(n parse.Node, kinds schema.Kinds) {
+		walkNodes(u.Body(), 0, func(n parse.Node, kinds openapi.Kinds) {
 			switch n := n.(type) {
 			case *parse.FieldNode:
 				for i := range n.Ident {
@@ -225,7 +225,7 @@ func keysIn(program *render.Program, name string) (all []key) {
 func lengthOf(keys []string) int { return len(strings.Join(keys, ".")) + min(len(keys), 1) }
 
 // walkNodes calls do for all nodes, and says what the functions take whose arguments they are.
-func walkNodes(n parse.Node, kinds schema.Kinds, do func(parse.Node, schema.Kinds)) {
+func walkNodes(n parse.Node, kinds openapi.Kinds, do func(parse.Node, openapi.Kinds)) {
 	branch := func(b *parse.BranchNode) {
 		walkNodes(b.Pipe, 0, do)
 		walkNodes(b.List, 0, do)
@@ -250,7 +250,7 @@ func walkNodes(n parse.Node, kinds schema.Kinds, do func(parse.Node, schema.Kind
 		for _, cmd := range n.Cmds {
 			f, _ := cmd.Args[0].(*parse.IdentifierNode)
 			for i, operand := range cmd.Args {
-				takes := schema.Kinds(0)
+				takes := openapi.Kinds(0)
 				if f != nil && i > 0 {
 					takes = types.SignatureOf(f.Ident).Param(i - 1).Kinds
 				}

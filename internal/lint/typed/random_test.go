@@ -11,7 +11,7 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/funcs"
@@ -23,9 +23,9 @@ var (
 )
 
 // only is a set of one kind.
-type only struct{ t *schema.Type }
+type only struct{ t *openapi.Type }
 
-func (o only) Lookup(gvk.GroupVersionKind) (*schema.Type, bool) { return o.t, true }
+func (o only) Lookup(gvk.GroupVersionKind) (*openapi.Type, bool) { return o.t, true }
 
 // draw makes random schemas, data for them, and templates over it.
 type draw struct {
@@ -39,38 +39,38 @@ func choose[T any](d *draw, all ...T) T { return all[d.IntN(len(all))] }
 var fieldNames = []string{"alpha", "beta", "gamma", "delta", "items", "name", "on", "count"}
 
 // schema returns a random type.
-func (d *draw) schema(depth int) *schema.Type {
+func (d *draw) schema(depth int) *openapi.Type {
 	switch k := d.IntN(10); {
 	case k < 4 && depth < 4:
-		t := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{}, Open: d.IntN(8) == 0}
+		t := &openapi.Type{Kinds: openapi.Map, Fields: map[string]openapi.Field{}, Open: d.IntN(8) == 0}
 		for range 1 + d.IntN(4) {
-			t.Fields[choose(d, fieldNames...)] = schema.Field{Type: d.schema(depth + 1), Present: d.IntN(2) == 0}
+			t.Fields[choose(d, fieldNames...)] = openapi.Field{Type: d.schema(depth + 1), Present: d.IntN(2) == 0}
 		}
 		return t
 	case k < 5 && depth < 4:
-		return &schema.Type{Kinds: schema.List, Items: d.schema(depth + 1)}
+		return &openapi.Type{Kinds: openapi.List, Items: d.schema(depth + 1)}
 	case k < 6 && depth < 4:
-		return &schema.Type{Kinds: schema.Map, Items: d.schema(depth + 1)}
+		return &openapi.Type{Kinds: openapi.Map, Items: d.schema(depth + 1)}
 	case k == 6:
-		return &schema.Type{Kinds: schema.String, Enum: []string{"One", "Two"}}
+		return &openapi.Type{Kinds: openapi.String, Enum: []string{"One", "Two"}}
 	case k == 7:
-		return choose(d, &schema.Type{Kinds: schema.Boolean}, &schema.Type{Kinds: schema.Boolean | schema.Null})
+		return choose(d, &openapi.Type{Kinds: openapi.Boolean}, &openapi.Type{Kinds: openapi.Boolean | openapi.Null})
 	case k == 8:
-		return choose(d, &schema.Type{Kinds: schema.Integer}, &schema.Type{Kinds: schema.Integer | schema.Number}, &schema.Type{Kinds: schema.Integer | schema.String}, nil)
+		return choose(d, &openapi.Type{Kinds: openapi.Integer}, &openapi.Type{Kinds: openapi.Integer | openapi.Number}, &openapi.Type{Kinds: openapi.Integer | openapi.String}, nil)
 	}
-	return &schema.Type{Kinds: schema.String}
+	return &openapi.Type{Kinds: openapi.String}
 }
 
 // data returns data of a type.
-func (d *draw) data(t *schema.Type) any {
+func (d *draw) data(t *openapi.Type) any {
 	if t == nil || t.Kinds == 0 {
 		return choose[any](d, "x", int64(1), []any{"a"}, map[string]any{"name": "n"}, true)
 	}
-	if t.Kinds&schema.Null != 0 && d.IntN(3) == 0 {
+	if t.Kinds&openapi.Null != 0 && d.IntN(3) == 0 {
 		return nil
 	}
 	switch {
-	case t.Kinds&schema.Map != 0:
+	case t.Kinds&openapi.Map != 0:
 		m := map[string]any{}
 		for name, f := range t.Fields {
 			if f.Present || d.IntN(3) > 0 {
@@ -87,37 +87,37 @@ func (d *draw) data(t *schema.Type) any {
 			}
 		}
 		return m
-	case t.Kinds&schema.List != 0:
+	case t.Kinds&openapi.List != 0:
 		all := make([]any, d.IntN(3))
 		for i := range all {
 			all[i] = d.data(t.Items)
 		}
 		return all
-	case t.Kinds&schema.Boolean != 0:
+	case t.Kinds&openapi.Boolean != 0:
 		return d.IntN(2) == 0
 	case t.Enum != nil:
 		return choose(d, t.Enum...)
-	case t.Kinds&schema.Integer != 0 && (t.Kinds&(schema.Number|schema.String) == 0 || d.IntN(2) == 0):
+	case t.Kinds&openapi.Integer != 0 && (t.Kinds&(openapi.Number|openapi.String) == 0 || d.IntN(2) == 0):
 		return int64(d.IntN(4) - 1)
-	case t.Kinds&schema.Number != 0:
+	case t.Kinds&openapi.Number != 0:
 		return 1.5
 	}
 	return choose(d, "", "a", "3", "One")
 }
 
 // kind returns a random type of parents.
-func (d *draw) kind() *schema.Type {
-	return &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{
-		"spec":   {Type: &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"alpha": {Type: d.schema(1)}, "beta": {Type: d.schema(1), Present: true}, "items": {Type: d.schema(2)}}}, Present: true},
+func (d *draw) kind() *openapi.Type {
+	return &openapi.Type{Kinds: openapi.Map, Fields: map[string]openapi.Field{
+		"spec":   {Type: &openapi.Type{Kinds: openapi.Map, Fields: map[string]openapi.Field{"alpha": {Type: d.schema(1)}, "beta": {Type: d.schema(1), Present: true}, "items": {Type: d.schema(2)}}}, Present: true},
 		"status": {Type: d.schema(2)},
 	}}
 }
 
 // randomKind returns a random type that contains itself.
-func randomKind(seed uint64) *schema.Type {
+func randomKind(seed uint64) *openapi.Type {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0))}
 	kind := d.kind()
-	kind.Fields["spec"].Type.Fields["self"] = schema.Field{Type: kind}
+	kind.Fields["spec"].Type.Fields["self"] = openapi.Field{Type: kind}
 	return kind
 }
 
@@ -343,7 +343,7 @@ func TestWhatRendersHasNoError(t *testing.T) {
 }
 
 // gets reports whether rendering gets to the action that a finding is in, with any data that is drawn.
-func (d *draw) gets(source render.Source, f finding.Finding, kind *schema.Type) bool {
+func (d *draw) gets(source render.Source, f finding.Finding, kind *openapi.Type) bool {
 	text := &source.Status
 	if f.Where == "helpers" {
 		text = &source.Helpers

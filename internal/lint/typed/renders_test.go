@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -24,7 +24,7 @@ import (
 )
 
 // noErrorIn fails if there is an error in templates that render, and returns the warnings.
-func noErrorIn(t *testing.T, name string, source render.Source, set schema.Set) (warnings int) {
+func noErrorIn(t *testing.T, name string, source render.Source, set openapi.Set) (warnings int) {
 	t.Helper()
 	program, err := render.Compile(source)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestNoFalseAlarmInWhatChartsDo(t *testing.T) {
 				continue
 			}
 			n++
-			noErrorIn(t, s.Name, source, schema.BuiltIn())
+			noErrorIn(t, s.Name, source, openapi.BuiltIn())
 		}
 	}
 	t.Logf("%d snippets render", n)
@@ -138,7 +138,7 @@ func TestNoFalseAlarmInGoldens(t *testing.T) {
 		}
 		source.Children = slices.DeleteFunc(source.Children, func(c syntax.Template) bool { return strings.Contains(want, "== child "+c.Name+": Invalid\n") })
 		if !fails {
-			noErrorIn(t, file, source, schema.BuiltIn())
+			noErrorIn(t, file, source, openapi.BuiltIn())
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestNoFalseAlarmInTestsOfWholePasses(t *testing.T) {
 					source = render.Source{Children: []syntax.Template{{Name: "a", Text: text}}}
 				}
 				n++
-				noErrorIn(t, filepath.Base(file)+": "+text[:min(len(text), 60)], source, schema.BuiltIn())
+				noErrorIn(t, filepath.Base(file)+": "+text[:min(len(text), 60)], source, openapi.BuiltIn())
 				return true
 			})
 		}

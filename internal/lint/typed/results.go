@@ -4,7 +4,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -33,7 +33,7 @@ func init() {
 func appended(_ *evaluator, call *invocation) *types.Value {
 	v, item := call.args[0], call.args[1]
 	if v.Grows {
-		return &types.Value{Kinds: schema.List, Item: types.Join(v.Item, item), Grows: true}
+		return &types.Value{Kinds: openapi.List, Item: types.Join(v.Item, item), Grows: true}
 	}
 	return types.ListOf(types.Join(v.Each(), item))
 }
@@ -47,7 +47,7 @@ func fallback(e *evaluator, call *invocation) *types.Value {
 	if len(call.nodes) == 2 && written(call.nodes[1]) && !written(call.nodes[0]) && w.Literal != "" {
 		e.warnf(finding.Order, e.at(call.name), "default takes the fallback first, so this always yields %s; write default %s %s", call.nodes[1], call.nodes[1], call.nodes[0])
 	}
-	if w.Kinds == schema.Null || w.Literal == "" {
+	if w.Kinds == openapi.Null || w.Literal == "" {
 		return v
 	}
 	return types.Join(v, w.Present())
@@ -81,7 +81,7 @@ func coalesce(e *evaluator, call *invocation) *types.Value {
 		if i+1 < len(call.args) {
 			e.provided(w)
 		}
-		if w.Kinds != schema.Null {
+		if w.Kinds != openapi.Null {
 			v = types.Join(v, w.Nullable())
 		}
 	}
@@ -106,36 +106,36 @@ func not(_ *evaluator, call *invocation) *types.Value {
 	case v.Always():
 		return types.Literal(false)
 	}
-	return types.OfKinds(schema.Boolean)
+	return types.OfKinds(openapi.Boolean)
 }
 
 func include(e *evaluator, call *invocation) *types.Value {
 	name, written := call.text(0)
 	if !written {
 		e.anyName = true
-		return types.OfKinds(schema.String)
+		return types.OfKinds(openapi.String)
 	}
 	e.include(name, call.args[1])
-	return types.OfKinds(schema.String)
+	return types.OfKinds(openapi.String)
 }
 
 // joinText also takes a single text.
 func joinText(e *evaluator, call *invocation) *types.Value {
 	separator, all := call.args[0], call.args[1]
 	switch {
-	case separator.Kinds != 0 && separator.Kinds&^schema.Null == schema.List && all.Kinds&^schema.Null == schema.String:
+	case separator.Kinds != 0 && separator.Kinds&^openapi.Null == openapi.List && all.Kinds&^openapi.Null == openapi.String:
 		e.warnf(finding.Order, e.at(call.name), "join takes the separator first and the list last")
-	case all.Kinds != 0 && all.Kinds&^schema.Null == schema.List && !separator.May(types.Scalar):
+	case all.Kinds != 0 && all.Kinds&^openapi.Null == openapi.List && !separator.May(types.Scalar):
 		e.errorf(finding.Argument, e.at(call.node(0)), "join: argument 1%s is %s, not text; the list comes last", call.words(0), separator.Kinds.Words())
-	case all.Kinds == schema.Map:
+	case all.Kinds == openapi.Map:
 		e.errorf(finding.Argument, e.at(call.node(1)), "join: argument 2%s is a map, not a list; keys and values make lists of it", call.words(1))
 	}
-	return types.OfKinds(schema.String)
+	return types.OfKinds(openapi.String)
 }
 
 func item(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0]
-	if v.Kinds == schema.Null {
+	if v.Kinds == openapi.Null {
 		return types.Missing
 	}
 	found := *v.Each().Nullable()
@@ -145,11 +145,11 @@ func item(_ *evaluator, call *invocation) *types.Value {
 
 func part(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0].Present()
-	if v.Kinds != 0 && v.Kinds&schema.List == 0 {
+	if v.Kinds != 0 && v.Kinds&openapi.List == 0 {
 		return types.Anything
 	}
 	w := *v
-	w.Kinds, w.Data = schema.List, nil
+	w.Kinds, w.Data = openapi.List, nil
 	if v.Data != nil {
 		w.Item = v.Each()
 	}
@@ -158,10 +158,10 @@ func part(_ *evaluator, call *invocation) *types.Value {
 
 func sliced(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0]
-	if v.Kinds != 0 && v.Kinds&^schema.Null == schema.String {
-		return types.OfKinds(schema.String)
+	if v.Kinds != 0 && v.Kinds&^openapi.Null == openapi.String {
+		return types.OfKinds(openapi.String)
 	}
-	return types.OfKinds((v.Kinds & (schema.String | schema.List)) &^ schema.Null)
+	return types.OfKinds((v.Kinds & (openapi.String | openapi.List)) &^ openapi.Null)
 }
 
 func listed(_ *evaluator, call *invocation) *types.Value {
@@ -194,7 +194,7 @@ func (e *evaluator) follow(call *invocation, i int, v *types.Value) *types.Value
 		}
 		return types.Anything
 	}
-	if v.Kinds == schema.Null {
+	if v.Kinds == openapi.Null {
 		return types.Missing
 	}
 	n, written := call.node(i).(*parse.StringNode)
@@ -261,5 +261,5 @@ func collect(e *evaluator, call *invocation) *types.Value {
 func named(_ *evaluator, call *invocation) *types.Value { return call.args[1].Each().Nullable() }
 
 func condition(*evaluator, *invocation) *types.Value {
-	return types.OfKinds(schema.String | schema.Boolean | schema.Null)
+	return types.OfKinds(openapi.String | openapi.Boolean | openapi.Null)
 }

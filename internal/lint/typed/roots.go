@@ -7,7 +7,7 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render"
@@ -17,7 +17,7 @@ import (
 // roots tells what templates see.
 type roots struct {
 	spec      *v1.TemplateControllerSpec
-	known     schema.Set
+	known     openapi.Set
 	values    map[string]any // spec.values
 	names     []string       // of entries
 	skeletons *outline.Skeletons
@@ -28,7 +28,7 @@ type roots struct {
 	others   map[string]*types.Value // see otherObjects; nil = not known yet
 }
 
-func newRoots(spec *v1.TemplateControllerSpec, known schema.Set, program *render.Program, skeletons *outline.Skeletons) *roots {
+func newRoots(spec *v1.TemplateControllerSpec, known openapi.Set, program *render.Program, skeletons *outline.Skeletons) *roots {
 	templates := program.Templates()
 	r := &roots{
 		spec: spec, known: known, values: program.Values(), names: templates.Names, skeletons: skeletons,
@@ -49,7 +49,7 @@ func (r *roots) of(u *syntax.Unit) *types.Value {
 	parent := r.object(r.spec.Watch.APIVersion, r.spec.Watch.Kind, "")
 	keys := map[string]*types.Value{
 		"parent":     parent,
-		"controller": {Kinds: schema.Map, Keys: map[string]*types.Value{"name": types.OfKinds(schema.String)}},
+		"controller": {Kinds: openapi.Map, Keys: map[string]*types.Value{"name": types.OfKinds(openapi.String)}},
 		"values":     r.ofValues(),
 	}
 	for _, key := range []string{"metadata", "spec", "status"} {
@@ -72,7 +72,7 @@ func (r *roots) of(u *syntax.Unit) *types.Value {
 		keys["object"] = r.childOf(r.entries[u.Text.Name])
 	}
 	// Which keys there are is checked where templates are parsed.
-	return &types.Value{Kinds: schema.Map, Keys: keys, Open: true, Origin: &types.Origin{Source: types.FromTemplate}}
+	return &types.Value{Kinds: openapi.Map, Keys: keys, Open: true, Origin: &types.Origin{Source: types.FromTemplate}}
 }
 
 // otherObjects returns what templates see of children and related objects, which is the same for all of them.
@@ -88,7 +88,7 @@ func (r *roots) otherObjects() map[string]*types.Value {
 	}
 	all := map[string]*types.Value{}
 	for key, of := range map[string]map[string]*types.Value{"children": children, "observed": observed, "related": related} {
-		all[key] = &types.Value{Kinds: schema.Map, Keys: of, Open: true}
+		all[key] = &types.Value{Kinds: openapi.Map, Keys: of, Open: true}
 	}
 	return all
 }
@@ -106,26 +106,26 @@ func (r *roots) ofValues() *types.Value {
 func (r *roots) object(apiVersion, kind, root string) *types.Value {
 	gv, err := gvk.ParseGroupVersion(apiVersion)
 	if err != nil || r.known == nil {
-		return types.OfKinds(schema.Map)
+		return types.OfKinds(openapi.Map)
 	}
 	t, exists := r.known.Lookup(gv.WithKind(kind))
 	if t == nil || !exists {
 		if t = r.anyObject(); t == nil {
-			return types.OfKinds(schema.Map)
+			return types.OfKinds(openapi.Map)
 		}
 	}
 	v := types.OfType(t, &types.Origin{Root: root, Object: kind, Type: t})
-	v.Kinds = schema.Map
+	v.Kinds = openapi.Map
 	return v
 }
 
 // anyObject is the type of objects of which no more is known: they have metadata like all others. It may be nil.
-func (r *roots) anyObject() *schema.Type {
+func (r *roots) anyObject() *openapi.Type {
 	t, _ := r.known.Lookup(gvk.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
 	if t == nil {
 		return nil
 	}
-	object := &schema.Type{Kinds: schema.Map, Open: true, Fields: map[string]schema.Field{}}
+	object := &openapi.Type{Kinds: openapi.Map, Open: true, Fields: map[string]openapi.Field{}}
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		object.Fields[name] = t.Fields[name]
 	}
@@ -146,7 +146,7 @@ func (r *roots) childOf(name string) *types.Value {
 func (r *roots) yields(name string) *types.Value {
 	u := r.children[name]
 	if u == nil {
-		return types.OfKinds(schema.Map)
+		return types.OfKinds(openapi.Map)
 	}
 	var all []*types.Value
 	root := ".children." + name + "[]"
@@ -166,7 +166,7 @@ func (r *roots) yields(name string) *types.Value {
 func objects(name string, item *types.Value) *types.Value {
 	v := types.ListOf(item)
 	if item.Type != nil {
-		v.Origin = &types.Origin{Root: name, Object: name, Type: &schema.Type{Kinds: schema.List, Items: item.Type}}
+		v.Origin = &types.Origin{Root: name, Object: name, Type: &openapi.Type{Kinds: openapi.List, Items: item.Type}}
 	}
 	return v
 }

@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // onlyOf returns the findings of a code in a spec, as text.
-func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known schema.Set) []string {
+func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known openapi.Set) []string {
 	t.Helper()
 	compiled, rejection := spec.Compile("x", s)
 	if rejection != nil {
@@ -155,7 +155,7 @@ func TestWhatTheServerSetsIsThere(t *testing.T) {
 		Watch:    v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"},
 		Children: []v1.Child{{Name: "x", Template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: '{{ .spec.replicas }} {{ .spec.paused }} {{ .metadata.uid }}'}"}},
 	}
-	got := onlyOf(t, finding.Optional, s, schema.BuiltIn())
+	got := onlyOf(t, finding.Optional, s, openapi.BuiltIn())
 	if len(got) != 1 || !strings.Contains(got[0], ".spec.paused is optional") {
 		t.Errorf("found %q", got)
 	}

@@ -3,7 +3,7 @@ package typed
 import (
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -59,8 +59,8 @@ func (vars variables) forget(assigned map[string]assignment) (growing []int) {
 		how := assigned[known.name]
 		switch {
 		case how == 0 || how == appends && known.v.Grows:
-		case how == appends && known.v.Kinds == schema.List && vars.find(known.name) == i:
-			v := &types.Value{Kinds: schema.List, Grows: true}
+		case how == appends && known.v.Kinds == openapi.List && vars.find(known.name) == i:
+			v := &types.Value{Kinds: openapi.List, Grows: true}
 			if !known.v.Never() {
 				v.Item = known.v.Each()
 			}

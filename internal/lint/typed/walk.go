@@ -5,7 +5,7 @@ import (
 	"text/template/parse"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -85,7 +85,7 @@ func (w *walker) prints(v *types.Value, n *parse.PipeNode) {
 	if at := (types.Spot{Text: w.src, Offset: int(n.Pos)}); w.depth == 0 {
 		w.printed[at] = types.Join(w.printed[at], v)
 	}
-	if v.Kinds == schema.Null {
+	if v.Kinds == openapi.Null {
 		w.lacks(v, n)
 		return
 	}
@@ -176,12 +176,12 @@ func (w *walker) rangeOver(n *parse.RangeNode, dot *types.Value) {
 
 // ranges looks at what is ranged over.
 func (w *walker) ranges(v *types.Value, n *parse.RangeNode) {
-	const takes = schema.List | schema.Map | schema.Integer
+	const takes = openapi.List | openapi.Map | openapi.Integer
 	switch {
-	case v.Kinds == 0 || v.Kinds == schema.Null:
+	case v.Kinds == 0 || v.Kinds == openapi.Null:
 	case v.Kinds&takes == 0:
-		w.maybe(v.Kinds&schema.Null == 0, finding.RangeOver, w.at(n.Pipe), "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), (v.Kinds &^ schema.Null).Words())
-	case v.Kinds == schema.Integer && len(n.Pipe.Decl) > 1:
+		w.maybe(v.Kinds&openapi.Null == 0, finding.RangeOver, w.at(n.Pipe), "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), (v.Kinds &^ openapi.Null).Words())
+	case v.Kinds == openapi.Integer && len(n.Pipe.Decl) > 1:
 		w.errorf(finding.RangeOver, w.at(n.Pipe), "range over an integer yields one variable, not two")
 	}
 }

@@ -3,7 +3,7 @@ package types
 import (
 	"cmp"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 // Compare returns how two constants of one kind are in order, or false if nobody knows.
@@ -39,11 +39,11 @@ func Compare(a, b any) (order int, known bool) {
 
 // kindNames are the kinds as kindOf and typeOf tell them. A whole number may be either kind of number, whatever its schema says.
 var kindNames = []struct {
-	kinds        schema.Kinds
+	kinds        openapi.Kinds
 	name, goType string
 }{
-	{schema.String, "string", "string"}, {schema.Boolean, "bool", "bool"}, {Numeric, "int64", "int64"}, {Numeric, "float64", "float64"},
-	{schema.List, "slice", "[]interface {}"}, {schema.Map, "map", "map[string]interface {}"},
+	{openapi.String, "string", "string"}, {openapi.Boolean, "bool", "bool"}, {Numeric, "int64", "int64"}, {Numeric, "float64", "float64"},
+	{openapi.List, "slice", "[]interface {}"}, {openapi.Map, "map", "map[string]interface {}"},
 }
 
 // KindNames returns what kindOf, or typeOf where types is true, may say of a value; none = anything.

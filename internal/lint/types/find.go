@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -83,7 +83,7 @@ func (f *Finder) elsewhere(o *Origin, key string) (where string, sure bool) {
 }
 
 // Within returns the path from a type down to the nearest one that has the key, or "".
-func (f *Finder) Within(t *schema.Type, key string) string {
+func (f *Finder) Within(t *openapi.Type, key string) string {
 	next := []inside{{t, ""}}
 	for range maxLevels {
 		var deeper []inside
@@ -100,7 +100,7 @@ func (f *Finder) Within(t *schema.Type, key string) string {
 	return ""
 }
 
-func has(t *schema.Type, key string) bool {
+func has(t *openapi.Type, key string) bool {
 	if t == nil {
 		return false
 	}
@@ -110,7 +110,7 @@ func has(t *schema.Type, key string) bool {
 
 // inside is a type within another one.
 type inside struct {
-	t    *schema.Type
+	t    *openapi.Type
 	path string
 }
 

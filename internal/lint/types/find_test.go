@@ -4,26 +4,26 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // shop is a type with a list of maps in it.
 func shop() *Value {
-	text := &schema.Type{Kinds: schema.String}
-	port := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"number": {Type: text}}}
-	spec := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{
-		"image": {Type: text}, "ports": {Type: &schema.Type{Kinds: schema.List, Items: port}},
-		"tls": {Type: &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"secretName": {Type: text}}}},
+	text := &openapi.Type{Kinds: openapi.String}
+	port := &openapi.Type{Kinds: openapi.Map, Fields: map[string]openapi.Field{"number": {Type: text}}}
+	spec := &openapi.Type{Kinds: openapi.Map, Fields: map[string]openapi.Field{
+		"image": {Type: text}, "ports": {Type: &openapi.Type{Kinds: openapi.List, Items: port}},
+		"tls": {Type: &openapi.Type{Kinds: openapi.Map, Fields: map[string]openapi.Field{"secretName": {Type: text}}}},
 	}}
-	whole := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"spec": {Type: spec, Present: true}, "status": {Type: &schema.Type{Kinds: schema.Map}}}}
+	whole := &openapi.Type{Kinds: openapi.Map, Fields: map[string]openapi.Field{"spec": {Type: spec, Present: true}, "status": {Type: &openapi.Type{Kinds: openapi.Map}}}}
 	return OfType(whole, &Origin{Object: "Shop", Type: whole})
 }
 
 func TestWords(t *testing.T) {
 	spec, _ := shop().Lookup("spec")
 	ports, _ := spec.Lookup("ports")
-	dict := &Value{Kinds: schema.Map, Keys: map[string]*Value{"path": Anything}, Origin: &Origin{Source: FromTemplate}}
+	dict := &Value{Kinds: openapi.Map, Keys: map[string]*Value{"path": Anything}, Origin: &Origin{Source: FromTemplate}}
 	values := OfData(map[string]any{"image": "a"}, &Origin{Root: ".values", Source: FromValues})
 	for why, row := range map[string]struct {
 		of                   *Value
@@ -41,7 +41,7 @@ func TestWords(t *testing.T) {
 		"spec.values":       {values, "imag", finding.UnknownField, "spec.values has no imag; did you mean image?", "image"},
 		"what none can see": {OfType(shop().Type, &Origin{Object: "Shop", Path: ".metadata"}), "resourceVersion", finding.UnknownField, "Shop has no field .metadata.resourceVersion: templates do not see it, as it changes all the time", ""},
 	} {
-		n := &Note{Code: row.code, Origin: row.of.Origin, In: row.of, Key: row.key, Kinds: row.of.Kinds &^ schema.Null}
+		n := &Note{Code: row.code, Origin: row.of.Origin, In: row.of, Key: row.key, Kinds: row.of.Kinds &^ openapi.Null}
 		message, replacement := NewFinder().Words(n)
 		if message != row.message || replacement != row.replacement {
 			t.Errorf("%s:\ngot  %q, %q\nwant %q, %q", why, message, replacement, row.message, row.replacement)
@@ -51,11 +51,11 @@ func TestWords(t *testing.T) {
 
 // TestFinderEnds holds that a finder finds nothing more after all that one check may cost, and does not fail.
 func TestFinderEnds(t *testing.T) {
-	fields := map[string]schema.Field{}
+	fields := map[string]openapi.Field{}
 	for i := range 1000 {
-		fields[fmt.Sprintf("field%04d", i)] = schema.Field{Type: &schema.Type{Kinds: schema.String}}
+		fields[fmt.Sprintf("field%04d", i)] = openapi.Field{Type: &openapi.Type{Kinds: openapi.String}}
 	}
-	wide := &schema.Type{Kinds: schema.Map, Fields: fields}
+	wide := &openapi.Type{Kinds: openapi.Map, Fields: fields}
 	f := NewFinder()
 	looked := 0
 	for len(f.Keys(OfType(wide, nil))) > 0 {

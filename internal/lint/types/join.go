@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 // Join returns what a value is that is one of two.
@@ -15,11 +15,11 @@ func Join(a, b *Value) *Value {
 		return a
 	case a == nil:
 		return b
-	case a.Kinds == schema.Null && b.Kinds == schema.Null:
-		return &Value{Kinds: schema.Null, Notes: some(a.Notes, b.Notes)}
-	case a.Kinds == schema.Null:
+	case a.Kinds == openapi.Null && b.Kinds == openapi.Null:
+		return &Value{Kinds: openapi.Null, Notes: some(a.Notes, b.Notes)}
+	case a.Kinds == openapi.Null:
 		return b.Nullable()
-	case b.Kinds == schema.Null:
+	case b.Kinds == openapi.Null:
 		return a.Nullable()
 	case a.Kinds == 0 || b.Kinds == 0:
 		return Anything
@@ -29,20 +29,20 @@ func Join(a, b *Value) *Value {
 		return a.orEmpty()
 	}
 	if a.Grows && b.Grows {
-		return &Value{Kinds: schema.List, Item: Join(a.Item, b.Item), Grows: true}
+		return &Value{Kinds: openapi.List, Item: Join(a.Item, b.Item), Grows: true}
 	}
 	v := &Value{Kinds: a.Kinds | b.Kinds, Sparse: a.Sparse || b.Sparse, Optional: some(a.Optional, b.Optional)}
 	if a.Literal == b.Literal {
 		v.Literal = a.Literal
 	}
 	switch {
-	case a.Kinds&(schema.List|schema.Map) == 0:
+	case a.Kinds&(openapi.List|openapi.Map) == 0:
 		v.Type, v.Keys, v.Open, v.Item, v.Data, v.Origin = b.Type, b.Keys, b.Open, b.Item, b.Data, b.Origin
-	case b.Kinds&(schema.List|schema.Map) == 0:
+	case b.Kinds&(openapi.List|openapi.Map) == 0:
 		v.Type, v.Keys, v.Open, v.Item, v.Data, v.Origin = a.Type, a.Keys, a.Open, a.Item, a.Data, a.Origin
 	case a.Type != nil && a.Type == b.Type:
 		v.Type, v.Origin = a.Type, a.Origin
-	case a.Kinds&schema.Map == 0 && b.Kinds&schema.Map == 0:
+	case a.Kinds&openapi.Map == 0 && b.Kinds&openapi.Map == 0:
 		v.Item = Join(a.Each(), b.Each())
 	default:
 		v.Open = true // a map of which nothing is known
@@ -59,17 +59,17 @@ func some[T any](a, b []T) []T {
 
 // isEmpty reports whether it is a list or a map with nothing in it, in place of another one.
 func (v *Value) isEmpty(other *Value) bool {
-	return v.Kinds&(schema.List|schema.Map) != 0 && other.Kinds&^schema.Null == v.Kinds && v.Never()
+	return v.Kinds&(openapi.List|openapi.Map) != 0 && other.Kinds&^openapi.Null == v.Kinds && v.Never()
 }
 
 // orEmpty returns the value, or a list or a map with nothing in it.
 func (v *Value) orEmpty() *Value {
 	w := *v
 	w.Sparse, w.Data, w.Literal = true, nil, nil
-	if v.Data != nil && v.Kinds&schema.List != 0 {
+	if v.Data != nil && v.Kinds&openapi.List != 0 {
 		w.Item = v.Each()
 	}
-	if v.Data != nil && v.Kinds&schema.Map != 0 {
+	if v.Data != nil && v.Kinds&openapi.Map != 0 {
 		w.Open = true
 	}
 	return &w
@@ -84,7 +84,7 @@ func joinData(a, b *Value) *Value {
 	n, ok2 := b.Data.(map[string]any)
 	if !ok1 || !ok2 {
 		v := Join(a, b)
-		if v.Kinds&(schema.List|schema.Map) != 0 {
+		if v.Kinds&(openapi.List|openapi.Map) != 0 {
 			return OfKinds(v.Kinds)
 		}
 		return v
@@ -95,7 +95,7 @@ func joinData(a, b *Value) *Value {
 			keys[key] = Anything
 		}
 	}
-	return &Value{Kinds: schema.Map, Keys: keys, Origin: a.Origin}
+	return &Value{Kinds: openapi.Map, Keys: keys, Origin: a.Origin}
 }
 
 // Same reports whether two values are the same, as far as it is cheap to tell.

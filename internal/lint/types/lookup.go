@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 // Lookup returns what is known of a key of a map, or false if it cannot have it.
@@ -32,7 +32,7 @@ func (v *Value) Lookup(key string) (found *Value, known bool) {
 func (v *Value) Reached(found *Value, at Place) *Value {
 	w := *found
 	w.At = at
-	if v.May(schema.Null) || v.Sparse {
+	if v.May(openapi.Null) || v.Sparse {
 		w = *w.Nullable()
 	}
 	if o := w.Origin; o != nil && o.Source == FromSchema {
@@ -83,7 +83,7 @@ func (v *Value) Each() *Value {
 		return v.Origin.remember(data, func() []any { return slices.Collect(maps.Values(data)) })
 	}
 	switch {
-	case v.Type != nil && v.Kinds&schema.List != 0:
+	case v.Type != nil && v.Kinds&openapi.List != 0:
 		return OfType(v.Type.Items, v.Origin.item(v.Type.Items))
 	case v.Type != nil && v.Type.Fields == nil && v.Type.Items != nil:
 		return OfType(v.Type.Items, v.Origin.item(v.Type.Items))
@@ -128,9 +128,9 @@ func itemsOf(all []any, o *Origin) *Value {
 // RangeValue returns what dot is in a range.
 func (v *Value) RangeValue() *Value {
 	switch {
-	case v.Kinds != 0 && v.Kinds&(schema.List|schema.Map) == 0:
-		return OfKinds(schema.Integer)
-	case v.Kinds&schema.Integer != 0:
+	case v.Kinds != 0 && v.Kinds&(openapi.List|openapi.Map) == 0:
+		return OfKinds(openapi.Integer)
+	case v.Kinds&openapi.Integer != 0:
 		return Anything
 	case v.Keys != nil && !v.Open:
 		var all *Value
@@ -140,7 +140,7 @@ func (v *Value) RangeValue() *Value {
 		if all != nil {
 			return all
 		}
-	case v.Keys != nil || v.Type != nil && v.Type.Fields != nil && v.Kinds&schema.List == 0:
+	case v.Keys != nil || v.Type != nil && v.Type.Fields != nil && v.Kinds&openapi.List == 0:
 		return Anything
 	}
 	return v.Each()
@@ -148,11 +148,11 @@ func (v *Value) RangeValue() *Value {
 
 // RangeKey returns what the first of two variables of a range is.
 func (v *Value) RangeKey() *Value {
-	if v.Kinds&^schema.Null == schema.List {
-		return OfKinds(schema.Integer)
+	if v.Kinds&^openapi.Null == openapi.List {
+		return OfKinds(openapi.Integer)
 	}
-	if v.Kinds&^schema.Null == schema.Map {
-		return OfKinds(schema.String)
+	if v.Kinds&^openapi.Null == openapi.Map {
+		return OfKinds(openapi.String)
 	}
 	return Anything
 }

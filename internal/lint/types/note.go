@@ -6,7 +6,7 @@ import (
 	"slices"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -51,7 +51,7 @@ type Note struct {
 	Origin   *Origin
 	In       *Value
 	Key      string
-	Kinds    schema.Kinds
+	Kinds    openapi.Kinds
 	// Replacement is what to write in place of what is there.
 	Replacement string
 	// Unless are steps that no condition may look at, if it is to be told.

@@ -1,6 +1,6 @@
 package types
 
-import "github.com/templater-dev/templater/internal/kube/schema"
+import "github.com/templater-dev/templater/internal/kube/openapi"
 
 // Origin says where a value is from, in words of the author.
 type Origin struct {
@@ -8,7 +8,7 @@ type Origin struct {
 	Object string  // what the whole is called: SimpleDeployment
 	Path   string  // in the object: .spec.template
 	Up     *Origin // of what it is a part of; nil = it is the whole
-	Type   *schema.Type
+	Type   *openapi.Type
 	Source Source
 	Items  map[uintptr]*Value // of spec.values: what is in a list or a map, by its address
 }
@@ -32,7 +32,7 @@ func (o *Origin) Step() string {
 }
 
 // below returns the origin of a field.
-func (o *Origin) below(key string, of *schema.Type) *Origin {
+func (o *Origin) below(key string, of *openapi.Type) *Origin {
 	if o == nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (o *Origin) below(key string, of *schema.Type) *Origin {
 }
 
 // item is the origin of what is in a list.
-func (o *Origin) item(of *schema.Type) *Origin {
+func (o *Origin) item(of *openapi.Type) *Origin {
 	if o == nil {
 		return nil
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -15,12 +15,12 @@ type Printed map[Spot]*Value
 
 // Kinds returns what kinds of values an action prints whose pipeline begins at an offset: false if none does, and 0 if that is not known.
 // What functions make of YAML and JSON is text that stands for something else, so that 0 is said of it.
-func (all Printed) Kinds(text *syntax.Text, offset int) (kinds schema.Kinds, prints bool) {
+func (all Printed) Kinds(text *syntax.Text, offset int) (kinds openapi.Kinds, prints bool) {
 	v := all[Spot{Text: text, Offset: offset}]
 	if v == nil {
 		return 0, false
 	}
-	if v.Kinds&schema.String != 0 && v.Origin == nil && v.Literal == nil {
+	if v.Kinds&openapi.String != 0 && v.Origin == nil && v.Literal == nil {
 		return 0, true
 	}
 	return v.Kinds, true

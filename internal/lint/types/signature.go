@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -16,8 +16,8 @@ type Signature struct {
 	*syntax.Function
 	params []Param
 	rest   Param // of all further arguments
-	Result schema.Kinds
-	item   schema.Kinds // of a list or map that it yields; 0 = anything
+	Result openapi.Kinds
+	item   openapi.Kinds // of a list or map that it yields; 0 = anything
 }
 
 // SignatureOf returns the signature of a function, or nil if there is no such function.
@@ -25,7 +25,7 @@ func SignatureOf(function string) *Signature { return signatures()[function] }
 
 // Param says what an argument may be.
 type Param struct {
-	Kinds schema.Kinds // 0 = anything
+	Kinds openapi.Kinds // 0 = anything
 	Words string
 	whole bool // a number must be whole, and a text the decimal of one
 	num   bool // a text must be a number
@@ -64,8 +64,8 @@ func (s *Signature) Yield() *Value {
 	switch {
 	case s.Result == 0:
 		return Anything
-	case s.item != 0 && s.Result == schema.Map:
-		return &Value{Kinds: schema.Map, Item: OfKinds(s.item)}
+	case s.item != 0 && s.Result == openapi.Map:
+		return &Value{Kinds: openapi.Map, Item: OfKinds(s.item)}
 	case s.item != 0:
 		return ListOf(OfKinds(s.item))
 	}
@@ -76,14 +76,14 @@ func (s *Signature) Yield() *Value {
 var params = map[syntax.Type]Param{
 	syntax.TypeAny:       {},
 	syntax.TypeText:      {Kinds: Scalar, Words: "text"},
-	syntax.TypeWhole:     {Kinds: schema.String | Numeric, Words: "a whole number", whole: true},
-	syntax.TypeNumber:    {Kinds: schema.String | Numeric, Words: "a number", num: true},
-	syntax.TypeBoolean:   {Kinds: schema.Boolean, Words: "a boolean"},
-	syntax.TypeList:      {Kinds: schema.List, Words: "a list"},
-	syntax.TypeMap:       {Kinds: schema.Map, Words: "a map"},
-	syntax.TypeSequence:  {Kinds: schema.String | schema.List, Words: "a list or a string"},
-	syntax.TypeContainer: {Kinds: schema.String | schema.List | schema.Map, Words: "a list, a map or a string"},
-	syntax.TypeOrdered:   {Kinds: schema.String | Numeric, Words: "a number or a string"},
+	syntax.TypeWhole:     {Kinds: openapi.String | Numeric, Words: "a whole number", whole: true},
+	syntax.TypeNumber:    {Kinds: openapi.String | Numeric, Words: "a number", num: true},
+	syntax.TypeBoolean:   {Kinds: openapi.Boolean, Words: "a boolean"},
+	syntax.TypeList:      {Kinds: openapi.List, Words: "a list"},
+	syntax.TypeMap:       {Kinds: openapi.Map, Words: "a map"},
+	syntax.TypeSequence:  {Kinds: openapi.String | openapi.List, Words: "a list or a string"},
+	syntax.TypeContainer: {Kinds: openapi.String | openapi.List | openapi.Map, Words: "a list, a map or a string"},
+	syntax.TypeOrdered:   {Kinds: openapi.String | Numeric, Words: "a number or a string"},
 }
 
 // What functions that take arguments of many kinds ask of one of them.
@@ -103,9 +103,9 @@ func newParam(t syntax.Type) Param {
 }
 
 // yielded are the kinds of results.
-var yielded = map[syntax.Type]schema.Kinds{
-	syntax.TypeText: schema.String, syntax.TypeWhole: schema.Integer, syntax.TypeFloat: schema.Number,
-	syntax.TypeBoolean: schema.Boolean, syntax.TypeList: schema.List, syntax.TypeMap: schema.Map,
+var yielded = map[syntax.Type]openapi.Kinds{
+	syntax.TypeText: openapi.String, syntax.TypeWhole: openapi.Integer, syntax.TypeFloat: openapi.Number,
+	syntax.TypeBoolean: openapi.Boolean, syntax.TypeList: openapi.List, syntax.TypeMap: openapi.Map,
 }
 
 // signatures are those of all functions, by name.

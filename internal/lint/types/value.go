@@ -4,13 +4,13 @@
 // belong to one goroutine.
 package types
 
-import "github.com/templater-dev/templater/internal/kube/schema"
+import "github.com/templater-dev/templater/internal/kube/openapi"
 
 // Value is what is known of a value at a place in a template. It does not change. It has many fields, as little is known of most values, and
 // what is comes in many forms.
 type Value struct {
-	Kinds schema.Kinds // what it may be; 0 = anything, and Null = it is always missing
-	Type  *schema.Type // where its fields and items are told; nil = not by a schema
+	Kinds openapi.Kinds // what it may be; 0 = anything, and Null = it is always missing
+	Type  *openapi.Type // where its fields and items are told; nil = not by a schema
 	// Keys are the entries of a map that templates or spec.values make; nil where nobody knows. Open says that there may be more.
 	Keys map[string]*Value
 	Open bool
@@ -34,39 +34,39 @@ type Value struct {
 
 // Kinds that functions take alike.
 const (
-	Numeric = schema.Integer | schema.Number
-	Scalar  = schema.String | Numeric | schema.Boolean
+	Numeric = openapi.Integer | openapi.Number
+	Scalar  = openapi.String | Numeric | openapi.Boolean
 )
 
 // The values of which nothing is known, and which are never there.
 var (
 	Anything = &Value{}
-	Missing  = &Value{Kinds: schema.Null}
+	Missing  = &Value{Kinds: openapi.Null}
 )
 
 // OfKinds returns a value of which no more is known.
-func OfKinds(kinds schema.Kinds) *Value { return &Value{Kinds: kinds} }
+func OfKinds(kinds openapi.Kinds) *Value { return &Value{Kinds: kinds} }
 
 // Literal returns the value that a text of the author is.
 func Literal(v any) *Value { return &Value{Kinds: KindOf(v), Literal: v} }
 
 // KindOf returns the kind of plain data; 0 = it is none.
-func KindOf(v any) schema.Kinds {
+func KindOf(v any) openapi.Kinds {
 	switch v.(type) {
 	case nil:
-		return schema.Null
+		return openapi.Null
 	case string:
-		return schema.String
+		return openapi.String
 	case bool:
-		return schema.Boolean
+		return openapi.Boolean
 	case int64:
-		return schema.Integer
+		return openapi.Integer
 	case float64:
-		return schema.Number
+		return openapi.Number
 	case []any:
-		return schema.List
+		return openapi.List
 	case map[string]any:
-		return schema.Map
+		return openapi.Map
 	}
 	return 0
 }
@@ -81,19 +81,19 @@ func OfData(v any, o *Origin) *Value {
 }
 
 // OfType returns a value of a type.
-func OfType(t *schema.Type, o *Origin) *Value {
+func OfType(t *openapi.Type, o *Origin) *Value {
 	v := &Value{Type: t, Origin: o}
 	if t == nil {
 		return v
 	}
-	if v.Kinds = t.Kinds; v.Kinds&schema.Number != 0 {
-		v.Kinds |= schema.Integer // a whole number is one, whatever its schema calls it
+	if v.Kinds = t.Kinds; v.Kinds&openapi.Number != 0 {
+		v.Kinds |= openapi.Integer // a whole number is one, whatever its schema calls it
 	}
 	return v
 }
 
 // ListOf returns a list, of which each item is one; nil = anything.
-func ListOf(item *Value) *Value { return &Value{Kinds: schema.List, Item: item} }
+func ListOf(item *Value) *Value { return &Value{Kinds: openapi.List, Item: item} }
 
 // Never reports whether if never takes it for true, as far as that is known.
 func (v *Value) Never() bool {
@@ -105,7 +105,7 @@ func (v *Value) Never() bool {
 	case int64:
 		return lit == 0
 	}
-	return v.Size() == 0 || v.Kinds == schema.Null || v.Kinds == schema.Map && v.Keys != nil && len(v.Keys) == 0 && !v.Open
+	return v.Size() == 0 || v.Kinds == openapi.Null || v.Kinds == openapi.Map && v.Keys != nil && len(v.Keys) == 0 && !v.Open
 }
 
 // Always reports whether if always takes it for true, as far as that is known.
@@ -118,16 +118,16 @@ func (v *Value) Always() bool {
 	case int64:
 		return lit != 0
 	}
-	return v.Kinds == schema.Map && v.hasKeys()
+	return v.Kinds == openapi.Map && v.hasKeys()
 }
 
 // Size returns how many items or keys a list or a map of spec.values has where it is there, or -1 if nobody knows.
 func (v *Value) Size() int {
-	bare := v.Kinds &^ schema.Null // what else it may be has another size
-	if data, ok := v.Data.([]any); ok && bare == schema.List {
+	bare := v.Kinds &^ openapi.Null // what else it may be has another size
+	if data, ok := v.Data.([]any); ok && bare == openapi.List {
 		return len(data)
 	}
-	if data, ok := v.Data.(map[string]any); ok && bare == schema.Map {
+	if data, ok := v.Data.(map[string]any); ok && bare == openapi.Map {
 		return len(data)
 	}
 	return -1
@@ -150,27 +150,27 @@ func (v *Value) hasKeys() bool {
 }
 
 // May reports whether it may be one of the kinds.
-func (v *Value) May(kinds schema.Kinds) bool { return v.Kinds == 0 || v.Kinds&kinds != 0 }
+func (v *Value) May(kinds openapi.Kinds) bool { return v.Kinds == 0 || v.Kinds&kinds != 0 }
 
 // Nullable returns the value, or nothing.
 func (v *Value) Nullable() *Value {
-	if v.Kinds == 0 || v.Kinds&schema.Null != 0 {
+	if v.Kinds == 0 || v.Kinds&openapi.Null != 0 {
 		return v
 	}
 	w := *v
-	w.Kinds |= schema.Null
+	w.Kinds |= openapi.Null
 	w.Literal = nil
 	return &w
 }
 
 // Present returns the value where it is there.
 func (v *Value) Present() *Value {
-	if v.Kinds&schema.Null == 0 && len(v.Optional) == 0 {
+	if v.Kinds&openapi.Null == 0 && len(v.Optional) == 0 {
 		return v
 	}
 	w := *v
 	w.Optional = nil
-	if w.Kinds &^= schema.Null; w.Kinds == 0 && v.Kinds != 0 {
+	if w.Kinds &^= openapi.Null; w.Kinds == 0 && v.Kinds != 0 {
 		return Anything // it is never there, so nobody gets here
 	}
 	return &w

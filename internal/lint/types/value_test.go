@@ -6,30 +6,30 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
 // some values, of which each differs from all others in what is known.
 func examples() map[string]*Value {
-	spec := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{
-		"image": {Type: &schema.Type{Kinds: schema.String}, Present: true},
-		"port":  {Type: &schema.Type{Kinds: schema.Integer}},
+	spec := &openapi.Type{Kinds: openapi.Map, Fields: map[string]openapi.Field{
+		"image": {Type: &openapi.Type{Kinds: openapi.String}, Present: true},
+		"port":  {Type: &openapi.Type{Kinds: openapi.Integer}},
 	}}
 	origin := &Origin{Object: "Shop", Path: ".spec", Type: spec}
 	return map[string]*Value{
 		"anything":      Anything,
 		"missing":       Missing,
-		"text":          OfKinds(schema.String),
+		"text":          OfKinds(openapi.String),
 		"a":             Literal("a"),
 		"no text":       Literal(""),
 		"0":             Literal(int64(0)),
 		"true":          Literal(true),
 		"number":        OfKinds(Numeric),
 		"list":          ListOf(nil),
-		"list of texts": ListOf(OfKinds(schema.String)),
+		"list of texts": ListOf(OfKinds(openapi.String)),
 		"empty list":    OfData([]any{}, nil),
-		"map":           OfKinds(schema.Map),
-		"dict":          {Kinds: schema.Map, Keys: map[string]*Value{"a": Literal("b")}, Origin: &Origin{Source: FromTemplate}},
+		"map":           OfKinds(openapi.Map),
+		"dict":          {Kinds: openapi.Map, Keys: map[string]*Value{"a": Literal("b")}, Origin: &Origin{Source: FromTemplate}},
 		"spec":          OfType(spec, origin),
 		"values":        OfData(map[string]any{"a": []any{int64(1), int64(2)}}, &Origin{Root: ".values", Source: FromValues}),
 	}
@@ -86,10 +86,10 @@ func TestWhatIfMakesOfValues(t *testing.T) {
 
 func TestPresentAndNullable(t *testing.T) {
 	for name, v := range examples() {
-		if w := v.Nullable(); !w.May(schema.Null) || w.Always() {
+		if w := v.Nullable(); !w.May(openapi.Null) || w.Always() {
 			t.Errorf("%s: nullable, it cannot be missing", name)
 		}
-		if w := v.Nullable().Present(); w.Kinds != 0 && w.Kinds&schema.Null != 0 {
+		if w := v.Nullable().Present(); w.Kinds != 0 && w.Kinds&openapi.Null != 0 {
 			t.Errorf("%s: present, it is missing", name)
 		}
 	}
@@ -97,7 +97,7 @@ func TestPresentAndNullable(t *testing.T) {
 
 // lookedUp is what a test compares of Lookup.
 type lookedUp struct {
-	Kinds    schema.Kinds
+	Kinds    openapi.Kinds
 	Known    bool
 	Step     string
 	Optional []string
@@ -106,13 +106,13 @@ type lookedUp struct {
 func TestLookup(t *testing.T) {
 	all := examples()
 	for of, want := range map[[2]string]lookedUp{
-		{"spec", "image"}:        {schema.String, true, ".spec.image", nil},
-		{"spec", "port"}:         {schema.Integer | schema.Null, true, ".spec.port", []string{".spec.port"}},
+		{"spec", "image"}:        {openapi.String, true, ".spec.image", nil},
+		{"spec", "port"}:         {openapi.Integer | openapi.Null, true, ".spec.port", []string{".spec.port"}},
 		{"spec", "prot"}:         {},
-		{"dict", "a"}:            {schema.String, true, "", nil},
+		{"dict", "a"}:            {openapi.String, true, "", nil},
 		{"dict", "b"}:            {},
-		{"values", "a"}:          {schema.List, true, ".values.a", nil},
-		{"values", "b"}:          {schema.Null, false, ".values.b", nil},
+		{"values", "a"}:          {openapi.List, true, ".values.a", nil},
+		{"values", "b"}:          {openapi.Null, false, ".values.b", nil},
 		{"map", "a"}:             {0, true, "", nil},
 		{"anything", "whatever"}: {0, true, "", nil},
 	} {
@@ -130,20 +130,20 @@ func TestWhatIsReachedByWhatMayBeMissing(t *testing.T) {
 	w := *v
 	w.Optional = []string{".spec"}
 	found, _ := w.Lookup("image")
-	if got := w.Reached(found, Place{}); got.Kinds != schema.String|schema.Null || !cmp.Equal(got.Optional, []string{".spec"}) {
+	if got := w.Reached(found, Place{}); got.Kinds != openapi.String|openapi.Null || !cmp.Equal(got.Optional, []string{".spec"}) {
 		t.Errorf("%s, %v", got.Kinds.Words(), got.Optional)
 	}
 }
 
 func TestItemsOfValues(t *testing.T) {
 	v, _ := examples()["values"].Lookup("a")
-	if each := v.Each(); each.Kinds != schema.Integer || each.Literal != nil || each.Origin.Step() != ".values.a[]" {
+	if each := v.Each(); each.Kinds != openapi.Integer || each.Literal != nil || each.Origin.Step() != ".values.a[]" {
 		t.Errorf("an item of .values.a is %s (%v) from %s", each.Kinds.Words(), each.Literal, each.Origin.Step())
 	}
-	if key := v.RangeKey(); key.Kinds != schema.Integer {
+	if key := v.RangeKey(); key.Kinds != openapi.Integer {
 		t.Errorf("the position in a list is %s", key.Kinds.Words())
 	}
-	growing := &Value{Kinds: schema.List, Item: Literal("a"), Grows: true}
+	growing := &Value{Kinds: openapi.List, Item: Literal("a"), Grows: true}
 	if each := growing.Each(); each != Anything {
 		t.Errorf("an item of a list that grows is %s", each.Kinds.Words())
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -62,9 +62,9 @@ func (f *Finder) instead(o *Origin, key string) string {
 		return ""
 	}
 	switch {
-	case o.Type.Kinds&schema.List != 0 && has(o.Type.Items, key):
+	case o.Type.Kinds&openapi.List != 0 && has(o.Type.Items, key):
 		return "; its items have it: use range, first or index"
-	case o.Type.Kinds&schema.List != 0:
+	case o.Type.Kinds&openapi.List != 0:
 		return "; use range, first or index"
 	}
 	if where, _ := f.elsewhere(o, key); where != "" {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -50,7 +50,7 @@ func TestACheckEndsWithItsReview(t *testing.T) {
 					Reserve: func(context.Context) (func(), error) { return func() { released = true }, nil },
 					Check: func(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding {
 						asked = &counted{Context: ctx, after: begun, do: func() { row.end(ctx, cancel) }}
-						_, ended = lint.CheckWith(asked.Err, tc, schema.BuiltIn())
+						_, ended = lint.CheckWith(asked.Err, tc, openapi.BuiltIn())
 						return nil
 					},
 				})

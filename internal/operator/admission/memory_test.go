@@ -16,7 +16,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
@@ -69,7 +69,7 @@ func refused() map[string]string {
 
 // check is the check as the operator makes it, but for the schemas that it asks the API server for.
 func check(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding {
-	result, err := lint.CheckWith(ctx.Err, tc, schema.BuiltIn())
+	result, err := lint.CheckWith(ctx.Err, tc, openapi.BuiltIn())
 	if err != nil {
 		return nil
 	}

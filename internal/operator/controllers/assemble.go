@@ -13,7 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
-	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -267,7 +267,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
 		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc, a.rejection), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
-		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: schemas.MayHave(in.schemas),
+		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: openapi.MayHave(in.schemas),
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -39,7 +39,7 @@ func (c *Controllers) Refuse(tc *v1.TemplateController) []finding.Finding {
 
 // Check is the compile step of a TemplateController that is about to be written. What would not be compiled for its size is refused. Known is nil where nothing is known of the fields of objects. The error is that of ctx, and ends
 // it. It is safe for concurrent use.
-func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, known schemas.Set) (lint.Result, error) {
+func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, known openapi.Set) (lint.Result, error) {
 	if r := c.memory.Refuse(tc); r != nil {
 		return lint.Result{Rejection: r, Findings: r.Findings}, nil
 	}
@@ -48,7 +48,7 @@ func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, know
 }
 
 // examine takes the compile step, with the pauses of the worker. What was compiled before is not compiled again; nil is for nothing.
-func (c *Controllers) examine(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) (lint.Result, error) {
+func (c *Controllers) examine(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
 	result, err := c.lint(workers.Of(ctx).Pauses(), tc, compiled, known)
 	return c.withAccount(tc, result), err
 }
@@ -64,18 +64,18 @@ func (c *Controllers) withAccount(tc *v1.TemplateController, result lint.Result)
 }
 
 // lintOf checks a TemplateController, and compiles it where that has not been done.
-func lintOf(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) (lint.Result, error) {
+func lintOf(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
 	if compiled == nil {
 		return lint.CheckWith(pause, tc, known)
 	}
 	return lint.Recheck(pause, tc, compiled, known)
 }
 
-// Schemas is what is known of the fields of objects; schemas.Cache is. It may ask the server.
+// Schemas is what is known of the fields of objects; openapi.Cache is. It may ask the server.
 type Schemas interface {
-	schemas.Set
+	openapi.Set
 	// Anew returns a Set that does not trust what it has known before.
-	Anew(ctx context.Context) schemas.Set
+	Anew(ctx context.Context) openapi.Set
 }
 
 // anewLimit is how long a compile step may make sure of what it knows.
@@ -101,7 +101,7 @@ func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController, comp
 }
 
 // examineWith takes the compile step with what a Set knows, and notes the kinds that it is asked for; nil knows nothing.
-func (c *Controllers) examineWith(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set, asked map[schema.GroupKind]bool) (lint.Result, error) {
+func (c *Controllers) examineWith(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set, asked map[schema.GroupKind]bool) (lint.Result, error) {
 	if known == nil {
 		return c.examine(ctx, tc, compiled, nil)
 	}
@@ -130,12 +130,12 @@ func demoted(all []finding.Finding) []finding.Finding {
 
 // noting is a Set that notes which kinds it was asked for.
 type noting struct {
-	schemas.Set
+	openapi.Set
 	asked map[schema.GroupKind]bool
 }
 
 // Lookup returns what the Set knows of a kind.
-func (n *noting) Lookup(gvk schema.GroupVersionKind) (*schemas.Type, bool) {
+func (n *noting) Lookup(gvk schema.GroupVersionKind) (*openapi.Type, bool) {
 	n.asked[gvk.GroupKind()] = true
 	return n.Set.Lookup(gvk)
 }

@@ -10,7 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 
-	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -33,14 +33,14 @@ func TestLintedIsThereWhateverTheSpec(t *testing.T) {
 // set is a Set that knows of nothing.
 type set struct{}
 
-func (set) Lookup(schema.GroupVersionKind) (*schemas.Type, bool) { return nil, true }
+func (set) Lookup(schema.GroupVersionKind) (*openapi.Type, bool) { return nil, true }
 
-func (set) Anew(context.Context) schemas.Set { return set{} }
+func (set) Anew(context.Context) openapi.Set { return set{} }
 
 // builtIn has the schemas of built-in kinds.
-type builtIn struct{ schemas.Set }
+type builtIn struct{ openapi.Set }
 
-func (b builtIn) Anew(context.Context) schemas.Set { return b }
+func (b builtIn) Anew(context.Context) openapi.Set { return b }
 
 // TestATemplateWaitsForFieldsThatSchemasHave: what the schema of a kind does not have is a mistake.
 func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
@@ -50,8 +50,8 @@ func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
 	} {
 		t.Run(field, func(t *testing.T) {
 			c := newCluster(t)
-			c.startWith(Options{Schemas: builtIn{schemas.BuiltIn()}})
-			c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, _ schemas.Set) (lint.Result, error) {
+			c.startWith(Options{Schemas: builtIn{openapi.BuiltIn()}})
+			c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, _ openapi.Set) (lint.Result, error) {
 				return lintOf(pause, tc, compiled, nil)
 			}
 			c.apply(with(t, shop, "(named \"db\" .children.db).status.host", "(named \"db\" .children.db).status."+field))
@@ -70,7 +70,7 @@ func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
 func (c *cluster) learned() (learn func()) {
 	known := false
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) (lint.Result, error) {
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types openapi.Set) (lint.Result, error) {
 		result, err := lintOf(pause, tc, compiled, types)
 		if types == nil {
 			return result, err
@@ -123,7 +123,7 @@ func TestWhatIsLearnedOfAKind(t *testing.T) {
 func (c *cluster) countChecks(checks *int) {
 	c.t.Helper()
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) (lint.Result, error) {
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types openapi.Set) (lint.Result, error) {
 		*checks++
 		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
 		return lintOf(pause, tc, compiled, types)

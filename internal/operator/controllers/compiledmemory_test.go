@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/request"
-	schemas "github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -208,7 +208,7 @@ func TestWhatIsRefusedForMemoryIsNotCompiled(t *testing.T) {
 	c.room = 4 * 100 << 10
 	compiled := map[string]int{}
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known schemas.Set) (lint.Result, error) {
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known openapi.Set) (lint.Result, error) {
 		if before == nil {
 			compiled[tc.Name]++
 		}

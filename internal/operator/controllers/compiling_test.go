@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -23,7 +23,7 @@ func TestCompilingForOneTenantKeepsNoNeighbourWaiting(t *testing.T) {
 	c.startWith(Options{Events: mute{}})
 	defer c.controllers.Close()
 	release := make(chan struct{})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) (lint.Result, error) {
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
 		if tc.Name != "neighbour" {
 			<-release
 		}

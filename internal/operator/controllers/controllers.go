@@ -19,7 +19,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
-	schemas "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/lint"
@@ -81,7 +81,7 @@ type Controllers struct {
 	// selections bound what parents select of related objects.
 	selections *related.Rooms
 	// lint is lintOf, but in tests.
-	lint func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) (lint.Result, error)
+	lint func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error)
 	// patience is lossPatience, but in tests.
 	patience time.Duration
 	meters   measure.Meters

@@ -16,8 +16,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/request"
-	schemas "github.com/templater-dev/templater/internal/kube/schema"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -137,7 +137,7 @@ func large(name string, kib int) string { return sized(name, "team", kib) }
 // compilations counts how often each TemplateController is compiled.
 func (c *cluster) compilations() map[string]int {
 	compiled := map[string]int{}
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known schemas.Set) (lint.Result, error) {
+	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known openapi.Set) (lint.Result, error) {
 		if before == nil {
 			compiled[tc.Name]++
 		}

@@ -18,7 +18,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/scaffold"
-	types "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 )
 
@@ -86,7 +86,7 @@ func fileOf(t *testing.T, result *scaffold.Result, name string) string {
 // findings returns all that is said of the TemplateController.
 func findings(t *testing.T, result *scaffold.Result) []string {
 	t.Helper()
-	sets := []types.Set{types.BuiltIn()}
+	sets := []openapi.Set{openapi.BuiltIn()}
 	for _, f := range result.Files {
 		if f.Name != "crd.yaml" && !strings.HasPrefix(f.Name, "crds/") {
 			continue
@@ -95,14 +95,14 @@ func findings(t *testing.T, result *scaffold.Result) []string {
 		if err := yaml.UnmarshalStrict([]byte(f.Content), definition); err != nil {
 			t.Fatal(err)
 		}
-		sets = append(sets, types.FromCRD(definition))
+		sets = append(sets, openapi.FromCRD(definition))
 	}
 	tc := &v1.TemplateController{}
 	if err := yaml.UnmarshalStrict([]byte(fileOf(t, result, "templatecontroller.yaml")), tc); err != nil {
 		t.Fatal(err)
 	}
 	var all []string
-	for _, f := range lint.Check(tc, types.Join(sets...)).Findings {
+	for _, f := range lint.Check(tc, openapi.Join(sets...)).Findings {
 		all = append(all, string(f.Severity)+" "+f.String())
 	}
 	return all

@@ -19,7 +19,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/scaffold"
 	"github.com/templater-dev/templater/internal/kube/kind"
-	types "github.com/templater-dev/templater/internal/kube/schema"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -222,8 +222,8 @@ func (c *chart) definitions() []map[string]any {
 }
 
 // schemas returns what is known of the kinds of the chart, and of the parents.
-func (c *chart) schemas(d *scaffold.Definition) (types.Set, error) {
-	var all []types.Set
+func (c *chart) schemas(d *scaffold.Definition) (openapi.Set, error) {
+	var all []openapi.Set
 	for _, content := range append(c.definitions(), d.Content()) {
 		text, err := json.Marshal(content)
 		definition := &apiextensionsv1.CustomResourceDefinition{}
@@ -233,9 +233,9 @@ func (c *chart) schemas(d *scaffold.Definition) (types.Set, error) {
 		if err != nil {
 			return nil, fmt.Errorf("a CustomResourceDefinition cannot be read: %w", err)
 		}
-		all = append(all, types.FromCRD(definition))
+		all = append(all, openapi.FromCRD(definition))
 	}
-	return types.Join(append(all, types.BuiltIn())...), nil
+	return openapi.Join(append(all, openapi.BuiltIn())...), nil
 }
 
 // scopes gives those entries scope Cluster whose objects have no namespace.

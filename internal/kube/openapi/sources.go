@@ -1,4 +1,4 @@
-package schema
+package openapi
 
 import (
 	"bytes"
@@ -8,8 +8,43 @@ import (
 	"io"
 	"sync"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// FromCRD returns the types of a kind, in all versions that its definition serves. It knows that there are no others,
+// and of other kinds nothing.
+func FromCRD(definition *apiextensionsv1.CustomResourceDefinition) Set {
+	spec := definition.Spec
+	kind := definition.Status.AcceptedNames.Kind
+	if kind == "" {
+		kind = spec.Names.Kind
+	}
+	gk := schema.GroupKind{Group: spec.Group, Kind: kind}
+	in := clusterScoped
+	if spec.Scope == apiextensionsv1.NamespaceScoped {
+		in = namespaced
+	}
+	set := &readSet{
+		byKind: map[schema.GroupVersionKind]*Type{},
+		whole:  func(gvk schema.GroupVersionKind) bool { return gvk.GroupKind() == gk },
+	}
+	r := &reader{structural: true, sharer: newSharer()}
+	for i := range spec.Versions {
+		version := &spec.Versions[i]
+		if !version.Served {
+			continue
+		}
+		gvk := gk.WithVersion(version.Name)
+		var t *Type
+		// Before they were structural, schemas could only forbid: the server keeps what they do not name.
+		if version.Schema != nil && !spec.PreserveUnknownFields {
+			t = r.read(version.Schema.OpenAPIV3Schema, 0)
+		}
+		set.byKind[gvk] = whole(t, gvk, objectMeta[in][true])
+	}
+	return set
+}
 
 // builtInText is the OpenAPI document of all kinds that Kubernetes has itself, compressed. `make generate` writes it.
 //
@@ -26,7 +61,7 @@ type builtIn struct{}
 
 func (builtIn) Lookup(gvk schema.GroupVersionKind) (*Type, bool) { return readBuiltIn().Lookup(gvk) }
 
-var readBuiltIn = sync.OnceValue(func() *types {
+var readBuiltIn = sync.OnceValue(func() *readSet {
 	set, err := unpack(builtInText)
 	if err != nil {
 		panic(fmt.Sprintf("the schemas of the built-in kinds: %v", err)) // they are part of the program
@@ -39,7 +74,7 @@ var readBuiltIn = sync.OnceValue(func() *types {
 	return set
 })
 
-func unpack(packed []byte) (*types, error) {
+func unpack(packed []byte) (*readSet, error) {
 	text, err := gunzip(packed)
 	if err != nil {
 		return nil, err

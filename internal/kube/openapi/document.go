@@ -1,4 +1,4 @@
-package schema
+package openapi
 
 import (
 	"encoding/json"
@@ -84,7 +84,7 @@ func FromOpenAPI(text []byte) (Set, error) {
 	return set, nil
 }
 
-func fromOpenAPI(text []byte) (*types, error) {
+func fromOpenAPI(text []byte) (*readSet, error) {
 	if TooDeep(text) {
 		return nil, errTooDeep
 	}
@@ -97,7 +97,7 @@ func fromOpenAPI(text []byte) (*types, error) {
 	for name := range all {
 		r.definitions[refPrefix+name] = &Type{Name: name[strings.LastIndex(name, ".")+1:]}
 	}
-	set := &types{byKind: map[schema.GroupVersionKind]*Type{}}
+	set := &readSet{byKind: map[schema.GroupVersionKind]*Type{}}
 	scopes := doc.scopes()
 	for name, d := range all {
 		gvk, isKind := d.kind()

@@ -1,9 +1,8 @@
-package schema
+package openapi
 
 import (
 	"encoding/json"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,24 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 )
-
-func TestBuiltInKindsAreSmall(t *testing.T) {
-	const most = 2 << 20
-	if len(builtInText) > most {
-		t.Errorf("they take %d bytes of the program, want at most %d", len(builtInText), most)
-	}
-	before := heap()
-	set, err := unpack(builtInText)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after := heap()
-	t.Logf("%d bytes compressed, %d kinds, %.1f MiB of heap", len(builtInText), len(set.byKind), float64(after-before)/(1<<20))
-	if after-before > 4<<20 {
-		t.Errorf("they hold %d bytes, want at most 4 MiB", after-before)
-	}
-	runtime.KeepAlive(set)
-}
 
 func TestDamagedBuiltInKinds(t *testing.T) {
 	for why, packed := range map[string][]byte{"not compressed": []byte("{}"), "cut off": builtInText[:len(builtInText)/2]} {
@@ -53,13 +34,6 @@ func TestBuiltInKindsHaveTheirEnums(t *testing.T) {
 			t.Errorf("one of %q, want %q", got, want)
 		}
 	}
-}
-
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 func BenchmarkBuiltIn(b *testing.B) {

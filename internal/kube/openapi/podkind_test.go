@@ -1,8 +1,7 @@
-package schema
+package openapi
 
 import (
 	"encoding/json"
-	"runtime"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -49,34 +48,4 @@ func inline(doc document, ref string) apiextensionsv1.JSONSchemaProps {
 	root := apiextensionsv1.JSONSchemaProps{Ref: &ref}
 	walk(&root, 0)
 	return root
-}
-
-func TestSizeIsAboutWhatASetTakes(t *testing.T) {
-	for name, read := range map[string]func() Set{
-		"a large custom kind": func() Set { return FromCRD(podKind(t)) },
-		"the built-in kinds": func() Set {
-			set, err := unpack(builtInText)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return set
-		},
-	} {
-		const many = 8
-		var sets [many]Set
-		before := heap()
-		for i := range sets {
-			sets[i] = read()
-		}
-		took := float64(heap()-before) / many
-		said := float64(Size(sets[0]))
-		t.Logf("%s: %.0f bytes, said are %.0f", name, took, said)
-		if said < took*0.7 || said > took*1.5 {
-			t.Errorf("%s takes %.0f bytes, said are %.0f", name, took, said)
-		}
-		runtime.KeepAlive(sets)
-	}
-	if got := Size(Join()); got != 0 {
-		t.Errorf("another Set: %d, want 0", got)
-	}
 }

@@ -1,22 +1,20 @@
-package schemas
+package openapi
 
 import (
 	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apitypes "k8s.io/apimachinery/pkg/types"
-
-	types "github.com/templater-dev/templater/internal/kube/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // content is what has been read from a path of the server.
 type content struct {
-	set   types.Set         // of a definition, or a document
+	set   Set               // of a definition, or a document
 	paths map[string]string // of the index: where the document of each version of a group is
 
 	// Of a definition.
-	uid        apitypes.UID
+	uid        types.UID
 	generation int64
 
 	at time.Time // when; zero = never
@@ -126,7 +124,7 @@ func (c *Cache) use(path string) *source {
 
 // keep counts what a source holds now, and forgets the least used ones for it.
 func (c *Cache) keep(path string, s *source) {
-	size := types.Size(s.set)
+	size := Size(s.set)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sources[path] != s { // forgotten meanwhile

@@ -1,6 +1,4 @@
-// Package schemas has the schemas of the kinds of a cluster. It reads each when it is asked for, and keeps those that are
-// asked for most recently.
-package schemas
+package openapi
 
 import (
 	"context"
@@ -12,7 +10,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	types "github.com/templater-dev/templater/internal/kube/schema"
 )
 
 const (
@@ -29,8 +26,8 @@ const (
 	mostReaders = 2
 )
 
-// Options are what a Cache works with.
-type Options struct {
+// CacheOptions are what a Cache works with.
+type CacheOptions struct {
 	Reader Reader
 	// Definitions returns the CustomResourceDefinitions of a kind, be they trimmed; a watch.Cache has them. With them,
 	// what is known of custom kinds is never older than they are. Nil is for where nobody watches them.
@@ -51,7 +48,7 @@ type Reader interface {
 // Cache is a schema.Set of the kinds of a cluster. Of what the server does not tell, or tells to others only, nothing is known.
 // It is safe for concurrent use. Who asks for what is not known yet makes the request: a Cache has no goroutines.
 type Cache struct {
-	Options
+	CacheOptions
 	turns chan struct{} // of those who read
 
 	mu      sync.Mutex
@@ -61,35 +58,35 @@ type Cache struct {
 	away    time.Time // until when the server is taken not to answer
 }
 
-// New returns a Cache that knows nothing yet.
-func New(o Options) *Cache {
-	return &Cache{Options: o, turns: make(chan struct{}, mostReaders), sources: map[string]*source{}}
+// NewCache returns a Cache that knows nothing yet.
+func NewCache(o CacheOptions) *Cache {
+	return &Cache{CacheOptions: o, turns: make(chan struct{}, mostReaders), sources: map[string]*source{}}
 }
 
 // Lookup returns the type of the objects of a kind, after some seconds at most.
-func (c *Cache) Lookup(gvk schema.GroupVersionKind) (*types.Type, bool) {
+func (c *Cache) Lookup(gvk schema.GroupVersionKind) (*Type, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
 	defer cancel()
 	return c.lookup(ctx, gvk, time.Time{})
 }
 
 // Within returns a Set that knows what the Cache knows, or can read until ctx ends.
-func (c *Cache) Within(ctx context.Context) types.Set {
-	return lookup(func(gvk schema.GroupVersionKind) (*types.Type, bool) { return c.lookup(ctx, gvk, time.Time{}) })
+func (c *Cache) Within(ctx context.Context) Set {
+	return lookup(func(gvk schema.GroupVersionKind) (*Type, bool) { return c.lookup(ctx, gvk, time.Time{}) })
 }
 
 // Anew is Within, but that definitions are read once more, whatever is known of them. It is for who has to be sure, such as
 // to refuse something: what is watched can be late.
-func (c *Cache) Anew(ctx context.Context) types.Set {
+func (c *Cache) Anew(ctx context.Context) Set {
 	began := c.Clock.Now()
-	return lookup(func(gvk schema.GroupVersionKind) (*types.Type, bool) { return c.lookup(ctx, gvk, began) })
+	return lookup(func(gvk schema.GroupVersionKind) (*Type, bool) { return c.lookup(ctx, gvk, began) })
 }
 
-type lookup func(schema.GroupVersionKind) (*types.Type, bool)
+type lookup func(schema.GroupVersionKind) (*Type, bool)
 
-func (l lookup) Lookup(gvk schema.GroupVersionKind) (*types.Type, bool) { return l(gvk) }
+func (l lookup) Lookup(gvk schema.GroupVersionKind) (*Type, bool) { return l(gvk) }
 
-func (c *Cache) lookup(ctx context.Context, gvk schema.GroupVersionKind, after time.Time) (*types.Type, bool) {
+func (c *Cache) lookup(ctx context.Context, gvk schema.GroupVersionKind, after time.Time) (*Type, bool) {
 	set := c.of(ctx, gvk, after)
 	if set == nil {
 		return nil, true
@@ -98,7 +95,7 @@ func (c *Cache) lookup(ctx context.Context, gvk schema.GroupVersionKind, after t
 }
 
 // of returns what tells of a kind, or nil.
-func (c *Cache) of(ctx context.Context, gvk schema.GroupVersionKind, after time.Time) types.Set {
+func (c *Cache) of(ctx context.Context, gvk schema.GroupVersionKind, after time.Time) Set {
 	gk := gvk.GroupKind()
 	if c.Definitions != nil {
 		switch definitions := c.Definitions(gk); len(definitions) {

@@ -1,27 +1,25 @@
 //go:build !race
 
-package schemas
+package openapi
 
 import (
 	"context"
 	"fmt"
-	goruntime "runtime"
+	"runtime"
 	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	types "github.com/templater-dev/templater/internal/kube/schema"
 )
 
 // written returns the schema of a type, without references.
-func written(t *types.Type) apiextensionsv1.JSONSchemaProps {
+func written(t *Type) apiextensionsv1.JSONSchemaProps {
 	keep := true
 	switch {
 	case t == nil || t.Kinds == 0:
 		return apiextensionsv1.JSONSchemaProps{XPreserveUnknownFields: &keep}
-	case t.Kinds&types.List != 0:
+	case t.Kinds&List != 0:
 		items := written(t.Items)
 		return apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &items}}
 	case t.Fields != nil:
@@ -33,10 +31,10 @@ func written(t *types.Type) apiextensionsv1.JSONSchemaProps {
 			s.Properties[name] = written(f.Type)
 		}
 		return s
-	case t.Kinds&types.Map != 0:
+	case t.Kinds&Map != 0:
 		more := written(t.Items)
 		return apiextensionsv1.JSONSchemaProps{Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &more}}
-	case t.Kinds&types.String != 0:
+	case t.Kinds&String != 0:
 		return apiextensionsv1.JSONSchemaProps{Type: "string"}
 	}
 	return apiextensionsv1.JSONSchemaProps{Type: "integer"}
@@ -61,7 +59,7 @@ func numbered(i int) schema.GroupVersionKind {
 // A kind for each of 500 TemplateControllers, each as large as kinds get: they hold a template of Pods.
 func TestManyLargeKindsTakeLittle(t *testing.T) {
 	const kinds, bound = 500, 30 << 20
-	pod, _ := types.BuiltIn().Lookup(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
+	pod, _ := BuiltIn().Lookup(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	spec := written(pod)
 	s := &server{}
 	c := s.cache()
@@ -97,12 +95,60 @@ func TestManyLargeKindsTakeLittle(t *testing.T) {
 			t.Errorf("kind %d: known %v, want %v", i, !known, known)
 		}
 	}
-	goruntime.KeepAlive(c)
+	runtime.KeepAlive(c)
+}
+
+func TestBuiltInKindsAreSmall(t *testing.T) {
+	const most = 2 << 20
+	if len(builtInText) > most {
+		t.Errorf("they take %d bytes of the program, want at most %d", len(builtInText), most)
+	}
+	before := heap()
+	set, err := unpack(builtInText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := heap()
+	t.Logf("%d bytes compressed, %d kinds, %.1f MiB of heap", len(builtInText), len(set.byKind), float64(after-before)/(1<<20))
+	if after-before > 4<<20 {
+		t.Errorf("they hold %d bytes, want at most 4 MiB", after-before)
+	}
+	runtime.KeepAlive(set)
+}
+
+func TestSizeIsAboutWhatASetTakes(t *testing.T) {
+	for name, read := range map[string]func() Set{
+		"a large custom kind": func() Set { return FromCRD(podKind(t)) },
+		"the built-in kinds": func() Set {
+			set, err := unpack(builtInText)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return set
+		},
+	} {
+		const many = 8
+		var sets [many]Set
+		before := heap()
+		for i := range sets {
+			sets[i] = read()
+		}
+		took := float64(heap()-before) / many
+		said := float64(Size(sets[0]))
+		t.Logf("%s: %.0f bytes, said are %.0f", name, took, said)
+		if said < took*0.7 || said > took*1.5 {
+			t.Errorf("%s takes %.0f bytes, said are %.0f", name, took, said)
+		}
+		runtime.KeepAlive(sets)
+	}
+	if got := Size(Join()); got != 0 {
+		t.Errorf("another Set: %d, want 0", got)
+	}
 }
 
 func heap() uint64 {
-	goruntime.GC()
-	var m goruntime.MemStats
-	goruntime.ReadMemStats(&m)
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }

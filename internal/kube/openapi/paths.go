@@ -1,4 +1,4 @@
-package schemas
+package openapi
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	types "github.com/templater-dev/templater/internal/kube/schema"
 )
 
 const (
@@ -20,7 +19,7 @@ const (
 )
 
 // defined returns what a definition says, not older than it is, and read after a time.
-func (c *Cache) defined(ctx context.Context, gk schema.GroupKind, definition *object.Object, after time.Time) types.Set {
+func (c *Cache) defined(ctx context.Context, gk schema.GroupKind, definition *object.Object, after time.Time) Set {
 	read, current := c.read(ctx, gk, want{
 		path: definitionPath + definition.Name(),
 		current: func(is content) bool {
@@ -34,21 +33,21 @@ func (c *Cache) defined(ctx context.Context, gk schema.GroupKind, definition *ob
 	return read.set
 }
 
-var errTooDeep = errors.New("its lists and maps are too deep within each other")
+var errDeepDefinition = errors.New("its lists and maps are too deep within each other")
 
 func parseDefinition(text []byte) (content, error) {
-	if types.TooDeep(text) {
-		return content{}, errTooDeep
+	if TooDeep(text) {
+		return content{}, errDeepDefinition
 	}
 	var read apiextensionsv1.CustomResourceDefinition
 	if err := json.Unmarshal(text, &read); err != nil {
 		return content{}, err
 	}
-	return content{set: types.FromCRD(&read), uid: read.UID, generation: read.Generation}, nil
+	return content{set: FromCRD(&read), uid: read.UID, generation: read.Generation}, nil
 }
 
 // published returns what the server publishes of the version of a group, or nil.
-func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) types.Set {
+func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) Set {
 	name := "apis/" + gvk.GroupVersion().String()
 	if gvk.Group == "" {
 		name = "api/" + gvk.Version
@@ -74,7 +73,7 @@ func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) type
 }
 
 func parseDocument(text []byte) (content, error) {
-	set, err := types.FromOpenAPI(text)
+	set, err := FromOpenAPI(text)
 	return content{set: set}, err
 }
 

@@ -1,4 +1,4 @@
-package schema
+package openapi
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ func TestEachPartTakesMemory(t *testing.T) {
 		inner := &Type{Kinds: Map, Fields: map[string]Field{"a": {}}}
 		root := &Type{Kinds: Map, Fields: map[string]Field{"inner": {Type: inner}, "again": {Type: inner}, "list": {Type: &Type{Kinds: List}}}}
 		change(root, inner)
-		return Size(&types{byKind: map[schema.GroupVersionKind]*Type{shop: root}})
+		return Size(&readSet{byKind: map[schema.GroupVersionKind]*Type{shop: root}})
 	}
 	before := build(func(_, _ *Type) {})
 	for what, row := range map[string]struct {
@@ -57,8 +57,8 @@ func TestRoomInMaps(t *testing.T) {
 
 // One that says that there is no such kind is right where no other one knows it, in whatever order they are asked.
 func TestOneThatKnowsAllIsEnough(t *testing.T) {
-	knows := &types{whole: func(schema.GroupVersionKind) bool { return true }}
-	nothing := &types{whole: func(schema.GroupVersionKind) bool { return false }}
+	knows := &readSet{whole: func(schema.GroupVersionKind) bool { return true }}
+	nothing := &readSet{whole: func(schema.GroupVersionKind) bool { return false }}
 	for _, set := range []Set{Join(knows, nothing), Join(nothing, knows)} {
 		if _, exists := set.Lookup(shop); exists {
 			t.Error("there is such a kind")

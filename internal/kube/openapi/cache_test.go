@@ -1,4 +1,4 @@
-package schemas
+package openapi
 
 import (
 	"context"
@@ -17,15 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	types "github.com/templater-dev/templater/internal/kube/schema"
 )
 
-var errAway = errors.New("connection refused")
+var errAway = errors.NewCache("connection refused")
 
 // server answers with texts by path.
 type server struct {
@@ -73,7 +72,7 @@ func (s *server) told() []string {
 }
 
 func (s *server) cache() *Cache {
-	return New(Options{
+	return NewCache(CacheOptions{
 		Reader: s, Clock: clock.RealClock{}, Logger: klog.Background(),
 		Definitions: func(gk schema.GroupKind) []*object.Object {
 			s.mu.Lock()
@@ -120,7 +119,7 @@ func (s *server) defineAs(t testing.TB, kind string, generation int64, spec *api
 		Group: "example.org", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind},
 		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: root}}},
 	}}
-	definition.Name, definition.UID, definition.Generation = strings.ToLower(kind)+"s.example.org", apitypes.UID(kind), generation
+	definition.Name, definition.UID, definition.Generation = strings.ToLower(kind)+"s.example.org", types.UID(kind), generation
 	text, err := json.Marshal(definition)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +151,7 @@ func shop() schema.GroupVersionKind {
 }
 
 // fieldsOf returns the names of the fields of .spec, or "nothing".
-func fieldsOf(set types.Set, gvk schema.GroupVersionKind) string {
+func fieldsOf(set Set, gvk schema.GroupVersionKind) string {
 	found, exists := set.Lookup(gvk)
 	switch {
 	case !exists:
@@ -277,10 +276,10 @@ func TestDefinitionsThatCannotBeUsed(t *testing.T) {
 func TestWithoutDefinitions(t *testing.T) {
 	path := "/openapi/v3/apis/example.org/v1?hash=1"
 	s := &server{texts: map[string]string{indexPath: indexOf(path), path: strings.NewReplacer(`"apps"`, `"example.org"`, `"Deployment"`, `"Shop"`).Replace(apps)}}
-	c := New(Options{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
+	c := NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
 	expect(t, "a custom kind", s, fieldsOf(c, shop()), "replicas", indexPath, path)
 	delete(s.texts, path)
-	c = New(Options{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
+	c = NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
 	expect(t, "that cannot be read, and nobody wants to know", s, fieldsOf(c, shop()), "nothing", indexPath, path)
 }
 
