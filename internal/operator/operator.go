@@ -18,7 +18,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/leader"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/kube/seal/keeper"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/controllers"
 )
@@ -89,7 +88,7 @@ func Run(ctx context.Context, o Options) error {
 // the controllers.
 type handler struct {
 	*controllers.Controllers
-	keeper  *keeper.Keeper
+	keeper  *sealKeeper
 	webhook *webhook
 	ctx     context.Context //nolint:containedctx // of the operator, for its logger
 }
@@ -147,7 +146,7 @@ func obstacle(want watch.Want, err error) string {
 	case apierrors.IsNotFound(err) && want == templateControllers:
 		return "the cluster does not know TemplateControllers: kubectl apply -k config/crd"
 	case apierrors.IsForbidden(err) && want.Role == watch.Seal:
-		return "the operator may not list and watch Secret " + want.Namespace + "/" + keeper.SecretName + ", which holds the keys of the seals: kubectl apply -k config/default grants it"
+		return "the operator may not list and watch Secret " + want.Namespace + "/" + sealSecret + ", which holds the keys of the seals: kubectl apply -k config/default grants it"
 	case apierrors.IsForbidden(err):
 		return "the operator may not list and watch " + want.Resource.GroupResource().String()
 	case code != 0:

@@ -20,7 +20,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/seal"
-	"github.com/templater-dev/templater/internal/kube/seal/keeper"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/admission"
 	"github.com/templater-dev/templater/internal/operator/controllers"
@@ -44,7 +43,7 @@ type process struct {
 	ring       *seal.Ring
 	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
-	keeper     *keeper.Keeper
+	keeper     *sealKeeper
 	webhook    *webhook // nil = nobody asks
 	watches    *watch.Manager
 	caches     map[watch.Want]*watch.Cache // of what the operator itself watches
@@ -139,7 +138,7 @@ func (p *process) newSchemas(ctx context.Context) *openapi.Cache {
 
 // makeWatches makes what watches, what keeps the keys of the seals, and what checks TemplateControllers that are written.
 func (p *process) makeWatches(ctx, _ context.Context) error {
-	p.keeper = keeper.New(&keeper.Keeper{
+	p.keeper = newSealKeeper(&sealKeeper{
 		Ring: p.ring, Namespace: cmp.Or(p.SealNamespace, DefaultSealNamespace), Outside: p.SealNamespace == "", Writer: p.cluster, Changed: p.manage.KeysChanged,
 	})
 	p.webhook = newWebhook(p.Options, p.cluster, &admission.Handler{Class: p.ClassName, Check: p.check, Refuse: p.manage.Refuse, Others: p.others, Reserve: p.manage.Reserve})
@@ -159,7 +158,7 @@ func (p *process) openView(ctx, _ context.Context) error {
 
 // readOwn watches what the operator itself has to know, and returns when that is known.
 func (p *process) readOwn(ctx, _ context.Context) (err error) {
-	needed := []watch.Want{definitions, templateControllers, keeper.Want(p.keeper.Namespace)}
+	needed := []watch.Want{definitions, templateControllers, sealWant(p.keeper.Namespace)}
 	p.caches, err = p.watches.Set("", append(needed, p.webhook.wants()...)) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
@@ -174,8 +173,8 @@ func (p *process) readOwn(ctx, _ context.Context) (err error) {
 
 // attach gives the controllers what they read from. From now on the operator is ready.
 func (p *process) attach(ctx, _ context.Context) error {
-	keys := p.caches[keeper.Want(p.keeper.Namespace)]
-	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: keeper.SecretName}))
+	keys := p.caches[sealWant(p.keeper.Namespace)]
+	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: sealSecret}))
 	p.manage.Attach(p.watches, p.caches[templateControllers], kind.NewResolver(p.caches[definitions], kube.NewDiscovery(p.discovery), time.Now))
 	p.closing(p.webhook.open(ctx))
 	p.view.ready.Begin()

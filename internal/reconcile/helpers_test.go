@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/object/objecttest"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -20,9 +20,9 @@ const aConfigMap = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, 
 
 // These are short for what makes objects for tests.
 var (
-	parse  = objecttest.Parse
-	packed = objecttest.Pack
-	with   = objecttest.With
+	parse  = memserver.Parse
+	packed = memserver.Pack
+	with   = memserver.With
 )
 
 // answer is what the server answers where it refuses something.

@@ -12,7 +12,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/kube/object/objecttest"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -90,7 +89,7 @@ func decoded(t *testing.T, text string) any {
 
 func TestConditionsAreMergedByType(t *testing.T) {
 	s := newServer()
-	s.Store(app, objecttest.Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
+	s.Store(app, Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
 	const ready, other = `{"type": "Ready", "status": "True"}`, `{"type": "Other", "status": "True"}`
 	for _, w := range [][2]string{{"x", ready + "," + other}, {"y", `{"type": "Other", "status": "False"}`}, {"x", ready}} {
 		body := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "one", "namespace": "ns"}, "status": {"conditions": [` + w[1] + `]}}`
@@ -127,7 +126,7 @@ func TestAppliesWithoutForceTakeNoFields(t *testing.T) {
 				k.Status = &kind.StatusSchema{Atomic: row.atomic}
 				return k
 			}
-			s.Store(app, objecttest.Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
+			s.Store(app, Parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
 			body := func(status string) []byte {
 				return []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"name": "one", "namespace": "ns"}, "status": ` + status + `}`)
 			}

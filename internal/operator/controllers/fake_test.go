@@ -18,7 +18,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/object/objecttest"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
@@ -294,9 +293,9 @@ func configMap(name string) request.Location {
 
 // These are short for what makes objects for tests.
 var (
-	parse  = objecttest.Parse
-	packed = objecttest.Pack
-	with   = objecttest.With
+	parse  = memserver.Parse
+	packed = memserver.Pack
+	with   = memserver.With
 )
 
 func configMapName(name string) types.NamespacedName {

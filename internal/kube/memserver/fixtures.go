@@ -1,9 +1,7 @@
-// Package objecttest makes objects and manifests for tests.
-package objecttest
+package memserver
 
 import (
 	"strings"
-	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -11,8 +9,15 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Parse reads one YAML document.
-func Parse(t testing.TB, text string) *unstructured.Unstructured {
+// tester fails a test; a testing.TB does. The package is part of the program, which needs none of testing.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Parse reads one YAML document for a test.
+func Parse(t tester, text string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -26,7 +31,7 @@ func Parse(t testing.TB, text string) *unstructured.Unstructured {
 }
 
 // Pack returns the object as the operator reads it.
-func Pack(t testing.TB, o *unstructured.Unstructured) *object.Object {
+func Pack(t tester, o *unstructured.Unstructured) *object.Object {
 	t.Helper()
 	p, err := object.From(o.Object)
 	if err != nil {
@@ -36,7 +41,7 @@ func Pack(t testing.TB, o *unstructured.Unstructured) *object.Object {
 }
 
 // With replaces, in a manifest, the first of each pair of texts by the second one, where it is first found. It must be there.
-func With(t testing.TB, manifest string, pairs ...string) string {
+func With(t tester, manifest string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if !strings.Contains(manifest, pairs[i]) {

@@ -1,6 +1,4 @@
-// Package keeper keeps the keys of the seals in a Secret: it takes them up as they change, and puts one there where
-// there is none.
-package keeper
+package operator
 
 import (
 	"context"
@@ -20,30 +18,30 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// SecretName is that of the Secret with the keys.
-const SecretName = "templater-seal"
+// sealSecret is the name of the Secret with the keys.
+const sealSecret = "templater-seal"
 
-// manager writes the Secret.
-const manager = "templater/seal"
+// sealManager is the field manager that writes the Secret.
+const sealManager = "templater/seal"
 
 var (
-	secrets    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
-	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	secretsResource    = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	namespacesResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-// Writer is the access to the API server that a Keeper needs; kube.Client has it.
-type Writer interface {
+// sealWriter is the access to the API server that a sealKeeper needs; kube.Client has it.
+type sealWriter interface {
 	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 }
 
-// Keeper keeps a Ring in step with the Secret that holds the keys, and puts a key there when it holds none.
-type Keeper struct {
+// sealKeeper keeps a Ring in step with the Secret that holds the keys, and puts a key there when it holds none.
+type sealKeeper struct {
 	Ring *seal.Ring
 	// Namespace is where the Secret is.
 	Namespace string
 	// Outside is whether the operator runs outside of the cluster, so that it may have to make the namespace.
 	Outside bool
-	Writer  Writer
+	Writer  sealWriter
 	// Changed is called when the keys are others than before.
 	Changed func()
 
@@ -54,19 +52,19 @@ type Keeper struct {
 	empty   bool
 }
 
-// Want is the watch that is to tell the Keeper of the Secret.
-func Want(namespace string) watch.Want {
-	return watch.Want{Resource: secrets, Namespace: namespace, Fields: fields.OneTermEqualSelector("metadata.name", SecretName).String(), Role: watch.Seal}
+// sealWant is the watch that is to tell the sealKeeper of the Secret.
+func sealWant(namespace string) watch.Want {
+	return watch.Want{Resource: secretsResource, Namespace: namespace, Fields: fields.OneTermEqualSelector("metadata.name", sealSecret).String(), Role: watch.Seal}
 }
 
-// New completes a Keeper, and returns it.
-func New(k *Keeper) *Keeper {
+// newSealKeeper completes a sealKeeper, and returns it.
+func newSealKeeper(k *sealKeeper) *sealKeeper {
 	k.wake = make(chan struct{}, 1)
 	return k
 }
 
 // Take takes the Secret as it is now, nil for none. Keys that can no longer be read stay in use.
-func (k *Keeper) Take(ctx context.Context, secret *object.Object) {
+func (k *sealKeeper) Take(ctx context.Context, secret *object.Object) {
 	version, data, made := "1", map[string]any(nil), time.Time{}
 	if secret != nil {
 		version, made = secret.ResourceVersion(), secret.AppliedAt()
@@ -89,11 +87,11 @@ func (k *Keeper) Take(ctx context.Context, secret *object.Object) {
 	}
 }
 
-// again is the time between attempts to write the Secret.
-const again = 2 * time.Second
+// sealRetry is the time between attempts to write the Secret.
+const sealRetry = 2 * time.Second
 
 // Keep sees to it, until ctx ends, that the Secret holds a key, and calls ready once there is one. Only who leads may do so.
-func (k *Keeper) Keep(ctx context.Context, ready func()) {
+func (k *sealKeeper) Keep(ctx context.Context, ready func()) {
 	said := ""
 	for {
 		timer := (<-chan time.Time)(nil)
@@ -102,7 +100,7 @@ func (k *Keeper) Keep(ctx context.Context, ready func()) {
 				said = text
 				klog.FromContext(ctx).Info("waiting for a key for the seals", "because", text)
 			}
-			timer = time.After(again)
+			timer = time.After(sealRetry)
 		}
 		if ready != nil && k.Ring.Keys() != nil {
 			ready()
@@ -118,7 +116,7 @@ func (k *Keeper) Keep(ctx context.Context, ready func()) {
 }
 
 // fill puts a key into the Secret where it holds none: those in use, else a new one.
-func (k *Keeper) fill(ctx context.Context) error {
+func (k *sealKeeper) fill(ctx context.Context) error {
 	k.mu.Lock()
 	version, empty := k.version, k.empty
 	k.mu.Unlock()
@@ -147,24 +145,24 @@ func (k *Keeper) fill(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) write(ctx context.Context, version string, keys *seal.Keys) (*object.Object, error) {
+func (k *sealKeeper) write(ctx context.Context, version string, keys *seal.Keys) (*object.Object, error) {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": keys.Data(),
-		"metadata": map[string]any{"namespace": k.Namespace, "name": SecretName, "resourceVersion": version},
+		"metadata": map[string]any{"namespace": k.Namespace, "name": sealSecret, "resourceVersion": version},
 	})
-	return k.Writer.Apply(ctx, request.Location{Resource: secrets, Namespace: k.Namespace, Name: SecretName}, body, manager)
+	return k.Writer.Apply(ctx, request.Location{Resource: secretsResource, Namespace: k.Namespace, Name: sealSecret}, body, sealManager)
 }
 
-func (k *Keeper) makeNamespace(ctx context.Context) error {
+func (k *sealKeeper) makeNamespace(ctx context.Context) error {
 	body := object.Append(nil, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": k.Namespace}})
-	_, err := k.Writer.Apply(ctx, request.Location{Resource: namespaces, Name: k.Namespace}, body, manager)
+	_, err := k.Writer.Apply(ctx, request.Location{Resource: namespacesResource, Name: k.Namespace}, body, sealManager)
 	return err
 }
 
-func (k *Keeper) name() string { return k.Namespace + "/" + SecretName }
+func (k *sealKeeper) name() string { return k.Namespace + "/" + sealSecret }
 
 // explain says what keeps the Secret from being written. The server's own text may hold what was sent.
-func (k *Keeper) explain(err error) string {
+func (k *sealKeeper) explain(err error) string {
 	switch {
 	case request.MissingNamespace(err):
 		return "namespace " + k.Namespace + " does not exist: create it, or give another --seal-namespace"

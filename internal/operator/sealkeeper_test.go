@@ -1,4 +1,4 @@
-package keeper
+package operator
 
 import (
 	"context"
@@ -22,8 +22,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
-// server answers as an API server does that has one Secret, or none.
-type server struct {
+// sealServer answers as an API server does that has one Secret, or none.
+type sealServer struct {
 	mu       sync.Mutex
 	secret   *object.Object
 	strict   bool             // whether the version must be that of the Secret
@@ -31,7 +31,7 @@ type server struct {
 	requests []string
 }
 
-func (s *server) Apply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
+func (s *sealServer) Apply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, at.Resource.Resource)
@@ -45,33 +45,33 @@ func (s *server) Apply(_ context.Context, at request.Location, body []byte, mana
 	}
 	metadata := content["metadata"].(map[string]any)
 	there := "1"
-	if s.secret != nil && at.Resource == secrets {
+	if s.secret != nil && at.Resource == secretsResource {
 		there = s.secret.ResourceVersion()
 	}
-	if version := metadata["resourceVersion"]; at.Resource == secrets && version != there && s.strict {
+	if version := metadata["resourceVersion"]; at.Resource == secretsResource && version != there && s.strict {
 		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonConflict, Code: 409}}
 	}
 	metadata["resourceVersion"] = "7"
 	metadata["managedFields"] = []any{map[string]any{"manager": manager, "operation": "Apply", "time": "2026-01-01T00:00:00Z", "fieldsV1": map[string]any{}}}
 	o, err := object.From(content)
-	if err == nil && at.Resource == secrets {
+	if err == nil && at.Resource == secretsResource {
 		s.secret = o
 	}
 	return o, err
 }
 
 // keeping starts a keeper that leads, for a server that has that Secret, and returns what it logs.
-func keeping(t *testing.T, s *server, k *Keeper, secret *object.Object) (ready chan struct{}, log func() string) {
+func keeping(t *testing.T, s *sealServer, k *sealKeeper, secret *object.Object) (ready chan struct{}, log func() string) {
 	t.Helper()
 	var mu sync.Mutex
 	var lines []string
-	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) {
+	ctx := klog.NewContext(t.Context(), funcr.newSealKeeper(func(_, args string) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, args)
 	}, funcr.Options{}))
 	k.Ring, k.Namespace, k.Writer, k.Changed = &seal.Ring{}, "ns", s, func() {}
-	New(k)
+	newSealKeeper(k)
 	k.Take(ctx, secret)
 	ready = make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
@@ -101,17 +101,17 @@ func holds(t *testing.T, keys *seal.Keys, ids ...string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return same(keys, want)
+	return sameKeys(keys, want)
 }
 
-func same(a, b *seal.Keys) bool {
+func sameKeys(a, b *seal.Keys) bool {
 	x, y := a.Data(), b.Data()
 	delete(x, "since")
 	delete(y, "since")
 	return a.Since.Equal(b.Since) && cmp.Equal(x, y)
 }
 
-func wait(t *testing.T, c chan struct{}) {
+func waitFor(t *testing.T, c chan struct{}) {
 	t.Helper()
 	select {
 	case <-c:
@@ -122,7 +122,7 @@ func wait(t *testing.T, c chan struct{}) {
 
 func secretOf(t *testing.T, version string, data map[string]any) *object.Object {
 	t.Helper()
-	o, err := object.From(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "ns", "name": SecretName, "resourceVersion": version}, "data": data})
+	o, err := object.From(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "ns", "name": sealSecret, "resourceVersion": version}, "data": data})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,10 +131,10 @@ func secretOf(t *testing.T, version string, data map[string]any) *object.Object 
 
 func TestKeyIsMadeOnceByWhoLeads(t *testing.T) {
 	for why, secret := range map[string]*object.Object{"there is no Secret": nil, "it is empty": secretOf(t, "5", nil)} {
-		s := &server{}
-		k := &Keeper{}
+		s := &sealServer{}
+		k := &sealKeeper{}
 		ready, log := keeping(t, s, k, secret)
-		wait(t, ready)
+		waitFor(t, ready)
 		keys := k.Ring.Keys()
 		if len(keys.IDs()) != 1 || keys.Since.Format(time.RFC3339) != "2026-01-01T00:00:00Z" && !keys.Since.Equal(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%s: keys %v since %v", why, keys.IDs(), keys.Since)
@@ -146,10 +146,10 @@ func TestKeyIsMadeOnceByWhoLeads(t *testing.T) {
 			}
 		}
 		// Another replica takes what the first one has made, and the first one takes its own.
-		other := &Keeper{Ring: &seal.Ring{}, Changed: func() {}}
-		New(other).Take(t.Context(), s.secret)
+		other := &sealKeeper{Ring: &seal.Ring{}, Changed: func() {}}
+		newSealKeeper(other).Take(t.Context(), s.secret)
 		k.Take(t.Context(), s.secret)
-		if !same(other.Ring.Keys(), k.Ring.Keys()) || k.Ring.Round() != 1 {
+		if !sameKeys(other.Ring.Keys(), k.Ring.Keys()) || k.Ring.Round() != 1 {
 			t.Errorf("%s: two replicas have different keys, or the second look changed them", why)
 		}
 		if !slices.Equal(s.requests, []string{"secrets"}) {
@@ -159,20 +159,20 @@ func TestKeyIsMadeOnceByWhoLeads(t *testing.T) {
 }
 
 func TestKeyThatIsThereIsUsed(t *testing.T) {
-	s := &server{}
-	k := &Keeper{}
+	s := &sealServer{}
+	k := &sealKeeper{}
 	ready, _ := keeping(t, s, k, secretOf(t, "5", dataOf("5")))
-	wait(t, ready)
+	waitFor(t, ready)
 	if len(s.requests) > 0 || !holds(t, k.Ring.Keys(), "5") {
 		t.Errorf("requests %v, keys %v", s.requests, k.Ring.Keys().IDs())
 	}
 }
 
 func TestSecretThatIsEmptiedGetsItsKeysBack(t *testing.T) {
-	s := &server{}
-	k := &Keeper{}
+	s := &sealServer{}
+	k := &sealKeeper{}
 	ready, _ := keeping(t, s, k, secretOf(t, "5", dataOf("5", "6")))
-	wait(t, ready)
+	waitFor(t, ready)
 	back := func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -197,10 +197,10 @@ func TestSecretThatIsEmptiedGetsItsKeysBack(t *testing.T) {
 }
 
 func TestSecretThatCannotBeReadChangesNothing(t *testing.T) {
-	s := &server{}
-	k := &Keeper{}
+	s := &sealServer{}
+	k := &sealKeeper{}
 	ready, log := keeping(t, s, k, secretOf(t, "5", dataOf("5")))
-	wait(t, ready)
+	waitFor(t, ready)
 	k.Take(t.Context(), secretOf(t, "6", map[string]any{"5": "c2hvcnQ="}))
 	if !holds(t, k.Ring.Keys(), "5") || len(s.requests) > 0 {
 		t.Errorf("keys %v, requests %v", k.Ring.Keys().IDs(), s.requests)
@@ -213,7 +213,7 @@ func TestSecretThatCannotBeReadChangesNothing(t *testing.T) {
 func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
 	noNamespace := apierrors.NewNotFound(namespaces.GroupResource(), "ns")
 	noNamespace.ErrStatus.Details.Kind = "namespaces"
-	forbidden := apierrors.NewForbidden(secrets.GroupResource(), SecretName, errors.New("c2VjcmV0"))
+	forbidden := apierrors.NewForbidden(secretsResource.GroupResource(), sealSecret, errors.newSealKeeper("c2VjcmV0"))
 	for why, row := range map[string]struct {
 		outside  bool
 		refuse   map[string]error
@@ -224,14 +224,14 @@ func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
 		"within, or where it was given, it is not":   {false, map[string]error{"secrets": noNamespace}, "namespace ns does not exist: create it, or give another --seal-namespace", []string{"secrets", "secrets"}},
 		"where that is forbidden, a flag helps":      {true, map[string]error{"secrets": noNamespace, "namespaces": forbidden}, "no right to create or patch Secret ns/templater-seal, or its namespace", []string{"secrets", "namespaces", "secrets"}},
 		"a right is missing":                         {false, map[string]error{"secrets": forbidden}, "kubectl apply -k config/default grants it", []string{"secrets", "secrets"}},
-		"the server refuses it":                      {false, map[string]error{"secrets": apierrors.NewInternalError(errors.New("c2VjcmV0"))}, "the API server answers 500", []string{"secrets", "secrets"}},
-		"the server does not answer":                 {false, map[string]error{"secrets": errors.New("c2VjcmV0")}, "the API server does not answer", []string{"secrets", "secrets"}},
+		"the server refuses it":                      {false, map[string]error{"secrets": apierrors.NewInternalError(errors.newSealKeeper("c2VjcmV0"))}, "the API sealServer answers 500", []string{"secrets", "secrets"}},
+		"the server does not answer":                 {false, map[string]error{"secrets": errors.newSealKeeper("c2VjcmV0")}, "the API server does not answer", []string{"secrets", "secrets"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()
-			s := &server{refuse: row.refuse}
-			ready, log := keeping(t, s, &Keeper{Outside: row.outside}, nil)
-			wait(t, ready)
+			s := &sealServer{refuse: row.refuse}
+			ready, log := keeping(t, s, &sealKeeper{Outside: row.outside}, nil)
+			waitFor(t, ready)
 			if !strings.Contains(log(), row.want) || strings.Contains(log(), "c2VjcmV0") {
 				t.Errorf("log:\n%s\nwant %q", log(), row.want)
 			}
@@ -244,11 +244,11 @@ func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
 
 // Whoever was first has made the key: the watch is about to tell.
 func TestConflictWaitsForTheWatch(t *testing.T) {
-	s := &server{strict: true, secret: secretOf(t, "6", dataOf("6"))}
-	k := &Keeper{}
+	s := &sealServer{strict: true, secret: secretOf(t, "6", dataOf("6"))}
+	k := &sealKeeper{}
 	ready, _ := keeping(t, s, k, nil)
 	k.Take(t.Context(), s.secret)
-	wait(t, ready)
+	waitFor(t, ready)
 	if !holds(t, k.Ring.Keys(), "6") {
 		t.Errorf("keys %v, want those of the other one", k.Ring.Keys().IDs())
 	}
