@@ -13,7 +13,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	kyaml "sigs.k8s.io/yaml"
 
-	"github.com/templater-dev/templater/internal/render/yamlerror"
+	"github.com/templater-dev/templater/internal/render/document"
 )
 
 // document is one document of a file.
@@ -42,7 +42,7 @@ func split(file string, text []byte) []*document {
 		if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 			end = at + n + 1
 		}
-		if yamlerror.BeginsDocument(string(text[at:end])) {
+		if document.BeginsDocument(string(text[at:end])) {
 			add(at)
 			// What stands behind the hyphens belongs to the document: a comment, or the document itself.
 			first, from = line, at
@@ -56,7 +56,7 @@ func split(file string, text []byte) []*document {
 // empty reports whether there are only comments, blank lines, and what ends or begins a document.
 func (d *document) empty() bool {
 	for line := range bytes.Lines(d.text) {
-		if yamlerror.BeginsDocument(string(line)) {
+		if document.BeginsDocument(string(line)) {
 			line = line[3:]
 		}
 		line = bytes.TrimSpace(line)
@@ -188,7 +188,7 @@ func (d *document) yamlError(err error) error {
 	e := &Error{File: d.file, Line: d.first, Message: plainError(err)}
 	var at *yaml.LoadError
 	if errors.As(err, &at) {
-		fault := yamlerror.Explain(at, yamlerror.Text{Line: d.line, Name: func(n int) string { return fmt.Sprintf("line %d", d.first+n-1) }})
+		fault := document.Explain(at, document.Lines{Line: d.line, Name: func(n int) string { return fmt.Sprintf("line %d", d.first+n-1) }})
 		e.Message = "no YAML: " + plainError(errors.New(fault.String()))
 		if fault.Line > 0 {
 			e.Line, e.Column = d.first+fault.Line-1, fault.Column

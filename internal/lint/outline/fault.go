@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // FirstFault returns where a template prints text that is not YAML, and why; "" if it does not, as far as it is known without data: up to
@@ -35,9 +35,9 @@ func (all *Skeletons) FirstFault(u *syntax.Unit, isValue func(*parse.ActionNode)
 	printed := syntax.NewText(u.Text.Name, text)
 	inTemplate := func(line int) string {
 		line, _ = u.Text.Position(origin[printed.Offset(line, 1)])
-		return yamlerror.Quote(u.Text.Line(line))
+		return document.QuoteLine(u.Text.Line(line))
 	}
-	fault := yamlerror.Explain(load, yamlerror.Text{Line: printed.Line, Name: inTemplate})
+	fault := document.Explain(load, document.Lines{Line: printed.Line, Name: inTemplate})
 	fault.What = "YAML: " + fault.What
 	return origin[printed.Offset(fault.Line, fault.Column)], fault.String()
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // plain notes texts without quotes that versions of YAML read in different ways, which rendering refuses.
@@ -61,7 +60,7 @@ func (at *docCheck) quoted(n *yaml.Node) {
 			continue
 		}
 		if last := funcs.Named(action.Pipe.Cmds[len(action.Pipe.Cmds)-1].Args[0]); last.Is(syntax.Encodes) && !last.Is(syntax.ManyLines) {
-			at.c.Warn(finding.NoYAML, place, "%s", yamlerror.QuotesInQuotes)
+			at.c.Warn(finding.NoYAML, place, "%s", document.QuotesInQuotes)
 			return
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // Skeleton is the YAML that the text of a template shows, whatever its actions print: all branches of it, once.
@@ -117,7 +117,7 @@ type part struct {
 func divide(lines []string) (all []part) {
 	first := 0
 	for i, line := range lines {
-		if yamlerror.BeginsDocument(line) || yamlerror.EndsDocument(line) {
+		if document.BeginsDocument(line) || document.EndsDocument(line) {
 			all = append(all, part{lines[first:i], first + 1})
 			first = i + 1
 		}

@@ -7,8 +7,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/finding"
-	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // onlyOf returns the findings of a code in a spec, as text.
@@ -61,8 +61,8 @@ func TestTextThatMeansDifferentThings(t *testing.T) {
 		"  a: |\n    yes":                       "",
 		"  a: yes{{ .spec.image }}":             "",
 		"  yes: a\n  on: b":                     "", // keys are what they say
-		"  a: \"{{ toJson .spec }}\"":           "warning TL054 children[pod]:5:6+20 " + yamlerror.QuotesInQuotes,
-		"  a: \"x {{ .spec.image | toJson }}\"": "warning TL054 children[pod]:5:6+30 " + yamlerror.QuotesInQuotes,
+		"  a: \"{{ toJson .spec }}\"":           "warning TL054 children[pod]:5:6+20 " + document.QuotesInQuotes,
+		"  a: \"x {{ .spec.image | toJson }}\"": "warning TL054 children[pod]:5:6+30 " + document.QuotesInQuotes,
 		"  a: '{{ toJson .spec }}'\n  b: {{ toJson .spec | quote }}\n  c: {{ toJson .spec }}": "",
 	} {
 		var got []string

@@ -1,16 +1,17 @@
-// Package document makes objects of text: it parses the output of templates as YAML and puts the values back that its tokens stand for.
+// Package document makes objects of the YAML that templates write, with the values that its tokens stand for, or says in plain words what is
+// wrong with it.
 package document
 
 import (
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/token"
-	"github.com/templater-dev/templater/internal/render/yamlerror"
 )
 
 // yamlText is text that is read as YAML. It does not change.
@@ -46,7 +47,7 @@ type Error struct {
 }
 
 // Error returns the hint and the message.
-func (e *Error) Error() string { return yamlerror.Fault{What: e.Message, Hint: e.Hint}.String() }
+func (e *Error) Error() string { return Fault{What: e.Message, Hint: e.Hint}.String() }
 
 // CommentError says that a mark is in a comment.
 type CommentError struct{ Mark int }
@@ -190,11 +191,11 @@ func (t *yamlText) explain(err error, marker string) error {
 	if strings.Contains(load.Message, marker) || at >= 0 && strings.HasPrefix(t.content[at:], marker) {
 		fault := &Error{Offset: at, Message: "YAML: a value cannot stand here; it may be a scalar or a part of one"}
 		if t.quotesInQuotes(at) {
-			fault.Hint = yamlerror.QuotesInQuotes
+			fault.Hint = QuotesInQuotes
 		}
 		return fault
 	}
-	fault := yamlerror.Explain(load, yamlerror.Text{Line: t.line, Name: func(n int) string { return t.name(n, marker) }})
+	fault := Explain(load, Lines{Line: t.line, Name: func(n int) string { return t.name(n, marker) }})
 	return &Error{Offset: t.offset(fault.Line, fault.Column), Message: "YAML: " + fault.What, Hint: fault.Hint}
 }
 
@@ -221,7 +222,7 @@ func (t *yamlText) line(n int) string {
 
 // name returns what to call a line: its own words, if these are the author's.
 func (t *yamlText) name(n int, marker string) string {
-	if words := yamlerror.Quote(t.line(n)); t.template && !strings.Contains(words, marker) {
+	if words := QuoteLine(t.line(n)); t.template && !strings.Contains(words, marker) {
 		return words
 	}
 	return "a line above"
@@ -265,4 +266,35 @@ func lineStarts(s string) []int {
 // endsLine reports whether s ends with one of the line ends beyond ASCII.
 func endsLine(s string) bool {
 	return strings.HasSuffix(s, "\u0085") || strings.HasSuffix(s, "\u2028") || strings.HasSuffix(s, "\u2029")
+}
+
+// Places calls f for the fields of the document, and for those within, with the path, such as .spec.containers[0].image, and with the
+// offset in the text where the value begins, or its key where the value has fields of its own.
+func (d Document) Places(f func(path string, offset int)) { d.c.places(d.node, "", f) }
+
+func (c *converter) places(n *yaml.Node, path string, f func(path string, offset int)) {
+	for i, child := range n.Content {
+		at, place := path, child
+		switch {
+		case n.Kind == yaml.SequenceNode:
+			at += "[" + strconv.Itoa(i) + "]"
+		case n.Kind != yaml.MappingNode || i%2 == 0:
+			continue
+		default:
+			key := n.Content[i-1]
+			name := key.Value
+			if c.fromData(key) {
+				var err error
+				if name, err = c.text(key); err != nil {
+					continue
+				}
+			}
+			at += "." + name
+			if len(child.Content) > 0 {
+				place = key
+			}
+		}
+		f(at, c.from.offset(place.Line, place.Column))
+		c.places(child, at, f)
+	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/render/yamlerror"
+	"github.com/templater-dev/templater/internal/render/document"
 )
 
 var (
@@ -59,7 +59,7 @@ func byHook(template string) (parts []string, ok bool) {
 func documentsOf(template string) []string {
 	documents := []string{""}
 	for line := range strings.Lines(template) {
-		if yamlerror.BeginsDocument(line) {
+		if document.BeginsDocument(line) {
 			documents = append(documents, "")
 		}
 		documents[len(documents)-1] += line

@@ -1,4 +1,4 @@
-package yamlerror
+package document
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func explained(text string) string {
 		}
 		return lines[n-1]
 	}
-	f := Explain(load, Text{Line: line, Name: func(n int) string { return fmt.Sprintf("line %d", n) }})
+	f := Explain(load, Lines{Line: line, Name: func(n int) string { return fmt.Sprintf("line %d", n) }})
 	return fmt.Sprintf("%d:%d: %s", f.Line, f.Column, f)
 }
 
@@ -95,5 +95,27 @@ func TestHints(t *testing.T) {
 		if got := explained(text); got != want {
 			t.Errorf("%q\ngot  %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+func TestSeparators(t *testing.T) {
+	for line, want := range map[string]bool{
+		"": true, "\n": true, "\r\n": true, " ": true, "\t# x": true, " {a: b}\n": true,
+		"-": false, ".": false, "a": false, "#": false, "\v": false,
+	} {
+		if got := BeginsDocument("---" + line); got != want {
+			t.Errorf("---%q begins a document: %v, want %v", line, got, want)
+		}
+		if got := EndsDocument("..." + line); got != want {
+			t.Errorf("...%q ends a document: %v, want %v", line, got, want)
+		}
+	}
+	for _, line := range []string{"", "--", " ---", "a", "..", " ..."} {
+		if BeginsDocument(line) || EndsDocument(line) {
+			t.Errorf("%q stands between documents", line)
+		}
+	}
+	if BeginsDocument("...") || EndsDocument("---") {
+		t.Error("the two are taken for each other")
 	}
 }

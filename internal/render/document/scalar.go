@@ -5,9 +5,76 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/token"
 )
+
+// scalar returns the value of a scalar.
+func (c *converter) scalar(n *yaml.Node) (any, error) {
+	if !c.from.template || !c.x.Has(n.Value) {
+		if err := c.x.Keep(len(n.Value)); err != nil {
+			return nil, err
+		}
+		if n.Style&^yaml.FlowStyle != 0 {
+			return n.Value, nil
+		}
+		return resolve(n.Value)
+	}
+	if c.lacks(n) {
+		return missing{}, nil
+	}
+	if tok := c.x.Whole(n.Value); tok != nil && n.Style == 0 && (tok.Mode == token.AsIs || tok.Mode == token.YAMLScalar) {
+		return c.restore(tok)
+	}
+	return c.text(n)
+}
+
+// restore returns the value of a token that is a scalar by itself.
+func (c *converter) restore(tok *token.Token) (any, error) {
+	s, _ := tok.Value.(string)
+	if !utf8.ValidString(s) {
+		return nil, token.ErrEncoding
+	}
+	return tok.Value, c.x.Keep(len(s))
+}
+
+// text returns the characters of a scalar that has tokens in it.
+func (c *converter) text(n *yaml.Node) (string, error) {
+	if tok := c.x.Whole(n.Value); tok != nil && standsForItself(tok.Mode, n.Style) {
+		v, err := c.restore(tok)
+		return token.ScalarText(v), err
+	}
+	block := n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	s, err := c.x.Fill(n.Value, block)
+	if err != nil {
+		return "", err
+	}
+	if block {
+		how, err := chompingIn(c.x, c.from, n)
+		if err != nil {
+			return "", err
+		}
+		s = how.chomp(s)
+	}
+	return s, c.x.Keep(len(s))
+}
+
+// standsForItself reports whether a token that fills a scalar of this style
+// yields the characters of its value: the quotes, if any, are those that its
+// encoding is made for.
+func standsForItself(m token.Mode, style yaml.Style) bool {
+	switch m {
+	case token.AsIs, token.YAMLScalar, token.Verbatim:
+	case token.DoubleQuoted:
+		return style&yaml.DoubleQuotedStyle != 0
+	case token.SingleQuoted:
+		return style&yaml.SingleQuotedStyle != 0
+	}
+	return style == 0
+}
 
 // CheckPlain returns why a plain scalar that the author wrote is refused, or nil.
 func CheckPlain(s string) error {

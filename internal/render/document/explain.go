@@ -1,6 +1,4 @@
-// Package yamlerror says in plain words what is wrong with a text that is not YAML, and where to look, and which lines divide a text into
-// documents. It is pure.
-package yamlerror
+package document
 
 import (
 	"strings"
@@ -8,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Text is what was to be read.
-type Text struct {
+// Lines are those of a text that was to be read.
+type Lines struct {
 	// Line returns a line of it without its end, counted from 1; "" where there is none.
 	Line func(n int) string
 	// Name returns what to call a line, such as "line 3".
@@ -36,8 +34,8 @@ func (f Fault) String() string {
 }
 
 // Explain says what an error of the library means. It quotes nothing of the text.
-func Explain(err *yaml.LoadError, text Text) Fault {
-	e := &explainer{Text: text, at: place{err.Mark.Line, err.Mark.Column}, from: place{err.ContextMark.Line, err.ContextMark.Column}, what: err.Message}
+func Explain(err *yaml.LoadError, lines Lines) Fault {
+	e := &explainer{Lines: lines, at: place{err.Mark.Line, err.Mark.Column}, from: place{err.ContextMark.Line, err.ContextMark.Column}, what: err.Message}
 	look := e.at
 	hint := ""
 	if known := hints[err.Message]; known != nil {
@@ -55,7 +53,7 @@ type place struct{ line, column int }
 
 // explainer looks at the text around an error.
 type explainer struct {
-	Text
+	Lines
 	at   place  // where the library stopped
 	from place  // where what it was reading begins
 	look place  // where to look, if that is elsewhere
@@ -115,8 +113,8 @@ func (e *explainer) braces(line int) string {
 	return "a value that begins with {{ needs quotes around it"
 }
 
-// Quote returns what to call a line by its own words: by its key, or else by how it begins.
-func Quote(line string) string {
+// QuoteLine returns what to call a line by its own words: by its key, or else by how it begins.
+func QuoteLine(line string) string {
 	const longest = 40
 	text := strings.TrimSpace(line)
 	if value, ok := keyed(text); ok {
@@ -126,4 +124,17 @@ func Quote(line string) string {
 		text = string(runes[:longest]) + "…"
 	}
 	return `"` + text + `"`
+}
+
+// BeginsDocument reports whether a line of YAML, with its end or without, begins a document: with three hyphens. What stands behind
+// them belongs to the document.
+func BeginsDocument(line string) bool { return isMarker(line, "---") }
+
+// EndsDocument reports whether a line of YAML, with its end or without, ends a document: with three dots.
+func EndsDocument(line string) bool { return isMarker(line, "...") }
+
+// isMarker reports whether a line begins with the mark, and not with a longer word.
+func isMarker(line, mark string) bool {
+	rest, ok := strings.CutPrefix(line, mark)
+	return ok && (rest == "" || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
 }

@@ -1,4 +1,4 @@
-package yamlerror
+package document
 
 import (
 	"fmt"
