@@ -9,7 +9,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
@@ -44,7 +44,7 @@ func (x *exec) failf(n parse.Node, format string, args ...any) error {
 
 // reasonOf tells what kind of error err is.
 func reasonOf(err error) syntax.Reason {
-	if stop, ok := errors.AsType[*call.StopError](err); ok {
+	if stop, ok := errors.AsType[*data.StopError](err); ok {
 		return stop.Reason
 	}
 	if _, ok := errors.AsType[budget.Error](err); ok {

@@ -5,7 +5,6 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/funcs"
 )
@@ -177,7 +176,7 @@ func (x *exec) function(dot any, name *parse.IdentifierNode, nodes []parse.Node,
 }
 
 // call calls f. Nodes are the arguments as written, without the final one of a pipeline.
-func (x *exec) call(f *call.Function, args []any, nodes []parse.Node) (any, error) {
+func (x *exec) call(f *data.Function, args []any, nodes []parse.Node) (any, error) {
 	if f.Do == nil {
 		return x.include(f, args, nodes)
 	}

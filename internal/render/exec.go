@@ -5,7 +5,6 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
@@ -14,7 +13,7 @@ import (
 // exec is one execution of a child's or the status template. It is used by
 // one goroutine and reused through a pool.
 type exec struct {
-	call.Execution
+	data.Execution
 	own     budget.Pass // where the pass has none
 	program *Program
 	unit    *unit

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -86,7 +86,7 @@ func withDefine(expression string) string {
 
 // callsOf returns calls with %s in the place of one argument and something
 // harmless in those of the others.
-func callsOf(f *call.Function) []string {
+func callsOf(f *data.Function) []string {
 	var calls []string
 	for n := max(f.Min, 1); n <= max(f.Min, 3) && (f.Max < 0 || n <= f.Max); n++ {
 		for at := range n {

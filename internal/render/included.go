@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -54,7 +54,7 @@ func (in included) origin(o *output, offset int) spot {
 }
 
 // include carries out the function of that name: it yields rendered text, the output of a template with its tokens.
-func (x *exec) include(f *call.Function, args []any, nodes []parse.Node) (any, error) {
+func (x *exec) include(f *data.Function, args []any, nodes []parse.Node) (any, error) {
 	c, err := f.Begin(&x.Execution, args, nodes)
 	if err != nil {
 		return nil, err

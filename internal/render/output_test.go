@@ -7,7 +7,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -88,7 +88,7 @@ func TestWhatTheAuthorHasMisplacedIsTheAuthors(t *testing.T) {
 }
 
 func TestTextIsOutput(t *testing.T) {
-	x, o := &exec{Execution: call.Execution{Table: token.Table{Meter: budget.Meter{Output: 1}}}, src: syntax.NewText("a", "")}, &output{}
+	x, o := &exec{Execution: data.Execution{Table: token.Table{Meter: budget.Meter{Output: 1}}}, src: syntax.NewText("a", "")}, &output{}
 	for text, want := range map[string]error{"ab": budget.ErrOutput} {
 		if err := o.text(x, &parse.TextNode{Text: []byte(text)}); !errors.Is(err, want) || len(o.buf) > 0 {
 			t.Errorf("%d of 1 byte: %v, %d are written", len(text), err, len(o.buf))

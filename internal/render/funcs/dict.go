@@ -4,24 +4,23 @@ import (
 	"maps"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func unset(c *call.Call) any {
+func unset(c *data.Call) any {
 	m := c.CloneDict(0)
 	delete(m, c.Str(1))
 	return m
 }
 
-func hasKey(c *call.Call) any {
+func hasKey(c *data.Call) any {
 	_, ok := c.Dict(0)[c.Str(1)]
 	return ok
 }
 
 // lookup returns the value of a key that may come from data.
-func lookup(c *call.Call, v any, key string) any {
+func lookup(c *data.Call, v any, key string) any {
 	switch v := v.(type) {
 	case nil:
 		return nil
@@ -38,7 +37,7 @@ func lookup(c *call.Call, v any, key string) any {
 	return c.Fail("%s has no keys", token.KindOf(v))
 }
 
-func set(c *call.Call) any {
+func set(c *data.Call) any {
 	m := c.CloneDict(1)
 	if c.Err == nil {
 		m[c.Str(1)] = c.Args[2]
@@ -46,7 +45,7 @@ func set(c *call.Call) any {
 	return m
 }
 
-func pluck(c *call.Call) any {
+func pluck(c *data.Call) any {
 	key := c.Str(0)
 	list := c.NewList(len(c.Args))
 	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
@@ -57,7 +56,7 @@ func pluck(c *call.Call) any {
 	return list
 }
 
-func pick(c *call.Call) any {
+func pick(c *data.Call) any {
 	from, to := c.Dict(0), c.NewDict(len(c.Args))
 	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
 		key := c.Str(i)
@@ -68,7 +67,7 @@ func pick(c *call.Call) any {
 	return to
 }
 
-func omit(c *call.Call) any {
+func omit(c *data.Call) any {
 	m := c.CloneDict(0)
 	for i := 1; i < len(c.Args); i++ {
 		delete(m, c.Str(i))
@@ -76,7 +75,7 @@ func omit(c *call.Call) any {
 	return m
 }
 
-func keys(c *call.Call) any {
+func keys(c *data.Call) any {
 	var all []any
 	for i := range c.Args {
 		for _, key := range c.Keys(c.Dict(i)) {
@@ -86,7 +85,7 @@ func keys(c *call.Call) any {
 	return all
 }
 
-func values(c *call.Call) any {
+func values(c *data.Call) any {
 	m := c.Dict(0)
 	all := c.NewList(len(m))
 	for _, key := range c.Keys(m) {
@@ -95,7 +94,7 @@ func values(c *call.Call) any {
 	return all
 }
 
-func dict(c *call.Call) any {
+func dict(c *data.Call) any {
 	if len(c.Args)%2 != 0 {
 		return c.Fail("needs a value for each key")
 	}
@@ -111,7 +110,7 @@ func dict(c *call.Call) any {
 
 // mergeAll merges maps within maps, too. It shares with its arguments what it
 // does not merge.
-func mergeAll(c *call.Call, later bool) any {
+func mergeAll(c *data.Call, later bool) any {
 	m := c.CloneDict(0)
 	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
 		m = merge(c, m, c.Dict(i), later, 0)
@@ -120,7 +119,7 @@ func mergeAll(c *call.Call, later bool) any {
 }
 
 // merge adds the entries of from to m, which is ours to change.
-func merge(c *call.Call, m, from map[string]any, later bool, depth int) map[string]any {
+func merge(c *data.Call, m, from map[string]any, later bool, depth int) map[string]any {
 	if depth > budget.MaxDepth {
 		c.FailWith(budget.ErrDeep)
 	}
@@ -144,7 +143,7 @@ func merge(c *call.Call, m, from map[string]any, later bool, depth int) map[stri
 	return m
 }
 
-func dig(c *call.Call) any {
+func dig(c *data.Call) any {
 	last := len(c.Args) - 1
 	v := c.Args[last]
 	for i := range last - 1 {
@@ -165,7 +164,7 @@ func dig(c *call.Call) any {
 
 // index follows keys of maps and positions in lists. What is missing yields
 // nothing.
-func index(c *call.Call) any {
+func index(c *data.Call) any {
 	v := c.Args[0]
 	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
 		v = c.Item(v)

@@ -15,14 +15,13 @@ import (
 	version "github.com/Masterminds/semver/v3"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func duration(c *call.Call) any {
+func duration(c *data.Call) any {
 	n := c.Integer(0)
 	if n > longestSeconds || n < -longestSeconds {
 		return c.Fail("argument 1 is more than 285 years")
@@ -48,7 +47,7 @@ func hash256(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func decoded(c *call.Call, decode func(string) ([]byte, error)) any {
+func decoded(c *data.Call, decode func(string) ([]byte, error)) any {
 	out, err := decode(c.Str(0))
 	if err != nil {
 		return c.Fail("argument 1 is not validly encoded")
@@ -56,24 +55,24 @@ func decoded(c *call.Call, decode func(string) ([]byte, error)) any {
 	return string(out)
 }
 
-func toYAML(c *call.Call) any {
+func toYAML(c *data.Call) any {
 	r, err := data.YAML(c.Args[0], &c.Table)
 	return written(c, r, err)
 }
 
-func toJSON(c *call.Call, pretty bool) any {
+func toJSON(c *data.Call, pretty bool) any {
 	r, err := data.JSON(c.Args[0], pretty, &c.Table)
 	return written(c, r, err)
 }
 
-func written(c *call.Call, r token.Rendered, err error) any {
+func written(c *data.Call, r token.Rendered, err error) any {
 	c.FailWith(err)
 	c.Pay(len(r))
 	return r
 }
 
 // urlParse hides the library's error, which quotes the URL.
-func urlParse(c *call.Call) (v any) {
+func urlParse(c *data.Call) (v any) {
 	defer recovered(c, "argument 1 is not a URL", &v)
 	s := c.Str(0)
 	if !c.Pay(4 * len(s)) {
@@ -82,7 +81,7 @@ func urlParse(c *call.Call) (v any) {
 	return anyMap(sprigFunc[func(string) map[string]any]("urlParse")(s))
 }
 
-func urlJoin(c *call.Call) (v any) {
+func urlJoin(c *data.Call) (v any) {
 	defer recovered(c, "argument 1 does not have the parts of a URL, as text", &v)
 	parts := c.Dict(0)
 	m := c.NewDict(len(parts))
@@ -98,7 +97,7 @@ func urlJoin(c *call.Call) (v any) {
 }
 
 // recovered makes a panic in third-party code an error without its words.
-func recovered(c *call.Call, message string, v *any) {
+func recovered(c *data.Call, message string, v *any) {
 	if recover() != nil {
 		*v = c.Fail("%s", message)
 	}
@@ -109,7 +108,7 @@ func anyMap(m map[string]any) any { return m }
 // longestVersion bounds what the parsers of versions get to see.
 const longestVersion = 256
 
-func semver(c *call.Call) any {
+func semver(c *data.Call) any {
 	s := c.Str(0)
 	if len(s) > longestVersion {
 		return c.Fail("argument 1 is not a version")
@@ -126,7 +125,7 @@ func semver(c *call.Call) any {
 
 func clampUint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-func semverCompare(c *call.Call) any {
+func semverCompare(c *data.Call) any {
 	constraint, v := c.Str(0), c.Str(1)
 	if len(constraint) > longestVersion || len(v) > longestVersion || !c.Pay(100*len(constraint)) {
 		return c.Fail("an argument is too long")
@@ -144,7 +143,7 @@ const longestSeconds = 9_000_000_000
 // durationText is what sprig parses without an error, which it would ignore.
 var durationText = regexp.MustCompile(`^[-+]?(0|([0-9]{1,6}(\.[0-9]{0,9})?h)?([0-9]{1,8}(\.[0-9]{0,9})?m)?([0-9]{1,9}(\.[0-9]{0,9})?s)?([0-9]{1,9}ms)?)$`)
 
-func durationRound(c *call.Call) any {
+func durationRound(c *data.Call) any {
 	if data.IsText(c.Args[0]) {
 		s := c.Str(0)
 		if !durationText.MatchString(s) {
@@ -157,7 +156,7 @@ func durationRound(c *call.Call) any {
 
 // fromYAML parses rendered text with its tokens in it and restores them
 // afterwards. Any other text is data, in which nothing is a token.
-func fromYAML(c *call.Call) any {
+func fromYAML(c *data.Call) any {
 	r, isRendered := c.Args[0].(token.Rendered)
 	content := string(r)
 	if !isRendered {
@@ -182,7 +181,7 @@ func fromYAML(c *call.Call) any {
 
 // unreadable reports text that could not be parsed. What is wrong with data
 // cannot be said without quoting it.
-func unreadable(c *call.Call, err error, say bool, language string) any {
+func unreadable(c *data.Call, err error, say bool, language string) any {
 	_, hidden := errors.AsType[*document.CommentError](err)
 	if _, placed := errors.AsType[*syntax.Error](err); placed || hidden || budget.Ended(err) {
 		c.FailWith(err) // which is what counts
@@ -193,7 +192,7 @@ func unreadable(c *call.Call, err error, say bool, language string) any {
 	return c.Fail("the text is not valid %s, or not without doubt", language)
 }
 
-func fromJSON(c *call.Call) any {
+func fromJSON(c *data.Call) any {
 	if _, ok := c.Args[0].(token.Rendered); ok {
 		return fromYAML(c)
 	}

@@ -1,12 +1,11 @@
 package funcs
 
 import (
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-func required(c *call.Call) any {
+func required(c *data.Call) any {
 	if data.Empty(c.Args[1], &c.Table) {
 		return stop(c, syntax.Fail)
 	}
@@ -14,11 +13,11 @@ func required(c *call.Call) any {
 }
 
 // stop ends rendering with the author's own message, argument 0.
-func stop(c *call.Call, reason syntax.Reason) any {
+func stop(c *data.Call, reason syntax.Reason) any {
 	if c.Args[0] == nil {
 		return c.Fail("argument 1, the message, has no value")
 	}
 	message := c.Str(0)
-	c.FailWith(&call.StopError{Reason: reason, Message: message})
+	c.FailWith(&data.StopError{Reason: reason, Message: message})
 	return nil
 }

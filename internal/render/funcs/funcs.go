@@ -10,7 +10,7 @@ import (
 	"sync"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -26,7 +26,7 @@ func All() []syntax.Function {
 }
 
 // Lookup returns the function of a name that templates may call, or nil. It must not be changed.
-func Lookup(name string) *call.Function { return functions[name] }
+func Lookup(name string) *data.Function { return functions[name] }
 
 // Named returns the function that an identifier names, or nil if it is something else, or nothing that templates may call.
 func Named(n parse.Node) *syntax.Function {
@@ -47,7 +47,7 @@ var Allowed = sync.OnceValue(func() map[string]*syntax.Function {
 
 // functions holds what templates may call, by name. It is filled before main
 // starts and not changed afterwards.
-var functions = map[string]*call.Function{}
+var functions = map[string]*data.Function{}
 
 func init() {
 	for _, r := range table {
@@ -56,7 +56,7 @@ func init() {
 		names := strings.Fields(r.names)
 		for _, name := range names {
 			known.Name, known.Same = name, names[0]
-			functions[name] = &call.Function{Function: known, Do: r.do}
+			functions[name] = &data.Function{Function: known, Do: r.do}
 		}
 	}
 	for name, f := range functions {
@@ -67,8 +67,8 @@ func init() {
 }
 
 // paid returns a function that costs something beside its arguments and its result.
-func paid(cost int, do func(*call.Call) any) func(*call.Call) any {
-	return func(c *call.Call) any {
+func paid(cost int, do func(*data.Call) any) func(*data.Call) any {
+	return func(c *data.Call) any {
 		if c.Err != nil || !c.Pay(cost) {
 			return nil
 		}

@@ -6,19 +6,18 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func reverse(c *call.Call) any {
+func reverse(c *data.Call) any {
 	list := listOf(c, c.List(0), nil)
 	slices.Reverse(list)
 	return list
 }
 
 // listOf returns a new list of the items of both.
-func listOf(c *call.Call, a, b []any) []any {
+func listOf(c *data.Call, a, b []any) []any {
 	list := c.NewList(len(a) + len(b))
 	if list == nil {
 		return nil
@@ -26,7 +25,7 @@ func listOf(c *call.Call, a, b []any) []any {
 	return append(append(list, a...), b...)
 }
 
-func concat(c *call.Call) any {
+func concat(c *data.Call) any {
 	size := 0
 	for i := range c.Args {
 		size += len(c.List(i))
@@ -53,7 +52,7 @@ func itemOf(list []any, i int) any {
 }
 
 // part returns argument 0 without some items at its ends.
-func part(c *call.Call, head, tail int) any {
+func part(c *data.Call, head, tail int) any {
 	list := c.List(0)
 	if len(list) < head+tail {
 		return []any{}
@@ -62,7 +61,7 @@ func part(c *call.Call, head, tail int) any {
 }
 
 // filter returns the items of argument i that do is true for.
-func filter(c *call.Call, i int, do func(any) bool) []any {
+func filter(c *data.Call, i int, do func(any) bool) []any {
 	from := c.List(i)
 	list := c.NewList(len(from))
 	if c.Err != nil {
@@ -76,7 +75,7 @@ func filter(c *call.Call, i int, do func(any) bool) []any {
 	return list
 }
 
-func uniq(c *call.Call) any {
+func uniq(c *data.Call) any {
 	var seen []any
 	return filter(c, 0, func(v any) bool {
 		if c.Err != nil || slices.ContainsFunc(seen, func(s any) bool { return same(c, s, v) }) {
@@ -87,21 +86,21 @@ func uniq(c *call.Call) any {
 	})
 }
 
-func without(c *call.Call) any {
+func without(c *data.Call) any {
 	return filter(c, 0, func(v any) bool {
 		return !slices.ContainsFunc(c.Args[1:], func(o any) bool { return same(c, o, v) })
 	})
 }
 
 // slice serves lists, as sprig's, and text, as text/template's.
-func slice(c *call.Call) any {
+func slice(c *data.Call) any {
 	if data.IsText(c.Args[0]) {
 		s := c.Str(0)
 		from, to := bounds(c, len(s))
 		if c.Err != nil {
 			return nil
 		}
-		if c.Derived() && call.HasLineEnd(s[from:to]) {
+		if c.Derived() && data.HasLineEnd(s[from:to]) {
 			return token.Derived(s[from:to])
 		}
 		return s[from:to]
@@ -115,7 +114,7 @@ func slice(c *call.Call) any {
 }
 
 // bounds returns arguments 1 and 2 as positions in something of that length.
-func bounds(c *call.Call, length int) (from, to int) {
+func bounds(c *data.Call, length int) (from, to int) {
 	bounds := [2]int{0, length}
 	for i := 1; i < len(c.Args); i++ {
 		n := c.Integer(i)
@@ -132,7 +131,7 @@ func bounds(c *call.Call, length int) (from, to int) {
 	return bounds[0], bounds[1]
 }
 
-func chunk(c *call.Call) any {
+func chunk(c *data.Call) any {
 	size, list := c.Integer(0), c.List(1)
 	if size < 1 {
 		return c.Fail("argument 1 must be at least 1")
@@ -146,7 +145,7 @@ func chunk(c *call.Call) any {
 }
 
 // texts returns the items of argument i as text.
-func texts(c *call.Call, i int) []string {
+func texts(c *data.Call, i int) []string {
 	from := c.List(i)
 	if !c.Pay(len(from) * budget.CostItem) {
 		return nil
@@ -163,21 +162,21 @@ func texts(c *call.Call, i int) []string {
 }
 
 // joinList also takes a single text, as sprig's join does.
-func joinList(c *call.Call) any {
+func joinList(c *data.Call) any {
 	if _, isList := c.Args[1].([]any); !isList {
 		return c.Str(1)
 	}
 	return join(c, texts(c, 1), c.Str(0))
 }
 
-func sortAlpha(c *call.Call) any {
+func sortAlpha(c *data.Call) any {
 	parts := texts(c, 0)
 	slices.Sort(parts)
 	return stringList(c, parts)
 }
 
 // stringList returns parts as a list.
-func stringList(c *call.Call, parts []string) any {
+func stringList(c *data.Call, parts []string) any {
 	list := c.NewList(len(parts))
 	if c.Err != nil {
 		return nil
@@ -190,7 +189,7 @@ func stringList(c *call.Call, parts []string) any {
 
 // splitParts splits s into at most n parts, or all if n is negative, and pays
 // for them.
-func splitParts(c *call.Call, sep, s string, n int) []string {
+func splitParts(c *data.Call, sep, s string, n int) []string {
 	if !c.Pay(len(s)) {
 		return nil
 	}
@@ -207,9 +206,9 @@ func splitParts(c *call.Call, sep, s string, n int) []string {
 	return strings.SplitN(s, sep, n)
 }
 
-func split(c *call.Call) any { return numbered(c, splitParts(c, c.Str(0), c.Str(1), -1)) }
+func split(c *data.Call) any { return numbered(c, splitParts(c, c.Str(0), c.Str(1), -1)) }
 
-func splitn(c *call.Call) any {
+func splitn(c *data.Call) any {
 	n := c.Integer(1)
 	if n < 0 {
 		return c.Fail("argument 2 is negative")
@@ -218,13 +217,13 @@ func splitn(c *call.Call) any {
 }
 
 // numbered returns parts as a map _0, _1, …
-func numbered(c *call.Call, parts []string) any {
+func numbered(c *data.Call, parts []string) any {
 	m := c.NewDict(len(parts))
 	if c.Err != nil {
 		return nil
 	}
 	for i, p := range parts {
-		if m["_"+strconv.Itoa(i)] = p; c.Derived() && call.HasLineEnd(p) {
+		if m["_"+strconv.Itoa(i)] = p; c.Derived() && data.HasLineEnd(p) {
 			m["_"+strconv.Itoa(i)] = token.Derived(p)
 		}
 	}
@@ -232,7 +231,7 @@ func numbered(c *call.Call, parts []string) any {
 }
 
 // numbers returns the whole numbers from start to before stop.
-func numbers(c *call.Call, start, stop, step int64) []any {
+func numbers(c *data.Call, start, stop, step int64) []any {
 	n := countSteps(c, start, stop, step)
 	list := c.NewList(n)
 	for i := range n {
@@ -245,7 +244,7 @@ func numbers(c *call.Call, start, stop, step int64) []any {
 }
 
 // countSteps returns how many numbers there are from start to before stop.
-func countSteps(c *call.Call, start, stop, step int64) int {
+func countSteps(c *data.Call, start, stop, step int64) int {
 	const largest = 1 << 40 // far beyond what can be paid for
 	switch {
 	case step == 0:
@@ -264,7 +263,7 @@ func countSteps(c *call.Call, start, stop, step int64) int {
 
 // seq counts as the shell's seq does: to the last number itself, downwards
 // too, by the second of three arguments.
-func seq(c *call.Call) any {
+func seq(c *data.Call) any {
 	if len(c.Args) == 0 {
 		return ""
 	}

@@ -4,12 +4,11 @@ import (
 	"cmp"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func equalsAny(c *call.Call) any {
+func equalsAny(c *data.Call) any {
 	for i := 1; i < len(c.Args); i++ {
 		if equal(c, 0, i) {
 			return true
@@ -18,7 +17,7 @@ func equalsAny(c *call.Call) any {
 	return false
 }
 
-func coalesce(c *call.Call) any {
+func coalesce(c *data.Call) any {
 	for _, v := range c.Args {
 		if !data.Empty(v, &c.Table) {
 			return v
@@ -27,14 +26,14 @@ func coalesce(c *call.Call) any {
 	return nil
 }
 
-func ternary(c *call.Call) any {
+func ternary(c *data.Call) any {
 	if c.Args[2] != nil && c.Boolean(2) {
 		return c.Args[0]
 	}
 	return c.Args[1]
 }
 
-func fallback(c *call.Call) any {
+func fallback(c *data.Call) any {
 	if len(c.Args) < 2 || data.Empty(c.Args[1], &c.Table) {
 		return c.Args[0]
 	}
@@ -42,7 +41,7 @@ func fallback(c *call.Call) any {
 }
 
 // count returns how many arguments are true.
-func count(c *call.Call) int {
+func count(c *data.Call) int {
 	n := 0
 	for _, v := range c.Args {
 		if data.Truth(v, &c.Table) {
@@ -52,7 +51,7 @@ func count(c *call.Call) int {
 	return n
 }
 
-func length(c *call.Call) any {
+func length(c *data.Call) any {
 	switch v := c.Args[0].(type) {
 	case []any:
 		return len(v)
@@ -69,7 +68,7 @@ func length(c *call.Call) any {
 
 // equal compares two arguments that must be of one kind. Nothing equals only
 // nothing.
-func equal(c *call.Call, i, j int) bool {
+func equal(c *data.Call, i, j int) bool {
 	a, b := c.Scalar(i), c.Scalar(j)
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -89,7 +88,7 @@ func equal(c *call.Call, i, j int) bool {
 }
 
 // compare orders two numbers or two texts.
-func compare(c *call.Call) int {
+func compare(c *data.Call) int {
 	a, b := c.Scalar(0), c.Scalar(1)
 	switch {
 	case isNumber(a) && isNumber(b):
@@ -128,9 +127,9 @@ func asFloat(v any) float64 {
 
 // same reports whether two values are equal with all they contain. Values of
 // different kinds are not.
-func same(c *call.Call, a, b any) bool { return sameTo(c, a, b, 0) }
+func same(c *data.Call, a, b any) bool { return sameTo(c, a, b, 0) }
 
-func sameTo(c *call.Call, a, b any, depth int) bool {
+func sameTo(c *data.Call, a, b any, depth int) bool {
 	if depth > budget.MaxDepth {
 		c.FailWith(budget.ErrDeep)
 	}
@@ -155,7 +154,7 @@ func sameTo(c *call.Call, a, b any, depth int) bool {
 }
 
 // open returns the map that a closed map stands for.
-func open(c *call.Call, v any) any {
+func open(c *data.Call, v any) any {
 	closed, ok := v.(*data.Closed)
 	if !ok {
 		return v
@@ -165,7 +164,7 @@ func open(c *call.Call, v any) any {
 	return m
 }
 
-func sameLists(c *call.Call, a, b []any, depth int) bool {
+func sameLists(c *data.Call, a, b []any, depth int) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -177,7 +176,7 @@ func sameLists(c *call.Call, a, b []any, depth int) bool {
 	return true
 }
 
-func sameMaps(c *call.Call, a, b map[string]any, depth int) bool {
+func sameMaps(c *data.Call, a, b map[string]any, depth int) bool {
 	if len(a) != len(b) {
 		return false
 	}

@@ -1,12 +1,12 @@
 package funcs
 
 import (
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // logs yields texts. They are data like that of any object.
-func logs(c *call.Call) any {
+func logs(c *data.Call) any {
 	pod := c.Dict(0)
 	switch {
 	case c.Err != nil:

@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // begun returns a call of a function with so much work left, besides what the call itself costs.
-func begun(t *testing.T, name string, work int, args ...any) *call.Call {
+func begun(t *testing.T, name string, work int, args ...any) *data.Call {
 	t.Helper()
-	x := &call.Execution{Table: token.Table{Meter: budget.Meter{Work: budget.MaxWork}}}
+	x := &data.Execution{Table: token.Table{Meter: budget.Meter{Work: budget.MaxWork}}}
 	c, err := Lookup(name).Begin(x, args, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -24,10 +24,10 @@ func begun(t *testing.T, name string, work int, args ...any) *call.Call {
 
 // TestNothingIsMadeWithoutWorkLeft makes what cannot be paid for.
 func TestNothingIsMadeWithoutWorkLeft(t *testing.T) {
-	for _, do := range []func(c *call.Call) int{
-		func(c *call.Call) int { return cap(listOf(c, make([]any, 1), nil)) },
-		func(c *call.Call) int { return len(texts(c, 1)) },
-		func(c *call.Call) int { return len(numbers(c, 0, 10, 1)) },
+	for _, do := range []func(c *data.Call) int{
+		func(c *data.Call) int { return cap(listOf(c, make([]any, 1), nil)) },
+		func(c *data.Call) int { return len(texts(c, 1)) },
+		func(c *data.Call) int { return len(numbers(c, 0, 10, 1)) },
 	} {
 		c := begun(t, "list", 0, map[string]any{"a": 1}, []any{"a"})
 		if got := do(c); got != 0 || !errors.Is(c.Err, budget.ErrWork) {

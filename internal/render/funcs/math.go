@@ -5,11 +5,11 @@ import (
 	"math/bits"
 	"strconv"
 
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 )
 
 // fold combines the arguments from the given one on.
-func fold(c *call.Call, start int64, from int, do func(a, b int64) (int64, bool)) any {
+func fold(c *data.Call, start int64, from int, do func(a, b int64) (int64, bool)) any {
 	total := start
 	for i := from; i < len(c.Args); i++ {
 		n, ok := do(total, c.Integer(i))
@@ -22,13 +22,13 @@ func fold(c *call.Call, start int64, from int, do func(a, b int64) (int64, bool)
 }
 
 // combined returns what do makes of two numbers, if that fits.
-func combined(c *call.Call, a, b int64, do func(a, b int64) (int64, bool)) any {
+func combined(c *data.Call, a, b int64, do func(a, b int64) (int64, bool)) any {
 	n, ok := do(a, b)
 	return checked(c, n, ok)
 }
 
 // checked fails if a result did not fit.
-func checked(c *call.Call, n int64, ok bool) any {
+func checked(c *data.Call, n int64, ok bool) any {
 	if !ok {
 		return c.Fail("the result does not fit in 64 bits")
 	}
@@ -59,7 +59,7 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-func divide(c *call.Call, do func(a, b int64) int64) any {
+func divide(c *data.Call, do func(a, b int64) int64) any {
 	a, b := c.Integer(0), c.Integer(1)
 	switch {
 	case b == 0:
@@ -71,16 +71,16 @@ func divide(c *call.Call, do func(a, b int64) int64) any {
 }
 
 // toInt cuts off the fraction of a number, as its name promises in Go.
-func toInt(c *call.Call) any {
+func toInt(c *data.Call) any {
 	f, ok := c.Args[0].(float64)
 	if !ok {
 		return c.Integer(0)
 	}
-	n, ok := call.WholeNumber(math.Trunc(f))
+	n, ok := data.WholeNumber(math.Trunc(f))
 	return checked(c, n, ok)
 }
 
-func toDecimal(c *call.Call) any {
+func toDecimal(c *data.Call) any {
 	n, err := strconv.ParseInt(c.Str(0), 8, 64)
 	if err != nil {
 		return c.Fail("argument 1 is not an octal number")
@@ -89,7 +89,7 @@ func toDecimal(c *call.Call) any {
 }
 
 // round rounds half away from zero, or up from the third argument.
-func round(c *call.Call) any {
+func round(c *data.Call) any {
 	v, places, on := c.Float(0), c.Integer(1), 0.5
 	if len(c.Args) > 2 {
 		on = c.Float(2)
@@ -105,14 +105,14 @@ func round(c *call.Call) any {
 	return finite(c, whole/scale)
 }
 
-func finite(c *call.Call, f float64) any {
+func finite(c *data.Call, f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return c.Fail("the result is not a finite number")
 	}
 	return f
 }
 
-func foldFloat(c *call.Call, do func(a, b float64) float64) any {
+func foldFloat(c *data.Call, do func(a, b float64) float64) any {
 	total := c.Float(0)
 	for i := 1; i < len(c.Args); i++ {
 		total = do(total, c.Float(i))
@@ -128,7 +128,7 @@ const (
 
 // decimals lets sprig calculate, which does so in decimal: 0.1 and 0.2 make
 // 0.3. The number of its digits grows with each argument.
-func decimals(c *call.Call, name string, fixed int) any {
+func decimals(c *data.Call, name string, fixed int) any {
 	const most = 16
 	if len(c.Args) > most {
 		return c.Fail("takes at most %d arguments", most)
@@ -147,7 +147,7 @@ func decimals(c *call.Call, name string, fixed int) any {
 	return finite(c, sprigFunc[func(any, ...any) float64](name)(args[0], args[1:]...))
 }
 
-func divf(c *call.Call) any {
+func divf(c *data.Call) any {
 	for i := 1; i < len(c.Args); i++ {
 		if c.Float(i) == 0 {
 			return c.Fail("division by 0")

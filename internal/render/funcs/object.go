@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // pathOf returns argument 0 as the keys of a dotted path, in which ['a.b/c']
 // stands for a key with dots.
-func pathOf(c *call.Call) []string {
+func pathOf(c *data.Call) []string {
 	if c.Args[0] == nil {
 		c.Fail("argument 1, a path, has no value")
 		return nil
@@ -30,7 +29,7 @@ func pathOf(c *call.Call) []string {
 }
 
 // at returns the value at a path in an object, nil if it is missing.
-func at(c *call.Call, object any, path []string) any {
+func at(c *data.Call, object any, path []string) any {
 	if !c.Pay(budget.CostStep * len(path)) {
 		return nil
 	}
@@ -50,14 +49,14 @@ func at(c *call.Call, object any, path []string) any {
 	return v
 }
 
-func where(c *call.Call, wanted bool) any {
+func where(c *data.Call, wanted bool) any {
 	path := pathOf(c)
 	return filter(c, 2, func(object any) bool {
 		return c.Err == nil && same(c, at(c, object, path), c.Args[1]) == wanted
 	})
 }
 
-func collect(c *call.Call) any {
+func collect(c *data.Call) any {
 	path := pathOf(c)
 	from := c.List(1)
 	list := c.NewList(len(from))
@@ -72,7 +71,7 @@ func collect(c *call.Call) any {
 	return list
 }
 
-func sortBy(c *call.Call) any {
+func sortBy(c *data.Call) any {
 	type keyed struct{ key, object any }
 	path := pathOf(c)
 	from := c.List(1)
@@ -97,7 +96,7 @@ func sortBy(c *call.Call) any {
 }
 
 // order puts missing values first, then booleans, numbers, texts.
-func order(c *call.Call, a, b any) int {
+func order(c *data.Call, a, b any) int {
 	c.Pay(budget.CostStep)
 	if byRank := cmp.Compare(rank(a), rank(b)); byRank != 0 {
 		return byRank
@@ -138,7 +137,7 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-func named(c *call.Call) any {
+func named(c *data.Call) any {
 	for _, object := range c.List(1) {
 		if same(c, at(c, object, []string{"metadata", "name"}), c.Args[0]) {
 			return object
@@ -147,7 +146,7 @@ func named(c *call.Call) any {
 	return nil
 }
 
-func condition(c *call.Call) any {
+func condition(c *data.Call) any {
 	conditions, _ := at(c, c.Args[1], []string{"status", "conditions"}).([]any)
 	for _, entry := range conditions {
 		if same(c, at(c, entry, []string{"type"}), c.Args[0]) {
@@ -157,7 +156,7 @@ func condition(c *call.Call) any {
 	return nil
 }
 
-func ready(c *call.Call) any {
+func ready(c *data.Call) any {
 	object := c.Dict(0)
 	if object == nil || c.Ready == nil {
 		return false
@@ -170,7 +169,7 @@ func ready(c *call.Call) any {
 
 // payForAll pays for going through all of a value, as the answer of ready may
 // take.
-func payForAll(c *call.Call, v any, depth int) {
+func payForAll(c *data.Call, v any, depth int) {
 	if depth > budget.MaxDepth {
 		c.FailWith(budget.ErrDeep)
 	}

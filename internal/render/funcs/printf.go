@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -16,7 +15,7 @@ const longestField = 1000
 
 // printf formats piece by piece, so that a verb and its argument that do not
 // fit are an error rather than a %! in the output.
-func printf(c *call.Call) any {
+func printf(c *data.Call) any {
 	format := c.Str(0)
 	var out strings.Builder
 	used := 1
@@ -41,7 +40,7 @@ func printf(c *call.Call) any {
 
 // directive formats what stands behind a %; used is the number of arguments
 // that are used already.
-func directive(c *call.Call, s string, used int) (piece, rest string, nowUsed int) {
+func directive(c *data.Call, s string, used int) (piece, rest string, nowUsed int) {
 	if strings.HasPrefix(s, "%") {
 		return "%", s[1:], used
 	}
@@ -59,7 +58,7 @@ func directive(c *call.Call, s string, used int) (piece, rest string, nowUsed in
 }
 
 // sized returns what follows the width or precision that s begins with.
-func sized(c *call.Call, s string) string {
+func sized(c *data.Call, s string) string {
 	rest := strings.TrimLeft(s, "0123456789")
 	digits := s[:len(s)-len(rest)]
 	if n, _ := strconv.Atoi(digits); n > longestField { // which too long a number is, too
@@ -69,7 +68,7 @@ func sized(c *call.Call, s string) string {
 }
 
 // verb formats argument i as the verb says.
-func verb(c *call.Call, spec string, verb byte, i int) string {
+func verb(c *data.Call, spec string, verb byte, i int) string {
 	if strings.IndexByte("vsqdbocxXUeEfFgGt", verb) < 0 {
 		c.Fail("the format has a directive that is not supported; " +
 			"write %%[flags][width][.precision] and one of the letters v s q d x X f F g G e E t c b o U, without * and [1]")
@@ -129,7 +128,7 @@ func fitVerb(v any, verb byte) (any, bool) {
 		return v, isFloat
 	}
 	if f, isFloat := v.(float64); isFloat {
-		if n, whole := call.WholeNumber(f); whole {
+		if n, whole := data.WholeNumber(f); whole {
 			return n, true
 		}
 	}

@@ -4,16 +4,15 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/render/call"
-	"github.com/templater-dev/templater/internal/render/pattern"
+	"github.com/templater-dev/templater/internal/render/data"
 )
 
-func regexMatch(c *call.Call) any {
+func regexMatch(c *data.Call) any {
 	e, s := compiled(c), c.Str(1)
 	return matching(c, e, s) && e.MatchString(s)
 }
 
-func regexFind(c *call.Call) any {
+func regexFind(c *data.Call) any {
 	e, s := compiled(c), c.Str(1)
 	if !matching(c, e, s) {
 		return nil
@@ -21,7 +20,7 @@ func regexFind(c *call.Call) any {
 	return e.FindString(s)
 }
 
-func regexFindAll(c *call.Call) any {
+func regexFindAll(c *data.Call) any {
 	e, s, n := compiled(c), c.Str(1), c.Integer(2)
 	found := matches(c, e, s, clampInt(n))
 	list := c.NewList(len(found))
@@ -33,7 +32,7 @@ func regexFindAll(c *call.Call) any {
 	return list
 }
 
-func regexSplit(c *call.Call) any {
+func regexSplit(c *data.Call) any {
 	e, s, n := compiled(c), c.Str(1), c.Integer(2)
 	if matches(c, e, s, clampInt(n)); c.Err != nil {
 		return nil
@@ -42,20 +41,20 @@ func regexSplit(c *call.Call) any {
 }
 
 // compiled returns argument 0 compiled, or nil.
-func compiled(c *call.Call) *pattern.Pattern {
+func compiled(c *data.Call) *data.Pattern {
 	e, err := c.Patterns.Compile(c.Str(0), &c.Meter)
 	c.FailBecause(err)
 	return e
 }
 
 // matching pays for matching s once, and reports whether to go on.
-func matching(c *call.Call, e *pattern.Pattern, s string) bool {
+func matching(c *data.Call, e *data.Pattern, s string) bool {
 	return e != nil && c.Pay(e.Cost(s))
 }
 
 // matches returns where at most n matches in s are, or all if n is negative,
 // and pays for finding them twice. It is none where the call has failed, as it has where there is no expression.
-func matches(c *call.Call, e *pattern.Pattern, s string, n int) [][]int {
+func matches(c *data.Call, e *data.Pattern, s string, n int) [][]int {
 	if c.Err != nil {
 		return nil
 	}
@@ -68,7 +67,7 @@ type replacer func(re *regexp.Regexp, s, to string) string
 
 // regexReplace pays for the result before it is made: each match yields the
 // replacement, and each $ in it at most the match.
-func regexReplace(c *call.Call, do replacer, groups bool) any {
+func regexReplace(c *data.Call, do replacer, groups bool) any {
 	e, s, to := compiled(c), c.Str(1), c.Str(2)
 	found := len(matches(c, e, s, -1))
 	size := len(s) + found*len(to)

@@ -7,13 +7,12 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
-	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func trimAll(c *call.Call) any {
+func trimAll(c *data.Call) any {
 	set, s := c.Str(0), c.Str(1)
 	if !c.Pay(len(s) * len(set) / 8) { // as strings.Trim may take
 		return nil
@@ -29,18 +28,18 @@ func sprigFunc[F any](name string) F { return sprigFuncs[name].(F) }
 
 // text1 returns a function of one text whose result is at most grow times as
 // long.
-func text1(grow int, do func(string) string) func(*call.Call) any {
-	return grown(grow, func(c *call.Call) string { return c.Str(0) }, do)
+func text1(grow int, do func(string) string) func(*data.Call) any {
+	return grown(grow, func(c *data.Call) string { return c.Str(0) }, do)
 }
 
 // escaper returns a function of any number of arguments whose result is at
 // most grow times as long as print's.
-func escaper(grow int, do func(string) string) func(*call.Call) any {
+func escaper(grow int, do func(string) string) func(*data.Call) any {
 	return grown(grow, printed, do)
 }
 
-func grown(grow int, read func(*call.Call) string, do func(string) string) func(*call.Call) any {
-	return func(c *call.Call) any {
+func grown(grow int, read func(*data.Call) string, do func(string) string) func(*data.Call) any {
+	return func(c *data.Call) any {
 		s := read(c)
 		if !c.Pay(grow * len(s)) {
 			return nil
@@ -49,7 +48,7 @@ func grown(grow int, read func(*call.Call) string, do func(string) string) func(
 	}
 }
 
-func replace(c *call.Call) any {
+func replace(c *data.Call) any {
 	old, to, s := c.Str(0), c.Str(1), c.Str(2)
 	if !c.Pay(len(s)) || !c.PayFor(strings.Count(s, old), len(to)) {
 		return nil
@@ -57,7 +56,7 @@ func replace(c *call.Call) any {
 	return strings.ReplaceAll(s, old, to)
 }
 
-func repeat(c *call.Call) any {
+func repeat(c *data.Call) any {
 	n, s := c.Integer(0), c.Str(1)
 	if n < 0 {
 		return c.Fail("argument 1 is negative")
@@ -77,7 +76,7 @@ func startAt(s string, n int) int {
 }
 
 // trunc counts bytes, as sprig does, but never cuts a character in two.
-func trunc(c *call.Call) any {
+func trunc(c *data.Call) any {
 	n, s := c.Integer(0), c.Str(1)
 	switch {
 	case n >= 0 && n < int64(len(s)):
@@ -88,7 +87,7 @@ func trunc(c *call.Call) any {
 	return s
 }
 
-func substr(c *call.Call) any {
+func substr(c *data.Call) any {
 	from, to, s := c.Integer(0), c.Integer(1), c.Str(2)
 	if to < 0 || to > int64(len(s)) {
 		to = int64(len(s))
@@ -101,7 +100,7 @@ func substr(c *call.Call) any {
 	return head[startAt(head, min(int(from), len(head))):]
 }
 
-func abbrev(c *call.Call) any {
+func abbrev(c *data.Call) any {
 	width, s := c.Integer(0), c.Str(1)
 	if width < 4 || int64(len(s)) <= width {
 		return s
@@ -109,7 +108,7 @@ func abbrev(c *call.Call) any {
 	return syntax.Cut(s, int(width)-3) + "..."
 }
 
-func abbrevboth(c *call.Call) any {
+func abbrevboth(c *data.Call) any {
 	left, right, s := c.Integer(0), c.Integer(1), c.Str(2)
 	if right < 4 || left > 0 && right < 7 || int64(len(s)) <= right {
 		return s
@@ -130,7 +129,7 @@ func abbrevboth(c *call.Call) any {
 // clampInt keeps arithmetic within third-party code from overflowing.
 func clampInt(n int64) int { return int(min(max(n, math.MinInt32), math.MaxInt32)) }
 
-func plural(c *call.Call) any {
+func plural(c *data.Call) any {
 	if c.Integer(2) == 1 {
 		return c.Str(0)
 	}
@@ -138,7 +137,7 @@ func plural(c *call.Call) any {
 }
 
 // joinArgs returns all arguments as text with sep between them.
-func joinArgs(c *call.Call, sep string) string {
+func joinArgs(c *data.Call, sep string) string {
 	parts := make([]string, len(c.Args))
 	for i := range c.Args {
 		parts[i] = c.Str(i)
@@ -146,7 +145,7 @@ func joinArgs(c *call.Call, sep string) string {
 	return join(c, parts, sep)
 }
 
-func join(c *call.Call, parts []string, sep string) string {
+func join(c *data.Call, parts []string, sep string) string {
 	size := len(parts) * len(sep)
 	for _, p := range parts {
 		size += len(p)
@@ -159,7 +158,7 @@ func join(c *call.Call, parts []string, sep string) string {
 
 // printed returns all arguments as text, with a space between two if neither
 // is a string, as fmt.Print does.
-func printed(c *call.Call) string {
+func printed(c *data.Call) string {
 	parts := make([]string, 0, 2*len(c.Args))
 	for i := range c.Args {
 		if i > 0 && !data.IsText(c.Args[i-1]) && !data.IsText(c.Args[i]) {
@@ -171,7 +170,7 @@ func printed(c *call.Call) string {
 }
 
 // trim trims the text itself, never the values in it.
-func trim(c *call.Call) any {
+func trim(c *data.Call) any {
 	if r, ok := c.Args[0].(token.Rendered); ok {
 		if !c.Pay(len(r)) {
 			return nil
@@ -184,7 +183,7 @@ func trim(c *call.Call) any {
 // indent puts spaces before each line of rendered text. Plain text becomes
 // one token, whose later lines get that indentation where it ends up in a
 // block scalar; elsewhere, it is a value and has no indentation.
-func indent(c *call.Call, before string) any {
+func indent(c *data.Call, before string) any {
 	n := c.Integer(0)
 	if n < 0 || n > 1000 {
 		return c.Fail("argument 1 must be from 0 to 1000")
@@ -208,7 +207,7 @@ func indent(c *call.Call, before string) any {
 
 // quoted puts each argument between quotes, as a token that is encoded for
 // that kind of quotes. As in sprig, several are separated by spaces.
-func quoted(c *call.Call, mark byte, m token.Mode) any {
+func quoted(c *data.Call, mark byte, m token.Mode) any {
 	var out []byte
 	for i := range c.Args {
 		if i > 0 {
@@ -223,7 +222,7 @@ func quoted(c *call.Call, mark byte, m token.Mode) any {
 
 // dnsLabel keeps letters, digits and dashes; all else becomes a dash. A name that
 // is not the text itself gets a hash, so that no two texts become one name.
-func dnsLabel(c *call.Call) any {
+func dnsLabel(c *data.Call) any {
 	const longestLabel, hashLength = 63, 8
 	s := c.Str(0)
 	if !c.Pay(2 * len(s)) {
@@ -249,7 +248,7 @@ func labelRune(r rune) rune {
 
 // shellQuote yields a token that never gets indentation, since every
 // character between the quotes counts.
-func shellQuote(c *call.Call) any {
+func shellQuote(c *data.Call) any {
 	s := c.Str(0)
 	if strings.IndexByte(s, 0) >= 0 {
 		return c.Fail("the text has a NUL character, which no shell can pass on")

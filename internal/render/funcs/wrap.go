@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
 )
 
 // wrap breaks text into lines of at most so many characters as argument 0
 // says, at spaces, which are replaced by the separator. Words that are longer
 // are broken only with within.
-func wrap(c *call.Call, separator, s string, within bool) any {
+func wrap(c *data.Call, separator, s string, within bool) any {
 	width := c.Integer(0)
 	if width < 1 {
 		return c.Fail("argument 1 must be at least 1")

@@ -1,4 +1,4 @@
-package pattern
+package data
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func TestLargestExpression(t *testing.T) {
 			size = instructions(tree)
 		}
 		b := budget.Meter{Work: budget.MaxWork}
-		if p, err := new(Cache).Compile(text, &b); (p != nil) != (want == nil) || want != nil && (err == nil || err.Error() != want.Error()) {
+		if p, err := new(Patterns).Compile(text, &b); (p != nil) != (want == nil) || want != nil && (err == nil || err.Error() != want.Error()) {
 			t.Errorf("%s, of %d: %v", text, size, err)
 		}
 	}
@@ -42,7 +42,7 @@ func TestLargestExpression(t *testing.T) {
 
 // TestCompiledOnce pays for a pattern the first time alone, and not at all without work left.
 func TestCompiledOnce(t *testing.T) {
-	var c Cache
+	var c Patterns
 	b := budget.Meter{Work: 300}
 	if _, err := c.Compile("ab", &b); !errors.Is(err, budget.ErrWork) || c != nil {
 		t.Errorf("for what the text costs alone: %v, %v is kept", err, c)
@@ -66,7 +66,7 @@ func TestCompiledOnce(t *testing.T) {
 // TestMatchesOfTooMuchText looks for one match in more text than can ever be paid for.
 func TestMatchesOfTooMuchText(t *testing.T) {
 	b := budget.Meter{Work: budget.MaxWork}
-	p, err := new(Cache).Compile("a", &b)
+	p, err := new(Patterns).Compile("a", &b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestMatchesOfTooMuchText(t *testing.T) {
 
 // TestMatches finds as many as are asked for, if they can be paid for.
 func TestMatches(t *testing.T) {
-	var c Cache
+	var c Patterns
 	for _, text := range []string{"a", "a(.*bbbbbbbbbbbbbbbbb)?"} {
 		b := budget.Meter{Work: budget.MaxWork}
 		p, err := c.Compile(text, &b)

@@ -1,14 +1,12 @@
-// Package call calls the functions of templates: it says what a function is, reads and pays for its arguments, and marks what it
-// yields.
-package call
+package data
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/render/data"
-	"github.com/templater-dev/templater/internal/render/pattern"
+	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -22,13 +20,13 @@ type Execution struct {
 	// logs to ask for.
 	Logs func(object map[string]any) (map[string]string, error)
 	// Patterns are the regular expressions compiled so far.
-	Patterns pattern.Cache
+	Patterns Patterns
 }
 
 // Function is a function that templates may call. It is not changed once templates are compiled.
 type Function struct {
 	syntax.Function
-	// Do returns what a call yields: a value as package data has it, an int, or what a decoder of JSON makes of a number. What it returns is not used where the call has
+	// Do returns what a call yields: a value as this package has it, an int, or what a decoder of JSON makes of a number. What it returns is not used where the call has
 	// failed. It must not keep the call or the slice of its arguments, and must not change the arguments themselves. nil is for
 	// what only the executor can do.
 	Do func(*Call) any
@@ -109,7 +107,7 @@ func (c *Call) End(v any) (any, error) {
 	case int:
 		return int64(r), nil
 	}
-	return data.Normal(v)
+	return Normal(v)
 }
 
 // computes reports whether the result was computed from rendered text, rather
@@ -133,3 +131,51 @@ func (c *Call) Derived() bool { return c.derived }
 
 // HasLineEnd reports whether text has more than one line.
 func HasLineEnd(s string) bool { return strings.IndexByte(s, '\n') >= 0 }
+
+// StopError is how the author's own end of rendering travels.
+type StopError struct {
+	Reason  syntax.Reason
+	Message string
+}
+
+// Error returns the message.
+func (e *StopError) Error() string { return e.Message }
+
+// Fail makes the call fail, and returns nil for it to yield. The message begins with the name of the function.
+func (c *Call) Fail(format string, args ...any) any {
+	if c.Err == nil {
+		c.Err = errors.New(c.f.Name + ": " + fmt.Sprintf(format, args...))
+	}
+	return nil
+}
+
+// FailWith makes the call fail with err as it is; nil changes nothing.
+func (c *Call) FailWith(err error) {
+	if c.Err == nil {
+		c.Err = err
+	}
+}
+
+// FailBecause makes the call fail: with err as it is where the budget is used up, else with its message behind the name of the
+// function. nil changes nothing.
+func (c *Call) FailBecause(err error) {
+	switch {
+	case budget.Ended(err):
+		c.FailWith(err)
+	case err != nil:
+		c.Fail("%s", err)
+	}
+}
+
+// Pay charges for work or memory; the caller must not go on when it reports
+// false.
+func (c *Call) Pay(units int) bool {
+	c.FailWith(c.Charge(units))
+	return c.Err == nil
+}
+
+// PayFor pays for n times a number of units.
+func (c *Call) PayFor(n, units int) bool {
+	c.FailWith(c.ChargeFor(n, units))
+	return c.Err == nil
+}

@@ -1,6 +1,4 @@
-// Package pattern compiles and applies regular expressions, and pays for that before it is done. Go's take time in proportion to
-// the text and to the size of the compiled expression, and a short one such as (a{1000}){1000} compiles to something huge.
-package pattern
+package data
 
 import (
 	"errors"
@@ -20,21 +18,23 @@ const (
 	costOfFolding     = 1_200_000 // a range that may be wide, in any case
 )
 
-// Pattern is a compiled regular expression. It may be used by one execution only.
+// Pattern is a compiled regular expression. It may be used by one execution only. Compiling and matching are paid for before they are
+// done: Go's take time in proportion to the text and to the size of the compiled expression, and a short one such as (a{1000}){1000}
+// compiles to something huge.
 type Pattern struct {
 	*regexp.Regexp
 	size int  // in instructions
 	far  bool // see looksFar
 }
 
-// Cache holds the patterns that one execution has compiled, by their texts. The zero Cache holds none.
-type Cache map[string]*Pattern
+// Patterns holds the patterns that one execution has compiled, by their texts. The zero Patterns holds none.
+type Patterns map[string]*Pattern
 
 var errSyntax = errors.New("argument 1 is not a regular expression")
 
 // Compile compiles a text, argument 1 of a function, unless it has been compiled before. The error is that of the budget, or
 // tells what is wrong with the text without quoting it.
-func (c *Cache) Compile(text string, b *budget.Meter) (*Pattern, error) {
+func (c *Patterns) Compile(text string, b *budget.Meter) (*Pattern, error) {
 	if p := (*c)[text]; p != nil {
 		return p, nil
 	}
@@ -60,7 +60,7 @@ func (c *Cache) Compile(text string, b *budget.Meter) (*Pattern, error) {
 		return nil, errSyntax
 	}
 	if *c == nil {
-		*c = Cache{}
+		*c = Patterns{}
 	}
 	p := &Pattern{re, size, looksFar(tree, false)}
 	(*c)[text] = p
@@ -142,4 +142,38 @@ func longestMatch(re *syntax.Regexp) int {
 		return min(n*re.Max, largestExpression)
 	}
 	return n
+}
+
+// What matching costs in units of work.
+const (
+	costOfByte  = 4 // a byte of the text,
+	costOfTry   = 2 // and an instruction tried on it
+	costOfMatch = 160
+)
+
+// Cost is that of looking for a match in s, in units of work.
+func (p *Pattern) Cost(s string) int { return len(s) * (costOfByte + costOfTry*p.size) }
+
+// Matches returns where at most n matches in s are, or all if n is negative,
+// and pays for finding them twice: a caller may have regexp do it again. The error is that of the budget.
+func (p *Pattern) Matches(s string, n int, b *budget.Meter) ([][]int, error) {
+	if err := b.ChargeFor(2, p.Cost(s)); err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		n = len(s) + 1
+	}
+	some, each := 16, 0 // matches to look for at first, and the time of each
+	if p.far {
+		some, each = 1, 2*p.Cost(s)
+	}
+	for ; ; some *= 4 {
+		some = min(some, n)
+		if err := b.ChargeFor(some, each+costOfMatch); err != nil {
+			return nil, err
+		}
+		if found := p.FindAllStringIndex(s, some); len(found) < some || some == n {
+			return found, nil
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package call
+package data
 
 import (
 	"math"
@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
@@ -130,7 +129,7 @@ func (c *Call) Dict(i int) map[string]any {
 	switch v := c.Args[i].(type) {
 	case map[string]any:
 		return v
-	case *data.Closed:
+	case *Closed:
 		m, err := v.All()
 		c.FailWith(err)
 		return m
@@ -175,14 +174,14 @@ func (c *Call) CloneDict(n int) map[string]any {
 
 // Item returns an item of a list, or an entry of a map, from data in the types that templates compute with.
 func (c *Call) Item(v any) any {
-	n, err := data.Normal(v)
+	n, err := Normal(v)
 	c.FailWith(err)
 	return n
 }
 
 // Keys returns the keys of m in order, or none if they cannot be paid for.
 func (c *Call) Keys(m map[string]any) []string {
-	keys, err := data.Keys(m, &c.Meter)
+	keys, err := Keys(m, &c.Meter)
 	c.FailWith(err)
 	return keys
 }
