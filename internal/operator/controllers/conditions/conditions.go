@@ -1,6 +1,9 @@
+// Package conditions words the conditions in the status of a TemplateController.
 package conditions
 
 import (
+	"fmt"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -9,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 // Facts are what the conditions of a TemplateController tell.
@@ -95,4 +99,91 @@ func adviceFor(err error) string {
 		return "; children stay as they are, and work goes on by itself when it is back"
 	}
 	return "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
+}
+
+// Linted says which warnings there are. Behind an error there may be more than those that were found.
+func Linted(all []finding.Finding) metav1.Condition {
+	warnings := finding.Of(finding.Warning, all)
+	switch count := len(warnings); {
+	case count == 0 && len(all) > 0:
+		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionUnknown, Reason: v1.ReasonNotAccepted, Message: "not known until the spec is accepted"}
+	case count == 0:
+		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionTrue, Reason: v1.ReasonNoWarnings, Message: "no warnings"}
+	default:
+		message := problem.Count(count, "warning", "warnings") + ": "
+		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionFalse, Reason: v1.ReasonWarnings, Message: message + problem.JoinFunc(warnings, finding.Finding.String)}
+	}
+}
+
+// writableCondition says whether the parents' status can be written, and hold the ready condition.
+func writableCondition(f Facts) metav1.Condition {
+	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
+	no := func(reason, message string) {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
+	}
+	unknown := func() {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
+	}
+	kind := f.Kind
+	switch {
+	case f.Rejection != nil || f.KindErr != nil:
+		unknown()
+	case len(f.Counts.Denied) > 0:
+		no(v1.ReasonForbidden, f.Counts.Denied.First())
+	case len(f.Counts.Contested) > 0:
+		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %s: have one of the two leave it out, or select other parents", f.Counts.Contested.First(), parents(f.Counts.Contested.Parents())))
+	case f.Running.WritesStatus() && f.Running.ParentsForbidden():
+		unknown()
+	case f.Running.ReadyCondition == "":
+		condition.Message = "no ready condition is asked for"
+	case !kind.Custom:
+		no(v1.ReasonBuiltInKind, kind.Kind+" is no custom kind: templater reports by Events alone")
+	case kind.Status == nil:
+		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
+	case kind.Status.Conditions != "":
+		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
+	case f.Rival != "":
+		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also writes the condition %s of %s: the first to write it keeps it; give one of the two another spec.status.readyCondition, or let them select different parents",
+			problem.PublicName(f.Rival), f.Running.ReadyCondition, parents(f.RivalParents)))
+	case f.Counts.Foreign > 0 && kind.Status.Atomic:
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %s, where templater leaves it alone: the schema declares the list as atomic; "+
+			"declare it with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", parents(f.Counts.Foreign)))
+	case f.Counts.Foreign > 0:
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %s, where it is left alone: give spec.status.readyCondition another type", f.Running.ReadyCondition, parents(f.Counts.Foreign)))
+	}
+	return condition
+}
+
+// parents says how many parents there are.
+func parents(n int64) string { return problem.Count(int(n), "parent", "parents") }
+
+// parentsCondition says whether the parents are ready, for health checks. It is False while any parent fails, also in the middle of an
+// update, so that it does not change its status back and forth.
+func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
+	condition := metav1.Condition{Type: v1.ConditionParentsReady, Status: metav1.ConditionUnknown}
+	n := f.Parents
+	switch pending := n.Total - n.Updated - n.Suspended; {
+	case f.Rejection != nil && n.Total > 0:
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1.ReasonNotAccepted, problem.Count(int(n.Total), "parent is", "parents are")+" not reconciled until the spec is accepted"
+	case watching.Status != metav1.ConditionTrue:
+		condition.Reason, condition.Message = watching.Reason, "unknown until the kinds are watched: see the condition Watching"
+	case n.Failed > 0:
+		condition.Status, condition.Reason = metav1.ConditionFalse, v1.ReasonParentsFailed
+		condition.Message = fmt.Sprintf("%d of %d parents have failed, for example %s", n.Failed, n.Total, problem.JoinFunc(f.Failing[:min(len(f.Failing), problem.MostListed)], nameOf))
+	case pending > 0:
+		condition.Reason, condition.Message = v1.ReasonProgressing, fmt.Sprintf("%d of %d parents are not yet reconciled with the current spec", pending, n.Total)
+	default:
+		condition.Status, condition.Reason = metav1.ConditionTrue, v1.ReasonParentsReady
+		condition.Message = fmt.Sprintf("no parent has failed: %d ready, %d waiting, %d suspended", n.Ready, n.Waiting, n.Suspended)
+	}
+	return condition
+}
+
+// nameOf names a failing parent, and says why it fails.
+func nameOf(p v1.FailingParent) string {
+	name := p.Name
+	if p.Namespace != "" {
+		name = p.Namespace + "/" + name
+	}
+	return fmt.Sprintf("%s (%s)", name, p.Reason)
 }

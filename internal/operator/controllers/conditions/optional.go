@@ -2,24 +2,24 @@ package conditions
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// Logs are read as the account of the controller, and after the pass that asks for them. Where that fails, the pass goes on without,
-// and its TemplateController says so.
-
 var podsResource = schema.GroupResource{Resource: "pods"}
 
-// Logs says which logs cannot be read, or is nil where there are none. pending tells that there will soon be more to say.
+// Logs says which logs cannot be read, or is nil where there are none. pending tells that there will soon be more to say. Logs are read
+// as the account of the controller and after the reconciliation that asks for them, which goes on without them where that fails.
 func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.Condition, pending bool) {
 	if len(failures) == 0 {
 		return nil, false
@@ -79,4 +79,46 @@ func oneLog(f podlogs.Failure) string {
 		text += fmt.Sprintf(", and %d more", f.Logs-1)
 	}
 	return text
+}
+
+// EventsResource is what the right is for that Events need.
+var EventsResource = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
+
+// Events says that Events about parents are left out, or is nil where they are not. pending tells that there will
+// soon be more to say.
+func Events(c *running.Controller, recorder *announce.Recorder) (condition *metav1.Condition, pending bool) {
+	var texts []string
+	for _, one := range recorder.Refused(c.Name, c.As) {
+		need := rights.Claim{As: c.As, Use: rights.Events, Resource: EventsResource, Namespaced: true, Namespace: one.Namespace}
+		if c.GVK.Group == "" && c.GVK.Kind == "Namespace" { // each is one more where Events are written
+			need.Namespace, need.Unlimited = "", true
+		}
+		text, more := c.Rights.Missing(one.Err, need)
+		pending = pending || more
+		texts = append(texts, text)
+	}
+	if len(texts) == 0 {
+		return nil, false
+	}
+	texts = slices.Compact(texts)
+	return &metav1.Condition{
+		Type: v1.ConditionEventsWritable, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden,
+		Message: "Events about parents are left out: " + strings.Join(texts, "; "),
+	}, pending
+}
+
+// Filter says that spec.watch.filter cannot be evaluated for some objects, or is nil where it can.
+func Filter(c *running.Controller) *metav1.Condition {
+	objects, example, why := c.Filter.Failing()
+	if objects == 0 {
+		return nil
+	}
+	name := example.Name
+	if example.Namespace != "" {
+		name = example.String()
+	}
+	return &metav1.Condition{
+		Type: v1.ConditionFilterEvaluated, Status: metav1.ConditionFalse, Reason: v1.ReasonFilterFailed,
+		Message: fmt.Sprintf("%s; %s affected, such as %s: no object starts or stops being a parent until the filter is corrected", why, problem.Count(objects, "object is", "objects are"), name),
+	}
 }

@@ -1,2 +1,0 @@
-// Package conditions says in words how a TemplateController fares: the conditions of its status.
-package conditions
