@@ -146,10 +146,6 @@ func deployment() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 }
 
-func shop() schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Shop"}
-}
-
 // fieldsOf returns the names of the fields of .spec, or "nothing".
 func fieldsOf(set Set, gvk schema.GroupVersionKind) string {
 	found, exists := set.Lookup(gvk)
@@ -235,29 +231,29 @@ func TestCustomKindsAreAsCurrentAsTheirDefinitions(t *testing.T) {
 		s.define(t, "Shop", "size", 1)
 		path := definitionPath + "shops.example.org"
 		c := s.cache()
-		expect(t, "first", s, fieldsOf(c, shop()), "size", path)
+		expect(t, "first", s, fieldsOf(c, shop), "size", path)
 		pass(24 * time.Hour)
-		expect(t, "again", s, fieldsOf(c, shop()), "size")
-		expect(t, "a version that is not served", s, fieldsOf(c, shop().GroupKind().WithVersion("v2")), "no such kind")
+		expect(t, "again", s, fieldsOf(c, shop), "size")
+		expect(t, "a version that is not served", s, fieldsOf(c, shop.GroupKind().WithVersion("v2")), "no such kind")
 
 		anew := c.Anew(t.Context())
-		expect(t, "to be sure", s, fieldsOf(anew, shop()), "size", path)
-		expect(t, "to be sure of another version", s, fieldsOf(anew, shop().GroupKind().WithVersion("v2")), "no such kind")
+		expect(t, "to be sure", s, fieldsOf(anew, shop), "size", path)
+		expect(t, "to be sure of another version", s, fieldsOf(anew, shop.GroupKind().WithVersion("v2")), "no such kind")
 
 		s.define(t, "Shop", "area", 2)
-		expect(t, "changed", s, fieldsOf(c, shop()), "area", path)
-		expect(t, "again", s, fieldsOf(c, shop()), "area")
+		expect(t, "changed", s, fieldsOf(c, shop), "area", path)
+		expect(t, "again", s, fieldsOf(c, shop), "area")
 
 		s.define(t, "Shop", "price", 3)
 		delete(s.texts, path)
-		expect(t, "changed, and not to be read", s, fieldsOf(c, shop()), "nothing", path)
+		expect(t, "changed, and not to be read", s, fieldsOf(c, shop), "nothing", path)
 
-		gk := shop().GroupKind()
+		gk := shop.GroupKind()
 		s.defined[gk] = append(s.defined[gk], s.defined[gk]...)
-		expect(t, "two fight for the name", s, fieldsOf(c, shop()), "nothing")
+		expect(t, "two fight for the name", s, fieldsOf(c, shop), "nothing")
 
 		delete(s.defined, gk)
-		expect(t, "gone", s, fieldsOf(c, shop()), "nothing", indexPath)
+		expect(t, "gone", s, fieldsOf(c, shop), "nothing", indexPath)
 	})
 }
 
@@ -269,7 +265,7 @@ func TestDefinitionsThatCannotBeUsed(t *testing.T) {
 		s := &server{}
 		s.define(t, "Shop", "size", 1)
 		s.texts[definitionPath+"shops.example.org"] = text
-		expect(t, why, s, fieldsOf(s.cache(), shop()), "nothing", definitionPath+"shops.example.org")
+		expect(t, why, s, fieldsOf(s.cache(), shop), "nothing", definitionPath+"shops.example.org")
 	}
 }
 
@@ -277,10 +273,10 @@ func TestWithoutDefinitions(t *testing.T) {
 	path := "/openapi/v3/apis/example.org/v1?hash=1"
 	s := &server{texts: map[string]string{indexPath: indexOf(path), path: strings.NewReplacer(`"apps"`, `"example.org"`, `"Deployment"`, `"Shop"`).Replace(apps)}}
 	c := NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
-	expect(t, "a custom kind", s, fieldsOf(c, shop()), "replicas", indexPath, path)
+	expect(t, "a custom kind", s, fieldsOf(c, shop), "replicas", indexPath, path)
 	delete(s.texts, path)
 	c = NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
-	expect(t, "that cannot be read, and nobody wants to know", s, fieldsOf(c, shop()), "nothing", indexPath, path)
+	expect(t, "that cannot be read, and nobody wants to know", s, fieldsOf(c, shop), "nothing", indexPath, path)
 }
 
 func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {
@@ -289,7 +285,7 @@ func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {
 		s.define(t, "Shop", "size", 1)
 		delete(s.texts, definitionPath+"shops.example.org")
 		c := s.cache()
-		expect(t, "forbidden, or away", s, fieldsOf(c, deployment())+fieldsOf(c, shop()), "nothingnothing", indexPath, definitionPath+"shops.example.org")
+		expect(t, "forbidden, or away", s, fieldsOf(c, deployment())+fieldsOf(c, shop), "nothingnothing", indexPath, definitionPath+"shops.example.org")
 		expect(t, "at once", s, fieldsOf(c, deployment()), "nothing")
 		wait := firstRead
 		for range 3 {
@@ -299,7 +295,7 @@ func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {
 			told := s.told()
 			expect(t, fmt.Sprintf("after %v", wait), s, strings.Join(told, " "), "Deployment Shop")
 			fieldsOf(c, deployment())
-			fieldsOf(c, shop())
+			fieldsOf(c, shop)
 			expect(t, "asked again", s, "", "", indexPath, definitionPath+"shops.example.org")
 			wait *= 2
 		}
@@ -339,7 +335,7 @@ func TestAServerThatHangs(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began = time.Now()
-		if got := fieldsOf(c.Within(ctx), shop()); got != "nothing" || time.Since(began) > time.Second {
+		if got := fieldsOf(c.Within(ctx), shop); got != "nothing" || time.Since(began) > time.Second {
 			t.Errorf("got %s after %v, want nothing after a second", got, time.Since(began))
 		}
 	})
@@ -351,12 +347,12 @@ func TestWhoWaitsForAnothersRequest(t *testing.T) {
 		s.define(t, "Shop", "size", 1)
 		c := s.cache()
 		var all sync.WaitGroup
-		all.Go(func() { fieldsOf(c, shop()) })
+		all.Go(func() { fieldsOf(c, shop) })
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if got := fieldsOf(c.Within(ctx), shop()); got != "nothing" || time.Since(began) != time.Second {
+		if got := fieldsOf(c.Within(ctx), shop); got != "nothing" || time.Since(began) != time.Second {
 			t.Errorf("got %s after %v, want nothing after a second", got, time.Since(began))
 		}
 		all.Wait()
@@ -372,7 +368,7 @@ func TestManyAskAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
-			if got := fieldsOf(c, shop()) + fieldsOf(c, deployment()); got != "sizereplicas" {
+			if got := fieldsOf(c, shop) + fieldsOf(c, deployment()); got != "sizereplicas" {
 				t.Errorf("got %s", got)
 			}
 		})
