@@ -12,7 +12,7 @@ import (
 )
 
 // decodeController reads a TemplateController. A field that there is not, or that is of another type, is an error.
-func (d *document) decodeController(content map[string]any, at *place) (*v1.TemplateController, error) {
+func (d *yamlDocument) decodeController(content map[string]any, at *place) (*v1.TemplateController, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
 		return nil, d.errorAt(at, "%s", plainError(err))

@@ -16,8 +16,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/document"
 )
 
-// document is one document of a file.
-type document struct {
+// yamlDocument is one document of a file.
+type yamlDocument struct {
 	file  string
 	first int // line of the file that it begins at, from 1
 	text  []byte
@@ -29,11 +29,11 @@ type document struct {
 }
 
 // split divides a file at the lines that begin with three hyphens, as kubectl does.
-func split(file string, text []byte) []*document {
-	var all []*document
+func split(file string, text []byte) []*yamlDocument {
+	var all []*yamlDocument
 	first, from, line := 1, 0, 1
 	add := func(to int) {
-		if d := (&document{file: file, first: first, text: text[from:to]}); !d.empty() {
+		if d := (&yamlDocument{file: file, first: first, text: text[from:to]}); !d.empty() {
 			all = append(all, d)
 		}
 	}
@@ -54,7 +54,7 @@ func split(file string, text []byte) []*document {
 }
 
 // empty reports whether there are only comments, blank lines, and what ends or begins a document.
-func (d *document) empty() bool {
+func (d *yamlDocument) empty() bool {
 	for line := range bytes.Lines(d.text) {
 		if document.BeginsDocument(string(line)) {
 			line = line[3:]
@@ -80,7 +80,7 @@ func (f found) isObject() bool {
 }
 
 // objects returns what a document holds: one object, or the items of a List, which is what kubectl get -o yaml writes.
-func (d *document) objects() ([]found, error) {
+func (d *yamlDocument) objects() ([]found, error) {
 	d.readLines()
 	if err := d.parse(); err != nil {
 		return nil, err
@@ -108,14 +108,14 @@ func (d *document) objects() ([]found, error) {
 	return all, errors.Join(faults...)
 }
 
-func (d *document) readLines() {
+func (d *yamlDocument) readLines() {
 	for line := range bytes.Lines(d.text) {
 		d.lines = append(d.lines, strings.TrimRight(string(line), "\r\n"))
 	}
 }
 
 // parse finds the places of all that the document holds.
-func (d *document) parse() error {
+func (d *yamlDocument) parse() error {
 	var node yaml.Node
 	if err := yaml.Unmarshal(d.text, &node); err != nil {
 		if d.looksLikeJSON() {
@@ -130,10 +130,12 @@ func (d *document) parse() error {
 	return d.checkKeys(node.Content[0])
 }
 
-func (d *document) looksLikeJSON() bool { return bytes.HasPrefix(bytes.TrimSpace(d.text), []byte("{")) }
+func (d *yamlDocument) looksLikeJSON() bool {
+	return bytes.HasPrefix(bytes.TrimSpace(d.text), []byte("{"))
+}
 
 // value reads the document as kubectl does: with the words of YAML 1.1 for booleans.
-func (d *document) value() (any, error) {
+func (d *yamlDocument) value() (any, error) {
 	text := d.text
 	if !d.looksLikeJSON() || d.root != nil {
 		var err error
@@ -155,7 +157,7 @@ func (d *document) value() (any, error) {
 }
 
 // checkKeys says which key of a mapping is there twice, or is no text.
-func (d *document) checkKeys(n *yaml.Node) error {
+func (d *yamlDocument) checkKeys(n *yaml.Node) error {
 	keys := map[string]bool{}
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
@@ -176,7 +178,7 @@ func (d *document) checkKeys(n *yaml.Node) error {
 }
 
 // line returns a line of the document, from 1.
-func (d *document) line(n int) string {
+func (d *yamlDocument) line(n int) string {
 	if n < 1 || n > len(d.lines) {
 		return ""
 	}
@@ -184,7 +186,7 @@ func (d *document) line(n int) string {
 }
 
 // yamlError says where the text is no YAML.
-func (d *document) yamlError(err error) error {
+func (d *yamlDocument) yamlError(err error) error {
 	e := &Error{File: d.file, Line: d.first, Message: plainError(err)}
 	var at *yaml.LoadError
 	if errors.As(err, &at) {
@@ -216,7 +218,7 @@ func short(text string) string {
 }
 
 // errorAt is an error about a place, or about the whole document where the place is not known.
-func (d *document) errorAt(at *place, format string, args ...any) error {
+func (d *yamlDocument) errorAt(at *place, format string, args ...any) error {
 	e := &Error{File: d.file, Line: d.first, Message: fmt.Sprintf(format, args...)}
 	if at != nil {
 		e.Line, e.Column = d.first+at.key.Line-1, at.key.Column
@@ -224,7 +226,7 @@ func (d *document) errorAt(at *place, format string, args ...any) error {
 	return e
 }
 
-func (d *document) lineOf(at *place) int {
+func (d *yamlDocument) lineOf(at *place) int {
 	if at == nil {
 		return d.first
 	}
@@ -232,7 +234,7 @@ func (d *document) lineOf(at *place) int {
 }
 
 // checkProperties says which field of a CustomResourceDefinition is named by a word that kubectl, which reads YAML 1.1, takes for a boolean.
-func (d *document) checkProperties(of found) error {
+func (d *yamlDocument) checkProperties(of found) error {
 	if of.at == nil || of.content["kind"] != "CustomResourceDefinition" {
 		return nil
 	}
@@ -243,7 +245,7 @@ func (d *document) checkProperties(of found) error {
 var booleans = map[string]bool{"y": true, "yes": true, "on": true, "n": false, "no": false, "off": false}
 
 // checkWords does the same for all keys of a node.
-func (d *document) checkWords(n *yaml.Node) error {
+func (d *yamlDocument) checkWords(n *yaml.Node) error {
 	for i, child := range n.Content {
 		means, ambiguous := booleans[strings.ToLower(child.Value)]
 		if n.Kind == yaml.MappingNode && i%2 == 0 && ambiguous && child.Style == 0 {

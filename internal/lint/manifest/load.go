@@ -193,7 +193,7 @@ func CheckYAML(name string, text []byte) error {
 	if !utf8.Valid(text) {
 		return &Error{File: name, Message: "no text: write UTF-8"}
 	}
-	d := &document{file: name, first: 1, text: text}
+	d := &yamlDocument{file: name, first: 1, text: text}
 	d.readLines()
 	return d.parse()
 }

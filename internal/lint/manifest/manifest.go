@@ -30,7 +30,7 @@ type Object struct {
 type Controller struct {
 	*v1.TemplateController
 	Object
-	document *document
+	document *yamlDocument
 	item     *place // of the TemplateController in its document
 }
 
@@ -73,7 +73,7 @@ func (s *Set) Named(name string) *Controller {
 }
 
 // add puts an object where it belongs.
-func (s *Set) add(d *document, o Object, at *place) error {
+func (s *Set) add(d *yamlDocument, o Object, at *place) error {
 	apiVersion, _ := o.Content["apiVersion"].(string)
 	kind, _ := o.Content["kind"].(string)
 	group, version, _ := strings.Cut(apiVersion, "/")
@@ -91,7 +91,7 @@ func (s *Set) add(d *document, o Object, at *place) error {
 	return nil
 }
 
-func (s *Set) addController(d *document, o Object, at *place) error {
+func (s *Set) addController(d *yamlDocument, o Object, at *place) error {
 	tc, err := d.decodeController(o.Content, at)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 // inScalar returns where in the document a line and a column of the text of a scalar stand; column 0 asks for the line alone. It
 // returns 0 where the text has no such line.
-func (d *document) inScalar(n *yaml.Node, line, column int) (int, int) {
+func (d *yamlDocument) inScalar(n *yaml.Node, line, column int) (int, int) {
 	above, content, found := lineIn(n.Value, line)
 	if n.Kind != yaml.ScalarNode || !found {
 		return 0, 0
@@ -53,7 +53,7 @@ func lineIn(text string, line int) (above, content string, found bool) {
 }
 
 // placesIn is black, which reads each scalar once.
-func (d *document) placesIn(n *yaml.Node) []spot {
+func (d *yamlDocument) placesIn(n *yaml.Node) []spot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.spots == nil {
@@ -76,7 +76,7 @@ func hide(s spot, column int) (int, int) {
 }
 
 // inLiteral looks below the | of a literal text, where lines are lines, behind an indentation.
-func (d *document) inLiteral(n *yaml.Node, text string, line, column int) (int, int) {
+func (d *yamlDocument) inLiteral(n *yaml.Node, text string, line, column int) (int, int) {
 	at := n.Line + line
 	if at > len(d.lines) {
 		return 0, 0
@@ -92,7 +92,7 @@ func (d *document) inLiteral(n *yaml.Node, text string, line, column int) (int, 
 }
 
 // indentBelow is how far the first line of text below a line is indented.
-func (d *document) indentBelow(line int) int {
+func (d *yamlDocument) indentBelow(line int) int {
 	for _, text := range d.lines[line:] {
 		if trimmed := strings.TrimLeft(text, " "); trimmed != "" {
 			return len(text) - len(trimmed)
@@ -120,7 +120,7 @@ func blackIn(s string) int {
 
 // black returns where each character of a scalar stands that is not white. Whatever the style of the scalar, these are the same
 // ones in the document as in the text, in the same order.
-func (d *document) black(n *yaml.Node) []spot {
+func (d *yamlDocument) black(n *yaml.Node) []spot {
 	r := &reader{lines: d.lines, line: n.Line, column: n.Column}
 	switch {
 	case n.Style&yaml.FoldedStyle != 0:
