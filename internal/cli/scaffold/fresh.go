@@ -112,7 +112,7 @@ func Watching(gvk schema.GroupVersionKind, definition map[string]any) (*Result, 
 	if err != nil {
 		return nil, err
 	}
-	fields := fieldsOf(definition, gvk.Version)
+	fields := fieldsOf(known.Schema(gvk))
 	comment := fmt.Sprintf("For each %s: a ConfigMap, to begin with.", gvk.Kind)
 	if len(fields) > 0 {
 		comment += "\nIts templates can read, among others: " + strings.Join(fields, " ")
@@ -139,32 +139,20 @@ func Watching(gvk schema.GroupVersionKind, definition map[string]any) (*Result, 
 
 // OfDefinition returns the kind of a CustomResourceDefinition, in the version that its objects are stored in.
 func OfDefinition(definition map[string]any) (schema.GroupVersionKind, error) {
-	group, _, _ := unstructured.NestedString(definition, "spec", "group")
-	name, _, _ := unstructured.NestedString(definition, "spec", "names", "kind")
-	versions, _, _ := unstructured.NestedSlice(definition, "spec", "versions")
-	for _, item := range versions {
-		version, _ := item.(map[string]any)
-		if text, _ := version["name"].(string); version["storage"] == true && version["served"] == true {
-			return schema.GroupVersionKind{Group: group, Version: text, Kind: name}, nil
-		}
+	gvk, ok := kind.Stored(definition)
+	if !ok {
+		return schema.GroupVersionKind{}, errors.New("the CustomResourceDefinition stores its objects in no version that it serves")
 	}
-	return schema.GroupVersionKind{}, errors.New("the CustomResourceDefinition stores its objects in no version that it serves")
+	return gvk, nil
 }
 
-// fieldsOf returns the fields of .spec and .status in a definition, as templates read them.
-func fieldsOf(definition map[string]any, version string) []string {
-	versions, _, _ := unstructured.NestedSlice(definition, "spec", "versions")
+// fieldsOf returns the fields of .spec and .status by the schema of a kind, as templates read them.
+func fieldsOf(root map[string]any) []string {
 	var all []string
-	for _, item := range versions {
-		of, _ := item.(map[string]any)
-		if of["name"] != version {
-			continue
-		}
-		for _, part := range []string{"spec", "status"} {
-			fields, _, _ := unstructured.NestedMap(of, "schema", "openAPIV3Schema", "properties", part, "properties")
-			for name := range fields {
-				all = append(all, "."+part+"."+name)
-			}
+	for _, part := range []string{"spec", "status"} {
+		fields, _, _ := unstructured.NestedMap(root, "properties", part, "properties")
+		for name := range fields {
+			all = append(all, "."+part+"."+name)
 		}
 	}
 	slices.Sort(all)

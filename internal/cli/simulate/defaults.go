@@ -4,28 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 )
-
-// schemaOf returns the schema of a kind, as it stands in one of the CustomResourceDefinitions; nil where none defines it.
-func schemaOf(definitions []map[string]any, of gvk.GroupVersionKind) map[string]any {
-	for _, definition := range definitions {
-		spec := mapping(definition["spec"])
-		if spec["group"] != of.Group || mapping(spec["names"])["kind"] != of.Kind {
-			continue
-		}
-		versions, _ := spec["versions"].([]any)
-		for _, each := range versions {
-			if version := mapping(each); version["name"] == of.Version {
-				found, _, _ := unstructured.NestedFieldNoCopy(version, "schema", "openAPIV3Schema")
-				return mapping(found)
-			}
-		}
-	}
-	return nil
-}
 
 // withDefaults returns a value with the defaults of its schema where nothing is given, or null where that is not allowed, as the API
 // server fills them in. The value itself does not change.

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
 
@@ -35,20 +34,6 @@ properties:
 		}
 		if diff := cmp.Diff(yamlOf(t, row.given), given); diff != "" {
 			t.Errorf("%s: the value itself has changed:\n%s", why, diff)
-		}
-	}
-}
-
-func TestSchemaIsThatOfTheWatchedVersion(t *testing.T) {
-	definitions := []map[string]any{
-		yamlOf(t, `{spec: {group: other.org, names: {kind: App}, versions: [{name: v1, schema: {openAPIV3Schema: {title: no}}}]}}`),
-		yamlOf(t, `{spec: {group: example.org, names: {kind: Widget}, versions: [{name: v1, schema: {openAPIV3Schema: {title: no}}}]}}`),
-		yamlOf(t, `{spec: {group: example.org, names: {kind: App}, versions: [{name: v1beta1}, {name: v1, schema: {openAPIV3Schema: {title: this}}}]}}`),
-	}
-	for version, want := range map[string]any{"v1": "this", "v1beta1": nil, "v2": nil} {
-		got := schemaOf(definitions, gvk.GroupVersionKind{Group: "example.org", Version: version, Kind: "App"})
-		if got["title"] != want {
-			t.Errorf("%s: got the schema %v, want %v", version, got, want)
 		}
 	}
 }

@@ -47,7 +47,7 @@ type Simulator struct {
 // operator would not serve it.
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any, known openapi.Set) (*Simulator, *spec.Rejection) {
 	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
-	s.parents, s.schema = s.kinds.find(compiled.GVK), schemaOf(definitions, compiled.GVK)
+	s.parents, s.schema = s.kinds.find(compiled.GVK), s.kinds.declared.Schema(compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r
 	}

@@ -26,6 +26,21 @@ func (d Declared) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	return Kind{}, missing
 }
 
+// Schema returns the schema of a kind in that version, or nil where no definition has one.
+func (d Declared) Schema(gvk schema.GroupVersionKind) map[string]any {
+	for _, definition := range d {
+		if declares(definition) != gvk.GroupKind() {
+			continue
+		}
+		for _, version := range versions(definition) {
+			if version["name"] == gvk.Version {
+				return rootSchema(version)
+			}
+		}
+	}
+	return nil
+}
+
 // All returns the groups and kinds of the definitions.
 func (d Declared) All() []schema.GroupKind {
 	all := make([]schema.GroupKind, len(d))
@@ -33,6 +48,17 @@ func (d Declared) All() []schema.GroupKind {
 		all[i] = declares(definition)
 	}
 	return all
+}
+
+// Stored returns the kind that a CustomResourceDefinition asks for, in the version that its objects are stored in, or false where it serves
+// no such version.
+func Stored(definition map[string]any) (schema.GroupVersionKind, bool) {
+	for _, version := range versions(definition) {
+		if name, _ := version["name"].(string); version["storage"] == true && version["served"] == true {
+			return declares(definition).WithVersion(name), true
+		}
+	}
+	return schema.GroupVersionKind{}, false
 }
 
 // Guess returns what a kind is likely to be of which nothing is known but its name.

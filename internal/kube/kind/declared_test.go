@@ -47,6 +47,27 @@ func TestKindsWithoutAServer(t *testing.T) {
 	}
 }
 
+func TestSchemaIsThatOfTheKindAndVersion(t *testing.T) {
+	version := func(name, title string) map[string]any {
+		return map[string]any{"name": name, "schema": map[string]any{"openAPIV3Schema": map[string]any{"title": title}}}
+	}
+	definition := func(group, kind string, versions ...any) map[string]any {
+		return map[string]any{"spec": map[string]any{"group": group, "names": map[string]any{"kind": kind}, "versions": versions}}
+	}
+	definitions := Declared{
+		definition("other.org", "App", version("v1", "another group")),
+		definition("example.org", "Widget", version("v1", "another kind")),
+		definition("example.org", "App", map[string]any{"name": "v1beta1"}, version("v1", "this")),
+	}
+	for name, want := range map[string]any{"v1": "this", "v1beta1": nil, "v2": nil} {
+		t.Run(name, func(t *testing.T) {
+			if got := definitions.Schema(schema.GroupVersionKind{Group: "example.org", Version: name, Kind: "App"}); got["title"] != want {
+				t.Errorf("got the schema %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 func TestPluralsOfKinds(t *testing.T) {
 	for kind, want := range map[string]string{
 		"Mailbox": "mailboxes", "Batch": "batches", "Dish": "dishes", "Ingress": "ingresses", "Policy": "policies", "Shop": "shops",

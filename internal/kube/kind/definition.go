@@ -116,12 +116,17 @@ func established(definition map[string]any) bool {
 	return false
 }
 
+// rootSchema returns the schema of the objects of one version of a definition; nil means none.
+func rootSchema(version map[string]any) map[string]any {
+	return inner(inner(version, "schema"), "openAPIV3Schema")
+}
+
 // statusSchema returns what one version of a definition lets .status hold.
 func statusSchema(version map[string]any) *StatusSchema {
 	if _, ok := inner(version, "subresources")["status"]; !ok {
 		return nil
 	}
-	root := inner(inner(version, "schema"), "openAPIV3Schema")
+	root := rootSchema(version)
 	status := inner(inner(root, "properties"), "status")
 	out := conditionsSchema(root, status)
 	out.Fields = fieldsOf(status)
