@@ -1,6 +1,11 @@
 package object
 
 import (
+	"cmp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
@@ -147,3 +152,66 @@ func (o *Object) sameName(before *Object) bool {
 func (o *Object) sameSeal(before *Object) bool {
 	return o.text(o.annotations) == before.text(before.annotations) || o.Annotation(v1.AnnotationSeal) == before.Annotation(v1.AnnotationSeal)
 }
+
+// ParentAddress is what the annotation AnnotationParent of a child of scope Cluster holds.
+func ParentAddress(namespace, name string) string { return namespace + "/" + name }
+
+// ParentName returns the name of the parent that a child was made for, "" when the child does not say, and its namespace,
+// which is the child's own unless the child says another. The owner reference tells, or, where there is none, an annotation. Both are
+// parts of the object's text.
+func (o *Object) ParentName() (namespace, name string) {
+	if owner, ok := o.Controller(); ok {
+		return o.Namespace(), owner.Name
+	}
+	text := o.Annotation(v1.AnnotationParent)
+	if namespace, name, ok := strings.Cut(text, "/"); ok {
+		return namespace, name
+	}
+	return o.Namespace(), text
+}
+
+// CrossScope reports whether a child is of scope Cluster, as it says itself: no owner reference binds it to its parent,
+// though it may go with it.
+func (o *Object) CrossScope() bool {
+	if _, owned := o.Controller(); owned {
+		return false
+	}
+	return strings.Contains(o.Annotation(v1.AnnotationParent), "/")
+}
+
+// CompareKeys orders objects by namespace and name, p-2 before p-10.
+func CompareKeys(a, b types.NamespacedName) int {
+	return cmp.Or(compareNatural(a.Namespace, b.Namespace), compareNatural(a.Name, b.Name))
+}
+
+// compareNatural orders texts as people do: runs of digits by their number.
+func compareNatural(a, b string) int {
+	for a != "" && b != "" {
+		x, restA := run(a)
+		y, restB := run(b)
+		if c := compareRuns(x, y); c != 0 {
+			return c
+		}
+		a, b = restA, restB
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// run cuts off the leading run of digits, or of other characters.
+func run(s string) (head, rest string) {
+	i := 1
+	for i < len(s) && digit(s[i]) == digit(s[0]) {
+		i++
+	}
+	return s[:i], s[i:]
+}
+
+func compareRuns(a, b string) int {
+	if !digit(a[0]) || !digit(b[0]) {
+		return cmp.Compare(a, b)
+	}
+	x, y := strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y), cmp.Compare(a, b))
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
