@@ -1,6 +1,2 @@
-// Package kube is the reconciler's access to the API server: the requests that
-// it makes, the discovery of kinds, and Events.
-//
-// It is the only package that writes. Nothing in it decides; what to write is
-// decided in package reconcile.
+// Package kube makes the requests to the API server, discovers its kinds and publishes Events.
 package kube

@@ -1,3 +1,4 @@
+// Package kind tells whether a kind of the API server is there, in which versions, and what its status can hold.
 package kind
 
 import (

@@ -1,7 +1,6 @@
-// Package memserver is an API server in memory: objects, server-side apply with managedFields, deletion with finalizers, garbage collection, and
-// the caches that watches would fill. It needs no network and is given its clock. The same requests always have the same answers.
+// Package memserver is an API server in memory that applies, deletes and collects garbage as a real one does, and fills the caches of watches.
 //
-// It checks no schemas, permissions or quotas, and serves one version of each kind.
+// It is given its clock, checks no schemas, permissions or quotas, and serves one version of each kind.
 package memserver
 
 import (

@@ -1,4 +1,4 @@
-// Package request has the plain data of requests to the API server, and classifies the errors that answer them. It needs no client.
+// Package request has the plain data of requests to the API server, and classifies the errors that answer them.
 package request
 
 import (

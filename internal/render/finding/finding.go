@@ -1,5 +1,4 @@
-// Package finding says what is wrong with a TemplateController, where, and what to write instead. The operator, the
-// admission webhook and the commands show the same findings in the same words.
+// Package finding has the lint findings of a TemplateController, and the table of the rules that they break.
 package finding
 
 import (

@@ -1,7 +1,7 @@
 // Package funcs has the functions that templates may call: what they yield, what they cost, and what they do to text.
 //
 // The table in table.go lists them, and everything that is said of functions elsewhere is derived from it. What all of them share is in
-// package call. Three of them, and, or and include, need what executes templates, and package render carries them out.
+// package data. Three of them, and, or and include, need what executes templates, and package render carries them out.
 package funcs
 
 import (
