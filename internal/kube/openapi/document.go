@@ -22,8 +22,8 @@ const deepestText = 400
 
 var errTooDeep = fmt.Errorf("it is no OpenAPI v3 document: lists and maps are within each other more than %d times", deepestText)
 
-// TooDeep reports whether a JSON text is so deep that reading schemas from it could take long.
-func TooDeep(text []byte) bool {
+// tooDeep reports whether a JSON text is so deep that reading schemas from it could take long.
+func tooDeep(text []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -85,7 +85,7 @@ func FromOpenAPI(text []byte) (Set, error) {
 }
 
 func fromOpenAPI(text []byte) (*readSet, error) {
-	if TooDeep(text) {
+	if tooDeep(text) {
 		return nil, errTooDeep
 	}
 	var doc document

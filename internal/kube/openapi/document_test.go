@@ -137,7 +137,7 @@ func TestDepthOfText(t *testing.T) {
 		`{"a": "x\\"}` + strings.Repeat(`{"a":`, 401) + `1`: true,
 		`\`: false,
 	} {
-		if got := TooDeep([]byte(text)); got != want {
+		if got := tooDeep([]byte(text)); got != want {
 			t.Errorf("%.20s…: %v, want %v", text, got, want)
 		}
 	}

@@ -35,7 +35,7 @@ func FuzzSchemas(f *testing.F) {
 			}
 		}
 		var root apiextensionsv1.JSONSchemaProps
-		if !TooDeep([]byte(text)) && json.Unmarshal([]byte(text), &root) == nil {
+		if !tooDeep([]byte(text)) && json.Unmarshal([]byte(text), &root) == nil {
 			set := FromCRD(define(&root))
 			checkTypes(t, set, shop)
 			checkTypes(t, set, shop.GroupKind().WithVersion("v2"))

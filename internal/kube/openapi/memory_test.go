@@ -134,14 +134,14 @@ func TestSizeIsAboutWhatASetTakes(t *testing.T) {
 			sets[i] = read()
 		}
 		took := float64(heap()-before) / many
-		said := float64(Size(sets[0]))
+		said := float64(sizeOf(sets[0]))
 		t.Logf("%s: %.0f bytes, said are %.0f", name, took, said)
 		if said < took*0.7 || said > took*1.5 {
 			t.Errorf("%s takes %.0f bytes, said are %.0f", name, took, said)
 		}
 		runtime.KeepAlive(sets)
 	}
-	if got := Size(Join()); got != 0 {
+	if got := sizeOf(Join()); got != 0 {
 		t.Errorf("another Set: %d, want 0", got)
 	}
 }

@@ -16,7 +16,7 @@ func TestEachPartTakesMemory(t *testing.T) {
 		inner := &Type{Kinds: Map, Fields: map[string]Field{"a": {}}}
 		root := &Type{Kinds: Map, Fields: map[string]Field{"inner": {Type: inner}, "again": {Type: inner}, "list": {Type: &Type{Kinds: List}}}}
 		change(root, inner)
-		return Size(&readSet{byKind: map[schema.GroupVersionKind]*Type{shop: root}})
+		return sizeOf(&readSet{byKind: map[schema.GroupVersionKind]*Type{shop: root}})
 	}
 	before := build(func(_, _ *Type) {})
 	for what, row := range map[string]struct {

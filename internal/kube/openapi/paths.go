@@ -36,7 +36,7 @@ func (c *Cache) defined(ctx context.Context, gk schema.GroupKind, definition *ob
 var errDeepDefinition = errors.New("its lists and maps are too deep within each other")
 
 func parseDefinition(text []byte) (content, error) {
-	if TooDeep(text) {
+	if tooDeep(text) {
 		return content{}, errDeepDefinition
 	}
 	var read apiextensionsv1.CustomResourceDefinition

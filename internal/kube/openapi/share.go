@@ -88,9 +88,9 @@ func mapSize(keys int) int {
 // textSize is what a text takes that no other shares: room comes in steps.
 func textSize(text string) int { return (len(text) + 15) / 16 * 16 }
 
-// Size returns about how many bytes of memory a Set takes that this package has read, what its types share counted once. Of
+// sizeOf returns about how many bytes of memory a Set takes that this package has read, what its types share counted once. Of
 // another Set it is 0.
-func Size(set Set) int {
+func sizeOf(set Set) int {
 	read, ok := set.(*readSet)
 	if !ok {
 		return 0

@@ -124,7 +124,7 @@ func (c *Cache) use(path string) *source {
 
 // keep counts what a source holds now, and forgets the least used ones for it.
 func (c *Cache) keep(path string, s *source) {
-	size := Size(s.set)
+	size := sizeOf(s.set)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sources[path] != s { // forgotten meanwhile
