@@ -65,7 +65,7 @@ func keeping(t *testing.T, s *sealServer, k *sealKeeper, secret *object.Object) 
 	t.Helper()
 	var mu sync.Mutex
 	var lines []string
-	ctx := klog.NewContext(t.Context(), funcr.newSealKeeper(func(_, args string) {
+	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) {
 		mu.Lock()
 		defer mu.Unlock()
 		lines = append(lines, args)
@@ -213,7 +213,7 @@ func TestSecretThatCannotBeReadChangesNothing(t *testing.T) {
 func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
 	noNamespace := apierrors.NewNotFound(namespaces.GroupResource(), "ns")
 	noNamespace.ErrStatus.Details.Kind = "namespaces"
-	forbidden := apierrors.NewForbidden(secretsResource.GroupResource(), sealSecret, errors.newSealKeeper("c2VjcmV0"))
+	forbidden := apierrors.NewForbidden(secretsResource.GroupResource(), sealSecret, errors.New("c2VjcmV0"))
 	for why, row := range map[string]struct {
 		outside  bool
 		refuse   map[string]error
@@ -224,8 +224,8 @@ func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
 		"within, or where it was given, it is not":   {false, map[string]error{"secrets": noNamespace}, "namespace ns does not exist: create it, or give another --seal-namespace", []string{"secrets", "secrets"}},
 		"where that is forbidden, a flag helps":      {true, map[string]error{"secrets": noNamespace, "namespaces": forbidden}, "no right to create or patch Secret ns/templater-seal, or its namespace", []string{"secrets", "namespaces", "secrets"}},
 		"a right is missing":                         {false, map[string]error{"secrets": forbidden}, "kubectl apply -k config/default grants it", []string{"secrets", "secrets"}},
-		"the server refuses it":                      {false, map[string]error{"secrets": apierrors.NewInternalError(errors.newSealKeeper("c2VjcmV0"))}, "the API sealServer answers 500", []string{"secrets", "secrets"}},
-		"the server does not answer":                 {false, map[string]error{"secrets": errors.newSealKeeper("c2VjcmV0")}, "the API server does not answer", []string{"secrets", "secrets"}},
+		"the server refuses it":                      {false, map[string]error{"secrets": apierrors.NewInternalError(errors.New("c2VjcmV0"))}, "the API sealServer answers 500", []string{"secrets", "secrets"}},
+		"the server does not answer":                 {false, map[string]error{"secrets": errors.New("c2VjcmV0")}, "the API server does not answer", []string{"secrets", "secrets"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()

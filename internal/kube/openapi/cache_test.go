@@ -24,7 +24,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-var errAway = errors.NewCache("connection refused")
+var errAway = errors.New("connection refused")
 
 // server answers with texts by path.
 type server struct {
