@@ -211,7 +211,7 @@ func TestSecretThatCannotBeReadChangesNothing(t *testing.T) {
 }
 
 func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
-	noNamespace := apierrors.NewNotFound(namespaces.GroupResource(), "ns")
+	noNamespace := apierrors.NewNotFound(namespacesResource.GroupResource(), "ns")
 	noNamespace.ErrStatus.Details.Kind = "namespaces"
 	forbidden := apierrors.NewForbidden(secretsResource.GroupResource(), sealSecret, errors.New("c2VjcmV0"))
 	for why, row := range map[string]struct {
