@@ -39,6 +39,7 @@ type assembly struct {
 	related   []relatedWant         // in the order of the spec
 	as        string                // user that reads and writes
 	reports   bool                  // whether parents report that the spec is rejected
+	released  bool                  // as of the tracked TemplateController
 	refused   bool                  // whether nothing is watched, because the tenant has too many watches
 	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
 	ending *spec.Rejection
@@ -58,7 +59,7 @@ const unansweredRetry = 4 * time.Second
 func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	c.mu.RLock()
 	a := assembly{
-		rejection: e.rejection, linted: e.linted, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), former: e.former, round: e.round,
+		rejection: e.rejection, linted: e.linted, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), former: e.former, round: e.round, released: e.released,
 		parents: map[string]watch.Want{}, as: spec.User(&tc.Spec),
 	}
 	childKinds, custom, in := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces)
@@ -86,10 +87,10 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 		e.gone = false
 		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.kind))
 		a.reports = a.rejection != nil && a.mayReport(tc, e.compiled)
-		if a.rejection == nil || a.reports || mayHold(tc, a.rejection) {
+		if a.rejection == nil || a.reports || a.mayHold(tc) {
 			a.watchParents(tc, e.compiled)
 		}
-	case ending != nil && mayHold(tc, a.rejection):
+	case ending != nil && a.mayHold(tc):
 		e.gone, a.kind = false, *ending
 		a.watchParents(tc, e.compiled)
 	case !kind.Gone(a.kindErr):
@@ -266,7 +267,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
-		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc, a.rejection), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
+		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: a.mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
 		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: openapi.MayHave(in.schemas),
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.

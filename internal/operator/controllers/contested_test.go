@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,6 +153,24 @@ func TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced(t *testi
 			wantRequests(t, "afterwards", c.settle())
 		})
 	}
+}
+
+// TestAControllerThatIsNotKnownYetKeepsItsFields has the watch of TemplateControllers fail before it shows the one that wrote them.
+func TestAControllerThatIsNotKnownYetKeepsItsFields(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: blue"))
+	c.settle()
+	c.fail("templatecontrollers", errors.New("no answer"))
+	c.apply(app)
+	if _, err := c.ApplyStatus(t.Context(), one, []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"}, "status": {"color": "red"}}`), v1.FieldManagerPrefix+"elsewhere", true); err != nil {
+		t.Fatal(err)
+	}
+	c.settle()
+	wantStatus(t, "it may have been created meanwhile", c, map[string]any{"color": "red"})
+	c.fail("templatecontrollers", nil)
+	c.start()
+	c.settle()
+	wantStatus(t, "there is none of that name", c, map[string]any{"color": "blue"})
 }
 
 // TestAnEditOfAControllerOfAnotherInstallationFreesNoField has this installation learn of the edit first.

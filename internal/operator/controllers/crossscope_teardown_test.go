@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -184,5 +185,33 @@ func TestParentInANamespaceThatIsLeftLosesItsFinalizer(t *testing.T) {
 			c.start()
 			wantRequests(t, "the namespace is left while the operator is down", c.run(), row.want...)
 		})
+	}
+	t.Run("the server does not answer", func(t *testing.T) { // which says nothing of its permissions
+		c := begun(t, both, bare)
+		c.apply(with(t, both, "[ns, other]", "[ns]"))
+		c.start()
+		c.refuse["team:robot: list apps everywhere"] = errors.New("no answer")
+		c.goes()
+		c.settle()
+		if c.Objects[appsController] == nil {
+			t.Error("the TemplateController is deleted, and a parent keeps the finalizer")
+		}
+	})
+}
+
+// TestANamespaceIsNotLeftWhileItsParentsAreUnknown has the API server not answer for the kind of parents while a namespace is to be left.
+func TestANamespaceIsNotLeftWhileItsParentsAreUnknown(t *testing.T) {
+	in := func(namespaces string) string {
+		return with(t, ordered(t), "kind: App}", "kind: App, namespaces: "+namespaces+"}\n  serviceAccountRef: {namespace: team, name: robot}")
+	}
+	c := newCluster(t)
+	c.apply(in("[ns, other]"))
+	c.settle()
+	c.refuse["kind App"] = errors.New("no answer")
+	c.apply(in("[other]"))
+	c.settle()
+	left, _, err := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
+	if err != nil || !slices.Contains(left, "ns") {
+		t.Errorf("status.childNamespaces is %v (%v), want ns in it", left, err)
 	}
 }

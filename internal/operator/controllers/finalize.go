@@ -34,7 +34,7 @@ type finalizing struct {
 // finalize sees to the finalizer of a TemplateController, which it has only
 // where its children are to go with it, or parents may have a finalizer of its own; the children of a suspended one stay.
 func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
-	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
+	has := hasOwnFinalizer(tc)
 	needs := tc.Spec.WhenDeleted == v1.DeleteChildren || next.MayHold
 	switch {
 	case tc.DeletionTimestamp == nil && has == needs:
@@ -56,7 +56,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 
 // finalizeDeleted does what has to be done before the finalizer of a deleted TemplateController is removed.
 func (c *Controllers) finalizeDeleted(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) (*spec.Rejection, error) {
-	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
+	has := hasOwnFinalizer(tc)
 	deletes := has && tc.Spec.WhenDeleted == v1.DeleteChildren
 	c.stop(ctx, tc.Name)
 	if waits, err := c.reportEnding(ctx, e, next, deletes); waits != nil || err != nil {

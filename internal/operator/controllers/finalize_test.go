@@ -205,7 +205,7 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 		"the policy was changed at the end": {
 			func(_ *cluster, o *unstructured.Unstructured) {
 				unstructured.RemoveNestedField(o.Object, "spec", "whenDeleted")
-			}, []string{"status apps one", "finalizers[] templatecontrollers apps"},
+			}, []string{"status apps one", "list apps everywhere", "finalizers[] templatecontrollers apps"},
 		},
 	} {
 		c := newCluster(t)
@@ -229,5 +229,6 @@ func TestFinalizerGoesWithThePolicy(t *testing.T) {
 	c.deliver()
 	c.run()
 	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: OrphanChildren\n"))
-	wantRequests(t, "another policy", c.run(), "finalizers[] templatecontrollers apps")
+	wantRequests(t, "another policy: its finalizer may be there for parents", c.settle(), "list apps everywhere", "finalizers[] templatecontrollers apps")
+	wantRequests(t, "afterwards", c.settle())
 }

@@ -19,10 +19,19 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// mayHold reports whether parents may have the finalizer of a TemplateController. The status says so before the first of them has it,
-// and no parent gets it by a spec that is rejected.
-func mayHold(tc *v1.TemplateController, rejection *spec.Rejection) bool {
-	return tc.Status.Finalizes || rejection == nil && spec.NeedsFinalizer(&tc.Spec)
+// mayHold reports whether parents may have the finalizer of a TemplateController. Its status says so before the first of them has it, and
+// no parent gets it by a spec that is rejected. A status can be lost, as in a restored backup. Then the TemplateController's own
+// finalizer says so, unless it has that because its children are to be deleted with it.
+func (a *assembly) mayHold(tc *v1.TemplateController) bool {
+	if tc.Status.Finalizes || a.rejection == nil && spec.NeedsFinalizer(&tc.Spec) {
+		return true
+	}
+	return tc.Spec.WhenDeleted != v1.DeleteChildren && !a.released && hasOwnFinalizer(tc)
+}
+
+// hasOwnFinalizer reports whether a TemplateController has the finalizer of its own.
+func hasOwnFinalizer(tc *v1.TemplateController) bool {
+	return slices.Contains(tc.Finalizers, v1.FinalizerChildren)
 }
 
 // kindOfHolders returns the parents' kind, also where it is about to go.
@@ -51,10 +60,14 @@ func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Contr
 	case e.namespaces != nil:
 		in = slices.Sorted(maps.Keys(e.namespaces))
 	case len(watched) > 0: // and children are read in all; there may be parents in namespaces that were watched before
-		if out, err := of.Cluster.Holders(ctx, parents.Resource, "", of.Finalizer); err == nil {
+		out, err := of.Cluster.Holders(ctx, parents.Resource, "", of.Finalizer)
+		if err == nil {
 			return out, nil, nil
 		}
-		in = watched // as far as the rights go
+		if !rights.Denied(err) {
+			return nil, nil, fmt.Errorf("list parents of TemplateController %s: %w", of.Name, err)
+		}
+		in = watched // as far as its permissions go
 	}
 	var out []request.Holder
 	for _, ns := range in {
@@ -74,7 +87,7 @@ func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Contr
 // seekStrays has the departure seen to of objects that have the finalizer and match no longer: no watch shows them. It is done once for each
 // spec that an operator starts with or gets.
 func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) error {
-	if !tc.Status.Finalizes { // it is about to say so, so that nobody has it
+	if !tc.Status.Finalizes && !hasOwnFinalizer(tc) { // no parent can have it before the TemplateController does
 		e.sought = e.generation
 	}
 	if !next.MayHold || e.sought == e.generation || !next.Selective() || next.TeardownOnly || next.Unknown || next.Spec.Suspend {
@@ -103,9 +116,9 @@ func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController,
 }
 
 // noneHolds reports whether it is known that no parent has the finalizer of a controller that does not need it any more.
-func (c *Controllers) noneHolds(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) (bool, error) {
+func (c *Controllers) noneHolds(ctx context.Context, e *tracked, next *running.Controller) (bool, error) {
 	switch {
-	case !tc.Status.Finalizes, next.NeedsFinalizer, next.TeardownOnly, next.Unknown, next.Spec.Suspend:
+	case !next.MayHold, next.NeedsFinalizer, next.TeardownOnly, next.Unknown, next.Spec.Suspend:
 		return false, nil
 	}
 	c.mu.RLock()
@@ -135,10 +148,14 @@ func (c *Controllers) noneHolds(ctx context.Context, tc *v1.TemplateController, 
 
 // noneHoldsIn reports whether no object in a namespace has the finalizer of a controller, or none can be read. Those that have it are looked at.
 func (c *Controllers) noneHoldsIn(ctx context.Context, next *running.Controller, namespace string) bool {
-	if !next.MayHold || next.Kind.Resource.Resource == "" {
+	if !next.MayHold {
 		return true
 	}
-	holders, err := next.Cluster.Holders(ctx, next.Kind.Resource, namespace, next.Finalizer)
+	parents, err := c.kindOfHolders(next)
+	if err != nil {
+		return kind.Gone(err)
+	}
+	holders, err := next.Cluster.Holders(ctx, parents.Resource, namespace, next.Finalizer)
 	if rights.Denied(err) {
 		klog.FromContext(ctx).Info("parents in a namespace that is watched no longer are left as they are: they may not be read", "controller", next.Name, "namespace", namespace, "user", next.As)
 		return true

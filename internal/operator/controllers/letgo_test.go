@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/watch"
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -49,32 +50,56 @@ func TestFinalizerThatNobodyNeeds(t *testing.T) {
 	}
 }
 
-// TestDeletionAfterTheStatusWasLost: the spec tells as well which TemplateControllers have parents with a finalizer. Only a parent that has it
-// since an earlier spec keeps it, and is not deleted before somebody removes it.
+// TestDeletionAfterTheStatusWasLost: the TemplateController's own finalizer reports as well that parents may have one.
 func TestDeletionAfterTheStatusWasLost(t *testing.T) {
-	for name, row := range map[string]struct {
-		spec string
-		want []string
-		held bool
-	}{
-		"the spec needs the finalizer":        {ordered(t), []string{"status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp}, false},
-		"the spec needs no finalizer anymore": {apps, []string{"status apps one", givenUp}, true},
+	for name, spec := range map[string]string{
+		"the spec needs the finalizer":        ordered(t),
+		"the spec needs no finalizer anymore": apps,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := finalizes(t, ordered(t))
-			c.apply(row.spec)
+			c.apply(spec)
 			c.edit(appsController, func(o *unstructured.Unstructured) {
 				o.SetFinalizers([]string{"templater.dev/children"})
 				_ = unstructured.SetNestedField(o.Object, false, "status", "finalizes")
 			})
 			c.deletes(appsController, metav1.DeletePropagationBackground)
-			wantRequests(t, "it is deleted", c.settle(), row.want...)
+			wantRequests(t, "it is deleted", c.settle(), "status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp)
 			if c.Objects[appsController] != nil {
 				t.Error("the TemplateController is not gone")
 			}
-			if held := len(c.Objects[one].GetFinalizers()) > 0; held != row.held {
-				t.Errorf("the parent has the finalizers %v", c.Objects[one].GetFinalizers())
+			if held := c.Objects[one].GetFinalizers(); len(held) > 0 {
+				t.Errorf("the parent has the finalizers %v", held)
 			}
+		})
+	}
+}
+
+// TestStraysAreFoundAfterTheStatusWasLost: a parent that has stopped matching keeps a finalizer that no watch shows.
+func TestStraysAreFoundAfterTheStatusWasLost(t *testing.T) {
+	for name, spec := range map[string]string{
+		"the spec needs the finalizer":        selective(t, ordered(t)),
+		"the spec needs no finalizer anymore": selective(t, apps),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := finalizes(t, selective(t, ordered(t)))
+			for _, name := range []string{"a", "b"} {
+				c.Remove(configMap(name)) // so that no child names the parent
+			}
+			stray := c.Objects[one].DeepCopy()
+			stray.SetLabels(nil)
+			c.Store(one, stray)
+			c.apply(spec)
+			c.edit(appsController, func(o *unstructured.Unstructured) {
+				o.SetFinalizers([]string{v1.FinalizerChildren})
+				delete(o.Object, "status")
+			})
+			c.start()
+			c.settle()
+			if held := c.Objects[one].GetFinalizers(); len(held) > 0 {
+				t.Errorf("the parent that matches no longer has the finalizers %v", held)
+			}
+			wantRequests(t, "afterwards", c.settle())
 		})
 	}
 }

@@ -93,7 +93,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		Children:           e.counts.Children,
 		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
 		SealedSince:        sealedSince,
-		Finalizes:          mayHold(tc, a.rejection) && !e.released,
+		Finalizes:          a.mayHold(tc) && !e.released,
 	}
 	left := recountTime - c.clock.Since(e.since)
 	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total && !known.counted
@@ -212,6 +212,6 @@ func ownedByOthers(tc *v1.TemplateController) bool {
 func (a *assembly) facts(tc *v1.TemplateController, next *running.Controller, counts *tally.Counts) conditions.Facts {
 	return conditions.Facts{
 		Rejection: a.rejection, Linted: a.linted, Kind: a.kind, KindErr: a.kindErr, Ending: a.ending,
-		Suspended: tc.Spec.Suspend, Finalizes: mayHold(tc, a.rejection), Running: next, Counts: counts,
+		Suspended: tc.Spec.Suspend, Finalizes: a.mayHold(tc), Running: next, Counts: counts,
 	}
 }

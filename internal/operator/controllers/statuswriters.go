@@ -9,20 +9,24 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // MayWrite reports whether the named TemplateController may write the status of a parent of that kind. It may not if it is deleted, watches
 // another kind, no longer selects the parent, or is not accepted: anybody can use its field manager then.
 func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool {
 	packed := c.cache.Get(types.NamespacedName{Name: name})
-	if packed == nil || WatchedKind(packed) != kind {
+	if packed == nil {
+		return !running.Readable(c.cache) // it may exist all the same
+	}
+	if WatchedKind(packed) != kind {
 		return false
 	}
 	other := c.get(name)
 	if other == nil {
 		return accepted(packed)
 	}
-	return !other.ParentsSynced(parent.Namespace) || other.Parent(parent) != nil
+	return !other.Current(parent.Namespace) || other.Parent(parent) != nil
 }
 
 // accepted reports whether an installation accepted the TemplateController, at this or an earlier generation. Authors cannot write that

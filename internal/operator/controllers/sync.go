@@ -265,7 +265,7 @@ func (l *syncRun) finalize(ctx context.Context) (done bool, err error) {
 
 // free finds out whether parents have the finalizer that they need no more.
 func (l *syncRun) free(ctx context.Context) (done bool, err error) {
-	l.entry.released, err = l.c.noneHolds(ctx, l.tc, l.entry, l.next)
+	l.entry.released, err = l.c.noneHolds(ctx, l.entry, l.next)
 	if l.entry.released {
 		l.c.queue.Add(l.name) // to give up its own
 	}

@@ -108,7 +108,7 @@ func TestEntryThatDeletesTakesNothingWithATemplateControllerThatOrphans(t *testi
 	c.run()
 	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) }) // as an earlier policy has left it
 	c.goes()
-	wantRequests(t, "it goes", c.settle(), "status apps one", "finalizers[] templatecontrollers apps")
+	wantRequests(t, "it goes", c.settle(), "status apps one", "list apps everywhere", "finalizers[] templatecontrollers apps")
 }
 
 func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
