@@ -242,9 +242,6 @@ func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wa
 	if !a.complete {
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
 	}
-	if !a.r.Controllers.MayPrune(ctx, a.Controller) {
-		return a.deletions.superseded()
-	}
 	l := a.Factory.Live(w.Kind, there)
 	l.Wanted = w
 	if issue := a.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Foreground: true}); issue != nil {

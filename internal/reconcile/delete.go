@@ -54,11 +54,22 @@ func (d *deletions) superseded() *problem.Problem {
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + d.Name}
 }
 
+// blocked returns why nothing may be deleted now, or nil.
+func (d *deletions) blocked(ctx context.Context) *problem.Problem {
+	switch {
+	case !d.current():
+		return d.outdated()
+	case !d.r.Controllers.MayPrune(ctx, d.Controller):
+		return d.superseded()
+	}
+	return nil
+}
+
 // remove requests the deletion of one child, and reports whether the server accepted that. If it did not, and there is no problem, another
 // object has that name by now.
 func (d *deletions) remove(ctx context.Context, a plan.Action) (accepted bool, issue *problem.Problem) {
-	if !d.current() {
-		return false, d.outdated()
+	if issue = d.blocked(ctx); issue != nil {
+		return false, issue
 	}
 	propagation := metav1.DeletePropagationBackground
 	if a.Foreground {

@@ -58,6 +58,9 @@ func (rec *reconciliation) removeFinalizer(ctx context.Context) (*object.Object,
 	if !holds {
 		return nil, nil
 	}
+	if !rec.r.Controllers.MayPrune(ctx, rec.Controller) {
+		return nil, rec.deletions.superseded()
+	}
 	after, err := rec.Cluster.SetFinalizers(ctx, rec.LocateParent(rec.key), holder.Version, holder.Others)
 	if answers.MissingObject(err) {
 		return nil, nil

@@ -39,7 +39,7 @@ type Controllers interface {
 
 // Checks report what a reconciliation may do now.
 type Checks interface {
-	// MayPrune reports whether a controller may delete. If not, it is worth asking again soon.
+	// MayPrune reports whether a controller may delete and release. If not, it is worth asking again soon.
 	MayPrune(ctx context.Context, by *running.Controller) bool
 	// Unchanged asks the API server, and reports whether it has the TemplateController with the spec that the controller runs.
 	Unchanged(ctx context.Context, by *running.Controller) bool

@@ -120,8 +120,8 @@ func (c *cleanup) deleteChildren(ctx context.Context) bool {
 		return true
 	}
 	c.waits(child.Going(first), problem.RetrySlow) // the end of an object that was made to name another parent is not reported here
-	if !c.r.Controllers.MayPrune(ctx, c.Controller) {
-		c.problems = append(c.problems, c.deletions.superseded())
+	if issue := c.deletions.blocked(ctx); issue != nil {
+		c.problems = append(c.problems, issue)
 		return false
 	}
 	for _, l := range first {
