@@ -18,6 +18,7 @@ type deletions struct {
 	*reconciliation
 	children       bool   // whether the children were read, too, or only what decides whether there is a parent
 	since, related uint64 // 0 = not current
+	live           bool   // whether the parent was read from the server
 	postponed      bool   // whether a deletion was left for later, as the data or the spec may be outdated
 }
 
@@ -54,6 +55,12 @@ func (d *deletions) superseded() *problem.Problem {
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + d.Name}
 }
 
+// late is the problem that nothing is deleted because there may be a newer version of the parent.
+func (d *deletions) late() *problem.Problem {
+	d.postponed = true
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for the latest version of this object"}
+}
+
 // blocked returns why nothing may be deleted now, or nil.
 func (d *deletions) blocked(ctx context.Context) *problem.Problem {
 	switch {
@@ -61,6 +68,8 @@ func (d *deletions) blocked(ctx context.Context) *problem.Problem {
 		return d.outdated()
 	case !d.r.Controllers.MayPrune(ctx, d.Controller):
 		return d.superseded()
+	case d.parent != nil && !d.live && !d.r.Controllers.Confirmed(ctx, d.Controller, d.parent):
+		return d.late()
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func (m missingParent) replaced(ctx context.Context, parent *object.Object, chil
 			own = append(own, l)
 		}
 	}
-	m.parent = parent
+	m.parent, m.deletions.live = parent, true
 	result := m.pruneUnmatched(ctx, own)
 	switch {
 	case result != Result{}:

@@ -90,6 +90,8 @@ type permissive struct{ Controllers }
 
 func (permissive) MayPrune(context.Context, *running.Controller) bool { return true }
 
+func (permissive) Confirmed(context.Context, *running.Controller, *object.Object) bool { return true }
+
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
 		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, nil)

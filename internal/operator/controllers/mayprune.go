@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -39,6 +40,31 @@ func (c *Controllers) Unchanged(ctx context.Context, by *running.Controller) boo
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.confirmed = true
+	return true
+}
+
+// Confirmed reports whether a parent is as the server has it. The replica that led before may have read a newer version, and created children
+// that only that one yields. So the server is asked once for each parent.
+func (c *Controllers) Confirmed(ctx context.Context, by *running.Controller, parent *object.Object) bool {
+	c.mu.RLock()
+	e := c.tracked[by.Name]
+	confirmed := !c.led.Load() || e != nil && e.confirmedParents[parent.Key()] == parent.UID()
+	c.mu.RUnlock()
+	if e == nil || confirmed {
+		return confirmed
+	}
+	now, err := by.Cluster.Get(ctx, running.Locate(by.Kind, parent.Key()))
+	if err != nil || now.UID() != parent.UID() || now.ResourceVersion() != parent.ResourceVersion() {
+		klog.FromContext(ctx).Info("no child is deleted until the current parent is read, will retry", "controller", by.Name, "parent", parent.Key().String())
+		return false
+	}
+	name := types.NamespacedName{Namespace: strings.Clone(parent.Namespace()), Name: strings.Clone(parent.Name())} // which are parts of its text
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e.confirmedParents == nil {
+		e.confirmedParents = map[types.NamespacedName]types.UID{}
+	}
+	e.confirmedParents[name] = types.UID(strings.Clone(string(parent.UID())))
 	return true
 }
 

@@ -171,6 +171,58 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 	}
 }
 
+// TestANewLeaderDeletesNothingByAnOldParent has an edit of the parent that the watch of the parents has not delivered, while that of the
+// children has delivered what the leader before this one made of it.
+func TestANewLeaderDeletesNothingByAnOldParent(t *testing.T) {
+	for why, row := range map[string]struct {
+		late  bool  // whether the watch has not delivered the edit
+		err   error // of the server, when it is asked for the parent
+		wants []string
+	}{
+		"the watch is late":          {true, nil, []string{askTime}},
+		"the server does not answer": {false, errors.New("no answer"), []string{askTime}},
+		"the watch is up to date":    {false, nil, []string{askTime, "delete configmaps b"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, apps, app)
+			c.standby()
+			c.run()
+			if row.late {
+				c.apply(with(t, app, "[a, b]", "[a]"))
+				c.Store(one, applied(c.Objects[one], parse(t, app).Object, "kubectl", ""))
+			} else {
+				c.apply(with(t, app, "[a, b]", "[a]"))
+			}
+			c.refuse[askTime] = row.err
+			before := len(c.requests)
+			c.controllers.Lead()
+			c.run()
+			var got []string
+			for _, request := range c.requests[before:] {
+				if request == askTime || strings.HasPrefix(request, "delete ") {
+					got = append(got, request)
+				}
+			}
+			wantRequests(t, "deletions", got, row.wants...)
+			waits := c.condition("apps", "one", "Ready") == "False Progressing: waiting for the latest version of this object"
+			if row.err != nil && !waits {
+				t.Errorf("ready condition %q", c.condition("apps", "one", "Ready"))
+			}
+			delete(c.refuse, askTime)
+			c.settle()
+			if got := c.get("configmaps", "b") != nil; got != row.late {
+				t.Errorf("b exists: %v, want %v", got, row.late)
+			}
+			before = len(c.requests)
+			c.apply(with(t, app, "[a, b]", "[]"))
+			c.settle()
+			if asked := slices.Contains(c.requests[before:], askTime); asked != row.late || c.get("configmaps", "a") != nil {
+				t.Errorf("asked once more: %v, want %v; requests %v", asked, row.late, c.requests[before:])
+			}
+		})
+	}
+}
+
 // TestANewLeaderReleasesNoParentByAnOldTemplateController has a spec that is suspended, which the watch has not delivered.
 func TestANewLeaderReleasesNoParentByAnOldTemplateController(t *testing.T) {
 	for why, decide := range map[string]func(c *cluster){
