@@ -16,15 +16,15 @@ import (
 // have missed a change that reverses the decision.
 type deletions struct {
 	*reconciliation
-	children       bool   // whether the children were read, too, or only what decides whether there is a parent
-	since, related uint64 // 0 = not current
-	live           bool   // whether the parent was read from the server
-	postponed      bool   // whether a deletion was left for later, as the data or the spec may be outdated
+	children             bool   // whether the children were read, too, or only what decides whether there is a parent
+	since, related, read uint64 // 0 = not current; read is of related objects, too: see running.Controller.ReadSince
+	live                 bool   // whether the parent was read from the server
+	postponed            bool   // whether a deletion was left for later, as the data or the spec may be outdated
 }
 
 // begin records which data is current now.
 func (d *deletions) begin(children bool) {
-	d.children, d.related = children, d.RelatedSince()
+	d.children, d.related, d.read = children, d.RelatedSince(), d.ReadSince()
 	d.since = d.now()
 }
 
@@ -42,6 +42,9 @@ func (d *deletions) current() bool { return d.since != 0 && d.since == d.now() }
 func (d *deletions) relatedCurrent() bool {
 	return d.related != 0 && d.related == d.RelatedSince() && d.current()
 }
+
+// finished reports whether nothing that spec.finalize.children yields can be missing: all related objects were current, and still are.
+func (d *deletions) finished() bool { return d.read != 0 && d.read == d.ReadSince() }
 
 // outdated is the problem that nothing is deleted because a watch failed after the decision.
 func (d *deletions) outdated() *problem.Problem {
