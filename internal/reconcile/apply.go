@@ -43,12 +43,11 @@ func (a *applier) run(ctx context.Context) {
 		return
 	}
 	for _, action := range a.plan.Remove {
-		if !a.deletions.relatedCurrent() {
-			a.problems = append(a.problems, a.deletions.outdated())
-			return
-		}
 		if issue := a.remove(ctx, action); issue != nil {
 			a.problems = append(a.problems, issue)
+		}
+		if a.deletions.postponed {
+			return
 		}
 	}
 }
@@ -252,6 +251,9 @@ func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wa
 
 // remove requests the deletion of one child.
 func (a *applier) remove(ctx context.Context, action plan.Action) *problem.Problem {
+	if !a.deletions.relatedCurrent() {
+		return a.deletions.outdated()
+	}
 	accepted, issue := a.deletions.remove(ctx, action)
 	switch {
 	case !accepted:

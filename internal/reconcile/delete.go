@@ -64,6 +64,12 @@ func (d *deletions) late() *problem.Problem {
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for the latest version of this object"}
 }
 
+// edited reports whether the watch has delivered another version of the parent since it was read.
+func (d *deletions) edited() bool {
+	now := d.ParentCache(d.key.Parent.Namespace).Get(d.key.Parent)
+	return now == nil || now.ResourceVersion() != d.parent.ResourceVersion()
+}
+
 // blocked returns why nothing may be deleted now, or nil.
 func (d *deletions) blocked(ctx context.Context) *problem.Problem {
 	switch {
@@ -71,6 +77,8 @@ func (d *deletions) blocked(ctx context.Context) *problem.Problem {
 		return d.outdated()
 	case !d.r.Controllers.MayPrune(ctx, d.Controller):
 		return d.superseded()
+	case d.parent != nil && !d.live && d.edited():
+		return d.late()
 	case d.parent != nil && !d.live && !d.r.Controllers.Confirmed(ctx, d.Controller, d.parent):
 		return d.late()
 	}

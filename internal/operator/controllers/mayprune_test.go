@@ -120,6 +120,45 @@ func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 	}
 }
 
+func TestNothingHiddenIsReplacedByOldRelatedObjects(t *testing.T) {
+	const replaced = "delete-foreground configmaps a"
+	parent := with(t, app, "[a, b]", "[a]")
+	c := begun(t, with(t, under(t, "Recreate"), "  watch:", "  related: [{name: gadgets, apiVersion: example.org/v1, kind: Gadget, select: '{name: seen}'}]\n  watch:"), parent)
+	c.hide("a")
+	c.during = func() {
+		if c.requests[len(c.requests)-1] == "get configmaps a" {
+			c.fail("gadgets", errors.New("no answer"))
+		}
+	}
+	before := len(c.requests)
+	c.apply(with(t, parent, "hello", "bye"))
+	if c.run(); slices.Contains(c.requests[before:], replaced) {
+		t.Errorf("a was replaced though the watch has failed: %v", c.requests[before:])
+	}
+	c.during = nil
+	c.fail("gadgets", nil)
+	if c.settle(); !slices.Contains(c.requests[before:], replaced) {
+		t.Errorf("a is not replaced once all is current again: %v", c.requests[before:])
+	}
+}
+
+func TestAnEditDuringAReconciliationEndsItsDecisionToDelete(t *testing.T) {
+	c := begun(t, apps, with(t, app, "[a, b]", "[a, b, c]"))
+	c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+	edited := false
+	c.during = func() {
+		if !edited && c.requests[len(c.requests)-1] == "update configmaps c" {
+			edited = true
+			c.apply(with(t, app, "[a, b]", "[b, c]", "hello", "bye"))
+		}
+	}
+	before := len(c.requests)
+	c.settle()
+	if got := c.requests[before:]; !edited || slices.Contains(got, "delete configmaps b") || !slices.Contains(got, "delete configmaps a") {
+		t.Errorf("requests %v; want that b is kept, and a deleted", got)
+	}
+}
+
 func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 	for why, row := range map[string]struct {
 		newer func(o *unstructured.Unstructured) // what the server has and the watch has not brought
