@@ -42,12 +42,11 @@ func (a *applier) run(ctx context.Context) {
 		return
 	}
 	for _, action := range a.plan.Remove {
-		if !a.deletions.relatedCurrent() {
-			a.problems = append(a.problems, a.deletions.outdated())
-			return
-		}
 		if issue := a.remove(ctx, action); issue != nil {
 			a.problems = append(a.problems, issue)
+		}
+		if a.deletions.postponed {
+			return
 		}
 	}
 }
@@ -241,9 +240,6 @@ func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wa
 	if !a.complete {
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
 	}
-	if !a.r.Controllers.MayPrune(ctx, a.Controller) {
-		return a.deletions.superseded()
-	}
 	l := a.Factory.Live(w.Kind, there)
 	l.Wanted = w
 	if issue := a.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Foreground: true}); issue != nil {
@@ -254,6 +250,9 @@ func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wa
 
 // remove requests the deletion of one child.
 func (a *applier) remove(ctx context.Context, action plan.Action) *problem.Problem {
+	if !a.deletions.relatedCurrent() {
+		return a.deletions.outdated()
+	}
 	accepted, issue := a.deletions.remove(ctx, action)
 	switch {
 	case !accepted:

@@ -124,10 +124,14 @@ func (c *convergence) makePlan(ctx context.Context, wanted []*child.Wanted) {
 		in.Available = available.of
 	}
 	c.plan = plan.Make(in)
-	if len(c.plan.Remove) == 0 || c.r.Controllers.MayPrune(ctx, c.Controller) {
+	if len(c.plan.Remove) == 0 {
 		return
 	}
-	c.problems = append(c.problems, c.deletions.superseded())
+	issue := c.deletions.blocked(ctx)
+	if issue == nil {
+		return
+	}
+	c.problems = append(c.problems, issue)
 	in.Complete = false
 	c.plan = plan.Make(in)
 }

@@ -16,14 +16,15 @@ import (
 // have missed a change that reverses the decision.
 type deletions struct {
 	*reconciliation
-	children       bool   // whether the children were read, too, or only what decides whether there is a parent
-	since, related uint64 // 0 = not current
-	postponed      bool   // whether a deletion was left for later, as the data or the spec may be outdated
+	children             bool   // whether the children were read, too, or only what decides whether there is a parent
+	since, related, read uint64 // 0 = not current; read is of related objects, too: see running.Controller.ReadSince
+	live                 bool   // whether the parent was read from the server
+	postponed            bool   // whether a deletion was left for later, as the data or the spec may be outdated
 }
 
 // begin records which data is current now.
 func (d *deletions) begin(children bool) {
-	d.children, d.related = children, d.RelatedSince()
+	d.children, d.related, d.read = children, d.RelatedSince(), d.ReadSince()
 	d.since = d.now()
 }
 
@@ -42,6 +43,9 @@ func (d *deletions) relatedCurrent() bool {
 	return d.related != 0 && d.related == d.RelatedSince() && d.current()
 }
 
+// finished reports whether nothing that spec.finalize.children yields can be missing: all related objects were current, and still are.
+func (d *deletions) finished() bool { return d.read != 0 && d.read == d.ReadSince() }
+
 // outdated is the problem that nothing is deleted because a watch failed after the decision.
 func (d *deletions) outdated() *problem.Problem {
 	d.postponed = true
@@ -54,11 +58,38 @@ func (d *deletions) superseded() *problem.Problem {
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + d.Name}
 }
 
+// late is the problem that nothing is deleted because there may be a newer version of the parent.
+func (d *deletions) late() *problem.Problem {
+	d.postponed = true
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for the latest version of this object"}
+}
+
+// edited reports whether the watch has delivered another version of the parent since it was read.
+func (d *deletions) edited() bool {
+	now := d.ParentCache(d.key.Parent.Namespace).Get(d.key.Parent)
+	return now == nil || now.ResourceVersion() != d.parent.ResourceVersion()
+}
+
+// blocked returns why nothing may be deleted now, or nil.
+func (d *deletions) blocked(ctx context.Context) *problem.Problem {
+	switch {
+	case !d.current():
+		return d.outdated()
+	case !d.r.Controllers.MayPrune(ctx, d.Controller):
+		return d.superseded()
+	case d.parent != nil && !d.live && d.edited():
+		return d.late()
+	case d.parent != nil && !d.live && !d.r.Controllers.Confirmed(ctx, d.Controller, d.parent):
+		return d.late()
+	}
+	return nil
+}
+
 // remove requests the deletion of one child, and reports whether the server accepted that. If it did not, and there is no problem, another
 // object has that name by now.
 func (d *deletions) remove(ctx context.Context, a plan.Action) (accepted bool, issue *problem.Problem) {
-	if !d.current() {
-		return false, d.outdated()
+	if issue = d.blocked(ctx); issue != nil {
+		return false, issue
 	}
 	propagation := metav1.DeletePropagationBackground
 	if a.Foreground {

@@ -31,7 +31,7 @@ func (rec *reconciliation) holdFinalizer(ctx context.Context) *problem.Problem {
 // dropFinalizer removes the finalizer from a parent whose deletion needs none, once it is known that no child is left that would be deleted
 // before it. Only the parent says whether it has the finalizer: the status of a TemplateController can be lost.
 func (rec *reconciliation) dropFinalizer(ctx context.Context) *problem.Problem {
-	if rec.NeedsFinalizer || !rec.parent.HasFinalizer(rec.Finalizer) || !rec.Complete(rec.key.Parent.Namespace) || rec.hasChildrenToDelete() {
+	if rec.NeedsFinalizer || !rec.parent.HasFinalizer(rec.Finalizer) || !rec.deletions.current() || rec.hasChildrenToDelete() {
 		return nil
 	}
 	after, issue := rec.removeFinalizer(ctx)
@@ -56,6 +56,9 @@ func (rec *reconciliation) removeFinalizer(ctx context.Context) (*object.Object,
 	holder, holds := request.HolderOf(rec.parent, rec.Finalizer)
 	if !holds {
 		return nil, nil
+	}
+	if !rec.r.Controllers.MayPrune(ctx, rec.Controller) {
+		return nil, rec.deletions.superseded()
 	}
 	after, err := rec.Cluster.SetFinalizers(ctx, rec.LocateParent(rec.key), holder.Version, holder.Others)
 	if request.MissingObject(err) {

@@ -128,7 +128,7 @@ func (m missingParent) replaced(ctx context.Context, parent *object.Object, chil
 			own = append(own, l)
 		}
 	}
-	m.parent = parent
+	m.parent, m.deletions.live = parent, true
 	result := m.pruneUnmatched(ctx, own)
 	switch {
 	case result != Result{}:
@@ -188,8 +188,8 @@ func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Liv
 	case matches:
 		return Result{Retry: problem.RetrySoon} // the watch is about to report it
 	case len(children) > 0:
-		if !m.r.Controllers.MayPrune(ctx, m.Controller) {
-			return Result{Retry: problem.RetrySoon}
+		if issue := m.deletions.blocked(ctx); issue != nil {
+			return Result{Retry: issue.Retry}
 		}
 		pruned, issue := m.prune(ctx, children)
 		if issue != nil {

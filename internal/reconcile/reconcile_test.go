@@ -85,9 +85,16 @@ func (accepting) Delete(context.Context, request.Location, types.UID, metav1.Del
 	return nil
 }
 
+// permissive are Controllers that may delete.
+type permissive struct{ Controllers }
+
+func (permissive) MayPrune(context.Context, *running.Controller) bool { return true }
+
+func (permissive) Confirmed(context.Context, *running.Controller, *object.Object) bool { return true }
+
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
-		rec := reconciling(nil, &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, nil)
+		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, nil)
 		rec.guard.rewrites = loop.NewRewrites()
 		rec.deletions.begin(false)
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))

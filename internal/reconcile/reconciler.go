@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -39,8 +40,10 @@ type Controllers interface {
 
 // Checks report what a reconciliation may do now.
 type Checks interface {
-	// MayPrune reports whether a controller may delete. If not, it is worth asking again soon.
+	// MayPrune reports whether a controller may delete and release. If not, it is worth asking again soon.
 	MayPrune(ctx context.Context, by *running.Controller) bool
+	// Confirmed reports whether a parent is known as the API server has it. If not, it is worth asking again soon.
+	Confirmed(ctx context.Context, by *running.Controller, parent *object.Object) bool
 	// Unchanged asks the API server, and reports whether it has the TemplateController with the spec that the controller runs.
 	Unchanged(ctx context.Context, by *running.Controller) bool
 	// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind.

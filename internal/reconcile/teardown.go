@@ -90,15 +90,19 @@ func (c *cleanup) waits(message string, retry problem.Retry) {
 
 // knowsChildren reports whether all children are known. Otherwise it says why not.
 func (c *cleanup) knowsChildren() bool {
-	if c.Complete(c.key.Parent.Namespace) {
+	if c.deletions.current() {
 		return true
+	}
+	c.incomplete = true
+	if c.Complete(c.key.Parent.Namespace) { // by now, but what was decided may be wrong
+		c.problems = append(c.problems, c.deletions.outdated())
+		return false
 	}
 	reason, message := c.ChildObstacle()
 	if reason == v1.ReasonKindNotFound {
 		message += "; if the kind does not come back, " + teardown.SkipAdvice
 	}
 	c.waits("being deleted: waits until its children can be read: "+message, problem.RetrySlow)
-	c.incomplete = true
 	return false
 }
 
@@ -120,8 +124,8 @@ func (c *cleanup) deleteChildren(ctx context.Context) bool {
 		return true
 	}
 	c.waits(child.Going(first), problem.RetrySlow) // the end of an object that was made to name another parent is not reported here
-	if !c.r.Controllers.MayPrune(ctx, c.Controller) {
-		c.problems = append(c.problems, c.deletions.superseded())
+	if issue := c.deletions.blocked(ctx); issue != nil {
+		c.problems = append(c.problems, issue)
 		return false
 	}
 	for _, l := range first {
@@ -161,7 +165,14 @@ func (c *cleanup) finish(ctx context.Context) bool {
 	if issue := c.guard.check(); issue != nil {
 		c.problems = append(c.problems, issue)
 	}
-	return c.finalsReady(&made) && (!c.hasChildrenToDelete() || c.note(ctx, noteFinished))
+	if !c.finalsReady(&made) {
+		return false
+	}
+	if !c.deletions.finished() {
+		c.problems = append(c.problems, c.deletions.outdated())
+		return false
+	}
+	return !c.hasChildrenToDelete() || c.note(ctx, noteFinished)
 }
 
 // finalsReady reports whether all finalize children are as they should be, and says what is missing. Children that the server refuses because

@@ -223,6 +223,9 @@ func (w *world) Left(queue.Key) {}
 // MayPrune reports that the TemplateController is current.
 func (w *world) MayPrune(context.Context, *running.Controller) bool { return true }
 
+// Confirmed reports that the parent is current.
+func (w *world) Confirmed(context.Context, *running.Controller, *object.Object) bool { return true }
+
 // Unchanged reports that the TemplateController is current.
 func (w *world) Unchanged(context.Context, *running.Controller) bool { return true }
 

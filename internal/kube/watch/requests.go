@@ -50,6 +50,9 @@ func (r *requests) list(ctx context.Context, o metav1.ListOptions) (runtime.Obje
 	if err != nil {
 		return nil, err
 	}
+	if o.ResourceVersion == "0" {
+		o.ResourceVersion = "" // "0" may be older than what another replica has read
+	}
 	r.cache.Listing()
 	list, err := r.client.List(ctx, r.want.Resource, r.want.Namespace, r.narrow(o))
 	answered()

@@ -66,6 +66,21 @@ func (*answering) MayWatch(context.Context, schema.GroupVersionResource, string,
 
 var errBefore, errNow = errors.New("before"), errors.New("now")
 
+// A list of "0" may be older than what another replica has read before.
+func TestAListIsNoOlderThanItsRequest(t *testing.T) {
+	for asked, sent := range map[string]string{"0": "", "": "", "7": "7"} {
+		client, want := &answering{}, Want{Resource: configMaps}
+		m := NewManager(t.Context(), func(string) Client { return client }, &listener{})
+		r := m.requests(want, newRecorder(t, want).Cache, m.join(want.tenant()))
+		if _, err := r.list(t.Context(), metav1.ListOptions{ResourceVersion: asked}); err != nil {
+			t.Fatal(err)
+		}
+		if got := client.asked[0].ResourceVersion; got != sent {
+			t.Errorf("a list of %q asks for %q, want %q", asked, got, sent)
+		}
+	}
+}
+
 func TestACacheHearsHowRequestsGo(t *testing.T) {
 	list := func(ctx context.Context, lw toolscache.ListerWatcherWithContext) {
 		_, _ = lw.ListWithContext(ctx, metav1.ListOptions{})

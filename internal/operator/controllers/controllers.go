@@ -205,6 +205,9 @@ func (c *Controllers) count(key queue.Key, now *tally.Tally) {
 	rivals := [2]string{}
 	if e != nil {
 		rivals[0] = e.counts.RivalOf(key.Parent)
+		if now == nil {
+			delete(e.confirmedParents, key.Parent)
+		}
 	}
 	changed := e != nil && e.counts.Set(key.Parent, now)
 	if changed {

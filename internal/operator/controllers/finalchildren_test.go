@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -68,6 +69,59 @@ func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
 		noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
 	if len(c.Objects) != 1 {
 		t.Errorf("%d objects are left, want the TemplateController", len(c.Objects))
+	}
+}
+
+// TestNoParentIsReleasedByOldRelatedObjects has a backup for each related object, one of which the watch has not delivered.
+func TestNoParentIsReleasedByOldRelatedObjects(t *testing.T) {
+	forbidden := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `gadgets.example.org is forbidden: User "x" cannot list resource "gadgets" in API group "example.org"`)
+	for why, row := range map[string]struct {
+		optional bool
+		failure  error
+		want     bool // whether it is released
+	}{
+		"the watch fails":                                               {false, errors.New("no answer"), false},
+		"the watch of an optional entry fails":                          {true, errors.New("no answer"), false},
+		"the permission is withdrawn":                                   {false, forbidden, false},
+		"the permission of an optional entry is, which counts as empty": {true, forbidden, true},
+	} {
+		for _, children := range []bool{false, true} {
+			t.Run(fmt.Sprint(why, ", children ", children), func(t *testing.T) {
+				entry := fmt.Sprintf("  related: [{name: gadgets, apiVersion: example.org/v1, kind: Gadget, select: '{name: seen}', optional: %v}]\n  watch:", row.optional)
+				c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", entry,
+					"      template: |\n        apiVersion: batch/v1", "      template: |\n        {{ range .related.gadgets }}\n        ---\n        apiVersion: batch/v1",
+					"spec: {suspend: {{ eq (len .children.maps) 0 }}}\n", "spec: {suspend: false}\n        {{ end }}\n"))
+				if !children {
+					c.apply(with(t, app, "[a, b]", "[]"))
+					c.settle()
+				}
+				gadget := parse(t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {namespace: ns, name: seen}}")
+				c.fail("gadgets", row.failure)
+				for want := range c.caches {
+					c.silent[want] = want.Resource.Resource == "gadgets"
+				}
+				c.Store(locationOf(gadget), gadget)
+				c.deletes(one, metav1.DeletePropagationBackground)
+				c.settle()
+				if c.released() != row.want {
+					t.Fatalf("released: %v, want %v; requests %q", c.released(), row.want, c.requests)
+				}
+				if row.want {
+					return
+				}
+				clear(c.silent)
+				c.deliver()
+				c.fail("gadgets", nil)
+				c.settle()
+				if c.get("jobs", "backup") == nil || c.released() {
+					t.Fatalf("released: %v, requests %q; want a backup", c.released(), c.requests)
+				}
+				c.jobEnds("Complete")
+				if c.settle(); !c.released() {
+					t.Errorf("the parent is not released after the backup: %s", c.condition("apps", "one", "Ready"))
+				}
+			})
+		}
 	}
 }
 

@@ -193,8 +193,8 @@ func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*
 		if c.clock.Since(start) >= workers.Patience {
 			break
 		}
-		if from.EverywhereSince() != from.since {
-			return refused, errors.Join(append(errs, errBehind)...) // a watch has failed meanwhile
+		if from.EverywhereSince() != from.since || !c.MayPrune(ctx, from.Controller) {
+			return refused, errors.Join(append(errs, errBehind)...) // a watch has failed meanwhile, or there is a newer spec
 		}
 		done, issue := from.Delete(ctx, l, metav1.DeletePropagationBackground)
 		if issue != nil {

@@ -61,7 +61,7 @@ func (c *Controllers) serve(ctx context.Context, tc *v1.TemplateController, e *t
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.since.IsZero() {
-		e.since, e.confirmed = c.clock.Now(), false
+		e.since, e.confirmed, e.confirmedParents = c.clock.Now(), false, nil
 		c.queue.AddAfter(tc.Name, recountTime)
 	}
 	return true

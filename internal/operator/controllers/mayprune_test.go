@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -115,6 +120,45 @@ func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 	}
 }
 
+func TestNothingHiddenIsReplacedByOldRelatedObjects(t *testing.T) {
+	const replaced = "delete-foreground configmaps a"
+	parent := with(t, app, "[a, b]", "[a]")
+	c := begun(t, with(t, under(t, "Recreate"), "  watch:", "  related: [{name: gadgets, apiVersion: example.org/v1, kind: Gadget, select: '{name: seen}'}]\n  watch:"), parent)
+	c.hide("a")
+	c.during = func() {
+		if c.requests[len(c.requests)-1] == "get configmaps a" {
+			c.fail("gadgets", errors.New("no answer"))
+		}
+	}
+	before := len(c.requests)
+	c.apply(with(t, parent, "hello", "bye"))
+	if c.run(); slices.Contains(c.requests[before:], replaced) {
+		t.Errorf("a was replaced though the watch has failed: %v", c.requests[before:])
+	}
+	c.during = nil
+	c.fail("gadgets", nil)
+	if c.settle(); !slices.Contains(c.requests[before:], replaced) {
+		t.Errorf("a is not replaced once all is current again: %v", c.requests[before:])
+	}
+}
+
+func TestAnEditDuringAReconciliationEndsItsDecisionToDelete(t *testing.T) {
+	c := begun(t, apps, with(t, app, "[a, b]", "[a, b, c]"))
+	c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+	edited := false
+	c.during = func() {
+		if !edited && c.requests[len(c.requests)-1] == "update configmaps c" {
+			edited = true
+			c.apply(with(t, app, "[a, b]", "[b, c]", "hello", "bye"))
+		}
+	}
+	before := len(c.requests)
+	c.settle()
+	if got := c.requests[before:]; !edited || slices.Contains(got, "delete configmaps b") || !slices.Contains(got, "delete configmaps a") {
+		t.Errorf("requests %v; want that b is kept, and a deleted", got)
+	}
+}
+
 func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 	for why, row := range map[string]struct {
 		newer func(o *unstructured.Unstructured) // what the server has and the watch has not brought
@@ -163,6 +207,92 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 				t.Errorf("ready condition %q", c.condition("apps", "one", "Ready"))
 			}
 		})
+	}
+}
+
+// TestANewLeaderDeletesNothingByAnOldParent has an edit of the parent that the watch of the parents has not delivered, while that of the
+// children has delivered what the leader before this one made of it.
+func TestANewLeaderDeletesNothingByAnOldParent(t *testing.T) {
+	for why, row := range map[string]struct {
+		late  bool  // whether the watch has not delivered the edit
+		err   error // of the server, when it is asked for the parent
+		wants []string
+	}{
+		"the watch is late":          {true, nil, []string{askTime}},
+		"the server does not answer": {false, errors.New("no answer"), []string{askTime}},
+		"the watch is up to date":    {false, nil, []string{askTime, "delete configmaps b"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, apps, app)
+			c.standby()
+			c.run()
+			if row.late {
+				c.apply(with(t, app, "[a, b]", "[a]"))
+				c.Store(one, applied(c.Objects[one], parse(t, app).Object, "kubectl", ""))
+			} else {
+				c.apply(with(t, app, "[a, b]", "[a]"))
+			}
+			c.refuse[askTime] = row.err
+			before := len(c.requests)
+			c.controllers.Lead()
+			c.run()
+			var got []string
+			for _, request := range c.requests[before:] {
+				if request == askTime || strings.HasPrefix(request, "delete ") {
+					got = append(got, request)
+				}
+			}
+			wantRequests(t, "deletions", got, row.wants...)
+			waits := c.condition("apps", "one", "Ready") == "False Progressing: waiting for the latest version of this object"
+			if row.err != nil && !waits {
+				t.Errorf("ready condition %q", c.condition("apps", "one", "Ready"))
+			}
+			delete(c.refuse, askTime)
+			c.settle()
+			if got := c.get("configmaps", "b") != nil; got != row.late {
+				t.Errorf("b exists: %v, want %v", got, row.late)
+			}
+			before = len(c.requests)
+			c.apply(with(t, app, "[a, b]", "[]"))
+			c.settle()
+			if asked := slices.Contains(c.requests[before:], askTime); asked != row.late || c.get("configmaps", "a") != nil {
+				t.Errorf("asked once more: %v, want %v; requests %v", asked, row.late, c.requests[before:])
+			}
+		})
+	}
+}
+
+// TestANewLeaderReleasesNoParentByAnOldTemplateController has a spec that is suspended, which the watch has not delivered.
+func TestANewLeaderReleasesNoParentByAnOldTemplateController(t *testing.T) {
+	for why, decide := range map[string]func(c *cluster){
+		"the parent is being deleted":             func(c *cluster) { c.deletes(one, metav1.DeletePropagationBackground) },
+		"the parent no longer matches":            func(c *cluster) { c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) },
+		"the TemplateController is being deleted": func(c *cluster) { c.goes() },
+	} {
+		for what, suspended := range map[string]bool{"the spec is as before": false, "the spec is suspended": true} {
+			t.Run(why+", "+what, func(t *testing.T) {
+				c := finalizes(t, selective(t, ordered(t)))
+				c.gone(configMap("a"))
+				c.gone(configMap("b"))
+				c.standby()
+				c.run()
+				decide(c)
+				if suspended {
+					newer := c.Objects[appsController].DeepCopy()
+					newer.SetGeneration(newer.GetGeneration() + 1)
+					if err := unstructured.SetNestedField(newer.Object, true, "spec", "suspend"); err != nil {
+						t.Fatal(err)
+					}
+					c.Store(appsController, newer)
+				}
+				before := len(c.requests)
+				c.controllers.Lead()
+				c.run()
+				if slices.Contains(c.requests[before:], parentRelease) == suspended {
+					t.Errorf("suspended: %v, requests %v", suspended, c.requests[before:])
+				}
+			})
+		}
 	}
 }
 
@@ -263,11 +393,82 @@ func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testin
 	}
 }
 
-func TestNobodyIsAskedAboutATemplateControllerThatIsGone(t *testing.T) {
+func TestNothingIsDeletedForATemplateControllerThatIsNotKnown(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.led.Store(true)
-	if !c.controllers.MayPrune(t.Context(), &running.Controller{Name: "gone"}) || len(c.requests) > 0 {
-		t.Errorf("requests %v", c.requests)
+	if c.controllers.MayPrune(t.Context(), &running.Controller{Name: "gone"}) || len(c.requests) > 0 {
+		t.Errorf("it may delete, or requests %v", c.requests)
+	}
+}
+
+// TestNothingIsDeletedBySupersededSpec has the watch deliver a newer spec that is not running yet.
+func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
+	suspended := func(manifest string) string { return with(t, manifest, "spec:\n", "spec:\n  suspend: true\n") }
+	for why, row := range map[string]struct {
+		manifest string
+		decide   func(c *cluster)
+		lacks    []string // requests
+	}{
+		"the parent yields fewer children": {apps, func(c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }, []string{"delete configmaps b"}},
+		"the parent no longer matches": {selective(t, apps), func(c *cluster) {
+			c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+		}, []string{"delete configmaps a", "delete configmaps b"}},
+		"the parent was deleted, and the garbage collector is late": {apps, func(c *cluster) {
+			c.gone(one)
+			c.pass("apps", "one")
+			c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
+		}, []string{"delete configmaps a", "delete configmaps b"}},
+		"the parent is being deleted": {ordered(t), func(c *cluster) { c.deletes(one, metav1.DeletePropagationBackground) }, []string{"delete-foreground configmaps a", "delete-foreground configmaps b"}},
+		"the parent is being deleted and has no children": {ordered(t), func(c *cluster) {
+			c.gone(configMap("a"))
+			c.gone(configMap("b"))
+			c.deletes(one, metav1.DeletePropagationBackground)
+		}, []string{parentRelease}},
+		"the parent no longer matches and has no children": {selective(t, ordered(t)), func(c *cluster) {
+			c.gone(configMap("a"))
+			c.gone(configMap("b"))
+			c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+		}, []string{parentRelease}},
+	} {
+		for what, sync := range map[string]func(c *cluster){
+			"it has not been synced": func(*cluster) {},
+			"its status cannot be written": func(c *cluster) {
+				c.refuse["status templatecontrollers apps"] = errors.New("no answer")
+				c.runControllers()
+			},
+		} {
+			t.Run(why+", "+what, func(t *testing.T) {
+				c := finalizes(t, row.manifest)
+				manifest := suspended(row.manifest)
+				if c.Objects[appsController].GetFinalizers() != nil {
+					manifest = with(t, manifest, "{name: apps}", "{name: apps, finalizers: ["+v1.FinalizerChildren+"]}")
+				}
+				c.apply(manifest)
+				sync(c)
+				if running := c.controllers.get("apps"); running == nil || running.Spec.Suspend {
+					t.Fatal("the earlier spec is not running any more")
+				}
+				before := len(c.requests)
+				row.decide(c)
+				result, _ := c.pass("apps", "one")
+				for _, request := range c.requests[before:] {
+					if slices.Contains(row.lacks, request) {
+						t.Errorf("request %q by the superseded spec", request)
+					}
+				}
+				if result == (reconcile.Result{}) {
+					t.Error("it is not tried again")
+				}
+				clear(c.refuse)
+				c.apply(strings.Replace(manifest, "suspend: true", "suspend: false", 1))
+				c.settle()
+				for _, request := range row.lacks {
+					if !slices.Contains(c.requests[before:], request) {
+						t.Errorf("no %q once it is not suspended any more, in %v", request, c.requests[before:])
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -61,6 +61,9 @@ func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running
 	}
 	var errs []error
 	for start, n := c.clock.Now(), 0; n < deletionsAtATime && len(e.holders) > 0 && c.clock.Since(start) < workers.Patience; n++ {
+		if !c.MayPrune(ctx, from) {
+			return refused, errors.Join(append(errs, errBehind)...) // it may be suspended by now
+		}
 		h := e.holders[0]
 		e.holders = e.holders[1:]
 		issue, err := releaseHolder(ctx, from, of, h)

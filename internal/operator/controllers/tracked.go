@@ -29,13 +29,15 @@ type tracked struct {
 	deletionReport deletionReport      // see reportDeletion
 	last           *running.Controller // what ran when the TemplateController was deleted: see reportDeleted
 	confirmed      bool                // whether it is known as the server has it: see Controllers.MayPrune
-	recorded       bool                // whether this operator has written its status since it took it up
-	generation     int64
-	refused        bool // whether there is no memory for what this generation compiles to
-	compiled       *spec.Compiled
-	spec           *v1.TemplateControllerSpec // of this generation; where it does not compile, its outline
-	filter         *running.Filter            // of compiled; nil = none
-	indexes        []*related.Index           // of spec.related, in its order; made for each generation, for all parents are looked at then
+	// confirmedParents are parents that were known as the server has them: see Controllers.Confirmed.
+	confirmedParents map[types.NamespacedName]types.UID
+	recorded         bool // whether this operator has written its status since it took it up
+	generation       int64
+	refused          bool // whether there is no memory for what this generation compiles to
+	compiled         *spec.Compiled
+	spec             *v1.TemplateControllerSpec // of this generation; where it does not compile, its outline
+	filter           *running.Filter            // of compiled; nil = none
+	indexes          []*related.Index           // of spec.related, in its order; made for each generation, for all parents are looked at then
 	verdict
 	current    *running.Controller         // nil = not running
 	gone       bool                        // whether the server does not have the watched kind

@@ -75,12 +75,20 @@ func (e *Entry) Gone() bool { return kind.Gone(e.Err) }
 // Since identifies the data that all objects are known by as they are now: see watch.Cache.Since. It is 0 where they are not. Those of
 // an optional kind that is gone are known: there are none.
 func (e *Entry) Since() uint64 {
-	state := e.State()
-	switch {
-	case state == Absent && e.Gone():
-		return 1
-	case state != Known:
+	if e.State() == Absent && !e.Gone() {
 		return 0
+	}
+	return e.ReadSince()
+}
+
+// ReadSince is Since for what cannot be read for good: an optional entry counts as empty where it is Absent.
+func (e *Entry) ReadSince() uint64 {
+	switch e.State() {
+	case Absent:
+		return 1
+	case Waiting, Unreadable:
+		return 0
+	case Known:
 	}
 	sum := uint64(1)
 	for cache := range e.read() {

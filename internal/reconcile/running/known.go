@@ -121,10 +121,15 @@ func (c *Controller) childrenSince() uint64 {
 }
 
 // RelatedSince covers all related objects.
-func (c *Controller) RelatedSince() uint64 {
+func (c *Controller) RelatedSince() uint64 { return c.relatedSince((*related.Entry).Since) }
+
+// ReadSince covers all related objects, of which those that are absent of optional entries count as none.
+func (c *Controller) ReadSince() uint64 { return c.relatedSince((*related.Entry).ReadSince) }
+
+func (c *Controller) relatedSince(of func(*related.Entry) uint64) uint64 {
 	sum := uint64(1)
 	for _, e := range c.Related {
-		now := e.Since()
+		now := of(e)
 		if now == 0 {
 			return 0
 		}
