@@ -17,7 +17,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/condition"
-	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -227,7 +226,7 @@ func (s *statusWriter) store(ctx context.Context, status map[string]any) error {
 		return nil
 	}
 	current, _ := s.inputs.content()["status"].(map[string]any)
-	owned, has := fields.Set(s.parent.Applied(s.Manager, "status")).Field("status")
+	owned, has := s.parent.Applied(s.Manager, "status").Field("status")
 	if !has && len(status) == 0 || has && owned.Same(status, current) && !owned.Exceeds(status) {
 		return nil
 	}
@@ -250,7 +249,7 @@ func (s *statusWriter) store(ctx context.Context, status map[string]any) error {
 	s.report.wroteParent(s.reconciliation, WriteStatus)
 	if s.Program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
-		s.next.Again = s.next.Again || !fields.Equal(current, now)
+		s.next.Again = s.next.Again || !object.EqualValues(current, now)
 	}
 	s.ParentCache(s.parent.Namespace()).Put(after, s.Name)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", s.Name, "parent", s.key.Parent.String())
@@ -281,7 +280,7 @@ func (s *statusWriter) sendStatus(ctx context.Context, status map[string]any, ve
 		metadata["namespace"] = ns
 	}
 	body := map[string]any{"apiVersion": s.GVK.GroupVersion().String(), "kind": s.GVK.Kind, "metadata": metadata}
-	if len(status) > 0 { // an empty status that held fields would become null: see fields.Set.WithoutEmptied
+	if len(status) > 0 { // an empty status that held fields would become null: see object.FieldSet.WithoutEmptied
 		body["status"] = status
 	}
 	return s.Cluster.ApplyStatus(ctx, s.LocateParent(s.key), object.Append(make([]byte, 0, 512), body), s.Manager, force)

@@ -10,7 +10,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/condition"
-	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
@@ -53,7 +52,7 @@ func (s *statusWriter) render(observed []*child.Live) (status map[string]any, re
 // own is the part of the parent's status that this controller owns.
 func (s *statusWriter) own() map[string]any {
 	current, _ := s.inputs.content()["status"].(map[string]any)
-	owned, ok := fields.Set(s.parent.Applied(s.Manager, "status")).Field("status")
+	owned, ok := s.parent.Applied(s.Manager, "status").Field("status")
 	if !ok || current == nil {
 		return map[string]any{}
 	}
@@ -100,7 +99,7 @@ func (s *statusWriter) foreignCondition() (foreign bool, rival string) {
 		if atomic {
 			return true, ""
 		}
-		if _, ok := fields.Set(held).Item(map[string]any{"type": s.ReadyCondition}); !ok {
+		if _, ok := held.Item(map[string]any{"type": s.ReadyCondition}); !ok {
 			continue
 		}
 		name, ours := strings.CutPrefix(manager, v1.FieldManagerPrefix)
@@ -114,7 +113,7 @@ func (s *statusWriter) foreignCondition() (foreign bool, rival string) {
 	if !atomic {
 		return foreign, rival
 	}
-	owned, _ := fields.Set(s.parent.Applied(s.Manager, "status")).Field("status")
+	owned, _ := s.parent.Applied(s.Manager, "status").Field("status")
 	_, held := owned.Field("conditions")
 	return !held && (named || s.conditions().HasOthers()), ""
 }
@@ -130,7 +129,7 @@ func (s *statusWriter) leaveContested(status map[string]any) string {
 		if !s.r.Controllers.MayWrite(name, s.GVK.GroupKind(), s.key.Parent) {
 			continue
 		}
-		set, _ := fields.Set(held).Field("status")
+		set, _ := held.Field("status")
 		whole := map[string]any{"status": runtime.DeepCopyJSON(status)} // rare: only where another one writes here
 		if path := set.Remove(status, ".status"); path != "" && found == "" {
 			found = s.Author().Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
 // mostRewrites is how many fields are remembered of each sort.
@@ -45,7 +45,7 @@ func (f *Rewrites) Apply(what string, content map[string]any, drift string, publ
 
 // Status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
 // are left out: they follow the rest.
-func (f *Rewrites) Status(owned fields.Set, status map[string]any, public publisher) {
+func (f *Rewrites) Status(owned object.FieldSet, status map[string]any, public publisher) {
 	last := f.last["status"]
 	status = maps.Clone(status)
 	delete(status, "conditions")
@@ -104,7 +104,7 @@ func differs(a, b map[string]any) string {
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		x, xok := a[name]
 		y, yok := b[name]
-		if xok && yok && fields.Equal(x, y) {
+		if xok && yok && object.EqualValues(x, y) {
 			continue
 		}
 		inner, isMap := x.(map[string]any)

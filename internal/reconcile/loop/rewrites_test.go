@@ -3,7 +3,7 @@ package loop
 import (
 	"testing"
 
-	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -17,8 +17,8 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 	repair := func(f *Rewrites) {
 		f.Apply("ConfigMap ns/a", nil, ".data.n", public)
 	}
-	owned := fields.Set{"f:count": map[string]any{}}
-	status := func(owned fields.Set, count int64) func(*Rewrites) {
+	owned := object.FieldSet{"f:count": map[string]any{}}
+	status := func(owned object.FieldSet, count int64) func(*Rewrites) {
 		return func(f *Rewrites) {
 			f.Status(owned, map[string]any{"count": count, "conditions": []any{count}}, public)
 		}

@@ -1,4 +1,4 @@
-package fields
+package object
 
 import (
 	"maps"
@@ -8,7 +8,7 @@ import (
 
 // Remove removes from content what the set holds, and returns the path of the first of it, or "". What only says
 // that a mapping is there, or that a list has a value, two may say.
-func (f Set) Remove(content map[string]any, at string) string {
+func (f FieldSet) Remove(content map[string]any, at string) string {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		below, ok := f.Field(name)
@@ -27,7 +27,7 @@ func (f Set) Remove(content map[string]any, at string) string {
 }
 
 // removeValue is Remove for the value under a name; gone is whether nothing of it is left.
-func (f Set) removeValue(content map[string]any, name string) (path string, gone bool) {
+func (f FieldSet) removeValue(content map[string]any, name string) (path string, gone bool) {
 	switch value := content[name].(type) {
 	case map[string]any:
 		if len(f) == 0 {
@@ -50,12 +50,12 @@ func (f Set) removeValue(content map[string]any, name string) (path string, gone
 }
 
 // without returns the items of a list that the set does not hold by their keys.
-func (f Set) without(list []any) []any {
+func (f FieldSet) without(list []any) []any {
 	return slices.DeleteFunc(slices.Clone(list), f.holds)
 }
 
 // holds reports whether the set holds an item of a list by its keys.
-func (f Set) holds(element any) bool {
+func (f FieldSet) holds(element any) bool {
 	for key := range f {
 		if strings.HasPrefix(key, "k:") && itemKey(key, element) {
 			return true
@@ -67,7 +67,7 @@ func (f Set) holds(element any) bool {
 // WithoutEmptied returns content without the empty mappings of which the set holds fields, and whether there are any. Server-side apply
 // replaces such a mapping by null, which schemas refuse: it removes the fields, then drops what is empty, and keeps the key, which is
 // applied. So these fields have to be released before.
-func (f Set) WithoutEmptied(content map[string]any) (rest map[string]any, emptied bool) {
+func (f FieldSet) WithoutEmptied(content map[string]any) (rest map[string]any, emptied bool) {
 	rest = content
 	for name, value := range content {
 		inner, isMap := value.(map[string]any)

@@ -1,4 +1,4 @@
-package fields
+package object
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func TestWhatSetsOfFieldsTakeFromAStatus(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			held, status, left := mapping(t, row.held), mapping(t, row.status), mapping(t, row.left)
-			if path := Set(held).Remove(status, ".status"); path != row.path {
+			if path := FieldSet(held).Remove(status, ".status"); path != row.path {
 				t.Errorf("path %q, want %q", path, row.path)
 			}
 			if diff := cmp.Diff(left, status); diff != "" {
@@ -39,7 +39,7 @@ func TestWhatSetsOfFieldsTakeFromAStatus(t *testing.T) {
 
 func TestAMappingOfWhichNothingIsTakenStays(t *testing.T) {
 	content := map[string]any{"a": map[string]any{}}
-	held := Set{"f:a": map[string]any{"f:b": map[string]any{}}}
+	held := FieldSet{"f:a": map[string]any{"f:b": map[string]any{}}}
 	if path := held.Remove(content, ".status"); path != "" || len(content) != 1 {
 		t.Errorf("%s is taken, and %v is left", path, content)
 	}
@@ -59,7 +59,7 @@ func TestMappingsThatBecomeEmptyAreReleasedFirst(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			content := data(t, row.content).(map[string]any)
 			got, emptied := set(t, owned).WithoutEmptied(content)
-			if emptied != row.emptied || !Equal(got, data(t, row.want)) || !Equal(content, data(t, row.content)) {
+			if emptied != row.emptied || !EqualValues(got, data(t, row.want)) || !EqualValues(content, data(t, row.content)) {
 				t.Errorf("got %v and %v; content is %v", got, emptied, content)
 			}
 		})

@@ -1,4 +1,4 @@
-package fields
+package object
 
 import (
 	"fmt"
@@ -59,14 +59,14 @@ func BenchmarkHash(b *testing.B) {
 }
 
 // variables returns a list of so many items by name, and the set that owns them.
-func variables(n int) (Set, map[string]any) {
+func variables(n int) (FieldSet, map[string]any) {
 	owned, list := map[string]any{}, []any{}
 	for i := range n {
 		name := fmt.Sprintf("VARIABLE_%d", i)
 		owned[`k:{"name":"`+name+`"}`] = map[string]any{".": map[string]any{}, "f:name": map[string]any{}, "f:value": map[string]any{}}
 		list = append(list, map[string]any{"name": name, "value": "some value"})
 	}
-	return Set{"f:env": owned}, map[string]any{"env": list}
+	return FieldSet{"f:env": owned}, map[string]any{"env": list}
 }
 
 // TestItemsOfLongLists finds items among many keys: by the text of the key, and where the server has filled in a part of it.
@@ -79,10 +79,10 @@ func TestItemsOfLongLists(t *testing.T) {
 	for i := range 20 {
 		ports[fmt.Sprintf(`k:{"port":%d,"protocol":"TCP"}`, i)] = map[string]any{"f:port": map[string]any{}}
 	}
-	if _, ok := Set(ports).Item(map[string]any{"port": int64(7)}); !ok {
+	if _, ok := FieldSet(ports).Item(map[string]any{"port": int64(7)}); !ok {
 		t.Error("a port without a protocol is not found")
 	}
-	if _, ok := Set(ports).Item(map[string]any{"port": int64(7), "protocol": "UDP"}); ok {
+	if _, ok := FieldSet(ports).Item(map[string]any{"port": int64(7), "protocol": "UDP"}); ok {
 		t.Error("a port of another protocol is found")
 	}
 }

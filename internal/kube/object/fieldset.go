@@ -1,22 +1,21 @@
-package fields
+package object
 
 import (
+	"hash/maphash"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Set is a set of fields as managedFields holds it (FieldsV1): a tree whose keys
+// FieldSet is a set of fields as managedFields holds it (FieldsV1): a tree whose keys
 // are "f:name" for a field, `k:{…}` for a list item by its key fields, `v:…` for a
 // list item by its value, and "." for the node itself.
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
-type Set map[string]any
+type FieldSet map[string]any
 
 // Field returns the set below a field, and whether the field is in the set.
-func (f Set) Field(name string) (Set, bool) {
+func (f FieldSet) Field(name string) (FieldSet, bool) {
 	below, ok := f["f:"+name]
 	set, _ := below.(map[string]any)
 	return set, ok
@@ -24,7 +23,7 @@ func (f Set) Field(name string) (Set, bool) {
 
 // whole reports whether the set holds the node with all that is below it: an
 // atomic value, or a scalar.
-func (f Set) whole() bool {
+func (f FieldSet) whole() bool {
 	for k := range f {
 		if k != "." {
 			return false
@@ -36,7 +35,7 @@ func (f Set) whole() bool {
 // Uncovered returns the path of the first field that content sets and the set
 // does not hold, or "" when it holds all. apiVersion, kind, and the object's
 // name and namespace are never in a set.
-func (f Set) Uncovered(content map[string]any) string {
+func (f FieldSet) Uncovered(content map[string]any) string {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		value := content[name]
 		if name == "apiVersion" || name == "kind" {
@@ -52,13 +51,13 @@ func (f Set) Uncovered(content map[string]any) string {
 	return ""
 }
 
-func (f Set) uncoveredField(name string, value any) string {
+func (f FieldSet) uncoveredField(name string, value any) string {
 	below, ok := f.Field(name)
 	if !ok {
 		if leafless(value) {
 			return ""
 		}
-		return "." + name + Set{}.UncoveredValue(value)
+		return "." + name + FieldSet{}.UncoveredValue(value)
 	}
 	if below.whole() {
 		return ""
@@ -90,7 +89,7 @@ func leafless(value any) bool {
 }
 
 // UncoveredValue is Uncovered for a value whose node has something below it in the set.
-func (f Set) UncoveredValue(value any) string {
+func (f FieldSet) UncoveredValue(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
@@ -117,13 +116,13 @@ func (f Set) UncoveredValue(value any) string {
 
 // Item returns the set below a list item. A key field that the element lacks was
 // filled in by the server, so any value of it will do.
-func (f Set) Item(element any) (Set, bool) {
+func (f FieldSet) Item(element any) (FieldSet, bool) {
 	_, below, ok := f.item(element)
 	return below, ok
 }
 
 // item is Item with the key of the item.
-func (f Set) item(element any) (key string, below Set, ok bool) {
+func (f FieldSet) item(element any) (key string, below FieldSet, ok bool) {
 	if len(f) > few {
 		key = f.likelyKey(element)
 		if below, ok := f[key]; ok {
@@ -143,24 +142,24 @@ func (f Set) item(element any) (key string, below Set, ok bool) {
 // few is how many keys of a list are compared with an item one by one.
 const few = 8
 
-// likelyKey returns the key that the set has for a list item, if the server writes it as object.Append does and has filled in no key field.
+// likelyKey returns the key that the set has for a list item, if the server writes it as Append does and has filled in no key field.
 // So the items of a long list need not be compared with all keys.
-func (f Set) likelyKey(element any) string {
+func (f FieldSet) likelyKey(element any) string {
 	item, ok := element.(map[string]any)
 	if !ok {
-		return string(object.Append([]byte("v:"), element))
+		return string(Append([]byte("v:"), element))
 	}
 	for key := range f {
 		text, ok := strings.CutPrefix(key, "k:")
 		if !ok {
 			continue
 		}
-		parsed, _ := object.Parse(text)
+		parsed, _ := Parse(text)
 		keys, _ := parsed.(map[string]any)
 		for name := range keys {
 			keys[name] = item[name]
 		}
-		return string(object.Append([]byte("k:"), keys))
+		return string(Append([]byte("k:"), keys))
 	}
 	return ""
 }
@@ -175,7 +174,7 @@ func itemKey(key string, element any) bool {
 }
 
 func sameJSON(text string, value any) bool {
-	v, ok := object.Parse(text)
+	v, ok := Parse(text)
 	return ok && sameScalar(v, value)
 }
 
@@ -184,7 +183,7 @@ func hasKeys(text string, element any) bool {
 	if !ok {
 		return false
 	}
-	parsed, _ := object.Parse(text)
+	parsed, _ := Parse(text)
 	keys, ok := parsed.(map[string]any)
 	if !ok {
 		return false
@@ -239,4 +238,40 @@ func withoutIdentity(metadata any) any {
 		}
 	}
 	return out
+}
+
+var seed = maphash.MakeSeed()
+
+// Hash returns a hash of the fields that the set holds, and of their values in current; it is not 0. Fields of others and the order of items
+// that are owned one by one do not count. Nobody outside of the process can tell which values have one hash.
+func (f FieldSet) Hash(current any) uint32 {
+	return max(1, uint32(f.sum(current))) //nolint:gosec // any bits will do
+}
+
+// member is a field or an item by the key of the set, and the sum of what is below it.
+type member struct {
+	key string
+	sum uint64
+}
+
+func (f FieldSet) sum(current any) uint64 {
+	if len(f) == 0 {
+		return maphash.Bytes(seed, Append(make([]byte, 0, 64), current))
+	}
+	var sum uint64 // the same in any order
+	switch current := current.(type) {
+	case map[string]any:
+		for name, value := range current {
+			if below, ok := f.Field(name); ok {
+				sum += maphash.Comparable(seed, member{name, below.sum(value)})
+			}
+		}
+	case []any:
+		for _, element := range current {
+			if key, below, ok := f.item(element); ok {
+				sum += maphash.Comparable(seed, member{key, below.sum(element)})
+			}
+		}
+	}
+	return sum
 }

@@ -1,4 +1,4 @@
-package fields
+package object
 
 import (
 	"encoding/json"
@@ -29,9 +29,9 @@ func mapping(t *testing.T, text string) map[string]any {
 	return m
 }
 
-func set(t *testing.T, text string) Set {
+func set(t *testing.T, text string) FieldSet {
 	t.Helper()
-	var out Set
+	var out FieldSet
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		t.Fatal(err)
 	}

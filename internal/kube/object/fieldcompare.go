@@ -1,4 +1,4 @@
-package fields
+package object
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // Same reports whether current has every value of content. Lists that the set
 // knows item by item are compared so; others as a whole.
-func (f Set) Same(content, current any) bool {
+func (f FieldSet) Same(content, current any) bool {
 	switch content := content.(type) {
 	case map[string]any:
 		there, ok := current.(map[string]any)
@@ -31,13 +31,13 @@ func (f Set) Same(content, current any) bool {
 	return sameScalar(content, current)
 }
 
-func (f Set) sameList(content, current []any) bool {
+func (f FieldSet) sameList(content, current []any) bool {
 	if !f.itemized() {
 		if len(content) != len(current) {
 			return false
 		}
 		for i := range content {
-			if !Equal(content[i], current[i]) {
+			if !EqualValues(content[i], current[i]) {
 				return false
 			}
 		}
@@ -55,7 +55,7 @@ func (f Set) sameList(content, current []any) bool {
 
 // Holds reports whether current has every value of content, as the server shows them: it may have filled in more, also in the items of
 // a list, and leaves out what is empty. Scalars are compared by equal.
-func (f Set) Holds(content, current any, equal func(a, b any) bool) bool {
+func (f FieldSet) Holds(content, current any, equal func(a, b any) bool) bool {
 	switch content := content.(type) {
 	case map[string]any:
 		there, _ := current.(map[string]any)
@@ -76,13 +76,13 @@ func (f Set) Holds(content, current any, equal func(a, b any) bool) bool {
 	return equal(content, current)
 }
 
-func (f Set) holdsList(content, current []any, equal func(a, b any) bool) bool {
+func (f FieldSet) holdsList(content, current []any, equal func(a, b any) bool) bool {
 	if !f.itemized() && len(content) != len(current) {
 		return false
 	}
 	for i, element := range content {
 		if !f.itemized() {
-			if !(Set{}).Holds(element, current[i], equal) {
+			if !(FieldSet{}).Holds(element, current[i], equal) {
 				return false
 			}
 			continue
@@ -124,10 +124,10 @@ func SameQuantity(a, b any) bool {
 }
 
 // itemized reports whether the set knows the items of a list one by one.
-func (f Set) itemized() bool { return !f.whole() }
+func (f FieldSet) itemized() bool { return !f.whole() }
 
 // find returns the item of list that stands for element.
-func (f Set) find(element any, list []any) (any, bool) {
+func (f FieldSet) find(element any, list []any) (any, bool) {
 	for k := range f {
 		if !itemKey(k, element) {
 			continue
@@ -140,14 +140,14 @@ func (f Set) find(element any, list []any) (any, bool) {
 }
 
 // Exceeds reports whether the set holds a field that content does not set.
-func (f Set) Exceeds(content any) bool {
+func (f FieldSet) Exceeds(content any) bool {
 	for k, below := range f {
 		value, ok := content, true
 		if k != "." {
 			value, ok = pick(k, content)
 		}
 		set, _ := below.(map[string]any)
-		if !ok || Set(set).Exceeds(value) {
+		if !ok || FieldSet(set).Exceeds(value) {
 			return true
 		}
 	}
@@ -171,7 +171,7 @@ func pick(key string, content any) (any, bool) {
 }
 
 // Extract returns that part of current that the set holds.
-func (f Set) Extract(current any) any {
+func (f FieldSet) Extract(current any) any {
 	if f.whole() {
 		return current
 	}
@@ -196,8 +196,8 @@ func (f Set) Extract(current any) any {
 	return current
 }
 
-// Equal compares JSON data; numbers by value.
-func Equal(a, b any) bool {
+// EqualValues compares JSON data; numbers by value.
+func EqualValues(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
@@ -206,7 +206,7 @@ func Equal(a, b any) bool {
 		}
 		for k, v := range x {
 			w, ok := y[k]
-			if !ok || !Equal(v, w) {
+			if !ok || !EqualValues(v, w) {
 				return false
 			}
 		}
@@ -217,7 +217,7 @@ func Equal(a, b any) bool {
 			return false
 		}
 		for i := range x {
-			if !Equal(x[i], y[i]) {
+			if !EqualValues(x[i], y[i]) {
 				return false
 			}
 		}
