@@ -19,7 +19,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
-	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -59,7 +58,7 @@ func (in *inputs) content() map[string]any {
 func (in *inputs) forTemplates(observed []*child.Live) *render.Input {
 	out := &render.Input{
 		Parent: in.content(), Ready: readiness.IsReady, MayHave: in.MayHave, Pause: in.pause, Budget: &in.budget,
-		Observed: view.Observed(observed, &in.budget),
+		Observed: child.Contents(observed, &in.budget),
 	}
 	if len(in.Related) > 0 {
 		out.Related = in.related
@@ -121,7 +120,7 @@ func (in *inputs) related(name string) ([]map[string]any, error) {
 	if i < 0 || in.selectRelated() != nil { // which is reported, or impossible: the names of a program are those of its spec
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
-	return view.Contents(in.objects(i), &in.budget)
+	return child.DecodeAll(in.objects(i), &in.budget)
 }
 
 // objects returns the related objects of an entry, as they were at the first call.
@@ -218,7 +217,7 @@ func (in *inputs) fingerprint() uint64 {
 // reconciliation has changed a child; nil where no template has readyWhen.
 func (in *inputs) judge(observed []*child.Live) *readiness.Judge {
 	if in.judged == nil && in.Program.JudgesReadiness() {
-		in.judged = view.Judge(in.Program, in.forTemplates(observed))
+		in.judged = readiness.NewJudge(in.Program, in.forTemplates(observed))
 		in.report.assume(in.judged, observed)
 	}
 	return in.judged

@@ -14,7 +14,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
-	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
@@ -163,7 +162,7 @@ func (w *world) writes() []Write {
 
 // judge tells how children stand.
 func (p *pass) judge() *readiness.Judge {
-	judge := view.Judge(p.compiled.Program, p.input())
+	judge := readiness.NewJudge(p.compiled.Program, p.input())
 	for _, l := range p.observed {
 		if p.state.isAssumed(l.Object) {
 			judge.Assume(l.Object)
@@ -174,7 +173,7 @@ func (p *pass) judge() *readiness.Judge {
 
 // input is what the templates would see now.
 func (p *pass) input() *render.Input {
-	in := &render.Input{Parent: p.parent.Content(), Ready: readiness.IsReady, Budget: &p.budget, Observed: view.Observed(p.observed, &p.budget)}
+	in := &render.Input{Parent: p.parent.Content(), Ready: readiness.IsReady, Budget: &p.budget, Observed: child.Contents(p.observed, &p.budget)}
 	if len(p.compiled.Related) > 0 {
 		in.Related, in.Logs = p.relatedTo, p.logs
 	}

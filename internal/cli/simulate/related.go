@@ -15,7 +15,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -113,7 +112,7 @@ func (p *pass) relatedTo(name string) ([]map[string]any, error) {
 	if !known {
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
-	return view.Contents(objects, &p.budget)
+	return child.DecodeAll(objects, &p.budget)
 }
 
 // logs are those that the State has. A Pod that has none there has not started.

@@ -8,6 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // Wanted is a child as it should be.
@@ -94,3 +95,32 @@ func (w *Wanted) Applied(after *object.Object) {
 
 // Line is where the document begins in the template of the entry.
 func (w *Wanted) Line() int { return int(w.line) }
+
+// Contents returns the objects that templates see as .observed and .children, as [render.Input] has it.
+func Contents(all []*Live, b *budget.Pass) func(entry string) ([]map[string]any, error) {
+	return func(entry string) ([]map[string]any, error) {
+		var out []map[string]any
+		for _, l := range all {
+			if l.Entry != entry {
+				continue
+			}
+			if err := b.Spend(l.Object.ContentBytes()); err != nil {
+				return nil, err
+			}
+			out = append(out, l.Object.Content())
+		}
+		return out, nil
+	}
+}
+
+// DecodeAll decodes objects at the expense of a budget.
+func DecodeAll(objects []*object.Object, b *budget.Pass) ([]map[string]any, error) {
+	out := make([]map[string]any, 0, len(objects))
+	for _, o := range objects {
+		if err := b.Spend(o.ContentBytes()); err != nil {
+			return nil, err
+		}
+		out = append(out, o.Content())
+	}
+	return out, nil
+}
