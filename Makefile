@@ -20,7 +20,7 @@ PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/oper
 OFFLINE := ./api/... ./internal/render/finding ./internal/render/yamlerror ./internal/lint/... ./internal/kube/schema ./internal/kube/kind ./internal/kube/answers ./internal/kube/request ./internal/kube/memserver ./internal/kube/object ./internal/render ./internal/render/budget ./internal/render/call ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/pattern ./internal/render/syntax ./internal/render/token ./internal/kube/seal ./internal/reconcile/spec \
 	./internal/cli/explain ./internal/cli/minimalrole ./internal/cli/scaffold/... ./internal/reconcile/uses ./internal/cli/simulate/... ./internal/cli/cases ./internal/cli/tree ./internal/cli/playground ./cmd/playground \
 	./internal/reconcile/child ./internal/reconcile/plan ./internal/reconcile/problem ./internal/reconcile/readiness \
-	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/teardown
+	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/related/selection
 
 # What templater version says; empty means what Go makes of the commit.
 VERSION     ?=

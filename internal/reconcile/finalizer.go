@@ -9,9 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // holdFinalizer adds the finalizer to the parent if its deletion needs one. It comes before the first child is written.
@@ -44,7 +44,7 @@ func (rec *reconciliation) dropFinalizer(ctx context.Context) *problem.Problem {
 
 // hasChildrenToDelete reports whether a child is left that is deleted before the parent.
 func (rec *reconciliation) hasChildrenToDelete() bool {
-	return len(teardown.First(rec.Spec, rec.observe())) > 0
+	return len(plan.DeletedFirst(rec.Spec, rec.observe())) > 0
 }
 
 // mayRelease reports whether the parent may no longer need its finalizer, after children were written.

@@ -10,9 +10,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // note is what a parent that is being deleted says of its cleanup, for later reconciliations and other replicas. It is an annotation of the
@@ -41,7 +41,7 @@ type orphaning struct{ *reconciliation }
 
 // requested reports whether the parent is, or was, deleted with --cascade=orphan.
 func (o orphaning) requested() bool {
-	return teardown.CascadesOrphan(o.parent) || o.noted(noteOrphan) || o.r.Orphaning.Has(o.key, o.parent.UID())
+	return plan.CascadesOrphan(o.parent) || o.noted(noteOrphan) || o.r.Orphaning.Has(o.key, o.parent.UID())
 }
 
 // run has all children outlive the parent, and reports whether that is done.
@@ -62,7 +62,7 @@ func (o orphaning) unbind(ctx context.Context) {
 		if _, bound := l.Object.Owner(o.parent.UID()); !bound || l.Object.Deleting() {
 			continue
 		}
-		if teardown.CascadesOrphan(o.parent) { // the parent changes when the collector is done
+		if plan.CascadesOrphan(o.parent) { // the parent changes when the collector is done
 			o.problems = append(o.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true})
 			return
 		}

@@ -9,11 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
@@ -107,14 +105,14 @@ func (w *world) result() (Result, State, error) {
 	if p.gone {
 		next.gone, out.Ready, w.report.Desired = true, gone, child.Desired{}
 		if w.report.TimedOut {
-			out.Faults = append(out.Faults, teardown.WithoutRest)
+			out.Faults = append(out.Faults, reconcile.FinalizeTimedOut)
 		}
 	} else {
 		out.tell(&w.report)
 	}
 	w.report.Desired.Pair(p.observed)
 	judge := p.judge()
-	out.Children = p.children(gate.Of(p.entryOrder(), &w.report.Desired, judge), judge)
+	out.Children = p.children(plan.NewDependencies(p.entryOrder(), &w.report.Desired, judge), judge)
 	return out, next, nil
 }
 

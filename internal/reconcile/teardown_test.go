@@ -1,11 +1,10 @@
-package teardown
+package reconcile
 
 import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/census"
-	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -30,7 +29,7 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 		"a fault is told as it is":        {census.Census{Ready: 1, Wanted: 2}, problem.List{wait, fault}, true, false, "TemplateError: a fault", problem.RetrySoon},
 	} {
 		t.Run(why, func(t *testing.T) {
-			ready, told := Await(row.census, row.problems, row.current)
+			ready, told := awaitFinals(row.census, row.problems, row.current)
 			got := ""
 			if issue := told.First(); issue != nil {
 				got = issue.Reason + ": " + told.Message()
@@ -39,12 +38,5 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 				t.Errorf("ready is %v, %q, retry %v; want %v, %q, retry %v", ready, got, told.Retry(), row.ready, row.want, row.retry)
 			}
 		})
-	}
-}
-
-func TestChildrenOfTheEnd(t *testing.T) {
-	all := []*child.Live{live(t, "a", owned), live(t, "backup", owned)}
-	if got := OfFinals(specs["None"], all); len(got) != 1 || got[0] != all[1] || all[0] == nil {
-		t.Errorf("got %v of %v", got, all)
 	}
 }

@@ -1,4 +1,4 @@
-package teardown
+package plan
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // What a child may say of itself.
@@ -89,7 +88,7 @@ func TestWhichChildrenGoBeforeTheirParent(t *testing.T) {
 	} {
 		for _, name := range []string{"nothing", "None", "Reverse"} {
 			want := strings.Contains(" "+row.with+" ", " "+name+" ")
-			if got := GoesBefore(specs[name], live(t, row.entry, row.metadata)); got != want {
+			if got := DeletedBeforeParent(specs[name], live(t, row.entry, row.metadata)); got != want {
 				t.Errorf("%s: with %s: %v, want %v", why, name, got, want)
 			}
 		}
@@ -106,7 +105,7 @@ func TestWhichChildrenGoFirst(t *testing.T) {
 		{"nothing", 0, "backup f"}, {"None", 0, "b m t f"}, {"Reverse", 0, "t f"}, {"Reverse", 5, ""},
 	} {
 		var got []string
-		for _, l := range First(specs[row.spec], all[row.from:]) {
+		for _, l := range DeletedFirst(specs[row.spec], all[row.from:]) {
 			got = append(got, l.Entry)
 		}
 		if got := strings.Join(got, " "); got != row.want {
@@ -115,7 +114,7 @@ func TestWhichChildrenGoFirst(t *testing.T) {
 	}
 	var order []string
 	for left := all; len(left) > 0; {
-		first := First(specs["Reverse"], left)
+		first := DeletedFirst(specs["Reverse"], left)
 		if len(first) == 0 {
 			break
 		}
@@ -127,35 +126,9 @@ func TestWhichChildrenGoFirst(t *testing.T) {
 	}
 }
 
-func TestLeft(t *testing.T) {
-	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
-	for why, row := range map[string]struct{ since, want time.Duration }{
-		"it has just begun":        {0, time.Hour},
-		"a part has passed":        {20 * time.Minute, 40 * time.Minute},
-		"all has passed":           {time.Hour, 0},
-		"more has passed":          {2 * time.Hour, 0},
-		"the clock was set back":   {-time.Minute, time.Hour},
-		"it was set back by years": {-100_000 * time.Hour, time.Hour},
-	} {
-		t.Run(why, func(t *testing.T) {
-			if got := Left(time.Hour, now.Add(-row.since), now); got != row.want {
-				t.Errorf("%v, want %v", got, row.want)
-			}
-		})
-	}
-}
-
-func TestAnswered(t *testing.T) {
-	for reason, want := range map[string]bool{
-		v1.ReasonChildRejected: true, v1.ReasonChildConflict: true, v1.ReasonChildFailing: true, v1.ReasonFinalizing: true, v1.ReasonNamespaceEnding: true, v1.ReasonNamespaceNotFound: true,
-		v1.ReasonChildForbidden: false, v1.ReasonForbidden: false, v1.ReasonChildRequestFailed: false, v1.ReasonTemplateError: false, v1.ReasonTemplateFailed: false,
-		v1.ReasonInvalidChild: false, v1.ReasonChildKindNotFound: false, v1.ReasonRelatedUnreadable: false, v1.ReasonFinalizerRejected: false, v1.ReasonInternalError: false,
-	} {
-		t.Run(reason, func(t *testing.T) {
-			all := problem.List{{Reason: v1.ReasonProgressing, Waiting: true}, {Reason: reason}}
-			if got := Answered(all); got != want {
-				t.Errorf("%v, want %v", got, want)
-			}
-		})
+func TestFinals(t *testing.T) {
+	all := []*child.Live{live(t, "a", owned), live(t, "backup", owned)}
+	if got := Finals(specs["None"], all); len(got) != 1 || got[0] != all[1] || all[0] == nil {
+		t.Errorf("got %v of %v", got, all)
 	}
 }

@@ -8,19 +8,18 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// shut are gates of which that of the entry maps is closed: the object of db that it waits for is not there.
-func shut(t testing.TB) *gate.Gates {
+// shut are Dependencies that block the entry maps: the object of db that it waits for does not exist.
+func shut(t testing.TB) *Dependencies {
 	t.Helper()
 	db := v1.Child{Name: "db", Template: "a: b"}
 	c, r := spec.Compile("tc", &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "v1", Kind: "ConfigMap"}, Children: []v1.Child{db, {Name: "maps", Template: "a: b", DependsOn: []string{"db"}}}})
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	return gate.Of(c.Order, &child.Desired{Wanted: []*child.Wanted{{Entry: &db, Kind: configMaps, Name: types.NamespacedName{Namespace: "ns", Name: "db"}}}}, nil)
+	return NewDependencies(c.Order, &child.Desired{Wanted: []*child.Wanted{{Entry: &db, Kind: configMaps, Name: types.NamespacedName{Namespace: "ns", Name: "db"}}}}, nil)
 }
 
 func TestEntriesThatWait(t *testing.T) {
@@ -45,7 +44,7 @@ func TestEntriesThatWait(t *testing.T) {
 		"what waits for somebody to delete it does so":     {v1.UpdateOnDelete, []side{one}, []side{old}, []string{"1 outdated"}},
 	} {
 		in := inputFor(t, v1.Child{Name: "maps", UpdateStrategy: v1.UpdateStrategy{Type: row.strategy}}, row.wanted, row.live)
-		in.Gates = shut(t)
+		in.Dependencies = shut(t)
 		p := Make(in)
 		if diff := cmp.Diff(row.want, planText(p)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)

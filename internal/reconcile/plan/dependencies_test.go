@@ -1,4 +1,4 @@
-package gate
+package plan
 
 import (
 	"strings"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -67,7 +66,7 @@ func from(t *testing.T, text string) *object.Object {
 	return o
 }
 
-func TestGates(t *testing.T) {
+func TestDependencies(t *testing.T) {
 	const webWaits = "children[web] waits for children[db]"
 	for why, row := range map[string]struct {
 		db       []string // what there is of its objects
@@ -100,10 +99,10 @@ func TestGates(t *testing.T) {
 		if row.disputed {
 			d.Faults = append(d.Faults, child.Fault{Entry: "lone", Other: "db", Always: true, Problem: &problem.Problem{}})
 		}
-		g := Of(order(t), d, nil)
+		g := NewDependencies(order(t), d, nil)
 		var closed []string
 		for _, entry := range []string{"web", "page", "both", "db", "lone"} {
-			if g.Closed(entry) {
+			if g.Blocks(entry) {
 				closed = append(closed, entry)
 			}
 		}
@@ -130,7 +129,7 @@ func TestWhatIsToldOfThoseThatWait(t *testing.T) {
 			those[entry] = true
 		}
 		var got []string
-		for _, p := range Of(order(t), d, nil).Waits(those) {
+		for _, p := range NewDependencies(order(t), d, nil).Waits(those) {
 			if p.Reason != v1.ReasonWaiting || !p.Waiting || p.Retry != problem.RetryOnChange {
 				t.Errorf("%+v is no wait", p)
 			}
@@ -150,7 +149,7 @@ func TestFaultsOfThoseThatWaitAreNotTold(t *testing.T) {
 	for text, want := range map[string][]string{ready: {"web", "budget", "lone", "all"}, coming: {"budget", "lone", "all"}} {
 		d := &child.Desired{Wanted: []*child.Wanted{wanted(t, "db", "", text)}}
 		var got []string
-		for _, p := range Of(order(t), d, nil).Told(faults) {
+		for _, p := range NewDependencies(order(t), d, nil).Reported(faults) {
 			got = append(got, p.Message)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -171,7 +170,7 @@ func TestWhatIsKept(t *testing.T) {
 		"web is not known, and may want any but db's": {coming, []string{"web"}, "web page both lone gone"},
 		"page is not known, which waits for web":      {coming, []string{"page"}, "web page both lone gone"},
 	} {
-		g := Of(order(t), &child.Desired{Failed: row.failed, Wanted: []*child.Wanted{wanted(t, "db", "", row.db)}}, nil)
+		g := NewDependencies(order(t), &child.Desired{Failed: row.failed, Wanted: []*child.Wanted{wanted(t, "db", "", row.db)}}, nil)
 		var kept []string
 		for _, entry := range []string{"web", "page", "both", "db", "lone", "gone"} {
 			l := child.NewLive(kind.Kind{Kind: "Job"}, from(t, `"metadata": {"name": "x", "labels": {"templater.dev/child": "`+entry+`"}}`))
@@ -200,33 +199,33 @@ func TestWhatOneUnknownEntryMayWantIsKept(t *testing.T) {
 		keeps   bool
 	}{{[]string{"b"}, true}, {[]string{"a", "b"}, true}, {[]string{"a"}, false}} {
 		d := &child.Desired{Failed: row.unknown, Wanted: []*child.Wanted{wanted(t, "db", "", coming), wanted(t, "x", "", coming)}}
-		if got := Of(c.Order, d, nil).Keeps(moved); got != row.keeps {
+		if got := NewDependencies(c.Order, d, nil).Keeps(moved); got != row.keeps {
 			t.Errorf("%v are not known: an object of db is kept: %v, want %v", row.unknown, got, row.keeps)
 		}
 	}
 }
 
-func TestGatesThatOpen(t *testing.T) {
-	of := func(text string) *Gates {
-		return Of(order(t), &child.Desired{Wanted: []*child.Wanted{wanted(t, "db", "", text)}}, nil)
+func TestDependenciesThatAreMet(t *testing.T) {
+	of := func(text string) *Dependencies {
+		return NewDependencies(order(t), &child.Desired{Wanted: []*child.Wanted{wanted(t, "db", "", text)}}, nil)
 	}
 	for _, row := range []struct {
 		before, after string
 		want          bool
 	}{{coming, ready, true}, {ready, coming, false}, {coming, coming, false}, {ready, ready, false}} {
-		if got := of(row.before).Opened(of(row.after)); got != row.want {
+		if got := of(row.before).Unblocks(of(row.after)); got != row.want {
 			t.Errorf("from %s to %s: opened is %v", row.before, row.after, got)
 		}
 	}
 }
 
-func TestNoGates(t *testing.T) {
+func TestNoDependencies(t *testing.T) {
 	d := &child.Desired{Faults: []child.Fault{{Entry: "web", Problem: &problem.Problem{}}}}
-	g := Of(nil, d, nil)
-	if g != nil || g.Closed("web") || g.Keeps(nil) || g.Waits(nil) != nil || g.Opened(nil) || len(g.Told(d.Faults)) != 1 {
+	g := NewDependencies(nil, d, nil)
+	if g != nil || g.Blocks("web") || g.Keeps(nil) || g.Waits(nil) != nil || g.Unblocks(nil) || len(g.Reported(d.Faults)) != 1 {
 		t.Error("somebody waits where no entry waits for another")
 	}
-	if allocated := testing.AllocsPerRun(10, func() { Of(nil, d, nil).Waits(nil) }); allocated > 0 {
+	if allocated := testing.AllocsPerRun(10, func() { NewDependencies(nil, d, nil).Waits(nil) }); allocated > 0 {
 		t.Errorf("that no entry waits allocates %v times", allocated)
 	}
 }
