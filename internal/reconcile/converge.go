@@ -9,10 +9,10 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
@@ -44,13 +44,13 @@ func (c *convergence) run(ctx context.Context) (early *Result) {
 	c.observed = c.observe()
 	writable := c.desire()
 	if ctx.Err() != nil { // not everything was rendered
-		return &Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
+		return &Result{Retry: problem.RetryBackoff, Outcome: record.Waiting}
 	}
 	c.dependencies = c.currentDependencies()
 	c.inputs.settle(c.desired.Largest)
 	if len(c.desired.Unknown) > 0 {
 		c.r.Controllers.AddKinds(c.Name, c.desired.Unknown)
-		return &Result{Outcome: measure.Waiting} // queued again when the new kinds can be read
+		return &Result{Outcome: record.Waiting} // queued again when the new kinds can be read
 	}
 	c.r.Controllers.Miss(c.Name, c.desired.Missing)
 	c.problems = append(c.problems, c.dependencies.Reported(c.desired.Faults)...)
@@ -90,7 +90,7 @@ func (c *convergence) readable(all []*child.Wanted) []*child.Wanted {
 			reason = v1.ReasonForbidden
 		}
 		c.problems = append(c.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(c.As), c.Rights.Claim(rights.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), c.Name, running.Untouched)})
+			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", permissions.DisplayName(c.As), c.Rights.Claim(permissions.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), c.Name, running.Untouched)})
 	}
 	return out
 }

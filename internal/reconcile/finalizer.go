@@ -9,9 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 // holdFinalizer adds the finalizer to the parent if its deletion needs one. It comes before the first child is written.
@@ -97,8 +97,8 @@ func (rec *reconciliation) finalizerProblem(ctx context.Context, err error, verb
 	switch {
 	case answers.MissingObject(err), rec.overtaken(ctx, err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
-	case rights.Denied(err):
-		need := rec.Rights.Claim(rights.Holding, rec.Kind, rec.key.Parent.Namespace)
+	case permissions.Denied(err):
+		need := rec.Rights.Claim(permissions.Holding, rec.Kind, rec.key.Parent.Namespace)
 		missing, pending := rec.Rights.Missing(err, need)
 		return (&problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: text + missing, Pending: pending}).Lacks(rec.Rights.Denial(err, need))
 	}

@@ -13,13 +13,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -30,7 +29,7 @@ type inputs struct {
 	*reconciliation
 	pause      func() error // see render.Input
 	budget     budget.Pass
-	memory     workers.Reservation
+	memory     queue.Reservation
 	decoded    map[string]any   // the parent: see content
 	selected   []selected       // by entry of spec.related; nil until selectRelated
 	unselected *problem.Problem // why the related objects are not known
@@ -40,7 +39,7 @@ type inputs struct {
 
 // selected is what the parent sees by one entry of spec.related.
 type selected struct {
-	selection selection.Selection
+	selection related.Selection
 	objects   []*object.Object // the same for all templates of the reconciliation
 	found     bool             // whether they were looked up
 }
@@ -89,11 +88,11 @@ func (in *inputs) selectRelated() *problem.Problem {
 
 func (in *inputs) selectEach() *problem.Problem {
 	input := &render.Input{Parent: in.content(), Pause: in.pause, Budget: &in.budget}
-	room := selection.Room(in.parent.Len())
+	room := related.SelectionLimit(in.parent.Len())
 	for i, e := range in.Related {
 		switch e.State() {
 		case related.Waiting, related.Unreadable:
-			return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", rights.Who(in.As), syntax.RelatedName(e.Name), in.Name)
+			return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", permissions.DisplayName(in.As), syntax.RelatedName(e.Name), in.Name)
 		case related.Absent:
 			in.selected[i].found = true // there are none
 			continue

@@ -9,9 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -84,7 +84,7 @@ func (o orphaning) retain(ctx context.Context, l *child.Live) *problem.Problem {
 // setMetadata changes metadata of a child that outlives its parent. verb says in messages what that does to the child.
 func (o orphaning) setMetadata(ctx context.Context, l *child.Live, change request.Metadata, verb string) *problem.Problem {
 	after, err := o.Cluster.SetMetadata(ctx, running.LocateLive(l), change, o.Manager)
-	o.Meter.Write(measure.Update, running.AnswerOf(err))
+	o.Meter.Write(record.Update, running.AnswerOf(err))
 	switch {
 	case answers.MissingObject(err):
 		return nil

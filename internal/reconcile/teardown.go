@@ -9,12 +9,12 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // cleanup reconciles a parent that is being deleted and has our finalizer, which it removes once the cleanup is done. What the spec says now
@@ -55,7 +55,7 @@ func (c *cleanup) release(ctx context.Context) Result {
 		c.report.wroteParent(c.reconciliation, RemoveFinalizer)
 		c.r.Recorder.Forget(c.key)
 		c.r.Attempts.End(c.key)
-		return Result{Outcome: measure.Succeeded}
+		return Result{Outcome: record.Succeeded}
 	}
 	c.problems = append(c.problems, issue)
 	if !issue.Waiting {
@@ -238,7 +238,7 @@ func endingNamespaceMessage(write string) string {
 
 // awaitFinals reports whether the objects of spec.finalize.children, of which c is the census, are as they should be. current is whether they are as
 // their templates say now, and problems are those that came up. If something is missing, it returns what is to be told instead of these.
-func awaitFinals(c census.Census, problems problem.List, current bool) (ready bool, told problem.List) {
+func awaitFinals(c status.ChildSummary, problems problem.List, current bool) (ready bool, told problem.List) {
 	if len(problems) == 0 && c.Ready == c.Wanted && current {
 		return true, nil
 	}

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 func TestWhatTheEndWaitsFor(t *testing.T) {
@@ -13,20 +13,20 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 	wait := &problem.Problem{Reason: v1.ReasonWaiting, Message: "a wait", Waiting: true, Retry: problem.RetrySoon}
 	const what = "being deleted: waits for spec.finalize.children: "
 	for why, row := range map[string]struct {
-		census   census.Census
+		census   status.ChildSummary
 		problems problem.List
 		current  bool
 		ready    bool
 		want     string // REASON: what is told
 		retry    problem.Retry
 	}{
-		"all is ready":                    {census.Census{Ready: 2, Wanted: 2}, nil, true, true, "", problem.RetryOnChange},
-		"nothing is to be made":           {census.Census{}, nil, true, true, "", problem.RetryOnChange},
-		"one is not":                      {census.Census{Ready: 1, Wanted: 2}, nil, true, false, "Finalizing: " + what + "1 of 2 children are ready", problem.RetryOnChange},
-		"they are not as they are to be":  {census.Census{Ready: 2, Wanted: 2}, nil, false, false, "Finalizing: " + what + "2 of 2 children are ready", problem.RetryOnChange},
-		"one waits for another":           {census.Census{Ready: 1, Wanted: 2}, problem.List{wait}, true, false, "Finalizing: " + what + "a wait", problem.RetrySoon},
-		"something waits, though all are": {census.Census{Ready: 2, Wanted: 2}, problem.List{wait}, true, false, "Finalizing: " + what + "a wait", problem.RetrySoon},
-		"a fault is told as it is":        {census.Census{Ready: 1, Wanted: 2}, problem.List{wait, fault}, true, false, "TemplateError: a fault", problem.RetrySoon},
+		"all is ready":                    {status.ChildSummary{Ready: 2, Wanted: 2}, nil, true, true, "", problem.RetryOnChange},
+		"nothing is to be made":           {status.ChildSummary{}, nil, true, true, "", problem.RetryOnChange},
+		"one is not":                      {status.ChildSummary{Ready: 1, Wanted: 2}, nil, true, false, "Finalizing: " + what + "1 of 2 children are ready", problem.RetryOnChange},
+		"they are not as they are to be":  {status.ChildSummary{Ready: 2, Wanted: 2}, nil, false, false, "Finalizing: " + what + "2 of 2 children are ready", problem.RetryOnChange},
+		"one waits for another":           {status.ChildSummary{Ready: 1, Wanted: 2}, problem.List{wait}, true, false, "Finalizing: " + what + "a wait", problem.RetrySoon},
+		"something waits, though all are": {status.ChildSummary{Ready: 2, Wanted: 2}, problem.List{wait}, true, false, "Finalizing: " + what + "a wait", problem.RetrySoon},
+		"a fault is told as it is":        {status.ChildSummary{Ready: 1, Wanted: 2}, problem.List{wait, fault}, true, false, "TemplateError: a fault", problem.RetrySoon},
 	} {
 		t.Run(why, func(t *testing.T) {
 			ready, told := awaitFinals(row.census, row.problems, row.current)

@@ -7,9 +7,9 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -81,7 +81,7 @@ func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 	case answers.MissingObject(err):
 		return time.Time{}, false // the watch will report it
 	case err != nil:
-		t.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: "+t.Rights.WhyNot(err, t.Rights.Claim(rights.Parents, t.Kind, t.key.Parent.Namespace)), problem.RetryOnChange)
+		t.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: "+t.Rights.WhyNot(err, t.Rights.Claim(permissions.Parents, t.Kind, t.key.Parent.Namespace)), problem.RetryOnChange)
 		return time.Time{}, false
 	case date.IsZero():
 		t.waits("spec.finalize.timeout has no effect: responses of the API server have no Date header; look for a proxy that removes it", problem.RetryOnChange)

@@ -13,7 +13,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -36,7 +35,7 @@ func (w *world) readRelated() error {
 		}
 		e := &related.Entry{Related: r, Kind: k, Caches: map[string]*watch.Cache{"": cache}, Index: related.NewIndex(nil, "")}
 		if w.state.Read != nil {
-			e.More = func(s selection.Selection) []*object.Object { return w.state.Read(r.Name, s) }
+			e.More = func(s related.Selection) []*object.Object { return w.state.Read(r.Name, s) }
 		}
 		w.controller.Related = append(w.controller.Related, e)
 	}

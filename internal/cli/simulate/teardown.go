@@ -8,12 +8,12 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // gone is what is said of the readiness of a parent that is gone.
-var gone = census.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is gone"}
+var gone = status.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is gone"}
 
 // IsDeleting reports whether somebody has asked for the deletion of an object.
 func IsDeleting(content map[string]any) bool {

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -17,7 +16,7 @@ func (c *cluster) remember(key queue.Key) {
 	c.t.Helper()
 	c.controllers.events.Fresh(key, "bad")
 	c.controllers.events.Faults(key, "x", []string{"bad"})
-	c.shared.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
+	c.shared.breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
 	c.shared.absences.Left(key)
 	c.shared.orphaning.Note(key, "uid-one")
 	c.shared.attempts.Begin(key, queue.Attempt{Parent: "uid-one"})

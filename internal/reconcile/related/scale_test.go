@@ -10,7 +10,6 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 )
 
 // many is how many parents and related objects there are.
@@ -45,13 +44,13 @@ func podsOf(t testing.TB) []any {
 }
 
 // crowd is an entry with many Pods and as many parents, of which each selects one.
-func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry, []selection.Selection) {
+func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry, []Selection) {
 	t.Helper()
 	e := entryOf(t, false)
 	if err := e.Caches[""].Replace(list, fmt.Sprint(many)); err != nil {
 		t.Fatal(err)
 	}
-	selections := make([]selection.Selection, many)
+	selections := make([]Selection, many)
 	for i := range selections {
 		selections[i] = e.choose(t, parentOf(i), selects(i))
 	}

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/announce"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -18,10 +18,10 @@ var EventsResource = schema.GroupResource{Group: "events.k8s.io", Resource: "eve
 
 // Events says that Events about parents are left out, or is nil where they are not. pending tells that there will
 // soon be more to say.
-func Events(c *running.Controller, recorder *announce.Recorder) (condition *metav1.Condition, pending bool) {
+func Events(c *running.Controller, recorder *record.EventRecorder) (condition *metav1.Condition, pending bool) {
 	var texts []string
 	for _, one := range recorder.Refused(c.Name, c.As) {
-		need := rights.Claim{As: c.As, Use: rights.Events, Resource: EventsResource, Namespaced: true, Namespace: one.Namespace}
+		need := permissions.Claim{As: c.As, Use: permissions.Events, Resource: EventsResource, Namespaced: true, Namespace: one.Namespace}
 		if c.GVK.Group == "" && c.GVK.Kind == "Namespace" { // each is one more where Events are written
 			need.Namespace, need.Unlimited = "", true
 		}

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -57,13 +57,13 @@ func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.
 
 // logsClaim is what the controller needs to read the logs of Pods in a namespace: the right in all of them, where an entry may
 // show Pods of all.
-func logsClaim(c *running.Controller, namespace string) rights.Claim {
+func logsClaim(c *running.Controller, namespace string) permissions.Claim {
 	for _, e := range c.Related {
 		if e.Logs != nil && len(e.Related.Namespaces) == 0 {
 			namespace = ""
 		}
 	}
-	return rights.Claim{As: c.As, Use: rights.Logs, Resource: podsResource, Namespaced: true, Namespace: namespace, Unlimited: true}
+	return permissions.Claim{As: c.As, Use: permissions.Logs, Resource: podsResource, Namespaced: true, Namespace: namespace, Unlimited: true}
 }
 
 // tooManyLogs says what to do about logs that there is no room for.
