@@ -26,8 +26,8 @@ import (
 // statusWriter writes the parent's status and its Events. This is the one place where a reconciliation reports.
 type statusWriter struct {
 	*reconciliation
-	census status.ChildSummary // of the desired children, once these are counted
-	plan   plan.Plan           // as it was carried out, once there is one
+	childSummary status.ChildSummary // of the desired children, once these are counted
+	plan         plan.Plan           // as it was carried out, once there is one
 	// conditionsOwned is whether the server has answered that another manager owns the list of conditions.
 	conditionsOwned bool
 }
@@ -35,7 +35,7 @@ type statusWriter struct {
 // write writes the parent's status after a convergence, and reports whether the status template was executed.
 func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool) {
 	judge := s.inputs.judge(c.observed)
-	s.census = c.count(c.desired.Wanted, judge)
+	s.childSummary = c.count(c.desired.Wanted, judge)
 	summary := s.summarize(c.observed, judge)
 	if len(c.desired.Faults) == 0 {
 		summary.Round = s.Round
@@ -48,7 +48,7 @@ func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool
 	if issue != nil {
 		s.problems = append(s.problems, issue)
 	}
-	if issue := s.census.Problem(); issue != nil {
+	if issue := s.childSummary.Problem(); issue != nil {
 		s.problems = append(s.problems, issue)
 	}
 	s.publish(ctx, content, summary)
@@ -289,7 +289,7 @@ func (s *statusWriter) verdict() status.Verdict {
 	if issue := s.problems.First(); issue != nil && len(issue.Faults) > 0 {
 		issue.SetFaults(s.r.Recorder.Faults(s.key, issue.About, issue.Faults))
 	}
-	return s.census.Verdict(s.problems, &s.plan)
+	return s.childSummary.Verdict(s.problems, &s.plan)
 }
 
 // recordEvent publishes an Event about a new fault.

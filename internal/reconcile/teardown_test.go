@@ -13,12 +13,12 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 	wait := &problem.Problem{Reason: v1.ReasonWaiting, Message: "a wait", Waiting: true, Retry: problem.RetrySoon}
 	const what = "being deleted: waits for spec.finalize.children: "
 	for why, row := range map[string]struct {
-		census   status.ChildSummary
-		problems problem.List
-		current  bool
-		ready    bool
-		want     string // REASON: what is told
-		retry    problem.Retry
+		childSummary status.ChildSummary
+		problems     problem.List
+		current      bool
+		ready        bool
+		want         string // REASON: what is told
+		retry        problem.Retry
 	}{
 		"all is ready":                    {status.ChildSummary{Ready: 2, Wanted: 2}, nil, true, true, "", problem.RetryOnChange},
 		"nothing is to be made":           {status.ChildSummary{}, nil, true, true, "", problem.RetryOnChange},
@@ -29,7 +29,7 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 		"a fault is told as it is":        {status.ChildSummary{Ready: 1, Wanted: 2}, problem.List{wait, fault}, true, false, "TemplateError: a fault", problem.RetrySoon},
 	} {
 		t.Run(why, func(t *testing.T) {
-			ready, told := awaitFinals(row.census, row.problems, row.current)
+			ready, told := awaitFinals(row.childSummary, row.problems, row.current)
 			got := ""
 			if issue := told.First(); issue != nil {
 				got = issue.Reason + ": " + told.Message()

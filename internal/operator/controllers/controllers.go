@@ -311,7 +311,7 @@ func (c *Controllers) counted(name string) []types.NamespacedName {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if e := c.tracked[name]; e != nil {
-		return slices.Collect(maps.Keys(e.counts.Tallies))
+		return slices.Collect(maps.Keys(e.counts.ByParent))
 	}
 	return nil
 }

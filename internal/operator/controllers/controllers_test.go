@@ -37,7 +37,7 @@ func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 		why     string
 		now     status.ParentSummary
 		changed bool
-	}{{"as before", c.controllers.tracked["apps"].counts.Tallies[one.Parent], false}, {"it has failed", status.ParentSummary{Failed: true}, true}} {
+	}{{"as before", c.controllers.tracked["apps"].counts.ByParent[one.Parent], false}, {"it has failed", status.ParentSummary{Failed: true}, true}} {
 		clear(c.controllersDue.due)
 		c.controllers.Count(one, step.now)
 		if _, due := c.controllersDue.due["apps"]; due != step.changed {

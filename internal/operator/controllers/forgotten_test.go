@@ -28,7 +28,7 @@ func (c *cluster) remembered(t *testing.T) map[string]int {
 	t.Helper()
 	e := c.controllers.tracked["apps"]
 	out := map[string]int{
-		"counts": len(e.counts.Tallies), "breaker": lengths(t, c.shared.breaker, "spent"), "events": lengths(t, c.controllers.events, "last", "faults"),
+		"counts": len(e.counts.ByParent), "breaker": lengths(t, c.shared.breaker, "spent"), "events": lengths(t, c.controllers.events, "last", "faults"),
 		"absences": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "attempts": lengths(t, c.shared.attempts, "since"), "paces": lengths(t, c.shared.pacer, "lines.apps.places"),
 		"logs": lengths(t, c.controllers.logs, "parents", "logs"),
 	}

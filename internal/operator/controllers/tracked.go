@@ -74,7 +74,7 @@ func (c *Controllers) countsAll(e *tracked, a assembly, next *running.Controller
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return !slices.ContainsFunc(parents, func(name types.NamespacedName) bool {
-		_, counted := e.counts.Tallies[name]
+		_, counted := e.counts.ByParent[name]
 		return !counted
 	})
 }

@@ -55,7 +55,7 @@ type Controller struct {
 	// the kind. An API that is away keeps its objects.
 	Unknown    bool
 	Generation int64 // of the TemplateController
-	Round      int64 // of looks at all parents: see Tally
+	Round      int64 // of looks at all parents: see ParentSummary
 
 	Labels            labels.Selector
 	NamespaceSelector labels.Selector         // nil = all namespaces

@@ -26,10 +26,10 @@ type ParentSummary struct {
 	Round                   int64  // in which all that they want was known; 0 = it was not
 }
 
-// Counts adds up the tallies of a controller's parents.
+// Counts adds up the summaries of the parents of a TemplateController.
 type Counts struct {
 	generation int64 // of the TemplateController, now
-	Tallies    map[types.NamespacedName]ParentSummary
+	ByParent   map[types.NamespacedName]ParentSummary
 	Parents    v1.ParentCounts
 	Children   v1.ChildCounts
 	Foreign    int64
@@ -41,10 +41,10 @@ type Counts struct {
 
 // NewCounts returns counts of no parents.
 func NewCounts() *Counts {
-	return &Counts{Tallies: map[types.NamespacedName]ParentSummary{}, Denied: complaints{}, Contested: complaints{}, Rivals: complaints{}, contested: map[types.NamespacedName]struct{}{}}
+	return &Counts{ByParent: map[types.NamespacedName]ParentSummary{}, Denied: complaints{}, Contested: complaints{}, Rivals: complaints{}, contested: map[types.NamespacedName]struct{}{}}
 }
 
-// complaints are what tallies say, each with the number of parents that it is said of; none is 0.
+// complaints are what summaries say, each with the number of parents that it is said of; none is 0.
 type complaints map[string]int64
 
 func (t complaints) add(text string, sign int64) {
@@ -73,10 +73,10 @@ func (t complaints) First() string {
 	return ""
 }
 
-// Set replaces the tally of a parent, or drops it when now is nil, and reports whether that
+// Set replaces the summary of a parent, or drops it when now is nil, and reports whether that
 // changes a sum.
 func (c *Counts) Set(parent types.NamespacedName, now *ParentSummary) bool {
-	before, known := c.Tallies[parent]
+	before, known := c.ByParent[parent]
 	if known {
 		c.add(before, -1)
 	}
@@ -91,10 +91,10 @@ func (c *Counts) Set(parent types.NamespacedName, now *ParentSummary) bool {
 		c.contested[parent] = struct{}{}
 	}
 	if now == nil {
-		delete(c.Tallies, parent)
+		delete(c.ByParent, parent)
 		return known
 	}
-	c.Tallies[parent] = *now
+	c.ByParent[parent] = *now
 	c.add(*now, 1)
 	return !known || before != *now
 }
@@ -102,7 +102,7 @@ func (c *Counts) Set(parent types.NamespacedName, now *ParentSummary) bool {
 // Begin sets the generation of the TemplateController: a parent counts as updated once it is reconciled with that.
 func (c *Counts) Begin(generation int64) {
 	c.generation, c.Parents.Updated = generation, 0
-	for _, t := range c.Tallies {
+	for _, t := range c.ByParent {
 		if c.updated(t) {
 			c.Parents.Updated++
 		}
@@ -113,7 +113,7 @@ func (c *Counts) Begin(generation int64) {
 func (c *Counts) updated(t ParentSummary) bool { return t.Generation == c.generation && !t.Suspended }
 
 // RivalOf returns the TemplateController that owned the ready condition of a parent when it was reconciled last, or "".
-func (c *Counts) RivalOf(parent types.NamespacedName) string { return c.Tallies[parent].Rival }
+func (c *Counts) RivalOf(parent types.NamespacedName) string { return c.ByParent[parent].Rival }
 
 // EachContested calls f for the parents of whose status a part is left to another TemplateController: for that one, or for
 // all where its name is empty. It visits no others.
@@ -168,7 +168,7 @@ func (c *Counts) Failing(before []v1.FailingParent) []v1.FailingParent {
 		kept[types.NamespacedName{Namespace: named.Namespace, Name: named.Name}] = true
 	}
 	var all []v1.FailingParent
-	for parent, t := range c.Tallies {
+	for parent, t := range c.ByParent {
 		if t.Failed {
 			all = append(all, v1.FailingParent{Namespace: parent.Namespace, Name: parent.Name, Reason: t.Reason})
 		}

@@ -159,6 +159,6 @@ func TestContestedParentsAreFoundWithoutAScan(t *testing.T) {
 		})
 	}
 	if n := len(c.contested); n != 2 {
-		t.Errorf("%d parents are filed as contested, want 2 of %d", n, len(c.Tallies))
+		t.Errorf("%d parents are filed as contested, want 2 of %d", n, len(c.ByParent))
 	}
 }
