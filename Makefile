@@ -12,15 +12,15 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | grep -v '^tools/site/' | sort | 
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE := /(cmd|internal/(cli/(impact|simulate|snapshot)|kube/(access|kind|leader|memserver|openapi|request|watch)|operator|reconcile/(announce|loop|podlogs|queue|related|rights|running|tally|view|workers)))(/|$$)|/internal/(cli|kube|reconcile)$$
+RACE := /(cmd|internal/(cli/(impact|simulate|snapshot)|kube/(access|kind|leader|memserver|openapi|request|watch)|operator|reconcile/(permissions|podlogs|queue|record|related|running|status)))(/|$$)|/internal/(cli|kube|reconcile)$$
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/operator/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 # What is known without a cluster: for tools without one, and for a browser.
 OFFLINE := ./api/... ./internal/render/finding ./internal/lint/... ./internal/kube/openapi ./internal/kube/kind ./internal/kube/request ./internal/kube/memserver ./internal/kube/object ./internal/render ./internal/render/budget ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/syntax ./internal/render/token ./internal/kube/seal ./internal/reconcile/spec \
-	./internal/cli/explain ./internal/cli/minimalrole ./internal/cli/scaffold/... ./internal/reconcile/uses ./internal/cli/simulate/... ./internal/cli/cases ./internal/cli/tree ./internal/cli/playground ./cmd/playground \
-	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/reconcile/problem ./internal/reconcile/readiness \
-	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/teardown ./internal/reconcile/view
+	./internal/cli/explain ./internal/cli/minimalrole ./internal/cli/scaffold/... ./internal/reconcile/permissions ./internal/cli/simulate/... ./internal/cli/cases ./internal/cli/tree ./internal/cli/playground ./cmd/playground \
+	./internal/reconcile/child ./internal/reconcile/plan ./internal/reconcile/problem ./internal/reconcile/readiness \
+	./internal/reconcile/status ./internal/reconcile/related
 
 # What templater version says; empty means what Go makes of the commit.
 VERSION     ?=

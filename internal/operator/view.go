@@ -17,8 +17,8 @@ import (
 	"github.com/templater-dev/templater/internal/operator/metrics"
 	"github.com/templater-dev/templater/internal/operator/serve"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // Addresses are where the operator lets itself be looked at, such as ":8080"; empty is
@@ -65,7 +65,7 @@ func (v *view) secure(config *rest.Config) (err error) {
 	return err
 }
 
-func (v *view) meters() measure.Meters {
+func (v *view) meters() record.Meters {
 	if v.registry == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (v *view) health(p parts) http.Handler {
 	mux.Handle("GET /readyz", v.ready)
 	mux.Handle("GET /healthz", &health.Live{
 		Watches: p.watches.States, Now: v.now,
-		Work: func() []workers.Work { return append(p.manage.Busy(), p.reconciler.Busy()...) },
+		Work: func() []queue.Work { return append(p.manage.Busy(), p.reconciler.Busy()...) },
 		Ask:  func(ctx context.Context) error { return ask(ctx, p.server) },
 	})
 	return mux

@@ -11,9 +11,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -113,7 +113,7 @@ func (a *applier) proceed(action plan.Action, after *object.Object) {
 func (a *applier) reseal(ctx context.Context, l *child.Live) {
 	change := request.Metadata(a.desired.Maker.Reseal(l))
 	after, err := a.Cluster.SetMetadata(ctx, running.LocateLive(l), change, a.Manager)
-	a.Meter.Write(measure.Update, running.AnswerOf(err))
+	a.Meter.Write(record.Update, running.AnswerOf(err))
 	if err != nil {
 		a.next.Retry = problem.RetrySlow
 		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", a.Name, "parent", a.key.Parent.String(), "child", l.ID().String(), "reason", problem.PublicReason(err))
@@ -177,7 +177,7 @@ func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Obj
 func (a *applier) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
 	change := request.Metadata(w.Mark(there))
 	after, err := a.Cluster.SetMetadata(ctx, locateWanted(w), change, a.Manager)
-	a.Meter.Write(measure.Update, running.AnswerOf(err))
+	a.Meter.Write(record.Update, running.AnswerOf(err))
 	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), change.Version) {
 		return nil, errOvertaken
 	}
@@ -189,9 +189,9 @@ func (a *applier) mark(ctx context.Context, w *child.Wanted, there *object.Objec
 
 // send applies the child to the object that is there; nil creates it.
 func (a *applier) send(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
-	verb, field, value := measure.Create, "resourceVersion", "1"
+	verb, field, value := record.Create, "resourceVersion", "1"
 	if there != nil {
-		verb, field, value = measure.Update, "uid", string(there.UID())
+		verb, field, value = record.Update, "uid", string(there.UID())
 	}
 	after, err := a.Cluster.Apply(ctx, locateWanted(w), w.Body(field, value, there), a.Manager)
 	a.Meter.Write(verb, running.AnswerOf(err))

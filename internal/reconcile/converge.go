@@ -9,30 +9,28 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/gate"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 	"github.com/templater-dev/templater/internal/render"
 )
 
 // convergence brings the children of some child templates in line with these, and is what came of that.
 type convergence struct {
 	*reconciliation
-	templates  child.Entries
-	order      *spec.Order   // of the templates; nil = none waits for another
-	observed   []*child.Live // as they are after the writes
-	desired    child.Desired
-	gates      *gate.Gates // before the writes
-	plan       plan.Plan
-	complete   bool          // whether everything is known that decides what is deleted
-	staleSpec  bool          // whether the watch of TemplateControllers failed before the plan was made
-	unlabelled []*child.Live // children of an earlier parent of that name that no watch shows, since they lost their label
-	now        time.Time     // see availability
+	templates    child.Entries
+	order        *spec.Order   // of the templates; nil = none waits for another
+	observed     []*child.Live // as they are after the writes
+	desired      child.Desired
+	dependencies *plan.Dependencies // before the writes
+	plan         plan.Plan
+	complete     bool          // whether everything is known that decides what is deleted
+	staleSpec    bool          // whether the watch of TemplateControllers failed before the plan was made
+	unlabelled   []*child.Live // children of an earlier parent of that name that no watch shows, since they lost their label
+	now          time.Time     // see availability
 }
 
 // converging returns a convergence of these child templates, which has not run yet.
@@ -46,16 +44,16 @@ func (c *convergence) run(ctx context.Context) (early *Result) {
 	c.observed = c.observe()
 	writable := c.desire()
 	if ctx.Err() != nil { // not everything was rendered
-		return &Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
+		return &Result{Retry: problem.RetryBackoff, Outcome: record.Waiting}
 	}
-	c.gates = c.currentGates()
+	c.dependencies = c.currentDependencies()
 	c.inputs.settle(c.desired.Largest)
 	if len(c.desired.Unknown) > 0 {
 		c.r.Controllers.AddKinds(c.Name, c.desired.Unknown)
-		return &Result{Outcome: measure.Waiting} // queued again when the new kinds can be read
+		return &Result{Outcome: record.Waiting} // queued again when the new kinds can be read
 	}
 	c.r.Controllers.Miss(c.Name, c.desired.Missing)
-	c.problems = append(c.problems, c.gates.Told(c.desired.Faults)...)
+	c.problems = append(c.problems, c.dependencies.Reported(c.desired.Faults)...)
 	writable = c.readable(writable)
 	c.guard.written.Before, c.guard.written.Rolling = fingerprint(c.observed), rolling(writable)
 	c.makePlan(ctx, writable)
@@ -92,17 +90,17 @@ func (c *convergence) readable(all []*child.Wanted) []*child.Wanted {
 			reason = v1.ReasonForbidden
 		}
 		c.problems = append(c.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(c.As), c.Rights.Claim(rights.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), c.Name, running.Untouched)})
+			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", permissions.DisplayName(c.As), c.Rights.Claim(permissions.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), c.Name, running.Untouched)})
 	}
 	return out
 }
 
-// currentGates returns which templates wait for others, by what is desired and what there is.
-func (c *convergence) currentGates() *gate.Gates {
+// currentDependencies returns which templates wait for others, by what is desired and what there is.
+func (c *convergence) currentDependencies() *plan.Dependencies {
 	if c.order == nil {
 		return nil
 	}
-	return gate.Of(c.order, &c.desired, c.inputs.judge(c.observed))
+	return plan.NewDependencies(c.order, &c.desired, c.inputs.judge(c.observed))
 }
 
 // planned returns the children that the plan is about: while the parent is being deleted, children of other templates are kept.
@@ -110,7 +108,7 @@ func (c *convergence) planned() []*child.Live {
 	if !c.parent.Deleting() {
 		return c.observed
 	}
-	return teardown.OfFinals(c.Spec, c.observed)
+	return plan.Finals(c.Spec, c.observed)
 }
 
 // makePlan plans the writes. It plans no deletion by data or a spec that may be outdated.
@@ -119,7 +117,7 @@ func (c *convergence) makePlan(ctx context.Context, wanted []*child.Wanted) {
 	current := c.deletions.relatedCurrent()
 	c.deletions.postponed = c.deletions.postponed || !current
 	c.complete = len(c.problems) == 0 && current
-	in := plan.Input{Entries: c.templates, Wanted: wanted, Live: c.planned(), Maker: c.desired.Maker, Complete: c.complete, Gates: c.gates}
+	in := plan.Input{Entries: c.templates, Wanted: wanted, Live: c.planned(), Maker: c.desired.Maker, Complete: c.complete, Dependencies: c.dependencies}
 	if available := c.availability(); available != nil {
 		in.Available = available.of
 	}
@@ -158,11 +156,11 @@ func (c *convergence) apply(ctx context.Context) {
 // recheck checks the blocked templates again after the writes. It reports whether one is no longer blocked because of these writes, and what
 // the others wait for. No watch reports own writes, so the parent is reconciled again at once then.
 func (c *convergence) recheck() (unblocked bool, waits problem.List) {
-	now := c.gates
+	now := c.dependencies
 	if c.guard.written.Children {
-		now = c.currentGates()
+		now = c.currentDependencies()
 	}
-	if unblocked = c.gates.Opened(now); unblocked {
+	if unblocked = c.dependencies.Unblocks(now); unblocked {
 		c.next.Again = true
 	}
 	return unblocked, now.Waits(c.plan.Held)

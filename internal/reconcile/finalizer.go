@@ -8,9 +8,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // holdFinalizer adds the finalizer to the parent if its deletion needs one. It comes before the first child is written.
@@ -43,7 +43,7 @@ func (rec *reconciliation) dropFinalizer(ctx context.Context) *problem.Problem {
 
 // hasChildrenToDelete reports whether a child is left that is deleted before the parent.
 func (rec *reconciliation) hasChildrenToDelete() bool {
-	return len(teardown.First(rec.Spec, rec.observe())) > 0
+	return len(plan.DeletedFirst(rec.Spec, rec.observe())) > 0
 }
 
 // mayRelease reports whether the parent may no longer need its finalizer, after children were written.
@@ -99,8 +99,8 @@ func (rec *reconciliation) finalizerProblem(ctx context.Context, err error, verb
 	switch {
 	case request.MissingObject(err), rec.overtaken(ctx, err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
-	case rights.Denied(err):
-		need := rec.Rights.Claim(rights.Holding, rec.Kind, rec.key.Parent.Namespace)
+	case permissions.Denied(err):
+		need := rec.Rights.Claim(permissions.Holding, rec.Kind, rec.key.Parent.Namespace)
 		missing, pending := rec.Rights.Missing(err, need)
 		return (&problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: text + missing, Pending: pending}).Lacks(rec.Rights.Denial(err, need))
 	}

@@ -13,14 +13,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
-	"github.com/templater-dev/templater/internal/reconcile/view"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -31,7 +29,7 @@ type inputs struct {
 	*reconciliation
 	pause      func() error // see render.Input
 	budget     budget.Pass
-	memory     workers.Reservation
+	memory     queue.Reservation
 	decoded    map[string]any   // the parent: see content
 	selected   []selected       // by entry of spec.related; nil until selectRelated
 	unselected *problem.Problem // why the related objects are not known
@@ -41,7 +39,7 @@ type inputs struct {
 
 // selected is what the parent sees by one entry of spec.related.
 type selected struct {
-	selection selection.Selection
+	selection related.Selection
 	objects   []*object.Object // the same for all templates of the reconciliation
 	found     bool             // whether they were looked up
 }
@@ -59,7 +57,7 @@ func (in *inputs) content() map[string]any {
 func (in *inputs) forTemplates(observed []*child.Live) *render.Input {
 	out := &render.Input{
 		Parent: in.content(), Ready: readiness.IsReady, MayHave: in.MayHave, Pause: in.pause, Budget: &in.budget,
-		Observed: view.Observed(observed, &in.budget),
+		Observed: child.Contents(observed, &in.budget),
 	}
 	if len(in.Related) > 0 {
 		out.Related = in.related
@@ -90,11 +88,11 @@ func (in *inputs) selectRelated() *problem.Problem {
 
 func (in *inputs) selectEach() *problem.Problem {
 	input := &render.Input{Parent: in.content(), Pause: in.pause, Budget: &in.budget}
-	room := selection.Room(in.parent.Len())
+	room := related.SelectionLimit(in.parent.Len())
 	for i, e := range in.Related {
 		switch e.State() {
 		case related.Waiting, related.Unreadable:
-			return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", rights.Who(in.As), syntax.RelatedName(e.Name), in.Name)
+			return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", permissions.DisplayName(in.As), syntax.RelatedName(e.Name), in.Name)
 		case related.Absent:
 			in.selected[i].found = true // there are none
 			continue
@@ -121,7 +119,7 @@ func (in *inputs) related(name string) ([]map[string]any, error) {
 	if i < 0 || in.selectRelated() != nil { // which is reported, or impossible: the names of a program are those of its spec
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
-	return view.Contents(in.objects(i), &in.budget)
+	return child.DecodeAll(in.objects(i), &in.budget)
 }
 
 // objects returns the related objects of an entry, as they were at the first call.
@@ -218,7 +216,7 @@ func (in *inputs) fingerprint() uint64 {
 // reconciliation has changed a child; nil where no template has readyWhen.
 func (in *inputs) judge(observed []*child.Live) *readiness.Judge {
 	if in.judged == nil && in.Program.JudgesReadiness() {
-		in.judged = view.Judge(in.Program, in.forTemplates(observed))
+		in.judged = readiness.NewJudge(in.Program, in.forTemplates(observed))
 		in.report.assume(in.judged, observed)
 	}
 	return in.judged

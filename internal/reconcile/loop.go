@@ -8,17 +8,17 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// loopGuard slows down a parent that is written to again and again while nothing about it changes: see loop.Breaker.
+// loopGuard slows down a parent that is written to again and again while nothing about it changes: see queue.Breaker.
 type loopGuard struct {
 	*reconciliation
-	parentSpec int64          // see specs
-	suspect    bool           // whether earlier reconciliations have written lately
-	rewrites   *loop.Rewrites // nil while no loop is suspected
-	written    loop.Written
+	parentSpec int64           // see specs
+	suspect    bool            // whether earlier reconciliations have written lately
+	rewrites   *queue.Rewrites // nil while no loop is suspected
+	written    queue.Written
 }
 
 // begin returns how long to wait before this reconciliation may go on.
@@ -56,14 +56,14 @@ func (g *loopGuard) end() bool {
 }
 
 // specs identify what the templates are rendered from.
-func (g *loopGuard) specs() loop.Specs {
+func (g *loopGuard) specs() queue.Generations {
 	if g.parentSpec == 0 {
 		g.parentSpec = g.parent.Generation()
 	}
 	if g.parentSpec == 0 { // ConfigMaps, Secrets and some more
 		g.parentSpec = contentHash(g.inputs.content())
 	}
-	return loop.Specs{Parent: g.parentSpec, Controller: g.Generation}
+	return queue.Generations{Parent: g.parentSpec, Controller: g.Generation}
 }
 
 // contentHash differs for objects that differ outside of their metadata and status, which controllers write, too.

@@ -14,11 +14,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -45,14 +45,14 @@ func (r *Reconciler) reconcileMissing(ctx context.Context, c *running.Controller
 }
 
 // outcomeOfMissing is how the reconciliation of a missing parent is counted.
-func outcomeOfMissing(result Result) measure.Outcome {
+func outcomeOfMissing(result Result) record.Outcome {
 	switch {
 	case result.Retry == problem.RetryBackoff:
-		return measure.Failed
+		return record.Failed
 	case result.Retry != problem.RetryOnChange || result.After > 0:
-		return measure.Waiting
+		return record.Waiting
 	}
-	return measure.Succeeded
+	return record.Succeeded
 }
 
 // forget drops what is remembered of a missing parent. If its kind is deleted, controllers forget all of them.
@@ -150,7 +150,7 @@ func (m missingParent) getParent(ctx context.Context) (*object.Object, error) {
 		return nil, nil
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", m.key.Controller, "parent", m.key.Parent.String(), "reason", m.Rights.WhyNot(err, m.Rights.Claim(rights.Parents, m.Kind, m.key.Parent.Namespace)))
+		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", m.key.Controller, "parent", m.key.Parent.String(), "reason", m.Rights.WhyNot(err, m.Rights.Claim(permissions.Parents, m.Kind, m.key.Parent.Namespace)))
 		return nil, err
 	}
 	return parent, nil

@@ -8,10 +8,10 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // note is what a parent that is being deleted says of its cleanup, for later reconciliations and other replicas. It is an annotation of the
@@ -40,7 +40,7 @@ type orphaning struct{ *reconciliation }
 
 // requested reports whether the parent is, or was, deleted with --cascade=orphan.
 func (o orphaning) requested() bool {
-	return teardown.CascadesOrphan(o.parent) || o.noted(noteOrphan) || o.r.Orphaning.Has(o.key, o.parent.UID())
+	return plan.CascadesOrphan(o.parent) || o.noted(noteOrphan) || o.r.Orphaning.Has(o.key, o.parent.UID())
 }
 
 // run has all children outlive the parent, and reports whether that is done.
@@ -61,7 +61,7 @@ func (o orphaning) unbind(ctx context.Context) {
 		if _, bound := l.Object.Owner(o.parent.UID()); !bound || l.Object.Deleting() {
 			continue
 		}
-		if teardown.CascadesOrphan(o.parent) { // the parent changes when the collector is done
+		if plan.CascadesOrphan(o.parent) { // the parent changes when the collector is done
 			o.problems = append(o.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true})
 			return
 		}
@@ -83,7 +83,7 @@ func (o orphaning) retain(ctx context.Context, l *child.Live) *problem.Problem {
 // setMetadata changes metadata of a child that outlives its parent. verb says in messages what that does to the child.
 func (o orphaning) setMetadata(ctx context.Context, l *child.Live, change request.Metadata, verb string) *problem.Problem {
 	after, err := o.Cluster.SetMetadata(ctx, running.LocateLive(l), change, o.Manager)
-	o.Meter.Write(measure.Update, running.AnswerOf(err))
+	o.Meter.Write(record.Update, running.AnswerOf(err))
 	switch {
 	case request.MissingObject(err):
 		return nil

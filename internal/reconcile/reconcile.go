@@ -18,14 +18,12 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // Result says when to reconcile a parent again although nothing changed.
@@ -39,7 +37,7 @@ type Result struct {
 	// Denial is the permission that is missing, if any.
 	Denial problem.Denial
 	// Outcome is how the reconciliation is counted.
-	Outcome measure.Outcome
+	Outcome record.Outcome
 }
 
 // also adds when to reconcile again for another reason.
@@ -86,7 +84,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *Repor
 	if r.Backlog.Begin(key) {
 		defer r.Backlog.Done(key)
 	}
-	worker := workers.Of(ctx)
+	worker := queue.WorkerOf(ctx)
 	worker.Begin(key)
 	defer worker.End()
 	c, leave := r.Controllers.Enter(key.Controller)
@@ -115,7 +113,7 @@ func (r *Reconciler) countSuspended(c *running.Controller, key queue.Key) {
 		r.Controllers.Left(key)
 		return
 	}
-	r.Controllers.Count(key, tally.Tally{Suspended: true, Unobserved: true})
+	r.Controllers.Count(key, status.ParentSummary{Suspended: true, Unobserved: true})
 }
 
 // reconcile reconciles a parent that exists.
@@ -123,7 +121,7 @@ func (rec *reconciliation) reconcile(ctx context.Context) Result {
 	deleting := rec.parent.Deleting()
 	switch {
 	case deleting && !rec.parent.HasFinalizer(rec.Finalizer):
-		rec.r.Controllers.Count(rec.key, tally.Tally{Generation: rec.Generation, Unobserved: true})
+		rec.r.Controllers.Count(rec.key, status.ParentSummary{Generation: rec.Generation, Unobserved: true})
 		return Result{} // the garbage collector deletes the children
 	case rec.TeardownOnly && !deleting && !rec.ReportsRejection:
 		return Result{}
@@ -234,7 +232,7 @@ func (rec *reconciliation) result() Result {
 		result.After = queue.Jitter(rec.Resync)
 		result = result.also(Result{After: rec.next.After})
 		if rec.failed() {
-			result = result.also(Result{After: announce.RepeatAfter})
+			result = result.also(Result{After: record.RepeatAfter})
 		}
 	}
 	return result
@@ -248,14 +246,14 @@ func (rec *reconciliation) readsOwnWrites() bool {
 }
 
 // outcome is how the reconciliation of an existing parent is counted.
-func (rec *reconciliation) outcome() measure.Outcome {
-	outcome := measure.Succeeded
+func (rec *reconciliation) outcome() record.Outcome {
+	outcome := record.Succeeded
 	for _, issue := range rec.problems {
 		switch {
 		case issue.Waiting:
-			outcome = max(outcome, measure.Waiting)
+			outcome = max(outcome, record.Waiting)
 		case issue.Reason != v1.ReasonChildFailing: // which templater cannot mend
-			outcome = measure.Failed
+			outcome = record.Failed
 		}
 	}
 	return outcome

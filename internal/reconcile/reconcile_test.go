@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,16 +16,13 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
-	"github.com/templater-dev/templater/internal/reconcile/plan"
-
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -47,13 +45,13 @@ func TestTooLargeChildrenAreNotShown(t *testing.T) {
 }
 
 func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
-	for result, want := range map[Result]measure.Outcome{
-		{}:                                      measure.Succeeded,
-		{After: 1}:                              measure.Waiting,
-		{Retry: problem.RetrySoon}:              measure.Waiting,
-		{Retry: problem.RetrySlow}:              measure.Waiting,
-		{Retry: problem.RetryBackoff}:           measure.Failed,
-		{Retry: problem.RetryBackoff, After: 1}: measure.Failed,
+	for result, want := range map[Result]record.Outcome{
+		{}:                                      record.Succeeded,
+		{After: 1}:                              record.Waiting,
+		{Retry: problem.RetrySoon}:              record.Waiting,
+		{Retry: problem.RetrySlow}:              record.Waiting,
+		{Retry: problem.RetryBackoff}:           record.Failed,
+		{Retry: problem.RetryBackoff, After: 1}: record.Failed,
 	} {
 		if got := outcomeOfMissing(result); got != want {
 			t.Errorf("%+v: %v, want %v", result, got, want)
@@ -94,8 +92,8 @@ func (permissive) Confirmed(context.Context, *running.Controller, *object.Object
 
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
-		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, nil)
-		rec.guard.rewrites = loop.NewRewrites()
+		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Cluster: accepting{}, Meter: record.Discard{}}, nil)
+		rec.guard.rewrites = queue.NewRewrites()
 		rec.deletions.begin(false)
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
 		if _, issue := rec.deletions.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
@@ -130,27 +128,27 @@ func TestTemplateControllerIsSyncedWhenAChildIsSealed(t *testing.T) {
 // sealing is a Writer that answers a change of metadata with an object, or refuses it, and a Meter of writes.
 type sealing struct {
 	running.Client
-	measure.Nothing
+	record.Discard
 	after  *object.Object
 	err    error
-	writes []measure.Answer
+	writes []record.Answer
 }
 
 func (s *sealing) SetMetadata(context.Context, request.Location, request.Metadata, string) (*object.Object, error) {
 	return s.after, s.err
 }
 
-func (s *sealing) Write(_ measure.Verb, answer measure.Answer) { s.writes = append(s.writes, answer) }
+func (s *sealing) Write(_ record.Verb, answer record.Answer) { s.writes = append(s.writes, answer) }
 
 func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 	keys := &seal.Ring{}
 	keys.Set(seal.Generate(time.Now()))
 	for why, row := range map[string]struct {
 		err  error
-		want measure.Answer
+		want record.Answer
 	}{
-		"it is renewed": {nil, measure.Accepted},
-		"it is refused": {answer(http.StatusConflict, metav1.StatusReasonConflict, "no"), measure.Conflict},
+		"it is renewed": {nil, record.Accepted},
+		"it is refused": {answer(http.StatusConflict, metav1.StatusReasonConflict, "no"), record.Conflict},
 	} {
 		cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
 		if err != nil {
@@ -165,7 +163,7 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 		maker := &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}
 		a := applier{convergence: &convergence{reconciliation: rec, desired: child.Desired{Maker: maker}}}
 		a.reseal(t.Context(), child.NewLive(configMaps, before))
-		if diff := cmp.Diff([]measure.Answer{row.want}, server.writes); diff != "" {
+		if diff := cmp.Diff([]record.Answer{row.want}, server.writes); diff != "" {
 			t.Errorf("%s: writes that are measured (-want +got):\n%s", why, diff)
 		}
 		if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || (rec.next.Retry == problem.RetrySlow) != (row.err != nil) {

@@ -9,15 +9,12 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/announce"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // Controllers are the TemplateControllers, as far as reconciliations need them. They must be safe for concurrent use.
@@ -25,14 +22,14 @@ type Controllers interface {
 	// Enter returns the running controller of that name, or nil, and a function to call at the end of the reconciliation.
 	Enter(name string) (*running.Controller, func())
 	// Measure counts a reconciliation, unless the TemplateController was deleted.
-	Measure(name string, outcome measure.Outcome, took time.Duration)
+	Measure(name string, outcome record.Outcome, took time.Duration)
 	// Miss records kinds that templates yield and the server does not have.
 	Miss(name string, kinds []schema.GroupKind)
 	// AddKinds has a controller watch kinds that it is about to create. The parent that needs them is reconciled again once they can be
 	// read.
 	AddKinds(name string, kinds []schema.GroupVersionKind)
 	// Count records the summary of a parent.
-	Count(key queue.Key, now tally.Tally)
+	Count(key queue.Key, now status.ParentSummary)
 	// Left records that the parent no longer exists or matches. Other controllers may write the fields that it held.
 	Left(key queue.Key)
 	Checks
@@ -75,18 +72,18 @@ type Options struct {
 	// Orphaning hears of parents from the watches.
 	Orphaning *queue.OrphaningParents
 	Attempts  *queue.Attempts
-	Breaker   *loop.Breaker
-	Recorder  *announce.Recorder
+	Breaker   *queue.Breaker
+	Recorder  *record.EventRecorder
 	// Rights looks up which permissions are missing, while the Reconciler runs.
-	Rights *rights.Tracker
+	Rights *permissions.Tracker
 	// Waiting are the parents that lack a permission.
-	Waiting *rights.Waiting
+	Waiting *permissions.Waiting
 	Logs    Logs
 
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
 	Workers int
-	Tracker *workers.Tracker // of these
-	Memory  *workers.Memory
+	Tracker *queue.WorkerTracker // of these
+	Memory  *queue.Memory
 	// Grace is how long reconciliations may go on after the Reconciler was stopped.
 	Grace time.Duration
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // Report is what one reconciliation of a parent decided and did.
@@ -18,7 +18,7 @@ type Report struct {
 	Assume func(o *object.Object) bool
 
 	Problems problem.List
-	Verdict  census.Verdict
+	Verdict  status.Verdict
 	// Status is that of the parent with the ready condition, as it was to be written; nil where nothing was to be written.
 	Status map[string]any
 	// Desired is what the templates yield, empty where none was rendered.
@@ -70,12 +70,12 @@ func (r *Report) timedOut() {
 }
 
 // status records the status that is to be written.
-func (r *Report) status(rec *reconciliation, status map[string]any, v census.Verdict) {
+func (r *Report) status(rec *reconciliation, content map[string]any, v status.Verdict) {
 	if r == nil {
 		return
 	}
 	if r.Verdict = v; rec.Kind.Status != nil {
-		r.Status = status
+		r.Status = content
 	}
 }
 
@@ -99,7 +99,7 @@ func (rec *reconciliation) fillReport() {
 		return
 	}
 	r.Problems = rec.problems
-	if r.Verdict == (census.Verdict{}) {
+	if r.Verdict == (status.Verdict{}) {
 		r.Verdict = rec.status.verdict()
 	}
 	if rec.Rejected || rec.SyncingRelated() || rec.inputs.selectRelated() != nil {

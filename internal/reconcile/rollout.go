@@ -7,10 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // rolls reports whether any template changes a few objects at a time.
@@ -68,13 +68,13 @@ func (a *availability) settles(l *child.Live) time.Duration {
 
 // count counts the desired children, and follows the rollouts in progress: it sees to it that the parent is reconciled again for a rollout
 // that may go on, where no watch reports that.
-func (c *convergence) count(all []*child.Wanted, judge *readiness.Judge) census.Census {
-	out := census.Of(all, c.observed, judge)
+func (c *convergence) count(all []*child.Wanted, judge *readiness.Judge) status.ChildSummary {
+	out := status.SummarizeChildren(all, c.observed, judge)
 	available := c.availability()
 	if available == nil {
 		return out
 	}
-	out.Rollouts = census.Rollouts(all, available.of, judge)
+	out.Rollouts = status.Rollouts(all, available.of, judge)
 	for _, r := range out.Rollouts {
 		if r.Free() && c.plan.Deferred > 0 && c.guard.written.Children {
 			c.next.Again = true // after own writes

@@ -12,10 +12,9 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // ErrPanic says that a reconciliation panicked. It is retried.
@@ -30,7 +29,7 @@ func (r *Reconciler) Run(ctx, work context.Context) {
 	var lookups sync.WaitGroup
 	lookups.Go(func() { r.Rights.Run(ctx) })
 	defer lookups.Wait()
-	pool := &workers.Pool{
+	pool := &queue.Pool{
 		Tracker: r.Tracker, Grace: r.Grace, Spare: r.Workers, Due: r.Queue.Len, Hangs: r.Turns.Hangs,
 		Next: func(work context.Context, taken func()) bool { return r.Next(ctx, work, taken) },
 	}
@@ -46,11 +45,11 @@ func (r *Reconciler) Next(ctx, work context.Context, taken func()) bool {
 		result, err := r.guarded(work, key)
 		if err != nil {
 			klog.FromContext(ctx).Error(err, "reconciliation failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
-			result = Result{Retry: problem.RetryBackoff, Outcome: measure.Panicked}
+			result = Result{Retry: problem.RetryBackoff, Outcome: record.Panicked}
 		}
 		r.Controllers.Measure(key.Controller, result.Outcome, r.Clock.Since(start))
 		r.Again(key, result)
-		workers.Of(work).Rest(ctx)
+		queue.WorkerOf(work).Rest(ctx)
 	})
 }
 
@@ -94,7 +93,7 @@ func (r *Reconciler) paceDenied(key queue.Key, result Result) {
 		var after time.Duration
 		after, woken = r.Waiting.Add(key, result.Denial)
 		r.Queue.AddAfter(key, after)
-	case result.Outcome == measure.Skipped, result.Outcome == measure.Panicked:
+	case result.Outcome == record.Skipped, result.Outcome == record.Panicked:
 	default:
 		woken = r.Waiting.Done(key)
 	}
@@ -130,4 +129,4 @@ func (r *Reconciler) reportPanic(key queue.Key) {
 }
 
 // Busy returns the reconciliations in progress.
-func (r *Reconciler) Busy() []workers.Work { return r.Tracker.Busy() }
+func (r *Reconciler) Busy() []queue.Work { return r.Tracker.Busy() }

@@ -13,23 +13,20 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/condition"
-	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // statusWriter writes the parent's status and its Events. This is the one place where a reconciliation reports.
 type statusWriter struct {
 	*reconciliation
-	census census.Census // of the desired children, once these are counted
-	plan   plan.Plan     // as it was carried out, once there is one
+	childSummary status.ChildSummary // of the desired children, once these are counted
+	plan         plan.Plan           // as it was carried out, once there is one
 	// conditionsOwned is whether the server has answered that another manager owns the list of conditions.
 	conditionsOwned bool
 }
@@ -37,7 +34,7 @@ type statusWriter struct {
 // write writes the parent's status after a convergence, and reports whether the status template was executed.
 func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool) {
 	judge := s.inputs.judge(c.observed)
-	s.census = c.count(c.desired.Wanted, judge)
+	s.childSummary = c.count(c.desired.Wanted, judge)
 	summary := s.summarize(c.observed, judge)
 	if len(c.desired.Faults) == 0 {
 		summary.Round = s.Round
@@ -46,23 +43,23 @@ func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool
 		summary.Kinds |= s.Sources[w.ID().Kind].Bit
 	}
 	s.problems = append(s.problems, s.inputs.judgeFaults(judge)...)
-	status, rendered, issue := s.render(c.observed)
+	content, rendered, issue := s.render(c.observed)
 	if issue != nil {
 		s.problems = append(s.problems, issue)
 	}
-	if issue := s.census.Problem(); issue != nil {
+	if issue := s.childSummary.Problem(); issue != nil {
 		s.problems = append(s.problems, issue)
 	}
-	s.publish(ctx, status, summary)
+	s.publish(ctx, content, summary)
 	return rendered
 }
 
 // publish writes the status, except for fields that other TemplateControllers write, publishes an Event about a new fault, and counts the
 // parent.
-func (s *statusWriter) publish(ctx context.Context, status map[string]any, summary *tally.Tally) {
-	summary.Contested = s.leaveContested(status)
+func (s *statusWriter) publish(ctx context.Context, content map[string]any, summary *status.ParentSummary) {
+	summary.Contested = s.leaveContested(content)
 	if !s.problems.Pending() {
-		s.update(ctx, status, summary)
+		s.update(ctx, content, summary)
 	}
 	if s.HoldsCondition() { // update may meet the other manager
 		summary.Foreign, summary.Rival = s.foreignCondition()
@@ -83,7 +80,7 @@ func (s *statusWriter) reportRejection(ctx context.Context) {
 		Message: "TemplateController " + s.Name + " is not accepted, so this object is not reconciled: look at the conditions of the TemplateController",
 		Waiting: s.HoldsCondition() && !foreign,
 	}}
-	s.publish(ctx, s.own(), &tally.Tally{Failed: true, Unobserved: true})
+	s.publish(ctx, s.own(), &status.ParentSummary{Failed: true, Unobserved: true})
 }
 
 // Deletion is what parents report whose TemplateController is deleted.
@@ -100,30 +97,30 @@ func ReportDeletion(ctx context.Context, of *running.Controller, parent *object.
 	rec := newReconciliation(r, of, queue.Key{Controller: of.Name, Parent: parent.Key()})
 	rec.parent = parent
 	s := &rec.status
-	return s.store(ctx, s.withReady(s.own(), census.Verdict{Status: "Unknown", Reason: v1.ReasonTemplateControllerDeleted, Message: d.Message}))
+	return s.store(ctx, s.withReady(s.own(), status.Verdict{Status: "Unknown", Reason: v1.ReasonTemplateControllerDeleted, Message: d.Message}))
 }
 
 // update writes the status with the ready condition. A status that the server
 // rejects is left as it was, and the condition says so.
-func (s *statusWriter) update(ctx context.Context, status map[string]any, summary *tally.Tally) {
+func (s *statusWriter) update(ctx context.Context, content map[string]any, summary *status.ParentSummary) {
 	v := s.verdict()
-	status = s.withReady(status, v)
-	s.report.status(s.reconciliation, status, v)
-	err := s.store(ctx, status)
+	content = s.withReady(content, v)
+	s.report.status(s.reconciliation, content, v)
+	err := s.store(ctx, content)
 	if err != nil {
-		v, err = s.storeKnown(ctx, status, v, err)
+		v, err = s.storeKnown(ctx, content, v, err)
 	}
 	if Unfit(err) && len(v.Message) > ShortMessage { // it may be the message that does not fit
 		short := v
 		short.Message = object.Line(v.Message, ShortMessage)
-		err = s.store(ctx, s.withReady(status, short))
+		err = s.store(ctx, s.withReady(content, short))
 	}
 	if err != nil {
-		issue := s.writeProblem(ctx, err, status)
+		issue := s.writeProblem(ctx, err, content)
 		s.problems = append(s.problems, issue)
 		switch {
 		case issue.Pending:
-		case rights.Denied(err):
+		case permissions.Denied(err):
 			summary.Denied = issue.Message
 		default:
 			v = s.verdict()
@@ -137,40 +134,40 @@ func (s *statusWriter) update(ctx context.Context, status map[string]any, summar
 }
 
 // writeProblem is the problem of a parent whose status could not be written.
-func (s *statusWriter) writeProblem(ctx context.Context, err error, status map[string]any) *problem.Problem {
+func (s *statusWriter) writeProblem(ctx context.Context, err error, content map[string]any) *problem.Problem {
 	const text = "cannot write the status: "
 	switch {
 	case request.MissingObject(err), s.overtaken(ctx, err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Pending: true, Retry: problem.RetryNow}
-	case rights.Denied(err):
-		need := s.Rights.Claim(rights.Status, s.Kind, s.parent.Namespace())
+	case permissions.Denied(err):
+		need := s.Rights.Claim(permissions.Status, s.Kind, s.parent.Namespace())
 		missing, pending := s.Rights.Missing(err, need)
 		return (&problem.Problem{Reason: v1.ReasonStatusRejected, Message: text + missing, Pending: pending}).Lacks(s.Rights.Denial(err, need))
 	}
-	err = s.Author().About(err, map[string]any{"status": status})
+	err = s.Author().About(err, map[string]any{"status": content})
 	return &problem.Problem{
 		Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff,
-		Message: text + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(status),
+		Message: text + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(content),
 	}
 }
 
 // storeKnown writes the status again without the fields that the server does not know, by its answer to the last try. It returns the
 // verdict and the answer that hold then.
-func (s *statusWriter) storeKnown(ctx context.Context, status map[string]any, v census.Verdict, err error) (census.Verdict, error) {
+func (s *statusWriter) storeKnown(ctx context.Context, content map[string]any, v status.Verdict, err error) (status.Verdict, error) {
 	const mostRetries = 5 // the server may name the fields one by one
 	issue := &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff}
 	for range mostRetries {
-		faults := problem.SchemaFaults(s.Author().About(err, map[string]any{"status": status}))
-		if !condition.DropRefused(status, problem.UnknownFields(err)) {
+		faults := problem.SchemaFaults(s.Author().About(err, map[string]any{"status": content}))
+		if !status.DropRefused(content, problem.UnknownFields(err)) {
 			break
 		}
 		if len(issue.Faults) == 0 {
 			s.problems = append(s.problems, issue)
 		}
 		issue.Faults = append(issue.Faults, faults...)
-		issue.Message = condition.LeftOut(issue.Faults).Message
+		issue.Message = status.LeftOut(issue.Faults).Message
 		v = s.verdict()
-		if err = s.store(ctx, s.withReady(status, v)); err == nil {
+		if err = s.store(ctx, s.withReady(content, v)); err == nil {
 			break
 		}
 	}
@@ -182,7 +179,7 @@ const ShortMessage = 256
 
 // writeConditionOnly writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
 // may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
-func (s *statusWriter) writeConditionOnly(ctx context.Context, v census.Verdict) {
+func (s *statusWriter) writeConditionOnly(ctx context.Context, v status.Verdict) {
 	err := s.store(ctx, s.withReady(s.own(), v))
 	for _, short := range []string{object.Line(v.Message, ShortMessage), ""} {
 		if err == nil || !Unfit(err) {
@@ -213,35 +210,35 @@ func Unfit(err error) bool {
 }
 
 // contentOf differs for different statuses. It ignores conditions, which change with time.
-func contentOf(status map[string]any) string {
-	status = maps.Clone(status)
-	delete(status, "conditions")
-	return child.Hash(object.Append(nil, status))
+func contentOf(content map[string]any) string {
+	content = maps.Clone(content)
+	delete(content, "conditions")
+	return child.Hash(object.Append(nil, content))
 }
 
 // store applies the status, unless the parent has it already. The error is that of the
 // server.
-func (s *statusWriter) store(ctx context.Context, status map[string]any) error {
+func (s *statusWriter) store(ctx context.Context, content map[string]any) error {
 	if s.Kind.Status == nil {
 		return nil
 	}
 	current, _ := s.inputs.content()["status"].(map[string]any)
-	owned, has := fields.Set(s.parent.Applied(s.Manager, "status")).Field("status")
-	if !has && len(status) == 0 || has && owned.Same(status, current) && !owned.Exceeds(status) {
+	owned, has := s.parent.Applied(s.Manager, "status").Field("status")
+	if !has && len(content) == 0 || has && owned.Same(content, current) && !owned.Exceeds(content) {
 		return nil
 	}
 	if s.guard.rewrites != nil {
-		s.guard.rewrites.Status(owned, status, s.Author().Path)
+		s.guard.rewrites.Status(owned, content, s.Author().Path)
 	}
 	version := s.parent.ResourceVersion()
-	if reduced, emptied := owned.WithoutEmptied(status); emptied {
+	if reduced, emptied := owned.WithoutEmptied(content); emptied {
 		after, err := s.applyStatus(ctx, reduced, version)
 		if err != nil {
 			return err
 		}
 		version = after.ResourceVersion()
 	}
-	after, err := s.applyStatus(ctx, status, version)
+	after, err := s.applyStatus(ctx, content, version)
 	if err != nil {
 		return err
 	}
@@ -249,7 +246,7 @@ func (s *statusWriter) store(ctx context.Context, status map[string]any) error {
 	s.report.wroteParent(s.reconciliation, WriteStatus)
 	if s.Program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
-		s.next.Again = s.next.Again || !fields.Equal(current, now)
+		s.next.Again = s.next.Again || !object.EqualValues(current, now)
 	}
 	s.ParentCache(s.parent.Namespace()).Put(after, s.Name)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", s.Name, "parent", s.key.Parent.String())
@@ -258,40 +255,40 @@ func (s *statusWriter) store(ctx context.Context, status map[string]any) error {
 
 // applyStatus applies the status to that version of the parent. Conditions that are one value are taken from no other manager: they are left out
 // of the status where the server answers that one owns them.
-func (s *statusWriter) applyStatus(ctx context.Context, status map[string]any, version string) (*object.Object, error) {
-	if !s.Kind.Status.Atomic || status["conditions"] == nil {
-		return s.sendStatus(ctx, status, version, true)
+func (s *statusWriter) applyStatus(ctx context.Context, content map[string]any, version string) (*object.Object, error) {
+	if !s.Kind.Status.Atomic || content["conditions"] == nil {
+		return s.sendStatus(ctx, content, version, true)
 	}
-	after, err := s.sendStatus(ctx, status, version, false)
+	after, err := s.sendStatus(ctx, content, version, false)
 	owned := request.OwnedFields(err)
 	if len(owned) == 0 {
 		return after, err
 	}
 	if slices.Contains(owned, ".status.conditions") {
 		s.conditionsOwned = true
-		delete(status, "conditions")
+		delete(content, "conditions")
 	}
-	return s.sendStatus(ctx, status, version, true)
+	return s.sendStatus(ctx, content, version, true)
 }
 
-func (s *statusWriter) sendStatus(ctx context.Context, status map[string]any, version string, force bool) (*object.Object, error) {
+func (s *statusWriter) sendStatus(ctx context.Context, content map[string]any, version string, force bool) (*object.Object, error) {
 	metadata := map[string]any{"name": s.parent.Name(), "resourceVersion": version}
 	if ns := s.parent.Namespace(); ns != "" {
 		metadata["namespace"] = ns
 	}
 	body := map[string]any{"apiVersion": s.GVK.GroupVersion().String(), "kind": s.GVK.Kind, "metadata": metadata}
-	if len(status) > 0 { // an empty status that held fields would become null: see fields.Set.WithoutEmptied
-		body["status"] = status
+	if len(content) > 0 { // an empty status that held fields would become null: see object.FieldSet.WithoutEmptied
+		body["status"] = content
 	}
 	return s.Cluster.ApplyStatus(ctx, s.LocateParent(s.key), object.Append(make([]byte, 0, 512), body), s.Manager, force)
 }
 
 // verdict is what the ready condition says.
-func (s *statusWriter) verdict() census.Verdict {
+func (s *statusWriter) verdict() status.Verdict {
 	if issue := s.problems.First(); issue != nil && len(issue.Faults) > 0 {
 		issue.SetFaults(s.r.Recorder.Faults(s.key, issue.About, issue.Faults))
 	}
-	return s.census.Verdict(s.problems, &s.plan)
+	return s.childSummary.Verdict(s.problems, &s.plan)
 }
 
 // recordEvent publishes an Event about a new fault.

@@ -5,17 +5,15 @@ import (
 	"slices"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/reconcile/announce"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
@@ -52,11 +50,11 @@ func TestWhatTellsOneStatusFromAnother(t *testing.T) {
 
 func TestWhatWaitsIsNotReady(t *testing.T) {
 	rec := reconciling(nil, &running.Controller{}, nil)
-	rec.status.plan, rec.status.census = plan.Plan{Pending: 1}, census.Census{Wanted: 1, Ready: 1}
+	rec.status.plan, rec.status.childSummary = plan.Plan{Pending: 1}, status.ChildSummary{Wanted: 1, Ready: 1}
 	if got := rec.status.verdict(); got.Status != "False" || got.Reason != v1.ReasonProgressing {
 		t.Errorf("verdict %+v", got)
 	}
-	if got, want := (census.Census{Wanted: 1}).Progress(), "0 of 1 children are ready"; got != want {
+	if got, want := (status.ChildSummary{Wanted: 1}).Progress(), "0 of 1 children are ready"; got != want {
 		t.Errorf("progress %q, want %q", got, want)
 	}
 }
@@ -72,7 +70,7 @@ func TestAReconciliationFailsByAFaultAndNotByWaiting(t *testing.T) {
 }
 
 func TestReportedFaultsAreKeptWhileSomethingElseIsWrong(t *testing.T) {
-	events := announce.New(announce.Options{Clock: clock.RealClock{}})
+	events := record.NewEventRecorder(record.EventOptions{Clock: clock.RealClock{}})
 	reported := []string{".a: bad"}
 	rec := reconciling(&Reconciler{Options: Options{Recorder: events}}, &running.Controller{}, nil)
 	rec.problems = problem.List{{Message: "no"}}

@@ -7,18 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/condition"
-	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // summarize begins the summary of the parent with its children.
-func (s *statusWriter) summarize(observed []*child.Live, judge *readiness.Judge) *tally.Tally {
-	summary := &tally.Tally{Generation: s.Generation, Children: int64(len(observed))}
+func (s *statusWriter) summarize(observed []*child.Live, judge *readiness.Judge) *status.ParentSummary {
+	summary := &status.ParentSummary{Generation: s.Generation, Children: int64(len(observed))}
 	for _, l := range observed {
 		if judge.Of(l.Entry, l.Object) == readiness.Ready {
 			summary.ChildrenReady++
@@ -29,31 +26,31 @@ func (s *statusWriter) summarize(observed []*child.Live, judge *readiness.Judge)
 
 // render executes the status template. If that fails or is not possible, or the child templates have used up the budget, which is reported
 // already, the status is kept.
-func (s *statusWriter) render(observed []*child.Live) (status map[string]any, rendered bool, issue *problem.Problem) {
+func (s *statusWriter) render(observed []*child.Live) (content map[string]any, rendered bool, issue *problem.Problem) {
 	in := &s.inputs
 	if in.selectRelated() != nil || len(s.problems) > 0 && in.budget.UsedUp() {
 		return s.own(), false, nil
 	}
 	kept := in.budget.Kept()
-	status, err := s.Program.Status(in.forTemplates(observed))
+	content, err := s.Program.Status(in.forTemplates(observed))
 	in.settle(in.budget.Kept() - kept)
 	if err != nil {
 		return s.own(), false, problem.FromTemplate(err)
 	}
-	if status == nil {
-		status = map[string]any{}
+	if content == nil {
+		content = map[string]any{}
 	}
-	status = condition.DropNulls(status)
-	if fault := cmp.Or(s.conditions().Fill(status), s.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
+	content = status.DropNulls(content)
+	if fault := cmp.Or(s.conditions().Fill(content), s.Factory.KeyFault(map[string]any{"status": content})); fault != "" {
 		return s.own(), true, problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
-	return status, true, condition.DropUnknown(status, s.Kind, s.Author())
+	return content, true, status.DropUnknown(content, s.Kind, s.Author())
 }
 
 // own is the part of the parent's status that this controller owns.
 func (s *statusWriter) own() map[string]any {
 	current, _ := s.inputs.content()["status"].(map[string]any)
-	owned, ok := fields.Set(s.parent.Applied(s.Manager, "status")).Field("status")
+	owned, ok := s.parent.Applied(s.Manager, "status").Field("status")
 	if !ok || current == nil {
 		return map[string]any{}
 	}
@@ -62,26 +59,26 @@ func (s *statusWriter) own() map[string]any {
 }
 
 // conditions completes the conditions of the parent.
-func (s *statusWriter) conditions() condition.Parent {
-	status, _ := s.inputs.content()["status"].(map[string]any)
-	return condition.Parent{
-		Status: status, Generation: s.parent.Generation(), Generations: s.Kind.Status != nil && s.Kind.Status.ObservedGeneration,
+func (s *statusWriter) conditions() status.Conditions {
+	content, _ := s.inputs.content()["status"].(map[string]any)
+	return status.Conditions{
+		Status: content, Generation: s.parent.Generation(), Generations: s.Kind.Status != nil && s.Kind.Status.ObservedGeneration,
 		Own: s.ReadyCondition, Clock: s.r.Clock,
 	}
 }
 
 // withReady puts the ready condition into status, if the parent can hold it. Another
 // manager's condition of that type is left alone, and so are all conditions where they are one list that another manager writes.
-func (s *statusWriter) withReady(status map[string]any, v census.Verdict) map[string]any {
+func (s *statusWriter) withReady(content map[string]any, v status.Verdict) map[string]any {
 	foreign, _ := s.foreignCondition()
 	if foreign && s.Kind.Status != nil && s.Kind.Status.Atomic {
-		delete(status, "conditions")
-		return status
+		delete(content, "conditions")
+		return content
 	}
 	if s.HoldsCondition() && !foreign {
-		s.conditions().SetOwn(status, v.Status, v.Reason, v.Message)
+		s.conditions().SetOwn(content, v.Status, v.Reason, v.Message)
 	}
-	return status
+	return content
 }
 
 // foreignCondition reports whether another manager owns the ready condition, or the whole list where that is one value. It also returns the
@@ -100,7 +97,7 @@ func (s *statusWriter) foreignCondition() (foreign bool, rival string) {
 		if atomic {
 			return true, ""
 		}
-		if _, ok := fields.Set(held).Item(map[string]any{"type": s.ReadyCondition}); !ok {
+		if _, ok := held.Item(map[string]any{"type": s.ReadyCondition}); !ok {
 			continue
 		}
 		name, ours := strings.CutPrefix(manager, v1.FieldManagerPrefix)
@@ -114,7 +111,7 @@ func (s *statusWriter) foreignCondition() (foreign bool, rival string) {
 	if !atomic {
 		return foreign, rival
 	}
-	owned, _ := fields.Set(s.parent.Applied(s.Manager, "status")).Field("status")
+	owned, _ := s.parent.Applied(s.Manager, "status").Field("status")
 	_, held := owned.Field("conditions")
 	return !held && (named || s.conditions().HasOthers()), ""
 }
@@ -123,16 +120,16 @@ func (s *statusWriter) foreignCondition() (foreign bool, rival string) {
 //
 // A field of a parent's status has one writer, or two TemplateControllers would take it from each other again and again. The first one keeps
 // it: an apply names the version of the parent that it is based on, so that of two that begin at once, one sees the other.
-func (s *statusWriter) leaveContested(status map[string]any) string {
+func (s *statusWriter) leaveContested(content map[string]any) string {
 	found := ""
 	for manager, held := range s.parent.AppliedByOthers(s.Manager, "status") {
 		name := strings.TrimPrefix(manager, v1.FieldManagerPrefix)
 		if !s.r.Controllers.MayWrite(name, s.GVK.GroupKind(), s.key.Parent) {
 			continue
 		}
-		set, _ := fields.Set(held).Field("status")
-		whole := map[string]any{"status": runtime.DeepCopyJSON(status)} // rare: only where another one writes here
-		if path := set.Remove(status, ".status"); path != "" && found == "" {
+		set, _ := held.Field("status")
+		whole := map[string]any{"status": runtime.DeepCopyJSON(content)} // rare: only where another one writes here
+		if path := set.Remove(content, ".status"); path != "" && found == "" {
 			found = s.Author().Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)
 		}
 	}

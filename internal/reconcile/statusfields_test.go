@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 func TestRoomForTheReadyCondition(t *testing.T) {
@@ -26,7 +26,7 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 		if row.want {
 			continue
 		}
-		if got := rec.status.withReady(map[string]any{}, census.Verdict{}); len(got) > 0 {
+		if got := rec.status.withReady(map[string]any{}, status.Verdict{}); len(got) > 0 {
 			t.Errorf("%s: status %v, want it without a condition", why, got)
 		}
 	}

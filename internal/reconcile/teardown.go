@@ -10,11 +10,11 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // cleanup reconciles a parent that is being deleted and has our finalizer, which it removes once the cleanup is done. What the spec says now
@@ -27,7 +27,7 @@ type cleanup struct {
 
 func (c *cleanup) run(ctx context.Context) Result {
 	switch {
-	case teardown.Skipped(c.parent):
+	case plan.SkipsFinalize(c.parent):
 		klog.FromContext(ctx).Info("skipping the cleanup of a parent: its annotation templater.dev/skip-finalize is set", "controller", c.Name, "parent", c.key.Parent.String())
 		return c.release(ctx)
 	case orphaning{c.reconciliation}.requested():
@@ -42,7 +42,7 @@ func (c *cleanup) run(ctx context.Context) Result {
 	over, again := timeout{c}.check(ctx)
 	if over {
 		c.report.timedOut()
-		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
+		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: FinalizeTimedOut})
 		return c.release(ctx)
 	}
 	return c.unfinished(ctx).also(Result{After: again})
@@ -55,7 +55,7 @@ func (c *cleanup) release(ctx context.Context) Result {
 		c.report.wroteParent(c.reconciliation, RemoveFinalizer)
 		c.r.Recorder.Forget(c.key)
 		c.r.Attempts.End(c.key)
-		return Result{Outcome: measure.Succeeded}
+		return Result{Outcome: record.Succeeded}
 	}
 	c.problems = append(c.problems, issue)
 	if !issue.Waiting {
@@ -100,7 +100,7 @@ func (c *cleanup) knowsChildren() bool {
 	}
 	reason, message := c.ChildObstacle()
 	if reason == v1.ReasonKindNotFound {
-		message += "; if the kind does not come back, " + teardown.SkipAdvice
+		message += "; if the kind does not come back, " + skipAdvice
 	}
 	c.waits("being deleted: waits until its children can be read: "+message, problem.RetrySlow)
 	return false
@@ -119,7 +119,7 @@ func (c *cleanup) deleteChildren(ctx context.Context) bool {
 	if !c.knowsChildren() {
 		return false
 	}
-	first := teardown.First(c.Spec, c.observe())
+	first := plan.DeletedFirst(c.Spec, c.observe())
 	if len(first) == 0 {
 		return true
 	}
@@ -133,7 +133,7 @@ func (c *cleanup) deleteChildren(ctx context.Context) bool {
 			continue
 		}
 		// In the foreground, a child exists until its dependents are deleted.
-		action := plan.Action{Verb: plan.Delete, Live: l, Foreground: teardown.InOrder(c.Spec)}
+		action := plan.Action{Verb: plan.Delete, Live: l, Foreground: plan.DeletesInOrder(c.Spec)}
 		if _, issue := c.deletions.remove(ctx, action); issue != nil {
 			c.problems = append(c.problems, issue)
 		}
@@ -200,7 +200,7 @@ func (c *cleanup) finalsReady(made *convergence) bool {
 		return false
 	}
 	for _, issue := range impossible {
-		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
+		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: endingNamespaceMessage(issue.Write)})
 	}
 	return true
 }
@@ -212,7 +212,7 @@ func possibleOf(made *convergence, impossible problem.List) []*child.Wanted {
 		ending[issue.Namespace] = true
 	}
 	return slices.DeleteFunc(slices.Clone(made.desired.Wanted), func(w *child.Wanted) bool {
-		return ending[w.Name.Namespace] || made.gates.Closed(w.Entry.Name)
+		return ending[w.Name.Namespace] || made.dependencies.Blocks(w.Entry.Name)
 	})
 }
 
@@ -231,7 +231,40 @@ func (c *cleanup) countReady(made *convergence, wanted []*child.Wanted, s finalS
 		c.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
 		return false
 	}
-	ready, problems := teardown.Await(counted, c.problems, s.current)
+	ready, problems := awaitFinals(counted, c.problems, s.current)
 	c.problems = problems
 	return ready
+}
+
+// skipAdvice is the way out.
+const skipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to release it at once"
+
+// FinalizeTimedOut says that a parent is released though not all is done.
+const FinalizeTimedOut = "the cleanup took longer than spec.finalize.timeout: the object is released before its cleanup is done"
+
+// endingNamespaceMessage says that an object of spec.finalize.children cannot be made. write names it as a Problem does.
+func endingNamespaceMessage(write string) string {
+	return "cannot " + write + ": its namespace is being deleted; the object is released without it"
+}
+
+// awaitFinals reports whether the objects of spec.finalize.children, which c summarizes, are as they should be. current is whether they are as
+// their templates say now, and problems are those that came up. If something is missing, it returns what is to be told instead of these.
+func awaitFinals(c status.ChildSummary, problems problem.List, current bool) (ready bool, told problem.List) {
+	if len(problems) == 0 && c.Ready == c.Wanted && current {
+		return true, nil
+	}
+	if issue := problems.First(); issue != nil && !issue.Waiting {
+		return false, problems
+	}
+	text := c.Progress()
+	switch {
+	case len(c.Failing) > 0:
+		text = c.Failure() + "; correct that, or " + skipAdvice
+	case len(problems) > 0:
+		text = problems.Message()
+	}
+	return false, problem.List{{
+		Reason: v1.ReasonFinalizing, Waiting: len(c.Failing) == 0, Retry: problems.Retry(), Pending: problems.Pending(),
+		Message: "being deleted: waits for spec.finalize.children: " + text,
+	}}
 }

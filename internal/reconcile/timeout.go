@@ -2,15 +2,15 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // timeout is spec.finalize.timeout: how long the cleanup of a deleted parent may take.
@@ -38,14 +38,14 @@ func (t timeout) check(ctx context.Context) (over bool, again time.Duration) {
 	if !begun || t.parent.Annotation(t.sinceKey()) != t.since(attempt.Noted) {
 		return false, t.beginAttempt(ctx, limit)
 	}
-	if left := teardown.Left(limit, attempt.Seen, t.r.Clock.Now()); left > 0 {
+	if left := timeLeft(limit, attempt.Seen, t.r.Clock.Now()); left > 0 {
 		return false, left
 	}
 	now, known := t.serverTime(ctx)
 	if !known {
 		return false, problem.SlowRetry
 	}
-	if left := teardown.Left(limit, attempt.Noted, now); left > 0 {
+	if left := timeLeft(limit, attempt.Noted, now); left > 0 {
 		return false, left
 	}
 	if !t.r.Controllers.Unchanged(ctx, t.Controller) {
@@ -57,7 +57,7 @@ func (t timeout) check(ctx context.Context) (over bool, again time.Duration) {
 
 // answered reports whether the templates could be rendered, and the server has answered each write.
 func (t timeout) answered() bool {
-	return !t.Rejected && !t.unrendered && teardown.Answered(t.problems)
+	return !t.Rejected && !t.unrendered && allAnswered(t.problems)
 }
 
 // beginAttempt records on the parent when the cleanup was first attempted, and returns when to reconcile again.
@@ -81,7 +81,7 @@ func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 	case request.MissingObject(err):
 		return time.Time{}, false // the watch will report it
 	case err != nil:
-		t.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: "+t.Rights.WhyNot(err, t.Rights.Claim(rights.Parents, t.Kind, t.key.Parent.Namespace)), problem.RetryOnChange)
+		t.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: "+t.Rights.WhyNot(err, t.Rights.Claim(permissions.Parents, t.Kind, t.key.Parent.Namespace)), problem.RetryOnChange)
 		return time.Time{}, false
 	case date.IsZero():
 		t.waits("spec.finalize.timeout has no effect: responses of the API server have no Date header; look for a proxy that removes it", problem.RetryOnChange)
@@ -95,4 +95,22 @@ func (t timeout) sinceKey() string { return v1.AnnotationCleanupSincePrefix + t.
 
 func (t timeout) since(at time.Time) string {
 	return at.UTC().Format(time.RFC3339) + "/" + string(t.parent.UID())
+}
+
+// timeLeft returns how much of spec.finalize.timeout is left for a cleanup that has been attempted since then, at least 0. Both times are of one
+// clock. A clock that was set back does not make the timeout longer than it is.
+func timeLeft(timeout time.Duration, since, now time.Time) time.Duration {
+	return min(max(0, timeout-now.Sub(since)), timeout)
+}
+
+// allAnswered reports whether the server has answered each write that the cleanup needs, be it by a refusal: none of these problems says
+// that something could not be attempted, for a missing permission, a template that fails, or a request without an answer.
+func allAnswered(problems problem.List) bool {
+	return !slices.ContainsFunc(problems, func(p *problem.Problem) bool {
+		switch p.Reason {
+		case v1.ReasonFinalizing, v1.ReasonChildRejected, v1.ReasonChildConflict, v1.ReasonChildFailing, v1.ReasonNamespaceNotFound, v1.ReasonNamespaceEnding:
+			return false
+		}
+		return !p.Waiting
+	})
 }

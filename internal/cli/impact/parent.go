@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
 // outcome is what a TemplateController makes of one parent in the end, once all children are ready.
@@ -91,7 +91,7 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 			state.Objects, stay = append(state.Objects, o.Content()), append(stay, o)
 		}
 	}
-	state.Read = func(entry string, chosen selection.Selection) []*object.Object {
+	state.Read = func(entry string, chosen related.Selection) []*object.Object {
 		return slices.DeleteFunc(s.related.Read(entry, chosen), func(o *object.Object) bool { return own[string(o.UID())] })
 	}
 	result, end, err := s.simulator.SettleReady(s.simulator.Holding(state, parent, stay), func(string) bool { return true })

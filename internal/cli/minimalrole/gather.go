@@ -10,8 +10,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/uses"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -47,34 +47,34 @@ func (g *gatherer) gather(blocking bool) error {
 		return nil // the operator has the others anyway
 	}
 	if g.selectsNamespaces() {
-		g.add(nil, schema.GroupResource{Resource: "namespaces"}, uses.Namespaces.Verbs(), "namespaceSelector")
+		g.add(nil, schema.GroupResource{Resource: "namespaces"}, permissions.Namespaces.Verbs(), "namespaceSelector")
 	}
-	g.add(g.eventNamespaces(parents), schema.GroupResource{Group: "events.k8s.io", Resource: "events"}, uses.Events.Verbs(), "Events about the parents")
+	g.add(g.eventNamespaces(parents), schema.GroupResource{Group: "events.k8s.io", Resource: "events"}, permissions.Events.Verbs(), "Events about the parents")
 	return nil
 }
 
 // parents adds what is needed on the parents.
 func (g *gatherer) parents(parents kind.Kind, blocking bool) {
-	use := func(u uses.Use, verbs []string, why string) {
+	use := func(u permissions.Use, verbs []string, why string) {
 		resource := parents.Resource.GroupResource()
 		resource.Resource = u.Resource(resource.Resource)
 		g.add(g.spec.Watch.Namespaces, resource, verbs, why)
 	}
 	hasChildren := len(g.spec.Children) > 0 || len(spec.Finals(g.spec)) > 0
-	reading := slices.DeleteFunc(uses.Parents.Verbs(), func(verb string) bool {
+	reading := slices.DeleteFunc(permissions.Parents.Verbs(), func(verb string) bool {
 		return verb == "get" && !hasChildren // it is for whether a parent of children is really gone
 	})
-	use(uses.Parents, reading, "the parents")
+	use(permissions.Parents, reading, "the parents")
 	if spec.NeedsFinalizer(g.spec) {
-		use(uses.Holding, uses.Holding.Verbs(), "their finalizer")
+		use(permissions.Holding, permissions.Holding.Verbs(), "their finalizer")
 	}
 	if !g.told(g.compiled.GVK) || spec.WritesStatus(g.spec, g.compiled.ReadyCondition, parents) {
-		use(uses.Status, uses.Status.Verbs(), "their status")
+		use(permissions.Status, permissions.Status.Verbs(), "their status")
 	}
 	if blocking && slices.ContainsFunc(g.all(), func(c v1.Child) bool {
 		return c.DeletionPolicy != v1.DeletionOrphan && c.Scope != v1.ScopeCluster
 	}) {
-		use(uses.Finalizers, uses.Finalizers.Verbs(), "owner references to them")
+		use(permissions.Finalizers, permissions.Finalizers.Verbs(), "owner references to them")
 	}
 }
 
@@ -100,7 +100,7 @@ func (g *gatherer) children() error {
 			if err != nil {
 				return err
 			}
-			g.add(placesOf(of, read), of.Resource.GroupResource(), uses.Related.Verbs(), syntax.ChildName(entry.Name))
+			g.add(placesOf(of, read), of.Resource.GroupResource(), permissions.Related.Verbs(), syntax.ChildName(entry.Name))
 			g.add(placesOf(of, written), of.Resource.GroupResource(), verbsOn(g.spec, &entry), syntax.ChildName(entry.Name))
 			if needs := escalating[gv.WithKind(y.Kind).GroupKind()]; needs != "" {
 				if y.Role != "" {
@@ -136,7 +136,7 @@ const rbacGroup = "rbac.authorization.k8s.io"
 // verbsOn returns what is needed on the objects of an entry.
 func verbsOn(of *v1.TemplateControllerSpec, entry *v1.Child) []string {
 	stay := entry.PrunePolicy == v1.PruneOrphan && entry.DeletionPolicy == v1.DeletionOrphan && entry.UpdateStrategy.Type != v1.UpdateRecreate
-	return slices.DeleteFunc(uses.Children.Verbs(), func(verb string) bool { return verb == "delete" && stay && of.Finalize == nil })
+	return slices.DeleteFunc(permissions.Children.Verbs(), func(verb string) bool { return verb == "delete" && stay && of.Finalize == nil })
 }
 
 // related adds what is needed on related objects.
@@ -149,10 +149,10 @@ func (g *gatherer) related(entry *spec.Related) error {
 		return errors.New(rejection.Message)
 	}
 	why, resource := syntax.RelatedName(entry.Name), of.Resource.GroupResource()
-	g.add(placesOf(of, entry.Namespaces), resource, uses.Related.Verbs(), why)
+	g.add(placesOf(of, entry.Namespaces), resource, permissions.Related.Verbs(), why)
 	if entry.Logs != nil {
-		resource.Resource = uses.Logs.Resource(resource.Resource)
-		g.add(placesOf(of, entry.Namespaces), resource, uses.Logs.Verbs(), "their logs")
+		resource.Resource = permissions.Logs.Resource(resource.Resource)
+		g.add(placesOf(of, entry.Namespaces), resource, permissions.Logs.Verbs(), "their logs")
 	}
 	return nil
 }

@@ -5,14 +5,13 @@ import (
 	"slices"
 
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/gate"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // children says how each child stands.
-func (p *pass) children(gates *gate.Gates, judge *readiness.Judge) []Child {
+func (p *pass) children(dependencies *plan.Dependencies, judge *readiness.Judge) []Child {
 	var out []Child
 	places := p.explain()
 	for _, w := range p.report.Desired.Wanted {
@@ -20,7 +19,7 @@ func (p *pass) children(gates *gate.Gates, judge *readiness.Judge) []Child {
 		switch {
 		case w.Live == nil && p.server.Objects[running.Locate(w.Kind, w.Name)] != nil:
 			c.State = "an object of somebody else has its name"
-		case w.Live == nil && gates.Closed(w.Entry.Name):
+		case w.Live == nil && dependencies.Blocks(w.Entry.Name):
 			c.State = "waits for other children"
 		case w.Live == nil:
 			c.State = "not there yet"
@@ -50,11 +49,11 @@ func (p *pass) fate(l *child.Live) string {
 		return "stays as it is, for its template cannot be rendered"
 	case !p.parent.Deleting():
 		return "not wanted any more"
-	case !l.Collectable() || teardown.CascadesOrphan(p.parent):
+	case !l.Collectable() || plan.CascadesOrphan(p.parent):
 		return "outlives its parent"
 	case p.gone: // nobody binds it to the parent but templater, which waits no longer
 		return "goes after its parent"
-	case teardown.GoesBefore(p.spec, l):
+	case plan.DeletedBeforeParent(p.spec, l):
 		return "goes before its parent"
 	}
 	return "goes with its parent"

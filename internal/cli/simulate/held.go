@@ -26,7 +26,7 @@ func (s *Simulator) withManaged(content map[string]any, o *object.Object, subres
 	if set == nil {
 		return content
 	}
-	entry := map[string]any{"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": set}
+	entry := map[string]any{"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": map[string]any(set)}
 	if subresource != "" {
 		entry["subresource"] = subresource
 	}

@@ -9,12 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
-	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
@@ -108,14 +105,14 @@ func (w *world) result() (Result, State, error) {
 	if p.gone {
 		next.gone, out.Ready, w.report.Desired = true, gone, child.Desired{}
 		if w.report.TimedOut {
-			out.Faults = append(out.Faults, teardown.WithoutRest)
+			out.Faults = append(out.Faults, reconcile.FinalizeTimedOut)
 		}
 	} else {
 		out.tell(&w.report)
 	}
 	w.report.Desired.Pair(p.observed)
 	judge := p.judge()
-	out.Children = p.children(gate.Of(p.entryOrder(), &w.report.Desired, judge), judge)
+	out.Children = p.children(plan.NewDependencies(p.entryOrder(), &w.report.Desired, judge), judge)
 	return out, next, nil
 }
 
@@ -163,7 +160,7 @@ func (w *world) writes() []Write {
 
 // judge tells how children stand.
 func (p *pass) judge() *readiness.Judge {
-	judge := view.Judge(p.compiled.Program, p.input())
+	judge := readiness.NewJudge(p.compiled.Program, p.input())
 	for _, l := range p.observed {
 		if p.state.isAssumed(l.Object) {
 			judge.Assume(l.Object)
@@ -174,7 +171,7 @@ func (p *pass) judge() *readiness.Judge {
 
 // input is what the templates would see now.
 func (p *pass) input() *render.Input {
-	in := &render.Input{Parent: p.parent.Content(), Ready: readiness.IsReady, Budget: &p.budget, Observed: view.Observed(p.observed, &p.budget)}
+	in := &render.Input{Parent: p.parent.Content(), Ready: readiness.IsReady, Budget: &p.budget, Observed: child.Contents(p.observed, &p.budget)}
 	if len(p.compiled.Related) > 0 {
 		in.Related, in.Logs = p.relatedTo, p.logs
 	}

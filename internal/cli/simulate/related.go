@@ -13,9 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -37,7 +35,7 @@ func (w *world) readRelated() error {
 		}
 		e := &related.Entry{Related: r, Kind: k, Caches: map[string]*watch.Cache{"": cache}, Index: related.NewIndex(nil, "")}
 		if w.state.Read != nil {
-			e.More = func(s selection.Selection) []*object.Object { return w.state.Read(r.Name, s) }
+			e.More = func(s related.Selection) []*object.Object { return w.state.Read(r.Name, s) }
 		}
 		w.controller.Related = append(w.controller.Related, e)
 	}
@@ -113,7 +111,7 @@ func (p *pass) relatedTo(name string) ([]map[string]any, error) {
 	if !known {
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
-	return view.Contents(objects, &p.budget)
+	return child.DecodeAll(objects, &p.budget)
 }
 
 // logs are those that the State has. A Pod that has none there has not started.

@@ -2,9 +2,9 @@ package simulate
 
 import (
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // removal is the Verb that takes the finalizer from a parent.
@@ -25,7 +25,7 @@ type Result struct {
 	// Children are what the templates want, in their order, and then what is left though nobody wants it.
 	Children []Child
 	// Ready is what the ready condition says, whether the parent can hold one or not.
-	Ready census.Verdict
+	Ready status.Verdict
 	// Faults and Waits are in the words of the ready condition: what is wrong, and what waits for what.
 	Faults, Waits []string
 	// Status is what templater writes of the parent's status.

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -422,7 +422,7 @@ func TestManyRelatedObjectsAreAskedFor(t *testing.T) {
       {apiVersion: v1, kind: ConfigMap, metadata: {name: out}, data: {names: {{ collect "metadata.name" .related.settings | join "," | quote }}}}
 `)
 	in := state(t, app, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {from: here}}`)
-	in.Read = func(entry string, chosen selection.Selection) []*object.Object {
+	in.Read = func(entry string, chosen related.Selection) []*object.Object {
 		var out []*object.Object
 		for _, name := range []string{"a", "b"} {
 			o, err := object.From(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "default"}})

@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
 // State is a cluster, as far as one parent is concerned. Contents are plain JSON data, which nobody changes. The zero State has no
@@ -29,7 +29,7 @@ type State struct {
 	Related []map[string]any
 	// Read returns more objects of an entry of spec.related: those that are watched and chosen. It is for those who have many. Objects and
 	// Related count before what it returns; nil is for no more.
-	Read func(entry string, chosen selection.Selection) []*object.Object
+	Read func(entry string, chosen related.Selection) []*object.Object
 	// Logs are those of Pods, by NAMESPACE/NAME and container.
 	Logs map[string]map[string]string
 	Now  time.Time

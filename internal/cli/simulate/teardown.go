@@ -8,12 +8,12 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/census"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // gone is what is said of the readiness of a parent that is gone.
-var gone = census.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is gone"}
+var gone = status.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is gone"}
 
 // IsDeleting reports whether somebody has asked for the deletion of an object.
 func IsDeleting(content map[string]any) bool {
@@ -46,7 +46,7 @@ func (w *world) isReleased() bool {
 // orphan is what the garbage collector does while a parent is deleted that is to leave its dependents behind.
 func (w *world) orphan() {
 	parent := w.server.Objects[w.parent]
-	if parent == nil || parent.GetDeletionTimestamp() == nil || !teardown.CascadesOrphan(read(parent.Object)) {
+	if parent == nil || parent.GetDeletionTimestamp() == nil || !plan.CascadesOrphan(read(parent.Object)) {
 		return
 	}
 	w.collect(read(parent.Object))
@@ -66,7 +66,7 @@ func (w *world) collect(parent *object.Object) {
 		others := slices.DeleteFunc(slices.Clone(owners), func(r metav1.OwnerReference) bool { return r.UID == parent.UID() })
 		switch {
 		case len(others) == len(owners):
-		case len(others) == 0 && !teardown.CascadesOrphan(parent):
+		case len(others) == 0 && !plan.CascadesOrphan(parent):
 			w.server.End(at, metav1.DeletePropagationBackground)
 		default:
 			next := o.DeepCopy()

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // shop has an order, and something to do before it goes.
@@ -208,7 +208,7 @@ func TestTeardownThatTakesLong(t *testing.T) {
 		want    string // the faults
 	}{
 		"in time":                              {"timeout: 10m", 0, 10*time.Minute - time.Second, false, ""},
-		"the timeout has passed":               {"timeout: 10m", 0, 10*time.Minute + time.Second, true, teardown.WithoutRest}, // the start is rounded up to a second
+		"the timeout has passed":               {"timeout: 10m", 0, 10*time.Minute + time.Second, true, reconcile.FinalizeTimedOut}, // the start is rounded up to a second
 		"nothing was attempted before":         {"timeout: 10m", time.Hour, 10*time.Minute - time.Second, false, ""},
 		"the first attempt was made only then": {"timeout: 10m", time.Hour, 0, false, ""},
 		"0s is none":                           {"timeout: 0s", 0, 1000 * time.Hour, false, ""},

@@ -20,16 +20,13 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // world is a cluster for one reconciliation: an API server in memory with the objects of a State, the caches that watches would fill, and the
@@ -119,11 +116,11 @@ func (w *world) born(o *unstructured.Unstructured) {
 func (w *world) run(read []schema.GroupVersionKind) error {
 	c := &running.Controller{
 		Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder,
-		Kinds: w, Cluster: w.server, Factory: w.factory(w.clock), Meter: measure.Nothing{}, GVK: w.compiled.GVK, Kind: w.parents, Generation: 1,
+		Kinds: w, Cluster: w.server, Factory: w.factory(w.clock), Meter: record.Discard{}, GVK: w.compiled.GVK, Kind: w.parents, Generation: 1,
 		Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{}, Settled: map[schema.GroupKind]bool{},
 		Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true, MayHave: w.mayHave,
 	}
-	c.Rights = rights.New(func(string) rights.Reviewer { return w.server }, w.clock, nil, func(string) {}).For(w.name, "", w.parents)
+	c.Rights = permissions.NewTracker(func(string) permissions.Reviewer { return w.server }, w.clock, nil, func(string) {}).For(w.name, "", w.parents)
 	c.Factory.Cluster, w.controller = c, c
 	parents := watch.Want{Resource: w.parents.Resource, Labels: w.compiled.Labels.String(), Fields: w.compiled.Fields, Role: watch.Parent}
 	namespaces := w.spec.Watch.Namespaces
@@ -183,8 +180,8 @@ func (w *world) reconcile() {
 	tenants := queue.NewTenants()
 	r := reconcile.New(reconcile.Options{
 		Controllers: w, SyncSoon: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, Pacer: queue.NewDeparturePacer(w.clock),
-		Absences: queue.NewAbsentParents(w.clock), Orphaning: queue.NewOrphaningParents(), Attempts: w.attempts, Breaker: loop.NewBreaker(w.clock),
-		Recorder: announce.New(announce.Options{Events: nobody{}, Clock: w.clock}), Waiting: rights.NewWaiting(), Logs: logs{w.state.Logs}, Memory: workers.NewMemory(math.MaxInt64, tenants),
+		Absences: queue.NewAbsentParents(w.clock), Orphaning: queue.NewOrphaningParents(), Attempts: w.attempts, Breaker: queue.NewBreaker(w.clock),
+		Recorder: record.NewEventRecorder(record.EventOptions{Events: nobody{}, Clock: w.clock}), Waiting: permissions.NewWaiting(), Logs: logs{w.state.Logs}, Memory: queue.NewMemory(math.MaxInt64, tenants),
 	})
 	w.clock.now = now
 	w.began, w.report.Assume = w.server.Version, w.state.isAssumed
@@ -209,13 +206,13 @@ func (w *world) AddKinds(_ string, kinds []schema.GroupVersionKind) {
 }
 
 // Measure, Miss, Count and Left are for operators.
-func (w *world) Measure(string, measure.Outcome, time.Duration) {}
+func (w *world) Measure(string, record.Outcome, time.Duration) {}
 
 // Miss does nothing.
 func (w *world) Miss(string, []schema.GroupKind) {}
 
 // Count does nothing.
-func (w *world) Count(queue.Key, tally.Tally) {}
+func (w *world) Count(queue.Key, status.ParentSummary) {}
 
 // Left does nothing.
 func (w *world) Left(queue.Key) {}

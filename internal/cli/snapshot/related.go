@@ -8,7 +8,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -54,7 +54,7 @@ func (s *Source) Related(ctx context.Context, compiled *spec.Compiled) (*Related
 }
 
 // Read returns the objects of an entry that a parent has chosen, as simulate.State wants it.
-func (r *Related) Read(name string, chosen selection.Selection) []*object.Object {
+func (r *Related) Read(name string, chosen related.Selection) []*object.Object {
 	e := r.entries[name]
 	if e == nil {
 		return nil

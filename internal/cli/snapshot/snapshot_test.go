@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -129,11 +129,11 @@ func TestRelatedObjectsAreFoundByWhatIsChosen(t *testing.T) {
 	c := compiled(t, v1.TemplateControllerSpec{Related: []v1.Related{
 		{Name: "maps", APIVersion: "v1", Kind: "ConfigMap"}, {Name: "none", APIVersion: "example.org/v1", Kind: "Absent"},
 	}})
-	related, err := (&Source{Client: in, Kinds: in}).Related(t.Context(), c)
+	reader, err := (&Source{Client: in, Kinds: in}).Related(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"none"}, related.Missing); diff != "" || related.Read("none", nil) != nil {
+	if diff := cmp.Diff([]string{"none"}, reader.Missing); diff != "" || reader.Read("none", nil) != nil {
 		t.Errorf("entries without a kind (-want +got):\n%s", diff)
 	}
 	for why, row := range map[string]struct {
@@ -147,11 +147,11 @@ func TestRelatedObjectsAreFoundByWhatIsChosen(t *testing.T) {
 		"one of two, once": {[]map[string]any{{"name": "x"}, {"labelSelector": map[string]any{"matchLabels": map[string]any{"l": "1"}}}}, 1},
 		"nothing":          {nil, 0},
 	} {
-		chosen, fault := selection.Compile(row.yielded, selection.Scope{Namespace: "a", Namespaced: true})
+		chosen, fault := related.CompileSelection(row.yielded, related.Scope{Namespace: "a", Namespaced: true})
 		if fault != "" {
 			t.Fatal(fault)
 		}
-		if got := related.Read("maps", chosen); len(got) != row.want {
+		if got := reader.Read("maps", chosen); len(got) != row.want {
 			t.Errorf("%s: %d objects, want %d", why, len(got), row.want)
 		}
 	}

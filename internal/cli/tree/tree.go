@@ -10,9 +10,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -130,7 +130,7 @@ func entriesOf(children []v1.Child, order *spec.Order) []Entry {
 }
 
 // judge notes what the ready condition of the parent says, or, where there is none, what the pass does.
-func (c *Controller) judge(parent map[string]any, condition string, passed census.Verdict) {
+func (c *Controller) judge(parent map[string]any, condition string, passed status.Verdict) {
 	live := conditionOf(parent, condition)
 	if live == nil {
 		c.Ready, c.Reason, c.Message = passed.Status == "True", passed.Reason, passed.Message

@@ -97,7 +97,7 @@ func TestManagersAreToldApart(t *testing.T) {
 	for how, text := range map[string]string{"as it is": managed, "without white space": compact(t, managed), "labelled": strings.Replace(managed, `"name":"a"`, `"name":"a","labels":{"templater.dev/parent-uid":"f:x"}`, 1)} {
 		o := decode(t, text)
 		field := func(name string) map[string]any { return map[string]any{name: map[string]any{}} }
-		for who, want := range map[[2]string]map[string]any{
+		for who, want := range map[[2]string]FieldSet{
 			{"templater/a", ""}:       {"f:data": field("f:x"), "f:spec": field("f:conditions")},
 			{"templater/a", "status"}: {"f:status": field("f:phase")},
 			{"templater/b", ""}:       nil,
@@ -107,13 +107,13 @@ func TestManagersAreToldApart(t *testing.T) {
 				t.Errorf("%s: applied by %v (-want +got):\n%s", how, who, diff)
 			}
 		}
-		others := map[string]any{}
+		others := map[string]FieldSet{}
 		for manager, fields := range o.AppliedByOthers("templater/a", "status") {
 			others[manager] = fields
 		}
-		want := map[string]any{
-			"templater/d": map[string]any{"f:status": map[string]any{"f:conditions": field("f:d"), "f:d": map[string]any{}}},
-			"templater/e": map[string]any{"f:status": field("f:e")},
+		want := map[string]FieldSet{
+			"templater/d": {"f:status": map[string]any{"f:conditions": field("f:d"), "f:d": map[string]any{}}},
+			"templater/e": {"f:status": field("f:e")},
 		}
 		if diff := cmp.Diff(want, others); diff != "" {
 			t.Errorf("%s: applied by others (-want +got):\n%s", how, diff)
@@ -124,11 +124,11 @@ func TestManagersAreToldApart(t *testing.T) {
 			}
 			break
 		}
-		holders := map[string]any{}
+		holders := map[string]FieldSet{}
 		for manager, fields := range o.Conditions {
 			holders[manager] = fields
 		}
-		if diff := cmp.Diff(map[string]any{"templater/c": field("f:c"), "templater/d": field("f:d")}, holders); diff != "" {
+		if diff := cmp.Diff(map[string]FieldSet{"templater/c": field("f:c"), "templater/d": field("f:d")}, holders); diff != "" {
 			t.Errorf("%s: holders of conditions (-want +got):\n%s", how, diff)
 		}
 		for manager := range o.Conditions {

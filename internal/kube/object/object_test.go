@@ -103,14 +103,14 @@ func TestAnObjectWithoutMetadataAnswersToo(t *testing.T) {
 	o := decode(t, `{"kind":7}`)
 	_, owned := o.Controller()
 	got := []any{o.Key().String(), string(o.UID()), o.Version(), o.Kind(), o.Label("a"), owned, o.Owners(), o.Applied("templater/a", ""), o.Terminating("now") == o}
-	if diff := cmp.Diff([]any{"/", "", uint64(0), "", "", false, 0, map[string]any(nil), true}, got); diff != "" {
+	if diff := cmp.Diff([]any{"/", "", uint64(0), "", "", false, 0, FieldSet(nil), true}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestAnObjectKnowsWhatTemplaterOwns(t *testing.T) {
 	o := decode(t, child)
-	want := map[string]any{
+	want := FieldSet{
 		"f:data":     map[string]any{"f:x": map[string]any{}},
 		"f:metadata": map[string]any{"f:ownerReferences": map[string]any{`k:{"uid":"p-1"}`: map[string]any{}}},
 	}
@@ -120,11 +120,11 @@ func TestAnObjectKnowsWhatTemplaterOwns(t *testing.T) {
 	if o.Applied("kubectl-edit", "") != nil || o.Applied("templater/apps", "status") != nil {
 		t.Error("something is applied by another manager, or in the status")
 	}
-	got := map[string]any{}
+	got := map[string]FieldSet{}
 	for manager, fields := range o.Conditions {
 		got[manager] = fields
 	}
-	if diff := cmp.Diff(map[string]any{"kubelet": map[string]any{`k:{"type":"Ready"}`: map[string]any{".": map[string]any{}}}}, got); diff != "" {
+	if diff := cmp.Diff(map[string]FieldSet{"kubelet": {`k:{"type":"Ready"}`: map[string]any{".": map[string]any{}}}}, got); diff != "" {
 		t.Errorf("conditions (-want +got):\n%s", diff)
 	}
 }

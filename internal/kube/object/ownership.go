@@ -196,7 +196,7 @@ func appendLine(lines []byte, kind string, e entry, parent string) []byte {
 
 // Applied returns the fields that the manager holds by Apply, in the object
 // itself or in a subresource of it, as managedFields has them (FieldsV1). nil means none.
-func (o *Object) Applied(manager, subresource string) map[string]any {
+func (o *Object) Applied(manager, subresource string) FieldSet {
 	for l := range o.lines {
 		if l.kind == applied && l.manager == manager && l.subresource == subresource {
 			return o.fields(l)
@@ -207,8 +207,8 @@ func (o *Object) Applied(manager, subresource string) map[string]any {
 
 // AppliedByOthers yields each of templater's managers but this one that holds fields of a subresource by Apply,
 // and the fields.
-func (o *Object) AppliedByOthers(manager, subresource string) iter.Seq2[string, map[string]any] {
-	return func(yield func(string, map[string]any) bool) {
+func (o *Object) AppliedByOthers(manager, subresource string) iter.Seq2[string, FieldSet] {
+	return func(yield func(string, FieldSet) bool) {
 		for l := range o.lines {
 			if l.kind == applied && l.manager != manager && l.subresource == subresource && !yield(l.manager, o.fields(l)) {
 				return
@@ -229,7 +229,7 @@ func (o *Object) HasAppliedStatus() bool {
 
 // Conditions calls yield with each manager that holds some of status.conditions, and the
 // fields below there (FieldsV1).
-func (o *Object) Conditions(yield func(manager string, fields map[string]any) bool) {
+func (o *Object) Conditions(yield func(manager string, fields FieldSet) bool) {
 	for l := range o.lines {
 		if l.kind == conditions && !yield(l.manager, o.fields(l)) {
 			return
@@ -254,7 +254,7 @@ func (o *Object) lines(yield func(line) bool) {
 	}
 }
 
-func (o *Object) fields(l line) map[string]any {
+func (o *Object) fields(l line) FieldSet {
 	text := l.fields
 	if strings.Contains(text, placeholder) {
 		text = strings.ReplaceAll(text, placeholder, o.Label(labelParentUID))

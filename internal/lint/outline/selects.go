@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// This file has the rules about what select templates yield: see internal/reconcile/related/selection.
+// This file has the rules about what select templates yield: see internal/reconcile/related.
 
 var (
 	keysOfSelect   = []string{"name", "namespace", "allNamespaces", "labelSelector"}

@@ -47,7 +47,7 @@ func isStatus(keys []string, path string) bool {
 	return "."+strings.Join(keys, ".") == path
 }
 
-// ownCondition notes a condition of the status template that is templater's own: see internal/reconcile/condition.
+// ownCondition notes a condition of the status template that is templater's own: see internal/reconcile/status.
 func (c *checker) ownCondition(s *Skeleton) {
 	own := spec.ReadyCondition(c.Spec)
 	for _, d := range s.Documents {

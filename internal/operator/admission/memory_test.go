@@ -19,7 +19,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -111,9 +110,9 @@ func heldAtMost(do func()) uint64 {
 func TestManyLargeReviewsStayWithinTheMemoryLimit(t *testing.T) {
 	const limit, clients = 460 << 20, 3
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
-	pool := workers.NewMemory(limit, queue.NewTenants())
+	pool := queue.NewMemory(limit, queue.NewTenants())
 	h := New(&Handler{Check: check, Reserve: func(ctx context.Context) (func(), error) {
-		var hold workers.Reservation
+		var hold queue.Reservation
 		hold.Open(ctx, pool, "reviews")
 		if err := hold.Grow(0); err != nil {
 			return nil, err

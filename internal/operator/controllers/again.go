@@ -1,8 +1,8 @@
 package controllers
 
 import (
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -11,7 +11,7 @@ import (
 func (c *Controllers) askAgain(next *running.Controller) {
 	switch {
 	case next.Forbidden():
-		c.queue.AddAfter(next.Name, rights.BelievedFor)
+		c.queue.AddAfter(next.Name, permissions.BelievedFor)
 	case len(next.AbsentNamespaces()) > 0:
 		c.queue.AddAfter(next.Name, problem.SlowRetry)
 	}

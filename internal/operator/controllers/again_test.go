@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // machine goes from A to D by its own status, and has a child in D alone.
@@ -119,7 +119,7 @@ func TestStatusWithoutAnEndIsSlowedDown(t *testing.T) {
 	}
 	c.clock.SetTime(c.clock.Now().Add(loopPause))
 	result, _ := c.pass("apps", "one")
-	if diff := cmp.Diff(reconcile.Result{Retry: problem.RetrySlow, Outcome: measure.Failed, Again: true}, result); diff != "" {
+	if diff := cmp.Diff(reconcile.Result{Retry: problem.RetrySlow, Outcome: record.Failed, Again: true}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: the templates yield something else each time for .status.count: let them not depend on what they bring about"; got != want {

@@ -9,9 +9,9 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -51,7 +51,7 @@ func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
 		c.run()
 		want := recountTime
 		if forbidden {
-			want = rights.BelievedFor
+			want = permissions.BelievedFor
 		}
 		if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != want {
 			t.Errorf("%s: looked at again after %v, want %v", why, wait, want)

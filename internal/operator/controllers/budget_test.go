@@ -10,7 +10,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
@@ -75,7 +74,7 @@ func TestAPassIsCutShort(t *testing.T) {
 		t.Errorf("while it renders: retry %v, requests %v", result.Retry, c.requests[before:])
 	}
 	pool := c.shared.memory
-	var other workers.Reservation
+	var other queue.Reservation
 	other.Open(t.Context(), pool, "other")
 	if err := other.Grow(budget.MaxBytes); err != nil {
 		t.Fatal(err)

@@ -18,12 +18,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // asks tells the worker of a request, as a Client does, and returns what tells of the answer.
 func asks(ctx context.Context) func() {
-	own := workers.Of(ctx)
+	own := queue.WorkerOf(ctx)
 	if own == nil {
 		return func() {}
 	}
@@ -72,7 +71,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func works(busy []workers.Work) []string {
+func works(busy []queue.Work) []string {
 	out := []string{}
 	for _, w := range busy {
 		out = append(out, w.String())
@@ -113,7 +112,7 @@ func TestATemplateControllerThatWaitsForPassesDoesNotHang(t *testing.T) {
 	c.apply(app)
 	c.run()
 	ctx := c.controllers.tracker.Join(t.Context())
-	workers.Of(ctx).Begin(queue.Key{Controller: "apps"})
+	queue.WorkerOf(ctx).Begin(queue.Key{Controller: "apps"})
 	_, leave := c.controllers.Enter("apps") // a pass that takes long
 	done := make(chan struct{})
 	go func() { c.controllers.stop(ctx, "apps"); close(done) }()
@@ -153,7 +152,7 @@ func (s *shared) overCredit(t *testing.T, controller string, clock *clocktesting
 		of   string
 		size int
 	}{{controller, 100 << 20}, {"other", 0}} {
-		own := workers.Of(s.passing.Join(t.Context()))
+		own := queue.WorkerOf(s.passing.Join(t.Context()))
 		own.Begin(queue.Key{Controller: request.of})
 		own.Asked()
 		clock.SetTime(clock.Now().Add(time.Second))

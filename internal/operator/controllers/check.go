@@ -14,8 +14,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -49,7 +49,7 @@ func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, know
 
 // examine takes the compile step, with the pauses of the worker. What was compiled before is not compiled again; nil is for nothing.
 func (c *Controllers) examine(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
-	result, err := c.lint(workers.Of(ctx).Pauses(), tc, compiled, known)
+	result, err := c.lint(queue.WorkerOf(ctx).Pauses(), tc, compiled, known)
 	return c.withAccount(tc, result), err
 }
 

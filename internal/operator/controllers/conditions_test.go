@@ -20,10 +20,10 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // statusless is a Writer that writes no status.
@@ -79,7 +79,7 @@ func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
 	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3, Ready: 2}, Children: v1.ChildCounts{Total: 5}}}
 	e := newTracked("u")
 	e.counts.Begin(1)
-	e.counts.Set(configMapName("one"), &tally.Tally{Generation: 1, Ready: true, Children: 2})
+	e.counts.Set(configMapName("one"), &status.ParentSummary{Generation: 1, Ready: true, Children: 2})
 	for why, row := range map[string]struct {
 		a        assembly
 		parents  v1.ParentCounts
@@ -130,7 +130,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 	}
 }
 
-// lacking is a rights.Reviewer of a user who lacks these verbs.
+// lacking is a permissions.Reviewer of a user who lacks these verbs.
 type lacking []string
 
 func (l lacking) Allowed(_ context.Context, right request.Right) (bool, error) {
@@ -143,8 +143,8 @@ func (lacking) Get(context.Context, request.Location) (*object.Object, error) { 
 // found is called.
 func deprived(t *testing.T, user string, verbs ...string) (c *running.Controller, found func()) {
 	t.Helper()
-	as := func(string) rights.Reviewer { return lacking(verbs) }
-	r := rights.New(as, clocktesting.NewFakePassiveClock(time.Now()), nil, func(string) {})
+	as := func(string) permissions.Reviewer { return lacking(verbs) }
+	r := permissions.NewTracker(as, clocktesting.NewFakePassiveClock(time.Now()), nil, func(string) {})
 	found = func() {
 		for r.Len() > 0 {
 			r.Next(t.Context())
@@ -170,19 +170,19 @@ func TestThreeMissingRightsAreNamed(t *testing.T) {
 
 func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 	for why, row := range map[string]struct {
-		use    rights.Use
+		use    permissions.Use
 		status *kind.StatusSchema
 		want   int
 	}{
-		"parents with a status":    {rights.Parents, &kind.StatusSchema{}, 1},
-		"parents without a status": {rights.Parents, nil, 0},
-		"children":                 {rights.Children, &kind.StatusSchema{}, 0},
+		"parents with a status":    {permissions.Parents, &kind.StatusSchema{}, 1},
+		"parents without a status": {permissions.Parents, nil, 0},
+		"children":                 {permissions.Children, &kind.StatusSchema{}, 0},
 	} {
 		c, found := deprived(t, "", "patch")
 		c.Kind.Status, c.ReadyCondition, c.Spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
-		c.AlsoMissing(rights.Claim{Use: row.use})
+		c.AlsoMissing(permissions.Claim{Use: row.use})
 		found()
-		if got := c.AlsoMissing(rights.Claim{Use: row.use}); len(got) != row.want {
+		if got := c.AlsoMissing(permissions.Claim{Use: row.use}); len(got) != row.want {
 			t.Errorf("%s: %q, want %d", why, got, row.want)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // painter is a TemplateController that writes a status alone.
@@ -280,10 +280,10 @@ func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
 	c := newCluster(t)
 	e, quiet := newTracked("u"), newTracked("v")
 	for _, name := range []string{"one", "two"} {
-		e.counts.Set(configMapName(name), &tally.Tally{Contested: ".status.a"})
-		quiet.counts.Set(configMapName(name), &tally.Tally{})
+		e.counts.Set(configMapName(name), &status.ParentSummary{Contested: ".status.a"})
+		quiet.counts.Set(configMapName(name), &status.ParentSummary{})
 	}
-	e.counts.Set(configMapName("three"), &tally.Tally{})
+	e.counts.Set(configMapName("three"), &status.ParentSummary{})
 	c.controllers.tracked["apps"], c.controllers.tracked["quiet"] = e, quiet
 	for parent, want := range map[string][]string{"one": {"apps/one"}, "": {"apps/one", "apps/two"}, "three": {}} {
 		at := configMapName(parent)

@@ -24,17 +24,15 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // watcher keeps the caches that are wanted; watch.Manager does.
@@ -65,9 +63,9 @@ type Controllers struct {
 	queue    workqueue.TypedRateLimitingInterface[string]
 	parents  queue.Queue
 	backlog  *queue.Backlog
-	rights   *rights.Tracker
+	rights   *permissions.Tracker
 	tenants  *queue.Tenants
-	shared   *workers.Memory // see Reserve
+	shared   *queue.Memory // see Reserve
 	// watchShares says how many watches each TemplateController may have.
 	watchShares *watchShares
 	seals       *seal.Ring
@@ -79,14 +77,14 @@ type Controllers struct {
 	schemas Schemas
 	memory  *compiledMemory
 	// selections bound what parents select of related objects.
-	selections *related.Rooms
+	selections *related.Memory
 	// lint is lintOf, but in tests.
 	lint func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error)
 	// patience is lossPatience, but in tests.
 	patience time.Duration
-	meters   measure.Meters
-	tracker  *workers.Tracker
-	passing  *workers.Tracker // of those who make passes
+	meters   record.Meters
+	tracker  *queue.WorkerTracker
+	passing  *queue.WorkerTracker // of those who make passes
 	// grace is stopGrace, but in tests.
 	grace    time.Duration
 	class    string      // of the TemplateControllers that are served
@@ -94,7 +92,7 @@ type Controllers struct {
 	led      atomic.Bool // whether the standby is over
 	memories []memory    // of parents
 	shares   []memory    // of what controllers use
-	events   *announce.Recorder
+	events   *record.EventRecorder
 	logs     *podlogs.Fetcher
 
 	mu      sync.RWMutex
@@ -120,7 +118,7 @@ func (c *Controllers) Enter(name string) (*running.Controller, func()) {
 }
 
 // Measure counts a pass, unless the TemplateController is gone.
-func (c *Controllers) Measure(name string, outcome measure.Outcome, took time.Duration) {
+func (c *Controllers) Measure(name string, outcome record.Outcome, took time.Duration) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if e := c.tracked[name]; e != nil {
@@ -180,7 +178,7 @@ func (c *Controllers) AddKinds(name string, kinds []schema.GroupVersionKind) {
 }
 
 // Count notes how a parent fares. A pass may have taken longer than its parent was there.
-func (c *Controllers) Count(key queue.Key, now tally.Tally) { c.count(key, &now) }
+func (c *Controllers) Count(key queue.Key, now status.ParentSummary) { c.count(key, &now) }
 
 // Left notes that there is no such parent any more.
 func (c *Controllers) Left(key queue.Key) {
@@ -189,7 +187,7 @@ func (c *Controllers) Left(key queue.Key) {
 }
 
 // count notes how a parent fares; nil means that it is no parent any more.
-func (c *Controllers) count(key queue.Key, now *tally.Tally) {
+func (c *Controllers) count(key queue.Key, now *status.ParentSummary) {
 	current := c.get(key.Controller)
 	exists := now != nil && current != nil && current.Parent(key.Parent) != nil // without the lock: it may evaluate the filter
 	c.mu.Lock()
@@ -251,7 +249,7 @@ func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked
 	c.stop(ctx, name)
 	c.mu.Lock()
 	rivals := slices.Collect(maps.Keys(e.counts.Rivals))
-	e.counts = tally.New()
+	e.counts = status.NewCounts()
 	c.renewIndexes(name, e)
 	e.counts.Begin(e.generation)
 	c.mu.Unlock()
@@ -316,7 +314,7 @@ func (c *Controllers) counted(name string) []types.NamespacedName {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if e := c.tracked[name]; e != nil {
-		return slices.Collect(maps.Keys(e.counts.Tallies))
+		return slices.Collect(maps.Keys(e.counts.ByParent))
 	}
 	return nil
 }
@@ -342,7 +340,7 @@ const syncWorkers = 4
 func (c *Controllers) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
-	pool := &workers.Pool{
+	pool := &queue.Pool{
 		Tracker: c.tracker, Grace: c.grace, Places: syncWorkers, Spare: syncWorkers,
 		Next: func(work context.Context, taken func()) bool { return c.next(ctx, work, taken) },
 	}
@@ -390,7 +388,7 @@ func (c *Controllers) guarded(ctx context.Context, name string) (err error) {
 }
 
 // Busy returns the TemplateControllers that are being synced.
-func (c *Controllers) Busy() []workers.Work { return c.tracker.Busy() }
+func (c *Controllers) Busy() []queue.Work { return c.tracker.Busy() }
 
 // Pending returns the TemplateControllers that were there at first and that were not yet
 // looked at.

@@ -16,12 +16,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 func TestParentsOfNobodyAreNotCounted(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.Count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, tally.Tally{})
+	c.controllers.Count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, status.ParentSummary{})
 	if n := c.controllers.queue.Len() + len(c.controllersDue.due); n > 0 {
 		t.Errorf("%d TemplateControllers are looked at", n)
 	}
@@ -35,9 +35,9 @@ func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 	one := queue.Key{Controller: "apps", Parent: configMapName("one")}
 	for _, step := range []struct {
 		why     string
-		now     tally.Tally
+		now     status.ParentSummary
 		changed bool
-	}{{"as before", c.controllers.tracked["apps"].counts.Tallies[one.Parent], false}, {"it has failed", tally.Tally{Failed: true}, true}} {
+	}{{"as before", c.controllers.tracked["apps"].counts.ByParent[one.Parent], false}, {"it has failed", status.ParentSummary{Failed: true}, true}} {
 		clear(c.controllersDue.due)
 		c.controllers.Count(one, step.now)
 		if _, due := c.controllersDue.due["apps"]; due != step.changed {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // delays is a queue that writes down how long keys are to wait.
@@ -116,7 +116,7 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 			c.refuse["kind App"] = errors.New("gone")
 			c.controllers.queue.Add("apps")
 			c.run()
-			c.controllers.Count(key, tally.Tally{Ready: true}) // the end of that pass
+			c.controllers.Count(key, status.ParentSummary{Ready: true}) // the end of that pass
 			delete(c.refuse, "kind App")
 		},
 	} {
@@ -146,7 +146,7 @@ func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, tally.Tally{Ready: true}) // its pass has taken longer than it was there
+	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, status.ParentSummary{Ready: true}) // its pass has taken longer than it was there
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Total != 1 {
 		t.Errorf("counts %+v, want one parent", got)
 	}

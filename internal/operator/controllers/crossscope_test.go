@@ -17,9 +17,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 // tenants makes a ClusterRole, and ConfigMaps in the namespace that an App names.
@@ -464,7 +464,7 @@ func TestAccountWithChildrenInOtherNamespaces(t *testing.T) {
 				t.Error("it does not see whether what it has deleted is gone")
 			}
 			wantRequests(t, "it is gone", c.writes(), append(as(parentRelease), givenUp)...)
-			c.clock.SetTime(c.clock.Now().Add(rights.BelievedFor))
+			c.clock.SetTime(c.clock.Now().Add(permissions.BelievedFor))
 			wantRequests(t, "nothing is left elsewhere", c.writes())
 			if c.everywhere() {
 				t.Errorf("it watches %v, want its own namespace alone", c.owners["apps"])
@@ -481,9 +481,9 @@ func TestNamespacesAreLimitedWhileTheOperatorIsDown(t *testing.T) {
 	c.start()
 	wantRequests(t, "start", c.run(), "team:robot: get apps far", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 	c.quiet("start")
-	c.clock.SetTime(c.clock.Now().Add(rights.BelievedFor))
+	c.clock.SetTime(c.clock.Now().Add(permissions.BelievedFor))
 	c.run()
-	c.clock.SetTime(c.clock.Now().Add(rights.BelievedFor))
+	c.clock.SetTime(c.clock.Now().Add(permissions.BelievedFor))
 	wantRequests(t, "nothing is left elsewhere", c.run())
 	for _, want := range c.owners["apps"] {
 		if want.Namespace != "ns" {

@@ -14,11 +14,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // deletionReport is the work left to report on parents that their TemplateController is deleted.
@@ -63,7 +63,7 @@ func (c *Controllers) reportDeletion(ctx context.Context, e *tracked, of *runnin
 	}
 	var errs []error
 	start := c.clock.Now()
-	for n := min(len(report.left), deletionsAtATime); n > 0 && c.clock.Since(start) < workers.Patience; n-- {
+	for n := min(len(report.left), deletionsAtATime); n > 0 && c.clock.Since(start) < queue.Patience; n-- {
 		key := report.left[0]
 		report.left = report.left[1:]
 		if err := c.reportDeletionOn(ctx, report, of, key); err != nil {
@@ -94,7 +94,7 @@ func (c *Controllers) reportDeletionOn(ctx context.Context, report *deletionRepo
 		}
 		return fmt.Errorf("report on parent %s that TemplateController %s is deleted: %w", key, of.Name, err)
 	}
-	report.denied[key.Namespace] = rights.Denied(err)
+	report.denied[key.Namespace] = permissions.Denied(err)
 	klog.FromContext(ctx).Info("cannot report on a parent that its TemplateController is deleted", "controller", of.Name, "parent", key.String(), "reason", problem.PublicReason(err))
 	return nil
 }

@@ -7,19 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
-
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -187,11 +185,11 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	c.controllers.tracked["xs"].current = &running
 	c.controllers.events.Fresh(key, "bad")
 	c.controllers.events.Faults(key, "x", []string{"bad"})
-	c.shared.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
+	c.shared.breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
 	c.shared.absences.Left(key)
 	inLine(c.shared.pacer, key)
 	take(c.parentsDue)
-	if result := c.reconciler.Reconcile(t.Context(), key); result != (reconcile.Result{Outcome: measure.Succeeded}) {
+	if result := c.reconciler.Reconcile(t.Context(), key); result != (reconcile.Result{Outcome: record.Succeeded}) {
 		t.Errorf("result %+v", result)
 	}
 	last := lengths(t, c.controllers.events, "last") > 0

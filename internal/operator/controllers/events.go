@@ -10,9 +10,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // Changed turns the change of an object into the keys that it concerns. Own
@@ -78,7 +78,7 @@ func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 
 // noteOrphaning remembers a parent that is deleted without its dependents. The garbage collector may end that before the next pass.
 func (c *Controllers) noteOrphaning(key queue.Key, parent *object.Object) {
-	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && teardown.CascadesOrphan(parent) {
+	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && plan.CascadesOrphan(parent) {
 		c.orphaning.Note(key, parent.UID())
 	}
 }

@@ -9,20 +9,19 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
-
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
-	"github.com/templater-dev/templater/internal/reconcile/announce"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -296,11 +295,11 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) {
 	for _, unknown := range []string{"a", "b"} {
 		known := map[string]string{"a": "b", "b": "a"}[unknown]
-		need := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: known}
+		need := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: known}
 		c, found := deprived(t, robot, "create")
 		c.Rights.Missing(denial(robot, "create", "events", ""), need)
 		found()
-		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
+		s := record.NewEventRecorder(record.EventOptions{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
 		for _, namespace := range []string{unknown, known} {
 			s.Announce(robot, keyOf(c.Name, namespace), request.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
 		}
@@ -313,7 +312,7 @@ func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) 
 // Each Namespace has its own Events, and a Role in each would have to be made anew with every parent. Those about others are in default.
 func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T) {
 	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
-	events := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true}
+	events := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true}
 	for kind, row := range map[string]struct {
 		namespace string
 		unlimited bool
@@ -330,7 +329,7 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 		c.Rights.Missing(denial(robot, "create", "events", ""), need)
 		found()
 		c.GVK = schema.ParseGroupKind(kind).WithVersion("v1")
-		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
+		s := record.NewEventRecorder(record.EventOptions{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
 		for _, name := range []string{"a", "b"} {
 			if row.namespace != "" {
 				name = row.namespace
@@ -353,7 +352,7 @@ func TestRightsAreAskedForWhilePassesAreMade(t *testing.T) {
 	stopped := make(chan struct{})
 	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
 	missing := c.controllers.rights.For("apps", robot, kind.Kind{Namespaced: true})
-	need := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: "ns"}
+	need := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: "ns"}
 	eventually(t, "it is known what is missing", func() bool { return missing.Known(need) != "" })
 	cancel()
 	<-stopped

@@ -12,7 +12,6 @@ import (
 
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // timed is a queue whose delays go by the clock of the test.
@@ -83,7 +82,7 @@ func (c *cluster) operator(o Options) (*Controllers, *reconcile.Reconciler) {
 		s.grace = 0
 	}
 	if c.greedy {
-		s.memory = workers.NewMemory(0, s.tenants)
+		s.memory = queue.NewMemory(0, s.tenants)
 	}
 	c.shared = s
 	c.parentsDue = newTimed(s.parents, c.clock, s.failures)

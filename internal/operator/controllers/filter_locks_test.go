@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // TestTheFilterIsEvaluatedWithoutLocks evaluates a filter for an object that it does not know, for which it fails, and checks during the
@@ -28,7 +28,7 @@ func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
 		},
 		"idle kinds are dropped": func(c *cluster, e *tracked, _ *v1.TemplateController) { c.controllers.dropIdleKinds("apps", e) },
 		"a reconciliation ends": func(c *cluster, _ *tracked, _ *v1.TemplateController) {
-			c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("one")}, tally.Tally{})
+			c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("one")}, status.ParentSummary{})
 		},
 		"the status is recounted": func(c *cluster, e *tracked, tc *v1.TemplateController) {
 			tc.Status.Parents.Total = 5

@@ -18,9 +18,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // finalizing is how the deletion of a TemplateController gets on.
@@ -120,7 +120,7 @@ const stopGrace = 10 * time.Second
 // stop lets no pass of the controller begin, and returns when none is under way. Those that do not
 // end in time are cut short.
 func (c *Controllers) stop(ctx context.Context, name string) {
-	defer workers.Of(ctx).Wait()()
+	defer queue.WorkerOf(ctx).Wait()()
 	c.mu.Lock()
 	e := c.tracked[name]
 	if e != nil {
@@ -190,7 +190,7 @@ func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*
 	var errs []error
 	start, accepted := c.clock.Now(), 0
 	for _, l := range child.Sort(children) {
-		if c.clock.Since(start) >= workers.Patience {
+		if c.clock.Since(start) >= queue.Patience {
 			break
 		}
 		if from.EverywhereSince() != from.since || !c.MayPrune(ctx, from.Controller) {

@@ -19,9 +19,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 func TestTemplateControllerThatGoes(t *testing.T) {
@@ -86,7 +86,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 		most int // in one look
 	}{
 		"many at a time":                   {0, deletionsAtATime},
-		"few where each takes long":        {workers.Patience / 4, 4},
+		"few where each takes long":        {queue.Patience / 4, 4},
 		"one at least, however slow it is": {time.Minute, 1},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -162,8 +162,8 @@ func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T
 	c.goes()
 	clear(c.controllersDue.due)
 	c.run()
-	if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != rights.BelievedFor {
-		t.Errorf("looked at again after %v, want %v", wait, rights.BelievedFor)
+	if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != permissions.BelievedFor {
+		t.Errorf("looked at again after %v, want %v", wait, permissions.BelievedFor)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -17,7 +16,7 @@ func (c *cluster) remember(key queue.Key) {
 	c.t.Helper()
 	c.controllers.events.Fresh(key, "bad")
 	c.controllers.events.Faults(key, "x", []string{"bad"})
-	c.shared.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
+	c.shared.breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
 	c.shared.absences.Left(key)
 	c.shared.orphaning.Note(key, "uid-one")
 	c.shared.attempts.Begin(key, queue.Attempt{Parent: "uid-one"})
@@ -29,7 +28,7 @@ func (c *cluster) remembered(t *testing.T) map[string]int {
 	t.Helper()
 	e := c.controllers.tracked["apps"]
 	out := map[string]int{
-		"counts": len(e.counts.Tallies), "breaker": lengths(t, c.shared.breaker, "spent"), "events": lengths(t, c.controllers.events, "last", "faults"),
+		"counts": len(e.counts.ByParent), "breaker": lengths(t, c.shared.breaker, "spent"), "events": lengths(t, c.controllers.events, "last", "faults"),
 		"absences": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "attempts": lengths(t, c.shared.attempts, "since"), "paces": lengths(t, c.shared.pacer, "lines.apps.places"),
 		"logs": lengths(t, c.controllers.logs, "parents", "logs"),
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // telling is a Writer that tells of each child that is applied, and writes nothing.
@@ -119,7 +119,7 @@ func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
 		}
 	}
 	eventually(t, "each has as many passes as there are workers, since they hang", func() bool {
-		c.clock.SetTime(c.clock.Now().Add(workers.Patience))
+		c.clock.SetTime(c.clock.Now().Add(queue.Patience))
 		return passes("hangs") == 2 && passes("too") == 2
 	})
 	close(h.release)

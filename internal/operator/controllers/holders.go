@@ -12,9 +12,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -64,7 +64,7 @@ func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Contr
 		if err == nil {
 			return out, nil, nil
 		}
-		if !rights.Denied(err) {
+		if !permissions.Denied(err) {
 			return nil, nil, fmt.Errorf("list parents of TemplateController %s: %w", of.Name, err)
 		}
 		in = watched // as far as its permissions go
@@ -72,8 +72,8 @@ func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Contr
 	var out []request.Holder
 	for _, ns := range in {
 		some, err := of.Cluster.Holders(ctx, parents.Resource, ns, of.Finalizer)
-		if rights.Denied(err) {
-			text, _ := of.Rights.Missing(err, of.Rights.Claim(rights.Parents, parents, ns))
+		if permissions.Denied(err) {
+			text, _ := of.Rights.Missing(err, of.Rights.Claim(permissions.Parents, parents, ns))
 			return nil, &spec.Rejection{Reason: v1.ReasonForbidden, Message: text}, nil
 		}
 		if err != nil {
@@ -104,7 +104,7 @@ func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController,
 	holders, waits, err := c.holders(ctx, e, next)
 	if waits != nil {
 		klog.FromContext(ctx).Info("cannot look for parents that match no longer, will retry", "controller", next.Name, "reason", waits.Message)
-		c.queue.AddAfter(next.Name, rights.BelievedFor)
+		c.queue.AddAfter(next.Name, permissions.BelievedFor)
 		return nil
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *Controllers) noneHolds(ctx context.Context, e *tracked, next *running.C
 	}
 	holders, waits, err := c.holders(ctx, e, next)
 	if err != nil || waits != nil {
-		c.queue.AddAfter(next.Name, rights.BelievedFor)
+		c.queue.AddAfter(next.Name, permissions.BelievedFor)
 		return false, err
 	}
 	c.lookAtHolders(next.Name, holders)
@@ -156,7 +156,7 @@ func (c *Controllers) noneHoldsIn(ctx context.Context, next *running.Controller,
 		return kind.Gone(err)
 	}
 	holders, err := next.Cluster.Holders(ctx, parents.Resource, namespace, next.Finalizer)
-	if rights.Denied(err) {
+	if permissions.Denied(err) {
 		klog.FromContext(ctx).Info("parents in a namespace that is watched no longer are left as they are: they may not be read", "controller", next.Name, "namespace", namespace, "user", next.As)
 		return true
 	}

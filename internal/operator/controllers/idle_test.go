@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // shedding is a TemplateController whose one kind of children can be forgotten, with what it takes to change that.
@@ -39,7 +39,7 @@ func newShedding(t *testing.T) *shedding {
 	}
 	s.generation, s.round = 1, 1
 	s.childKinds[s.gk], s.settled[s.gk] = "v1", true
-	s.counts.Set(parent.Key(), &tally.Tally{Round: 1})
+	s.counts.Set(parent.Key(), &status.ParentSummary{Round: 1})
 	s.current = &running.Controller{
 		Factory: &child.Factory{},
 		Name:    "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1, Round: 1, Parents: map[string]*watch.Cache{"": s.parents},
@@ -68,13 +68,13 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 		"kinds have been added since":          {func(s *shedding) { s.current.Round = 2 }, "kept"},
 		"it is suspended":                      {func(s *shedding) { s.current.Spec.Suspend = true }, "kept"},
 		"the parents' kind cannot be read":     {func(s *shedding) { s.current.Unknown = true }, "kept"},
-		"a parent wants it":                    {func(s *shedding) { s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)}) }, "kept"},
+		"a parent wants it":                    {func(s *shedding) { s.counts.Set(one, &status.ParentSummary{Round: 1, Kinds: s.bit(s.gk)}) }, "kept"},
 		"a parent wants it, and is looked at now": {func(s *shedding) {
-			s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)})
+			s.counts.Set(one, &status.ParentSummary{Round: 1, Kinds: s.bit(s.gk)})
 			s.underWay.Add(1)
 		}, "kept"},
 		"a parent has not been looked at":        {func(s *shedding) { s.counts.Set(one, nil) }, "kept"},
-		"a parent was looked at before":          {func(s *shedding) { s.counts.Set(one, &tally.Tally{}) }, "kept"},
+		"a parent was looked at before":          {func(s *shedding) { s.counts.Set(one, &status.ParentSummary{}) }, "kept"},
 		"the parents are not known":              {func(s *shedding) { s.current.Parents[""] = s.unread }, "kept"},
 		"the watch of the parents fails":         {func(s *shedding) { s.parents.Fail(errors.New("no answer")) }, "kept"},
 		"the namespaces are known":               {func(s *shedding) { s.current.Namespaces = cacheOf(t) }, "forgotten"},
@@ -90,7 +90,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 		}, "forgotten"},
 		"it was never recorded, and a parent wants it": {func(s *shedding) {
 			s.unrecorded[s.gk] = true
-			s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)})
+			s.counts.Set(one, &status.ParentSummary{Round: 1, Kinds: s.bit(s.gk)})
 		}, "kept"},
 		"it was never recorded, and a parent has not been looked at": {func(s *shedding) {
 			s.unrecorded[s.gk] = true

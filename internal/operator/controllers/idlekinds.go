@@ -99,7 +99,7 @@ func (e *tracked) unwanted() map[schema.GroupKind]bool {
 		return nil
 	}
 	wanted := uint64(0)
-	for _, t := range e.counts.Tallies {
+	for _, t := range e.counts.ByParent {
 		wanted |= t.Kinds
 	}
 	var unwanted map[schema.GroupKind]bool
@@ -117,5 +117,5 @@ func (e *tracked) unwanted() map[schema.GroupKind]bool {
 
 // allSeen reports whether the last reconciliation of each of these parents knew all that its templates want, in the present round.
 func (e *tracked) allSeen(parents []types.NamespacedName) bool {
-	return !slices.ContainsFunc(parents, func(name types.NamespacedName) bool { return e.counts.Tallies[name].Round != e.round })
+	return !slices.ContainsFunc(parents, func(name types.NamespacedName) bool { return e.counts.ByParent[name].Round != e.round })
 }

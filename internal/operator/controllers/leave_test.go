@@ -13,9 +13,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
@@ -241,7 +241,7 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime / 2))
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "while they are the garbage collector's", requests, "get apps one")
-	if want := (reconcile.Result{After: queue.CollectorTime / 2, Outcome: measure.Waiting}); result != want {
+	if want := (reconcile.Result{After: queue.CollectorTime / 2, Outcome: record.Waiting}); result != want {
 		t.Errorf("got %+v, want %+v", result, want)
 	}
 	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime / 2))

@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube/watch"
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // A parent that is on its way out before templater knows of it goes without anything.
@@ -131,7 +131,7 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 		c.deliver()
 		result, requests := c.pass("apps", "one")
 		wantRequests(t, "it is let go", requests, parentRelease)
-		if result != (reconcile.Result{Outcome: measure.Succeeded}) {
+		if result != (reconcile.Result{Outcome: record.Succeeded}) {
 			t.Errorf("result %+v, want that nothing is left to do", result)
 		}
 	})
@@ -279,7 +279,7 @@ func TestParentUnderASpecThatMakesNoSense(t *testing.T) {
 	c.settle()
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "one more pass", requests)
-	if result != (reconcile.Result{Outcome: measure.Waiting}) {
+	if result != (reconcile.Result{Outcome: record.Waiting}) {
 		t.Errorf("result %+v", result)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // What package loop allows.
@@ -156,7 +156,7 @@ func TestAnEditEndsTheLoopAlsoOfAParentWithoutGeneration(t *testing.T) {
 
 func TestNobodyWaitsWhoHasNotWritten(t *testing.T) {
 	c := newCluster(t)
-	if wait := c.shared.breaker.Wait(keyOf("a", "1"), loop.Specs{}); wait != 0 {
+	if wait := c.shared.breaker.Wait(keyOf("a", "1"), queue.Generations{}); wait != 0 {
 		t.Errorf("waits for %v", wait)
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -28,7 +28,7 @@ type tallies struct {
 	ended []string
 }
 
-func (m *tallies) Begin(controller string) measure.Meter {
+func (m *tallies) Begin(controller string) record.Meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.each[controller] = &counted{counts: map[string]int{}}
@@ -56,9 +56,9 @@ func (m *counted) add(what string) {
 	m.counts[what]++
 }
 
-func (m *counted) Pass(outcome measure.Outcome, _ time.Duration) { m.add(fmt.Sprint("pass ", outcome)) }
-func (m *counted) TemplateError()                                { m.add("template error") }
-func (m *counted) Write(verb measure.Verb, answer measure.Answer) {
+func (m *counted) Pass(outcome record.Outcome, _ time.Duration) { m.add(fmt.Sprint("pass ", outcome)) }
+func (m *counted) TemplateError()                               { m.add("template error") }
+func (m *counted) Write(verb record.Verb, answer record.Answer) {
 	m.add(fmt.Sprint("write ", verb, " ", answer))
 }
 func (m *counted) Tripped()                    { m.add("trip") }
@@ -91,59 +91,59 @@ func (m *tallies) one(t *testing.T, c *cluster) map[string]int {
 }
 
 func TestEachPassHasOneOutcome(t *testing.T) {
-	pass := func(o measure.Outcome) string { return fmt.Sprint("pass ", o) }
-	write := func(v measure.Verb, a measure.Answer) string { return fmt.Sprint("write ", v, " ", a) }
+	pass := func(o record.Outcome) string { return fmt.Sprint("pass ", o) }
+	write := func(v record.Verb, a record.Answer) string { return fmt.Sprint("write ", v, " ", a) }
 	for why, row := range map[string]struct {
 		before func(*testing.T, *cluster)
 		want   map[string]int
 	}{
-		"nothing is to do": {func(*testing.T, *cluster) {}, map[string]int{pass(measure.Succeeded): 1}},
+		"nothing is to do": {func(*testing.T, *cluster) {}, map[string]int{pass(record.Succeeded): 1}},
 		"a child is missing": {
 			func(_ *testing.T, c *cluster) { c.gone(configMap("a")) },
-			map[string]int{pass(measure.Succeeded): 1, write(measure.Create, measure.Accepted): 1},
+			map[string]int{pass(record.Succeeded): 1, write(record.Create, record.Accepted): 1},
 		},
 		"a child is there that is no longer wanted": {
 			func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
-			map[string]int{pass(measure.Succeeded): 1, write(measure.Delete, measure.Accepted): 1},
+			map[string]int{pass(record.Succeeded): 1, write(record.Delete, record.Accepted): 1},
 		},
 		"a template fails": {
 			func(t *testing.T, c *cluster) { c.apply(with(t, app, ", text: hello", "")) },
-			map[string]int{pass(measure.Failed): 1, "template error": 1},
+			map[string]int{pass(record.Failed): 1, "template error": 1},
 		},
 		"a template gives up": {
 			func(t *testing.T, c *cluster) {
 				c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}"))
 				c.runControllers()
 			},
-			map[string]int{pass(measure.Failed): 1, "template error": 1},
+			map[string]int{pass(record.Failed): 1, "template error": 1},
 		},
 		"the server refuses a write, and the pass is to be repeated": {
 			func(_ *testing.T, c *cluster) {
 				c.gone(configMap("a"))
 				c.refuse["create configmaps a"] = answer(http.StatusUnprocessableEntity, "Invalid", "no")
 			},
-			map[string]int{pass(measure.Failed): 1, write(measure.Create, measure.Rejected): 1},
+			map[string]int{pass(record.Failed): 1, write(record.Create, record.Rejected): 1},
 		},
 		"the server does not answer": {
 			func(_ *testing.T, c *cluster) {
 				c.gone(configMap("a"))
 				c.refuse["create configmaps a"] = errors.New("connection refused")
 			},
-			map[string]int{pass(measure.Failed): 1, write(measure.Create, measure.NoAnswer): 1},
+			map[string]int{pass(record.Failed): 1, write(record.Create, record.NoAnswer): 1},
 		},
 		"a conflict over a child that is as it was": {
 			func(t *testing.T, c *cluster) {
 				c.apply(with(t, app, "hello", "bye"))
 				c.refuse["update configmaps a"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "a", nil)
 			},
-			map[string]int{pass(measure.Failed): 1, write(measure.Update, measure.Conflict): 1, write(measure.Update, measure.Accepted): 1},
+			map[string]int{pass(record.Failed): 1, write(record.Update, record.Conflict): 1, write(record.Update, record.Accepted): 1},
 		},
 		"the parent changes at the moment": {
 			func(t *testing.T, c *cluster) {
 				c.apply(with(t, app, "hello", "bye"))
 				c.refuse["status apps one"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "one", nil)
 			},
-			map[string]int{pass(measure.Waiting): 1, write(measure.Update, measure.Accepted): 2},
+			map[string]int{pass(record.Waiting): 1, write(record.Update, record.Accepted): 2},
 		},
 		"the TemplateController is suspended": {
 			func(t *testing.T, c *cluster) {
@@ -152,13 +152,13 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			map[string]int{pass(measure.Skipped): 1},
+			map[string]int{pass(record.Skipped): 1},
 		},
 		"the parent has gone, and the garbage collector has its time": {
 			func(t *testing.T, c *cluster) {
 				c.gone(locationOf(parse(t, app)))
 			},
-			map[string]int{pass(measure.Waiting): 1},
+			map[string]int{pass(record.Waiting): 1},
 		},
 		"the parent has gone with its children": {
 			func(t *testing.T, c *cluster) {
@@ -166,11 +166,11 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 				c.gone(configMap("b"))
 				c.gone(locationOf(parse(t, app)))
 			},
-			map[string]int{pass(measure.Succeeded): 1},
+			map[string]int{pass(record.Succeeded): 1},
 		},
 		"there is a bug": {
 			func(_ *testing.T, c *cluster) { c.controllers.get("apps").Spec = nil },
-			map[string]int{pass(measure.Panicked): 1},
+			map[string]int{pass(record.Panicked): 1},
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -192,20 +192,20 @@ func TestAnswersAreToldApart(t *testing.T) {
 	configMaps := configMap("a").Resource.GroupResource()
 	for why, row := range map[string]struct {
 		err  error
-		want measure.Answer
+		want record.Answer
 	}{
-		"done":                    {nil, measure.Accepted},
-		"another object":          {apierrors.NewConflict(configMaps, "a", nil), measure.Conflict},
-		"there already":           {apierrors.NewAlreadyExists(configMaps, "a"), measure.Conflict},
-		"a right is missing":      {answer(http.StatusForbidden, "Forbidden", `configmaps is forbidden: User "x" cannot create resource "configmaps"`), measure.Forbidden},
-		"a quota is used up":      {answer(http.StatusForbidden, "Forbidden", "exceeded quota: q, requested: pods=1"), measure.Rejected},
-		"the object is not valid": {answer(http.StatusUnprocessableEntity, "Invalid", "no"), measure.Rejected},
-		"an unknown field, which the server answers 500 to": {answer(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), measure.Rejected},
-		"the server fails":                    {answer(http.StatusInternalServerError, "InternalError", "etcd"), measure.NoAnswer},
-		"the server has too much to do":       {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), measure.NoAnswer},
-		"a value of the wrong form, likewise": {answer(http.StatusInternalServerError, "", "unable to convert unstructured object to v1, Kind=Secret: illegal base64 data"), measure.Rejected},
-		"an answer without a code":            {answer(0, "", "what"), measure.NoAnswer},
-		"the server is not to be reached":     {errors.New("connection refused"), measure.NoAnswer},
+		"done":                    {nil, record.Accepted},
+		"another object":          {apierrors.NewConflict(configMaps, "a", nil), record.Conflict},
+		"there already":           {apierrors.NewAlreadyExists(configMaps, "a"), record.Conflict},
+		"a right is missing":      {answer(http.StatusForbidden, "Forbidden", `configmaps is forbidden: User "x" cannot create resource "configmaps"`), record.Forbidden},
+		"a quota is used up":      {answer(http.StatusForbidden, "Forbidden", "exceeded quota: q, requested: pods=1"), record.Rejected},
+		"the object is not valid": {answer(http.StatusUnprocessableEntity, "Invalid", "no"), record.Rejected},
+		"an unknown field, which the server answers 500 to": {answer(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), record.Rejected},
+		"the server fails":                    {answer(http.StatusInternalServerError, "InternalError", "etcd"), record.NoAnswer},
+		"the server has too much to do":       {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), record.NoAnswer},
+		"a value of the wrong form, likewise": {answer(http.StatusInternalServerError, "", "unable to convert unstructured object to v1, Kind=Secret: illegal base64 data"), record.Rejected},
+		"an answer without a code":            {answer(0, "", "what"), record.NoAnswer},
+		"the server is not to be reached":     {errors.New("connection refused"), record.NoAnswer},
 	} {
 		if got := running.AnswerOf(row.err); got != row.want {
 			t.Errorf("%s: %d, want %d", why, got, row.want)
@@ -277,7 +277,7 @@ func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
 	c.goes()
 	c.run()
 	got := m.each["apps"].counts
-	if done, refused := got[fmt.Sprint("write ", measure.Delete, " ", measure.Accepted)], got[fmt.Sprint("write ", measure.Delete, " ", measure.Rejected)]; done != 1 || refused == 0 {
+	if done, refused := got[fmt.Sprint("write ", record.Delete, " ", record.Accepted)], got[fmt.Sprint("write ", record.Delete, " ", record.Rejected)]; done != 1 || refused == 0 {
 		t.Errorf("%d deletions accepted and %d rejected, want 1 and some", done, refused)
 	}
 }
@@ -288,7 +288,7 @@ func TestMarksOfChildrenThatStayAreCounted(t *testing.T) {
 	c.apply(tenants)
 	c.apply(tenant)
 	c.settle()
-	writes := fmt.Sprint("write ", measure.Update, " ", running.AnswerOf(nil))
+	writes := fmt.Sprint("write ", record.Update, " ", running.AnswerOf(nil))
 	before := m.each["apps"].counts[writes]
 	c.deletes(one, metav1.DeletePropagationOrphan)
 	c.settle()

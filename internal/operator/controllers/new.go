@@ -12,16 +12,13 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // Options are what a Reconciler works with.
@@ -31,7 +28,7 @@ type Options struct {
 	// Logs returns what reads logs as that user.
 	Logs func(as string) podlogs.Reader
 	// Events publishes Events on parents.
-	Events announce.Publisher
+	Events record.EventPublisher
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
@@ -41,7 +38,7 @@ type Options struct {
 	RolloutWorkers int
 	// Meters measures the work, and QueueMetrics the queues, "parents" and "controllers"; nil is
 	// for not at all.
-	Meters       measure.Meters
+	Meters       record.Meters
 	QueueMetrics workqueue.MetricsProvider
 	// ClassName is the class of the TemplateControllers that are served.
 	ClassName string
@@ -73,11 +70,11 @@ type shared struct {
 	absences    *queue.AbsentParents
 	orphaning   *queue.OrphaningParents
 	attempts    *queue.Attempts
-	breaker     *loop.Breaker
-	waiting     *rights.Waiting
+	breaker     *queue.Breaker
+	waiting     *permissions.Waiting
 	controllers workqueue.TypedRateLimitingInterface[string]
-	memory      *workers.Memory
-	passing     *workers.Tracker // those who make passes
+	memory      *queue.Memory
+	passing     *queue.WorkerTracker // those who make passes
 	grace       time.Duration
 }
 
@@ -86,11 +83,11 @@ func newShared(o Options) *shared {
 	credit := queue.NewCredit(o.Clock, o.RolloutWorkers, tenants)
 	s := &shared{
 		tenants: tenants, credit: credit, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
-		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: loop.NewBreaker(o.Clock), waiting: rights.NewWaiting(),
+		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: queue.NewBreaker(o.Clock), waiting: permissions.NewWaiting(),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
-		memory: workers.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: workers.NewTracker(o.Clock, renderers(tenants), credit),
+		memory: queue.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: queue.NewWorkerTracker(o.Clock, renderers(tenants), credit),
 		grace: stopGrace,
 	}
 	s.parents, s.failures = queue.New(o.QueueMetrics, s.turns)
@@ -98,35 +95,35 @@ func newShared(o Options) *shared {
 }
 
 // renderers are the processors for templates: all but one, which reads watches and answers meanwhile, and does the work that is short.
-func renderers(tenants *queue.Tenants) *workers.Processors {
-	return workers.NewProcessors(runtime.GOMAXPROCS(0)-1, tenants)
+func renderers(tenants *queue.Tenants) *queue.Processors {
+	return queue.NewProcessors(runtime.GOMAXPROCS(0)-1, tenants)
 }
 
 // compilers are the processors for compilation, which gives way less often than templates do: one tenant leaves half of them to others.
-func (s *shared) compilers() *workers.Processors {
-	return workers.NewProcessors(max(2, runtime.GOMAXPROCS(0)), s.tenants)
+func (s *shared) compilers() *queue.Processors {
+	return queue.NewProcessors(max(2, runtime.GOMAXPROCS(0)), s.tenants)
 }
 
 // join makes the two halves.
 func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	if o.Meters == nil {
-		o.Meters = measure.Nothing{}
+		o.Meters = record.Discard{}
 	}
 	c := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents, orphaning: s.orphaning,
 		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), tracked: map[string]*tracked{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, schemas: o.Schemas, lint: lintOf, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.compilers(), nil), passing: s.passing,
+		accounts: o.RequireServiceAccount, schemas: o.Schemas, lint: lintOf, meters: o.Meters, tracker: queue.NewWorkerTracker(o.Clock, s.compilers(), nil), passing: s.passing,
 		tenants: s.tenants, watchShares: newWatchShares(s.controllers.Add), grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
-		events: announce.New(announce.Options{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
-		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
+		events: record.NewEventRecorder(record.EventOptions{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
+		rights: permissions.NewTracker(func(user string) permissions.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
 	}
 	c.memory = newCompiledMemory(debug.SetMemoryLimit(-1), s.tenants, c.queue.Add)
-	c.selections = related.NewRooms(int(memoryOf(debug.SetMemoryLimit(-1)) / selectionShare))
+	c.selections = related.NewMemory(int(memoryOf(debug.SetMemoryLimit(-1)) / selectionShare))
 	c.shared = s.memory
 	c.standby.Store(o.Standby)
 	c.logs = podlogs.New(podlogs.Options{
 		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
-		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, workers.Cost(took, 0)) },
+		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, queue.Cost(took, 0)) },
 	})
 	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, c.events, c.logs}, []memory{c.watchShares, s.tenants, c.memory}
 	return c, reconcile.New(reconcile.Options{

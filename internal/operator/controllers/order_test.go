@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // shop has a Job db, a ConfigMap web that waits for it because its template reads it, and a ConfigMap page that waits for web.
@@ -85,7 +85,7 @@ func TestEntriesBeginWhenWhatTheyWaitForIsReady(t *testing.T) {
 	c.wantReady(webWaits + dbIsRunning + pageWaits)
 	result, again := c.pass("apps", "one")
 	wantRequests(t, "another pass", again)
-	if result.Outcome != measure.Waiting {
+	if result.Outcome != record.Waiting {
 		t.Errorf("the pass %v, want one that waits", result.Outcome)
 	}
 	if got := c.parentCounts(); got != "total 1, ready 0, failed 0" {

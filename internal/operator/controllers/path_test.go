@@ -10,7 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -45,7 +45,7 @@ func TestContestedFieldsTellNoKeysFromData(t *testing.T) {
 // TestRewritesTellNoKeysFromData writes the same status over and over, with a key from data that changes.
 func TestRewritesTellNoKeysFromData(t *testing.T) {
 	c := controllerOf(t, "count: {{ .spec.map }}")
-	f := loop.NewRewrites()
+	f := queue.NewRewrites()
 	f.Status(nil, map[string]any{"count": map[string]any{secret: int64(1)}}, c.Author().Path)
 	f.Status(nil, map[string]any{"count": map[string]any{}}, c.Author().Path)
 	if got, want := f.Advice(), "the templates yield something else each time for .status.count.…: "; !strings.HasPrefix(got, want) {

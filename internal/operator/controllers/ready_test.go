@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // jobs makes a Job for each of spec.names.
@@ -63,7 +63,7 @@ func TestJobIsReadyWhenItIsDone(t *testing.T) {
 		}
 		result, again := c.pass("apps", "one")
 		wantRequests(t, "another pass", again)
-		if result.Outcome != measure.Succeeded || result.Retry != problem.RetryOnChange {
+		if result.Outcome != record.Succeeded || result.Retry != problem.RetryOnChange {
 			t.Errorf("result %+v: templater has done its work", result)
 		}
 	}

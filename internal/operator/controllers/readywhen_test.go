@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // judged makes Jobs that are ready when an expression says so.
@@ -56,7 +56,7 @@ func TestReadyWhenThatCannotBeEvaluated(t *testing.T) {
 	}
 	result, again := c.pass("apps", "one")
 	wantRequests(t, "another pass", again)
-	if result.Outcome != measure.Failed || result.Retry != problem.RetryOnChange {
+	if result.Outcome != record.Failed || result.Retry != problem.RetryOnChange {
 		t.Errorf("result %+v: it waits for a change", result)
 	}
 	c.apply(with(t, app, "[a, b]", "[a]"))

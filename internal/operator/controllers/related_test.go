@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -740,7 +739,7 @@ func TestAWithdrawnPermissionHidesRelatedObjects(t *testing.T) {
 // TestSelectionsOfATenantAreBounded has two TemplateControllers of one tenant, of which one takes all the room, and one of another tenant.
 func TestSelectionsOfATenantAreBounded(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.selections = related.NewRooms(120)
+	c.controllers.selections = related.NewMemory(120)
 	of := func(name, tenant, edited string) string {
 		return with(t, readers, "name: apps}", "name: "+name+"}", "spec:\n  watch:", "spec:\n  serviceAccountRef: {namespace: "+tenant+", name: deployer}\n  watch:",
 			"kind: App}", "kind: App, namespaces: ["+name+"]}", "  status:\n    template: |\n      jobs: {{ len .related.jobs }}\n", edited)

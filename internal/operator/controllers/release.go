@@ -12,11 +12,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // releaseParents takes the finalizer from all parents of a TemplateController that goes, from some at a time, and returns what it waits for,
@@ -60,7 +60,7 @@ func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running
 		return nil, err
 	}
 	var errs []error
-	for start, n := c.clock.Now(), 0; n < deletionsAtATime && len(e.holders) > 0 && c.clock.Since(start) < workers.Patience; n++ {
+	for start, n := c.clock.Now(), 0; n < deletionsAtATime && len(e.holders) > 0 && c.clock.Since(start) < queue.Patience; n++ {
 		if !c.MayPrune(ctx, from) {
 			return refused, errors.Join(append(errs, errBehind)...) // it may be suspended by now
 		}
@@ -90,9 +90,9 @@ func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, 
 		return nil, errBehind
 	}
 	reason, text := v1.ReasonDeleting, problem.PublicReason(err)
-	if rights.Denied(err) {
+	if permissions.Denied(err) {
 		reason = v1.ReasonForbidden
-		text, _ = from.Rights.Missing(err, from.Rights.Claim(rights.Holding, of, h.Name.Namespace))
+		text, _ = from.Rights.Missing(err, from.Rights.Claim(permissions.Holding, of, h.Name.Namespace))
 	}
 	issue := spec.Rejectf(reason, "being deleted: cannot remove the finalizer %s from %s: %s", from.Finalizer, child.ID{Kind: schema.GroupKind{Kind: of.Kind}, Name: h.Name}, text)
 	return issue, errors.New(issue.Message)

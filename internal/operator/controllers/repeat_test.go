@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 func TestALastingFailureIsSaidAgain(t *testing.T) {
@@ -23,10 +23,10 @@ func TestALastingFailureIsSaidAgain(t *testing.T) {
 		said bool
 	}{
 		{"at once", 0, false},
-		{"a moment before it is time", announce.RepeatAfter - time.Nanosecond, false},
+		{"a moment before it is time", record.RepeatAfter - time.Nanosecond, false},
 		{"when it is time", time.Nanosecond, true},
 		{"just after", time.Minute, false},
-		{"once more", announce.RepeatAfter - time.Minute, true},
+		{"once more", record.RepeatAfter - time.Minute, true},
 	} {
 		c.clock.SetTime(c.clock.Now().Add(step.wait))
 		result, _ := c.pass("apps", "one")
@@ -36,8 +36,8 @@ func TestALastingFailureIsSaidAgain(t *testing.T) {
 		if diff := cmp.Diff(want, c.events); diff != "" {
 			t.Errorf("%s: Events (-want +got):\n%s", step.why, diff)
 		}
-		if result.Retry != problem.RetryOnChange || result.After != announce.RepeatAfter {
-			t.Errorf("%s: looks again by %v after %s, want after %s", step.why, result.Retry, result.After, announce.RepeatAfter)
+		if result.Retry != problem.RetryOnChange || result.After != record.RepeatAfter {
+			t.Errorf("%s: looks again by %v after %s, want after %s", step.why, result.Retry, result.After, record.RepeatAfter)
 		}
 	}
 	c.apply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 0s\n"))

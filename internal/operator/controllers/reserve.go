@@ -3,7 +3,7 @@ package controllers
 import (
 	"context"
 
-	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
@@ -13,7 +13,7 @@ const reviews = "admission reviews"
 // Reserve waits until an admission review may use a place of the memory that all reconciliations share, which is budget.MaxBytes, and returns
 // what gives it back. The error says that ctx has ended before. It is safe for concurrent use.
 func (c *Controllers) Reserve(ctx context.Context) (release func(), err error) {
-	var hold workers.Reservation
+	var hold queue.Reservation
 	hold.Open(ctx, c.shared, reviews)
 	if err := hold.Grow(budget.MaxBytes); err != nil {
 		hold.Close()

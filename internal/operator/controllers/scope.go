@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -64,6 +64,6 @@ func (c *Controllers) retreat(ctx context.Context, e *tracked, next *running.Con
 		c.queue.Add(next.Name) // to end the watches
 	}
 	if left {
-		c.queue.AddAfter(next.Name, rights.BelievedFor)
+		c.queue.AddAfter(next.Name, permissions.BelievedFor)
 	}
 }

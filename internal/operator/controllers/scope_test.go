@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -137,7 +137,7 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 			t.Errorf("%s: %v are read, and %v in the set that was in use; stays is to be %v", why, e.namespaces, before, row.stays)
 		}
 		due, later := c.controllersDue.due["apps"]
-		if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.clock.Now()) != rights.BelievedFor {
+		if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.clock.Now()) != permissions.BelievedFor {
 			t.Errorf("%s: looked at again at once: %d, later: %v", why, at, later)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // ownWriter is the field manager for TemplateControllers, and what marks own
@@ -209,7 +209,7 @@ func ownedByOthers(tc *v1.TemplateController) bool {
 }
 
 // facts are what the conditions tell.
-func (a *assembly) facts(tc *v1.TemplateController, next *running.Controller, counts *tally.Counts) conditions.Facts {
+func (a *assembly) facts(tc *v1.TemplateController, next *running.Controller, counts *status.Counts) conditions.Facts {
 	return conditions.Facts{
 		Rejection: a.rejection, Linted: a.linted, Kind: a.kind, KindErr: a.kindErr, Ending: a.ending,
 		Suspended: tc.Spec.Suspend, Finalizes: a.mayHold(tc), Running: next, Counts: counts,

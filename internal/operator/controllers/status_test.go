@@ -476,7 +476,7 @@ func TestKindsThatAParentWantsAreNoted(t *testing.T) {
 	c.apply(app)
 	c.run()
 	e := c.controllers.tracked["apps"]
-	if got, want := e.counts.Tallies[configMapName("one")].Kinds, e.bits[schema.GroupKind{Kind: "ConfigMap"}]; got != want || got == 0 {
+	if got, want := e.counts.ByParent[configMapName("one")].Kinds, e.bits[schema.GroupKind{Kind: "ConfigMap"}]; got != want || got == 0 {
 		t.Errorf("kinds %b, want %b", got, want)
 	}
 }

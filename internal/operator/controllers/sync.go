@@ -15,7 +15,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // syncRun is one look at one TemplateController: what its steps have found so far.
@@ -32,7 +31,7 @@ type syncRun struct {
 // Sync brings the controller of that name in line with its TemplateController. The error
 // deserves a retry.
 func (c *Controllers) Sync(ctx context.Context, name string) error {
-	worker := workers.Of(ctx)
+	worker := queue.WorkerOf(ctx)
 	worker.Begin(queue.Key{Controller: name})
 	defer worker.End()
 	l := &syncRun{c: c, name: name}
@@ -100,7 +99,7 @@ func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	l.tc, l.packed = nil, nil
-	workers.Of(ctx).Long()
+	queue.WorkerOf(ctx).Long()
 	if l.c.queue.ShuttingDown() { // do not compile during shutdown
 		return true, nil
 	}

@@ -11,11 +11,11 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // tracked is what is kept of one TemplateController, under the lock of Controllers.
@@ -52,17 +52,17 @@ type tracked struct {
 	settled            map[schema.GroupKind]bool // those whose version was taken up since the last generation
 	missing            map[schema.GroupKind]bool // those that templates asked for and the server does not have
 	state              *running.State            // of the caches, when the parents were last enqueued
-	counts             *tally.Counts
+	counts             *status.Counts
 	passes             sync.WaitGroup // those that are under way
 	underWay           atomic.Int32   // how many they are
 	round              int64          // of looks at all parents: the present generation, and the kinds that are known
 	bits               map[schema.GroupKind]uint64
-	meter              measure.Meter
+	meter              record.Meter
 }
 
 func newTracked(uid types.UID) *tracked {
 	return &tracked{
-		uid: uid, generation: -1, sought: -1, counts: tally.New(), bits: map[schema.GroupKind]uint64{},
+		uid: uid, generation: -1, sought: -1, counts: status.NewCounts(), bits: map[schema.GroupKind]uint64{},
 		childKinds: map[schema.GroupKind]string{}, custom: map[schema.GroupKind]bool{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{}, unrecorded: map[schema.GroupKind]bool{},
 	}
 }
@@ -76,7 +76,7 @@ func (c *Controllers) countsAll(e *tracked, a assembly, next *running.Controller
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return !slices.ContainsFunc(parents, func(name types.NamespacedName) bool {
-		_, counted := e.counts.Tallies[name]
+		_, counted := e.counts.ByParent[name]
 		return !counted
 	})
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 var (
@@ -28,7 +27,7 @@ var (
 type operator struct {
 	now     time.Time
 	watches []watch.State
-	work    []workers.Work
+	work    []queue.Work
 	down    error // of the API server
 	asked   int
 }
@@ -36,7 +35,7 @@ type operator struct {
 func (o *operator) live() *Live {
 	return &Live{
 		Watches: func() []watch.State { return o.watches },
-		Work:    func() []workers.Work { return o.work },
+		Work:    func() []queue.Work { return o.work },
 		Ask:     func(context.Context) error { o.asked++; return o.down },
 		Now:     func() time.Time { return o.now },
 	}
@@ -68,13 +67,13 @@ func TestAliveUnlessSomethingIsStuck(t *testing.T) {
 		"a watch while the API server is away": {
 			operator{watches: []watch.State{{Want: pods, Heard: start.Add(-time.Hour)}}, down: errors.New("connection refused")}, ok, 1},
 		"a worker that is busy": {
-			operator{work: []workers.Work{{Key: key, Since: start.Add(-WorkLimit)}}}, ok, 0},
+			operator{work: []queue.Work{{Key: key, Since: start.Add(-WorkLimit)}}}, ok, 0},
 		"workers that hang": {
-			operator{work: []workers.Work{{Key: key, Since: start.Add(-6 * time.Minute)}, {Key: queue.Key{Controller: "apps"}, Since: start.Add(-301 * time.Second)}}},
+			operator{work: []queue.Work{{Key: key, Since: start.Add(-6 * time.Minute)}, {Key: queue.Key{Controller: "apps"}, Since: start.Add(-301 * time.Second)}}},
 			"a worker hangs: pass over ns/one for TemplateController apps, busy without a request since 2025-12-31T23:54:00Z (6m0s)\n" +
 				"a worker hangs: sync of TemplateController apps, busy without a request since 2025-12-31T23:54:59Z (5m1s)\n", 1},
 		"a worker while the API server is away": {
-			operator{work: []workers.Work{{Key: key, Since: start.Add(-time.Hour)}}, down: errors.New("timeout")}, ok, 1},
+			operator{work: []queue.Work{{Key: key, Since: start.Add(-time.Hour)}}, down: errors.New("timeout")}, ok, 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			o := row.operator
@@ -95,7 +94,7 @@ func TestAliveUnlessSomethingIsStuck(t *testing.T) {
 
 func TestAfterTheAPIServerIsBackThereIsTimeToNotice(t *testing.T) {
 	o := &operator{now: start, down: errors.New("refused"),
-		watches: []watch.State{{Want: pods, Heard: start.Add(-time.Hour)}}, work: []workers.Work{{Key: key, Since: start.Add(-time.Hour)}}}
+		watches: []watch.State{{Want: pods, Heard: start.Add(-time.Hour)}}, work: []queue.Work{{Key: key, Since: start.Add(-time.Hour)}}}
 	live := o.live()
 	expect := func(after time.Duration, want int) {
 		t.Helper()

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 const (
@@ -27,7 +27,7 @@ type Live struct {
 	// Watches returns how all watches fare.
 	Watches func() []watch.State
 	// Work returns what all workers have under way.
-	Work func() []workers.Work
+	Work func() []queue.Work
 	// Ask returns nil when the API server answers. It is called only when something seems
 	// to be stuck, and must not take long.
 	Ask func(context.Context) error

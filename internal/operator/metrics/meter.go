@@ -8,17 +8,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // The values of the labels result, and verb.
 var (
-	outcomes = [measure.Outcomes]string{
-		measure.Skipped: "skipped", measure.Succeeded: "success", measure.Waiting: "waiting", measure.Failed: "failed", measure.Panicked: "panic",
+	outcomes = [record.Outcomes]string{
+		record.Skipped: "skipped", record.Succeeded: "success", record.Waiting: "waiting", record.Failed: "failed", record.Panicked: "panic",
 	}
-	verbs   = [measure.Verbs]string{measure.Create: "create", measure.Update: "update", measure.Delete: "delete"}
-	answers = [measure.Answers]string{
-		measure.Accepted: "success", measure.Conflict: "conflict", measure.Forbidden: "forbidden", measure.Rejected: "rejected", measure.NoAnswer: "error",
+	verbs   = [record.Verbs]string{record.Create: "create", record.Update: "update", record.Delete: "delete"}
+	answers = [record.Answers]string{
+		record.Accepted: "success", record.Conflict: "conflict", record.Forbidden: "forbidden", record.Rejected: "rejected", record.NoAnswer: "error",
 	}
 )
 
@@ -48,8 +48,8 @@ type meters struct {
 }
 
 var (
-	_ measure.Meters       = (*meters)(nil)
-	_ measure.Meter        = (*meter)(nil)
+	_ record.Meters        = (*meters)(nil)
+	_ record.Meter         = (*meter)(nil)
 	_ prometheus.Collector = (*meters)(nil)
 )
 
@@ -60,7 +60,7 @@ func newMeters() *meters {
 }
 
 // Begin returns the meter of a TemplateController that is new.
-func (m *meters) Begin(controller string) measure.Meter {
+func (m *meters) Begin(controller string) record.Meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.durations.DeleteLabelValues(controller)
@@ -98,24 +98,24 @@ func (m *meters) Collect(out chan<- prometheus.Metric) {
 // meter measures the work for one TemplateController.
 type meter struct {
 	controller                          string
-	passes                              [measure.Outcomes]atomic.Uint64
+	passes                              [record.Outcomes]atomic.Uint64
 	durations                           prometheus.Observer
-	writes                              [measure.Verbs][measure.Answers]atomic.Uint64
+	writes                              [record.Verbs][record.Answers]atomic.Uint64
 	templateErrors, trips               atomic.Uint64
 	inOrder, failed, waiting, suspended atomic.Int64 // parents
 	ready                               atomic.Bool
 }
 
-func (m *meter) Pass(outcome measure.Outcome, took time.Duration) {
+func (m *meter) Pass(outcome record.Outcome, took time.Duration) {
 	m.passes[outcome].Add(1)
-	if outcome != measure.Skipped {
+	if outcome != record.Skipped {
 		m.durations.Observe(took.Seconds())
 	}
 }
 
 func (m *meter) TemplateError() { m.templateErrors.Add(1) }
 
-func (m *meter) Write(verb measure.Verb, answer measure.Answer) { m.writes[verb][answer].Add(1) }
+func (m *meter) Write(verb record.Verb, answer record.Answer) { m.writes[verb][answer].Add(1) }
 
 func (m *meter) Tripped() { m.trips.Add(1) }
 
@@ -142,7 +142,7 @@ func (m *meter) collect(out chan<- prometheus.Metric) {
 		for answer := range m.writes[verb] {
 			// A failure that does not happen needs no series. Successes have one from the start, so that
 			// the first one counts as an increase.
-			if n := &m.writes[verb][answer]; n.Load() > 0 || measure.Answer(answer) == measure.Accepted {
+			if n := &m.writes[verb][answer]; n.Load() > 0 || record.Answer(answer) == record.Accepted {
 				count(writes, n, verbs[verb], answers[answer])
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // compare compares all series of these names.
@@ -32,15 +32,15 @@ func compare(t *testing.T, c prometheus.Collector, want string, names ...string)
 func TestAMeterCounts(t *testing.T) {
 	m := newMeters()
 	meter := m.Begin("apps")
-	meter.Pass(measure.Succeeded, 10*time.Millisecond)
-	meter.Pass(measure.Failed, 10*time.Millisecond)
-	meter.Pass(measure.Failed, 2*time.Minute)
-	meter.Pass(measure.Skipped, time.Millisecond)
+	meter.Pass(record.Succeeded, 10*time.Millisecond)
+	meter.Pass(record.Failed, 10*time.Millisecond)
+	meter.Pass(record.Failed, 2*time.Minute)
+	meter.Pass(record.Skipped, time.Millisecond)
 	meter.TemplateError()
 	meter.Tripped()
-	meter.Write(measure.Create, measure.Accepted)
-	meter.Write(measure.Create, measure.Forbidden)
-	meter.Write(measure.Delete, measure.NoAnswer)
+	meter.Write(record.Create, record.Accepted)
+	meter.Write(record.Create, record.Forbidden)
+	meter.Write(record.Delete, record.NoAnswer)
 	meter.Parents(v1.ParentCounts{Total: 9, Ready: 4, Failed: 2, Waiting: 1, Suspended: 2})
 	meter.Ready(true)
 	compare(t, m, `
@@ -100,12 +100,12 @@ func TestSeriesGoWithTheirTemplateController(t *testing.T) {
 	m.Begin("other")
 	all := testutil.CollectAndCount(m)
 	m.End("apps")
-	old.Pass(measure.Succeeded, time.Second) // that was still under way
-	old.Write(measure.Create, measure.Rejected)
+	old.Pass(record.Succeeded, time.Second) // that was still under way
+	old.Write(record.Create, record.Rejected)
 	if got := testutil.CollectAndCount(m); got != all/2 {
 		t.Errorf("%d series are left of %d, want half of them", got, all)
 	}
-	m.Begin("apps").Pass(measure.Succeeded, time.Second)
+	m.Begin("apps").Pass(record.Succeeded, time.Second)
 	if got := testutil.CollectAndCount(m); got != all {
 		t.Errorf("%d series after another one of the name has come, want %d", got, all)
 	}
@@ -117,8 +117,8 @@ func TestSeriesGoWithTheirTemplateController(t *testing.T) {
 func TestAMeterAllocatesNothing(t *testing.T) {
 	m := newMeters().Begin("apps")
 	if got := testing.AllocsPerRun(100, func() {
-		m.Pass(measure.Succeeded, time.Millisecond)
-		m.Write(measure.Update, measure.Accepted)
+		m.Pass(record.Succeeded, time.Millisecond)
+		m.Write(record.Update, record.Accepted)
 		m.Parents(v1.ParentCounts{Total: 1})
 	}); got > 0 {
 		t.Errorf("measuring takes %.0f allocations, want none", got)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/version"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // Registry is what is measured. It is safe for concurrent use.
@@ -32,7 +32,7 @@ func New() *Registry {
 }
 
 // Meters measures the work of the reconciler.
-func (r *Registry) Meters() measure.Meters { return r.meters }
+func (r *Registry) Meters() record.Meters { return r.meters }
 
 // Queues measures the queues of the reconciler.
 func (r *Registry) Queues() workqueue.MetricsProvider { return r.queues }

@@ -1,6 +1,12 @@
+// Package child makes the children of a parent from what its templates yield, and decides whose an object is. Pure.
 package child
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -8,6 +14,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Wanted is a child as it should be.
@@ -94,3 +102,73 @@ func (w *Wanted) Applied(after *object.Object) {
 
 // Line is where the document begins in the template of the entry.
 func (w *Wanted) Line() int { return int(w.line) }
+
+// Contents returns the objects that templates see as .observed and .children, as [render.Input] has it.
+func Contents(all []*Live, b *budget.Pass) func(entry string) ([]map[string]any, error) {
+	return func(entry string) ([]map[string]any, error) {
+		var out []map[string]any
+		for _, l := range all {
+			if l.Entry != entry {
+				continue
+			}
+			if err := b.Spend(l.Object.ContentBytes()); err != nil {
+				return nil, err
+			}
+			out = append(out, l.Object.Content())
+		}
+		return out, nil
+	}
+}
+
+// DecodeAll decodes objects at the expense of a budget.
+func DecodeAll(objects []*object.Object, b *budget.Pass) ([]map[string]any, error) {
+	out := make([]map[string]any, 0, len(objects))
+	for _, o := range objects {
+		if err := b.Spend(o.ContentBytes()); err != nil {
+			return nil, err
+		}
+		out = append(out, o.Content())
+	}
+	return out, nil
+}
+
+// Sort sorts by kind, namespace and name, p-2 before p-10, and returns its argument.
+func Sort(children []*Live) []*Live {
+	slices.SortFunc(children, func(a, b *Live) int {
+		x, y := a.ID(), b.ID()
+		return cmp.Or(cmp.Compare(x.Kind.Group, y.Kind.Group), cmp.Compare(x.Kind.Kind, y.Kind.Kind), object.CompareKeys(x.Name, y.Name))
+	})
+	return children
+}
+
+// Going says that children are still to go. It names few, so that the text does not change with each one that goes.
+func Going(left []*Live) string {
+	const most = 3
+	if len(left) > most {
+		return fmt.Sprintf("being deleted: waits for its children to go, of which more than %d are left", most)
+	}
+	return "being deleted: waits for its children to go: " + problem.JoinFunc(Sort(left), func(l *Live) string { return l.ID().String() }) + "; what keeps one is in its metadata.finalizers"
+}
+
+// Fault is a problem with what the template of an entry yields.
+type Fault struct {
+	*problem.Problem
+	Entry string // of spec.children; "" for all of them
+	Other string // another entry that has the same fault, or ""
+	// Always is whether it has to be told although the entry waits for others, and may have no fault when they are ready.
+	Always bool
+}
+
+// of reports whether the entry has the fault.
+func (f Fault) of(entry string) bool { return entry == f.Entry || entry == f.Other || f.Entry == "" }
+
+// ofThePass reports whether rendering has failed for all templates of the pass.
+func ofThePass(err error) bool {
+	failure, ok := errors.AsType[*syntax.Error](err)
+	return !ok || failure.Reason == syntax.Budget || failure.Reason == syntax.Interrupted
+}
+
+// Sound reports whether all that an entry wants is known, and nobody disputes it.
+func (d *Desired) Sound(entry string) bool {
+	return !slices.Contains(d.Failed, entry) && !slices.ContainsFunc(d.Faults, func(f Fault) bool { return f.of(entry) })
+}

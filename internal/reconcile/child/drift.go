@@ -3,19 +3,18 @@ package child
 import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
 // owned is what templater owns of an object: the fields, the content, and a hash of the values. The hash leaves out the marks that Marks
 // compares.
 type owned struct {
-	held    fields.Set
+	held    object.FieldSet
 	content map[string]any
 	hash    uint32
 }
 
 func (w *Wanted) owned(o *object.Object) owned {
-	held, content := fields.Set(o.Applied(w.Marks.maker.Manager, "")), o.Content()
+	held, content := o.Applied(w.Marks.maker.Manager, ""), o.Content()
 	return owned{held, content, beside(held, "").Hash(content)}
 }
 
@@ -49,7 +48,7 @@ func (w *Wanted) Drift(o *object.Object) string {
 }
 
 // uncovered returns the path of a field that was applied and that templater owns no more, or "".
-func (w *Wanted) uncovered(held fields.Set) string {
+func (w *Wanted) uncovered(held object.FieldSet) string {
 	if path := held.Uncovered(w.Content); path != "" {
 		return path
 	}
@@ -58,5 +57,5 @@ func (w *Wanted) uncovered(held fields.Set) string {
 
 // asDesired reports whether all values are as desired, and templater owns no other field. What the server writes in another way is equal.
 func (w *Wanted) asDesired(now owned) bool {
-	return w.holds(now.held, now.content, fields.SameQuantity) && now.held.Holds(w.Marks.Added(), now.content, fields.Equal)
+	return w.holds(now.held, now.content, object.SameQuantity) && now.held.Holds(w.Marks.Added(), now.content, object.EqualValues)
 }

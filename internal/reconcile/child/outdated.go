@@ -5,7 +5,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
 // Outdated reports whether the object was last applied for something else than its author wants now. The sealed hash tells. Under
@@ -76,11 +75,11 @@ func (w *Wanted) hashFor(o *object.Object) string {
 
 // matches reports whether an object has all values that its author wants, and we hold no other field of it.
 func (w *Wanted) matches(o *object.Object) bool {
-	return w.holds(fields.Set(o.Applied(w.Marks.maker.Manager, "")), o.Content(), fields.Equal)
+	return w.holds(o.Applied(w.Marks.maker.Manager, ""), o.Content(), object.EqualValues)
 }
 
 // holds reports whether content has all values that the author of w wants, where equal compares two values, and held has no other field.
-func (w *Wanted) holds(held fields.Set, content map[string]any, equal func(a, b any) bool) bool {
+func (w *Wanted) holds(held object.FieldSet, content map[string]any, equal func(a, b any) bool) bool {
 	return held.Holds(w.withoutVersion(), content, equal) && !beside(held, v1.LabelManagedBy).Exceeds(w.Content)
 }
 
@@ -96,8 +95,8 @@ func (w *Wanted) withoutVersion() map[string]any {
 }
 
 // beside is what a set holds beside the marks and a label.
-func beside(set fields.Set, label string) fields.Set {
-	out := make(fields.Set, len(set))
+func beside(set object.FieldSet, label string) object.FieldSet {
+	out := make(object.FieldSet, len(set))
 	for name, below := range set {
 		if metadata, ok := below.(map[string]any); ok && name == "f:metadata" {
 			below = withoutMarks(metadata, label)

@@ -1,3 +1,4 @@
+// Package plan decides which children of a parent to create, change and delete, and in which order. Pure.
 package plan
 
 import (
@@ -5,7 +6,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -59,8 +59,8 @@ type Input struct {
 	Maker   *child.Maker
 	// Complete is whether Wanted and Live are all that there is. If not, nothing
 	// is removed.
-	Complete bool
-	Gates    *gate.Gates // nil where no entry waits for another
+	Complete     bool
+	Dependencies *Dependencies // nil where no entry waits for another
 	// Available reports whether an object that is there can be counted on while others are changed. It is asked about
 	// objects of entries with rollingUpdate alone, and may be nil where there is no such entry.
 	Available func(*child.Live) bool
@@ -72,7 +72,7 @@ func Make(in Input) Plan {
 	p := Plan{rollouts: Rollouts(in.Wanted, in.Available)}
 	for _, w := range in.Wanted {
 		switch {
-		case w.Live == nil && in.Gates.Closed(w.Entry.Name):
+		case w.Live == nil && in.Dependencies.Blocks(w.Entry.Name):
 			p.hold(w)
 		case w.Live == nil:
 			p.create(w, blocked[w.Entry.Name])
@@ -157,7 +157,7 @@ func (in Input) unwanted(p *Plan, l *child.Live) {
 	if l.Object.Deleting() {
 		return
 	}
-	if in.Complete && in.Entries.Prunes(l) && !in.Gates.Keeps(l) {
+	if in.Complete && in.Entries.Prunes(l) && !in.Dependencies.Keeps(l) {
 		p.Remove = append(p.Remove, Action{Verb: Delete, Live: l, Foreground: recreates(in.Entries.Of(l))})
 		return
 	}
@@ -176,7 +176,7 @@ func (in Input) unwanted(p *Plan, l *child.Live) {
 // held reports whether a child that is out of date waits for other entries before it changes.
 func (in Input) held(w *child.Wanted) bool {
 	strategy := w.Entry.UpdateStrategy.Type
-	return strategy != v1.UpdateCreateOnly && strategy != v1.UpdateOnDelete && in.Gates.Closed(w.Entry.Name)
+	return strategy != v1.UpdateCreateOnly && strategy != v1.UpdateOnDelete && in.Dependencies.Blocks(w.Entry.Name)
 }
 
 // blocked returns the entries under which the Recreate strategy makes nothing until what

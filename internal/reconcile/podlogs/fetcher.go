@@ -1,3 +1,4 @@
+// Package podlogs reads the logs of Pods in the background, so that no reconciliation waits for them.
 package podlogs
 
 import (

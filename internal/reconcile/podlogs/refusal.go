@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 const (
@@ -49,7 +49,7 @@ func (f *Fetcher) refusedLately(l *log) error {
 // noteRefusal remembers that a right is missing; the lock is held.
 func (f *Fetcher) noteRefusal(l *log, err error) {
 	to := audience{l.as, l.namespace}
-	if last, found := f.refused[to]; rights.Denied(err) && (!found || last.err != err) { //nolint:errorlint // it is the very answer that is remembered
+	if last, found := f.refused[to]; permissions.Denied(err) && (!found || last.err != err) { //nolint:errorlint // it is the very answer that is remembered
 		maps.DeleteFunc(f.refused, func(_ audience, r refusal) bool { return time.Since(r.at) >= deniedFor })
 		f.refused[to] = refusal{err, time.Now()}
 	}
@@ -63,7 +63,7 @@ func (f *Fetcher) allowed(l *log) {
 	}
 	delete(f.refused, to)
 	for _, other := range f.logs {
-		if other != l && other.as == to.as && other.namespace == to.namespace && other.err != nil && rights.Denied(other.err) {
+		if other != l && other.as == to.as && other.namespace == to.namespace && other.err != nil && permissions.Denied(other.err) {
 			f.request(other)
 		}
 	}
@@ -88,7 +88,7 @@ func describe(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case rights.Denied(err):
+	case permissions.Denied(err):
 		return "denied"
 	}
 	return unread(err)
@@ -118,7 +118,7 @@ type Failure struct {
 func (f Failure) Why() string { return unread(f.Err) }
 
 // Denied reports whether a right is missing: then the failure is about all logs of the namespace.
-func (f Failure) Denied() bool { return rights.Denied(f.Err) }
+func (f Failure) Denied() bool { return permissions.Denied(f.Err) }
 
 // Full reports whether it is room that is missing.
 func (f Failure) Full() bool { return errors.Is(f.Err, errFull) }
@@ -136,7 +136,7 @@ func (f *Fetcher) Failures(controller string) []Failure {
 			continue
 		}
 		group := [2]string{describe(l.err)}
-		if rights.Denied(l.err) {
+		if permissions.Denied(l.err) {
 			group[1] = l.namespace
 		}
 		one := found[group]

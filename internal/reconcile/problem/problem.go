@@ -1,3 +1,4 @@
+// Package problem turns errors into messages that quote no value of an object, and says when to retry.
 package problem
 
 import (

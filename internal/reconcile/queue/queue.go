@@ -1,8 +1,11 @@
+// Package queue hands parents to a pool of workers: fairly between tenants, with retries and limits.
 package queue
 
 import (
 	"context"
+	"maps"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 )
 
@@ -44,4 +47,18 @@ func Take[K comparable](ctx context.Context, queue workqueue.TypedInterface[K], 
 	}
 	work(key)
 	return true
+}
+
+// Key names one parent of one TemplateController.
+type Key struct {
+	Controller string
+	Parent     types.NamespacedName
+}
+
+// String is the key as logs and errors show it.
+func (k Key) String() string { return k.Controller + ": " + k.Parent.String() }
+
+// DropController drops what is kept of the parents of a controller.
+func DropController[V any](m map[Key]V, name string) {
+	maps.DeleteFunc(m, func(key Key, _ V) bool { return key.Controller == name })
 }

@@ -5,24 +5,47 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/render"
 )
 
-// Rule returns whether a live object is ready as its entry of spec.children says, and whether the entry says anything. A
+// rule returns whether a live object is ready as its entry of spec.children says, and whether the entry says anything. A
 // fault is why it cannot be told; the object is not ready then.
-type Rule func(entry string, o *object.Object) (ready, has bool, fault *problem.Problem)
+type rule func(entry string, o *object.Object) (ready, has bool, fault *problem.Problem)
 
 // Judge tells how the children of one parent stand: as the rule of their entry says, where it has one, else as they say
 // themselves. It is for one look at the children, and asks the rule once for each of them. It is not safe for concurrent
 // use. A nil Judge has no rule.
 type Judge struct {
-	rule   Rule
+	rule   rule
 	known  map[*object.Object]result
 	faults problem.List
 }
 
-// NewJudge returns a judge by that rule.
-func NewJudge(rule Rule) *Judge {
+// newJudge returns a judge by that rule.
+func newJudge(rule rule) *Judge {
 	return &Judge{rule: rule, known: map[*object.Object]result{}}
+}
+
+// NewJudge returns a Judge by the readyWhen templates of a program, which see in. It is nil if no entry has one.
+func NewJudge(program *render.Program, in *render.Input) *Judge {
+	if !program.JudgesReadiness() {
+		return nil
+	}
+	return newJudge(func(entry string, o *object.Object) (ready, has bool, fault *problem.Problem) {
+		if !program.HasReadyWhen(entry) {
+			return false, false, nil
+		}
+		ready, err := program.ReadyWhen(entry, func() (map[string]any, error) {
+			if err := in.Budget.Spend(o.ContentBytes()); err != nil {
+				return nil, err
+			}
+			return o.Content(), nil
+		}, in)
+		if err != nil {
+			fault = problem.FromTemplate(err)
+		}
+		return ready, true, fault
+	})
 }
 
 // Assume counts an object as ready, whatever the rule of its entry says of it. It is for those who ask what would be if it were. A nil

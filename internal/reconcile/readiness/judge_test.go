@@ -32,7 +32,7 @@ func TestJudge(t *testing.T) {
 			t.Fatal(err)
 		}
 		calls := 0
-		j := NewJudge(func(string, *object.Object) (bool, bool, *problem.Problem) {
+		j := newJudge(func(string, *object.Object) (bool, bool, *problem.Problem) {
 			calls++
 			return row.ready, row.has, row.fault
 		})
@@ -49,7 +49,7 @@ func TestJudge(t *testing.T) {
 }
 
 func TestFaultOfManyObjectsIsToldOnce(t *testing.T) {
-	j := NewJudge(func(string, *object.Object) (bool, bool, *problem.Problem) {
+	j := newJudge(func(string, *object.Object) (bool, bool, *problem.Problem) {
 		return false, true, &problem.Problem{Message: "children[a].readyWhen:1:1: no"}
 	})
 	for range 3 {

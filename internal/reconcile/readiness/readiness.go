@@ -1,3 +1,4 @@
+// Package readiness decides whether an object is ready, has failed or is in progress, and why. Pure.
 package readiness
 
 import "github.com/templater-dev/templater/internal/kube/object"
@@ -44,3 +45,20 @@ func IsReady(content map[string]any) bool { return compute(content).state == Rea
 // Why says why an object is not ready, in words that hold nothing of it but the reason of a condition; it returns "" for
 // one that is ready.
 func Why(content map[string]any) string { return compute(content).why }
+
+// MayLag reports whether the status of an object may still be about what its spec was before the last change, and nothing in
+// it tells; reports is whether a status is to be expected of its kind. A status that says which generation it is about, and
+// one of an object that is as it was made, does not lag. That of a Pod does: for a moment it is about containers that are yet to be replaced.
+func MayLag(content map[string]any, reports bool) bool {
+	state, _ := content["status"].(map[string]any)
+	if state == nil {
+		return reports
+	}
+	metadata, _ := content["metadata"].(map[string]any)
+	if count(metadata, "generation", 0) == 1 {
+		return false
+	}
+	_, dated := state["observedGeneration"]
+	_, conditionDated := condition(state, "Ready")["observedGeneration"]
+	return !dated && !conditionDated || content["apiVersion"] == "v1" && content["kind"] == "Pod"
+}

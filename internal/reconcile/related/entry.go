@@ -1,3 +1,4 @@
+// Package related finds the related objects that a parent selects, and the parents that select an object which has changed.
 package related
 
 import (
@@ -10,7 +11,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -23,7 +23,7 @@ type Entry struct {
 	Err        error
 	Namespaces *watch.Cache // nil unless there is a namespaceSelector
 	// More returns objects of a selection that are kept elsewhere; nil is for none. Of several objects of one name, that of the caches counts.
-	More  func(selection.Selection) []*object.Object
+	More  func(Selection) []*object.Object
 	Index *Index
 }
 
@@ -116,7 +116,7 @@ func (e *Entry) read() iter.Seq[*watch.Cache] {
 }
 
 // Find returns the objects of a selection, sorted as children are.
-func (e *Entry) Find(s selection.Selection) []*object.Object {
+func (e *Entry) Find(s Selection) []*object.Object {
 	var out []*object.Object
 	for _, p := range s {
 		for _, cache := range e.cachesOf(p.Namespace) {
@@ -131,7 +131,7 @@ func (e *Entry) Find(s selection.Selection) []*object.Object {
 }
 
 // find calls f for the objects of a cache that a part selects.
-func (e *Entry) find(cache *watch.Cache, p selection.Part, f func(*object.Object)) {
+func (e *Entry) find(cache *watch.Cache, p Part, f func(*object.Object)) {
 	keep := func(o *object.Object) {
 		if p.Selects(o) && e.inNamespace(o.Namespace()) {
 			f(o)

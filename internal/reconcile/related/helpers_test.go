@@ -12,7 +12,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -47,7 +46,7 @@ func entryOf(t testing.TB, bare bool) *Entry {
 }
 
 // choose has a parent select.
-func (e *Entry) choose(t testing.TB, parent types.NamespacedName, yielded ...map[string]any) selection.Selection {
+func (e *Entry) choose(t testing.TB, parent types.NamespacedName, yielded ...map[string]any) Selection {
 	t.Helper()
 	s, issue := e.Choose(parent, yielded, 1<<20)
 	if issue != nil {

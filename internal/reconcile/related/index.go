@@ -9,13 +9,39 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 )
+
+// Memory limit the memory for the selections of each tenant. It is safe for concurrent use.
+type Memory struct {
+	most int // bytes for one tenant
+
+	mu    sync.Mutex
+	taken map[string]int // by tenant; none is 0
+}
+
+// NewMemory returns Memory of that many bytes per tenant.
+func NewMemory(most int) *Memory { return &Memory{most: most, taken: map[string]int{}} }
+
+// take reserves bytes for a tenant, or releases them if negative, and reports whether they fit.
+func (r *Memory) take(tenant string, bytes int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.taken[tenant] + bytes
+	if bytes > 0 && now > r.most {
+		return false
+	}
+	if now == 0 {
+		delete(r.taken, tenant)
+	} else {
+		r.taken[tenant] = now
+	}
+	return true
+}
 
 // Index remembers what each parent of a TemplateController selects by one entry, and so finds the parents that see an object. It
 // is safe for concurrent use.
 type Index struct {
-	rooms  *Rooms // nil = nobody else needs any
+	rooms  *Memory // nil = nobody else needs any
 	tenant string
 
 	mu      sync.RWMutex
@@ -29,7 +55,7 @@ type Index struct {
 type member struct {
 	parent    types.NamespacedName
 	source    digest // of what the selection was made of
-	selection selection.Selection
+	selection Selection
 	filed     []filed
 }
 
@@ -43,7 +69,7 @@ type filed struct {
 type digest = [sha256.Size]byte
 
 // NewIndex returns an Index of no parents, which shares the room of a tenant. Nil rooms are without a bound.
-func NewIndex(rooms *Rooms, tenant string) *Index {
+func NewIndex(rooms *Memory, tenant string) *Index {
 	return &Index{rooms: rooms, tenant: tenant, parents: map[types.NamespacedName]*member{}}
 }
 
@@ -65,7 +91,7 @@ func (x *Index) resize(by int) bool {
 }
 
 // Known returns what a parent selects, where that was made of the same source, and else false.
-func (x *Index) Known(parent types.NamespacedName, source digest) (selection.Selection, bool) {
+func (x *Index) Known(parent types.NamespacedName, source digest) (Selection, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	m := x.parents[parent]
@@ -77,7 +103,7 @@ func (x *Index) Known(parent types.NamespacedName, source digest) (selection.Sel
 
 // Set notes what a parent selects from now on, which was made of that source. It must come before the parent reads what it selects, so
 // that no change is missed. It reports false where the tenant has no room for it; then all is as it was.
-func (x *Index) Set(parent types.NamespacedName, source digest, s selection.Selection) bool {
+func (x *Index) Set(parent types.NamespacedName, source digest, s Selection) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.resize(s.Size() - x.sizeOf(parent)) {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 )
 
 // TestASelectionTakesWhatItIsSaidToTake has parents select as much as they may, in the ways that take most memory.
@@ -42,7 +40,7 @@ func TestASelectionTakesWhatItIsSaidToTake(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			e := entryOf(t, false)
-			most, accepted := selection.Room(size), 0
+			most, accepted := SelectionLimit(size), 0
 			var yielded []map[string]any
 			for i := range 256 {
 				next := append(yielded, of(i))

@@ -2,6 +2,7 @@ package related
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 )
 
 // many is how many parents and related objects there are.
@@ -45,13 +45,13 @@ func podsOf(t testing.TB) []any {
 }
 
 // crowd is an entry with many Pods and as many parents, of which each selects one.
-func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry, []selection.Selection) {
+func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry, []Selection) {
 	t.Helper()
 	e := entryOf(t, false)
 	if err := e.Caches[""].Replace(list, fmt.Sprint(many)); err != nil {
 		t.Fatal(err)
 	}
-	selections := make([]selection.Selection, many)
+	selections := make([]Selection, many)
 	for i := range selections {
 		selections[i] = e.choose(t, parentOf(i), selects(i))
 	}
@@ -138,11 +138,18 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// heap is how many bytes are in use.
+// heap returns how many bytes are held once collecting frees no more: what earlier tests interned goes in the background.
 func heap() uint64 {
-	runtime.GC()
-	runtime.GC() // of what the first one has swept
 	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
+	held := uint64(math.MaxUint64)
+	for range 10 {
+		runtime.GC()
+		runtime.GC() // of what the first one has swept
+		runtime.ReadMemStats(&m)
+		if m.HeapAlloc+1<<10 > held {
+			break
+		}
+		held = m.HeapAlloc
+	}
 	return m.HeapAlloc
 }

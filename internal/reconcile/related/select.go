@@ -9,7 +9,6 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -18,9 +17,9 @@ import (
 const mostText = 32 << 10
 
 // Choose notes what a parent selects, and returns it. yielded is what the select template yields for the parent; it is not
-// looked at where there is no template. room is how many bytes a selection by a template may take: see selection.Room. What the parent sees has to be looked up afterwards, so that it misses no change.
-func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any, room int) (selection.Selection, *problem.Problem) {
-	of := selection.Scope{Namespace: parent.Namespace, Namespaced: e.Kind.Namespaced}
+// looked at where there is no template. room is how many bytes a selection by a template may take: see SelectionLimit. What the parent sees has to be looked up afterwards, so that it misses no change.
+func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any, room int) (Selection, *problem.Problem) {
+	of := Scope{Namespace: parent.Namespace, Namespaced: e.Kind.Namespaced}
 	text := source(of, yielded)
 	from := sha256.Sum256(text)
 	s, known := e.Index.Known(parent, from)
@@ -50,11 +49,11 @@ func (e *Entry) noRoom(size int) *problem.Problem {
 }
 
 // compile makes a selection of what the select template yields, which is that text. Without a template, it selects all.
-func (e *Entry) compile(text []byte, yielded []map[string]any, of selection.Scope) (s selection.Selection, fault string) {
+func (e *Entry) compile(text []byte, yielded []map[string]any, of Scope) (s Selection, fault string) {
 	if e.Select == "" {
-		return selection.All(of), ""
+		return SelectAll(of), ""
 	}
-	s, fault = selection.Compile(yielded, of)
+	s, fault = CompileSelection(yielded, of)
 	if fault == "" && len(text) > mostText {
 		return nil, fmt.Sprintf("it yields %d bytes as JSON, and may yield %d: select by namespace or by a label", len(text), mostText)
 	}
@@ -62,7 +61,7 @@ func (e *Entry) compile(text []byte, yielded []map[string]any, of selection.Scop
 }
 
 // source is what a selection depends on, as text.
-func source(of selection.Scope, yielded []map[string]any) []byte {
+func source(of Scope, yielded []map[string]any) []byte {
 	text := make([]byte, 0, 128)
 	if of.Namespaced {
 		text = append(text, 'n')

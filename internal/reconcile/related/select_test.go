@@ -10,7 +10,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 )
 
 // large yields so many mappings, each with so many values for a label. All of them select the Pods of the app a.
@@ -70,7 +69,7 @@ func TestALargeSelectionIsKeptOnce(t *testing.T) {
 	} else {
 		t.Logf("a parent takes %d bytes", each)
 	}
-	if got := len(source(selection.Scope{Namespace: "ns", Namespaced: true}, yielded)); got > mostText || got < mostText*9/10 {
+	if got := len(source(Scope{Namespace: "ns", Namespaced: true}, yielded)); got > mostText || got < mostText*9/10 {
 		t.Errorf("the text has %d bytes, want just less than %d", got, mostText)
 	}
 }

@@ -1,3 +1,4 @@
+// Package running is a TemplateController at work: its compiled spec, and the caches that hold its parents, children and related objects.
 package running
 
 import (
@@ -10,18 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/queue"
-
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
 )
@@ -44,10 +44,10 @@ type Controller struct {
 	Kinds      Resolver
 	As         string // user; empty = the operator itself
 	Cluster    Client // as that user
-	Rights     rights.Subject
+	Rights     permissions.Subject
 	Factory    *child.Factory // of the children of its parents
 	Resync     time.Duration  // 0 = never
-	Meter      measure.Meter
+	Meter      record.Meter
 
 	GVK  schema.GroupVersionKind // of the parents
 	Kind kind.Kind
@@ -55,7 +55,7 @@ type Controller struct {
 	// the kind. An API that is away keeps its objects.
 	Unknown    bool
 	Generation int64 // of the TemplateController
-	Round      int64 // of looks at all parents: see Tally
+	Round      int64 // of looks at all parents: see ParentSummary
 
 	Labels            labels.Selector
 	NamespaceSelector labels.Selector         // nil = all namespaces

@@ -11,16 +11,16 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // Delete asks for the deletion of a child and reports whether the server has accepted that. Where it has not, and there
 // is no problem, another object has that name now, of which the watch tells.
 func (c *Controller) Delete(ctx context.Context, l *child.Live, propagation metav1.DeletionPropagation) (accepted bool, issue *problem.Problem) {
 	err := c.Cluster.Delete(ctx, LocateLive(l), l.Object.UID(), propagation)
-	c.Meter.Write(measure.Delete, AnswerOf(err))
+	c.Meter.Write(record.Delete, AnswerOf(err))
 	switch {
 	case c.Overtaken(ctx, err, LocateLive(l), l.Object.UID(), ""):
 		return false, nil
@@ -32,18 +32,18 @@ func (c *Controller) Delete(ctx context.Context, l *child.Live, propagation meta
 }
 
 // AnswerOf returns what the error of a write means.
-func AnswerOf(err error) measure.Answer {
+func AnswerOf(err error) record.Answer {
 	switch {
 	case err == nil:
-		return measure.Accepted
+		return record.Accepted
 	case Stale(err), apierrors.IsAlreadyExists(err):
-		return measure.Conflict
-	case rights.Denied(err):
-		return measure.Forbidden
+		return record.Conflict
+	case permissions.Denied(err):
+		return record.Forbidden
 	case problem.Unanswered(err):
-		return measure.NoAnswer
+		return record.NoAnswer
 	}
-	return measure.Rejected
+	return record.Rejected
 }
 
 // Stale reports whether an error may mean that the object was replaced, deleted or changed since it was read. A conflict that an

@@ -11,8 +11,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 // Obstacle returns why something cannot be read that is needed, or "". Of missing rights it names the first three.
@@ -26,7 +26,9 @@ func (c *Controller) Obstacle() (reason, message string) {
 
 // ChildObstacle is the same for the children alone.
 func (c *Controller) ChildObstacle() (reason, message string) {
-	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.need.Use != rights.Children && n.need.Use != rights.FormerChildren })
+	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool {
+		return n.need.Use != permissions.Children && n.need.Use != permissions.FormerChildren
+	})
 	if reason, message = c.obstacleTo(of); reason == "" {
 		return v1.ReasonSyncing, "they are being read"
 	}
@@ -57,11 +59,11 @@ func (c *Controller) obstacleTo(caches []namedCache) (reason, message string) {
 }
 
 // AlsoMissing tells of the right to write the parents' status, where the one to read them is missing.
-func (c *Controller) AlsoMissing(need rights.Claim) []string {
-	if need.Use != rights.Parents || !c.WritesStatus() {
+func (c *Controller) AlsoMissing(need permissions.Claim) []string {
+	if need.Use != permissions.Parents || !c.WritesStatus() {
 		return nil
 	}
-	need.Use = rights.Status
+	need.Use = permissions.Status
 	if text := c.Rights.Known(need); text != "" {
 		return []string{text}
 	}
@@ -119,7 +121,7 @@ func (c *Controller) ParentsForbidden() bool {
 
 // namedCache is a cache, and what it takes to fill it.
 type namedCache struct {
-	need     rights.Claim
+	need     permissions.Claim
 	cache    *watch.Cache
 	field    string // of the spec, which has the selectors; "" = there are none
 	optional bool   // whether work goes on without
@@ -130,7 +132,7 @@ type namedCache struct {
 func (c *Controller) caches() []namedCache {
 	var out []namedCache
 	for _, ns := range slices.Sorted(maps.Keys(c.Parents)) {
-		out = append(out, namedCache{need: c.Rights.Claim(rights.Parents, c.Kind, ns), cache: c.Parents[ns], field: "spec.watch"})
+		out = append(out, namedCache{need: c.Rights.Claim(permissions.Parents, c.Kind, ns), cache: c.Parents[ns], field: "spec.watch"})
 	}
 	if c.Namespaces != nil {
 		out = append(out, namedCache{need: c.namespacesClaim(), cache: c.Namespaces})
@@ -151,8 +153,8 @@ func (c *Controller) caches() []namedCache {
 }
 
 // namespacesClaim is what it takes to read Namespaces.
-func (c *Controller) namespacesClaim() rights.Claim {
-	return rights.Claim{As: c.As, Use: rights.Namespaces, Resource: Namespaces.GroupResource()}
+func (c *Controller) namespacesClaim() permissions.Claim {
+	return permissions.Claim{As: c.As, Use: permissions.Namespaces, Resource: Namespaces.GroupResource()}
 }
 
 // Forbidden reports whether something may not be read.

@@ -7,9 +7,9 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -18,7 +18,7 @@ func (c *Controller) appendRelated(out []namedCache) []namedCache {
 	for _, e := range c.Related {
 		optional := e.Optional && e.State() != related.Unreadable
 		for _, ns := range slices.Sorted(maps.Keys(e.Caches)) {
-			out = append(out, namedCache{c.Rights.Claim(rights.Related, e.Kind, ns), e.Caches[ns], "spec." + syntax.RelatedName(e.Name), optional})
+			out = append(out, namedCache{c.Rights.Claim(permissions.Related, e.Kind, ns), e.Caches[ns], "spec." + syntax.RelatedName(e.Name), optional})
 		}
 		if e.Namespaces != nil {
 			out = append(out, namedCache{need: c.namespacesClaim(), cache: e.Namespaces, optional: optional})

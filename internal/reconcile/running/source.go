@@ -7,8 +7,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 // Source is where the children of one kind are read from.
@@ -63,11 +63,11 @@ func (s Source) AnyReadable() bool {
 }
 
 // use is what the controller does with the children.
-func (s Source) use() rights.Use {
+func (s Source) use() permissions.Use {
 	if s.Former {
-		return rights.FormerChildren
+		return permissions.FormerChildren
 	}
-	return rights.Children
+	return permissions.Children
 }
 
 // lost returns why the children of a kind that is not served are not all known, or "".

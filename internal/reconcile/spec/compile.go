@@ -1,3 +1,4 @@
+// Package spec compiles the spec of a TemplateController and applies its defaults, as far as no server is needed.
 package spec
 
 import (

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/render/finding"
-
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 func TestSpecsThatAreTooLargeAreRefused(t *testing.T) {

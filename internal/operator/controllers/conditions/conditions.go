@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
@@ -29,7 +29,7 @@ type Facts struct {
 	Suspended, Finalizes bool
 	// Running is what it comes to: without parents where there is a Rejection or a KindErr.
 	Running *running.Controller
-	Counts  *tally.Counts
+	Counts  *status.Counts
 	// Rival is another TemplateController that wants the ready condition of RivalParents parents; "" = none.
 	Rival        string
 	RivalParents int64

@@ -11,12 +11,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
 func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
-	for _, condition := range Of(Facts{Rejection: spec.Rejectf("Odd", "it is odd"), Running: &running.Controller{}, Counts: tally.New()}) {
+	for _, condition := range Of(Facts{Rejection: spec.Rejectf("Odd", "it is odd"), Running: &running.Controller{}, Counts: status.NewCounts()}) {
 		if condition.Type == v1.ConditionReady && (condition.Status != metav1.ConditionFalse || condition.Reason != "Odd" || condition.Message != "it is odd") {
 			t.Errorf("ready condition %+v", condition)
 		}
@@ -41,11 +41,11 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 
 func TestKindWithoutRoomForConditions(t *testing.T) {
 	full := kind.Kind{Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}}
-	got := writableCondition(Facts{Kind: full, Running: &running.Controller{ReadyCondition: "Ready"}, Counts: tally.New()})
+	got := writableCondition(Facts{Kind: full, Running: &running.Controller{ReadyCondition: "Ready"}, Counts: status.NewCounts()})
 	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is left out: no room" {
 		t.Errorf("condition %+v", got)
 	}
-	if got, want := writableCondition(Facts{Kind: full, Running: &running.Controller{}, Counts: tally.New()}), "no ready condition is asked for"; got.Message != want {
+	if got, want := writableCondition(Facts{Kind: full, Running: &running.Controller{}, Counts: status.NewCounts()}), "no ready condition is asked for"; got.Message != want {
 		t.Errorf("condition %+v, want %q", got, want)
 	}
 }
@@ -55,7 +55,7 @@ func TestNothingIsSaidOfTheStatusOfAKindThatIsNotKnown(t *testing.T) {
 		"the spec is rejected":     {Rejection: &spec.Rejection{}},
 		"the kind cannot be found": {KindErr: errors.New("no answer")},
 	} {
-		f.Running, f.Counts = &running.Controller{}, tally.New()
+		f.Running, f.Counts = &running.Controller{}, status.NewCounts()
 		if got := writableCondition(f); got.Status != metav1.ConditionUnknown {
 			t.Errorf("%s: %s, want Unknown", why, got.Status)
 		}

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/announce"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -57,13 +57,13 @@ func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.
 
 // logsClaim is what the controller needs to read the logs of Pods in a namespace: the right in all of them, where an entry may
 // show Pods of all.
-func logsClaim(c *running.Controller, namespace string) rights.Claim {
+func logsClaim(c *running.Controller, namespace string) permissions.Claim {
 	for _, e := range c.Related {
 		if e.Logs != nil && len(e.Related.Namespaces) == 0 {
 			namespace = ""
 		}
 	}
-	return rights.Claim{As: c.As, Use: rights.Logs, Resource: podsResource, Namespaced: true, Namespace: namespace, Unlimited: true}
+	return permissions.Claim{As: c.As, Use: permissions.Logs, Resource: podsResource, Namespaced: true, Namespace: namespace, Unlimited: true}
 }
 
 // tooManyLogs says what to do about logs that there is no room for.
@@ -86,10 +86,10 @@ var EventsResource = schema.GroupResource{Group: "events.k8s.io", Resource: "eve
 
 // Events says that Events about parents are left out, or is nil where they are not. pending tells that there will
 // soon be more to say.
-func Events(c *running.Controller, recorder *announce.Recorder) (condition *metav1.Condition, pending bool) {
+func Events(c *running.Controller, recorder *record.EventRecorder) (condition *metav1.Condition, pending bool) {
 	var texts []string
 	for _, one := range recorder.Refused(c.Name, c.As) {
-		need := rights.Claim{As: c.As, Use: rights.Events, Resource: EventsResource, Namespaced: true, Namespace: one.Namespace}
+		need := permissions.Claim{As: c.As, Use: permissions.Events, Resource: EventsResource, Namespaced: true, Namespace: one.Namespace}
 		if c.GVK.Group == "" && c.GVK.Kind == "Namespace" { // each is one more where Events are written
 			need.Namespace, need.Unlimited = "", true
 		}

@@ -1,0 +1,86 @@
+package permissions
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+const secret = "s3cr3t"
+
+// robot is the account that most subjects work as.
+const robot = spec.AccountPrefix + "team:robot"
+
+// app is a kind of parents.
+var app = kind.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}}
+
+func answer(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+		Details: &metav1.StatusDetails{Causes: causes},
+	}}
+}
+
+// denial is what the server answers to a user without a right.
+func denial(user, verb, resource, where string) error {
+	return answer(http.StatusForbidden, metav1.StatusReasonForbidden,
+		fmt.Sprintf(`%s "x" is forbidden: User %q cannot %s resource %q in API group "" %s`, resource, user, verb, resource, where))
+}
+
+// server is a fake of the Reviewers of all users.
+type server struct {
+	clock  *clocktesting.FakePassiveClock
+	lacks  map[string]bool  // "USER VERB RESOURCE NAMESPACE", of rights, and "RESOURCE NAMESPACE NAME", of objects
+	fails  map[string]error // the same, of what is not answered
+	asked  []string         // the rights
+	sought []string         // the objects
+	told   []string         // the controllers
+}
+
+func newServer(t *testing.T) *server {
+	t.Helper()
+	return &server{clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), lacks: map[string]bool{}, fails: map[string]error{}}
+}
+
+func (s *server) tracker() *Tracker {
+	as := func(user string) Reviewer { return &reviewer{s, strings.TrimPrefix(user, spec.AccountPrefix)} }
+	return NewTracker(as, s.clock, nil, func(controller string) { s.told = append(s.told, controller) })
+}
+
+// reviewer is the server as a user sees it.
+type reviewer struct {
+	*server
+	user string
+}
+
+func (r *reviewer) Allowed(_ context.Context, right request.Right) (bool, error) {
+	resource := right.Resource.Resource
+	if right.Subresource != "" {
+		resource += "/" + right.Subresource
+	}
+	text := strings.TrimSpace(strings.Join([]string{r.user, right.Verb, resource, right.Namespace}, " "))
+	r.asked = append(r.asked, text)
+	return !r.lacks[text], r.fails[text]
+}
+
+func (r *reviewer) Get(_ context.Context, at request.Location) (*object.Object, error) {
+	text := strings.Join(strings.Fields(at.Resource.Resource+" "+at.Namespace+" "+at.Name), " ")
+	r.sought = append(r.sought, text)
+	if r.lacks[text] {
+		return nil, apierrors.NewNotFound(at.Resource.GroupResource(), at.Name)
+	}
+	return nil, r.fails[text]
+}

@@ -1,0 +1,214 @@
+package permissions
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// knowing is a subject that works as a user, who is there, and about whose claim the server has said that.
+func knowing(t *testing.T, user string, need Claim, f finding) Subject {
+	t.Helper()
+	r := newServer(t).tracker()
+	namespace, name := spec.Account(robot)
+	exists := Claim{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: namespace, Name: name}
+	for about, f := range map[Claim]finding{need: f, exists: {known: true}} {
+		r.found[about] = &answered{finding: f, asked: r.clock.Now(), controllers: map[string]struct{}{}}
+	}
+	return r.For("", user, kind.Kind{})
+}
+
+// TestWhoCanBeLimited offers to limit spec.watch.namespaces only where the API allows that.
+func TestWhoCanBeLimited(t *testing.T) {
+	child := kind.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
+	for namespaced, want := range map[bool]string{true: ", or limit spec.watch.namespaces", false: ""} {
+		c := (*Tracker)(nil).For("", robot, kind.Kind{Namespaced: namespaced})
+		if got := c.Claim(Children, child, "").role(); got != "a ClusterRole that a ClusterRoleBinding gives to it"+want {
+			t.Errorf("parents in namespaces: %v: %q, want %q in the end", namespaced, got, want)
+		}
+		if got := c.Anywhere(true); strings.Contains(got.Claim(Children, child, "").role(), "limit") || strings.Contains(got.Claim(Parents, child, "").role(), "limit") != namespaced {
+			t.Errorf("parents in namespaces: %v, with children anywhere: %q", namespaced, got.Claim(Children, child, "").role())
+		}
+	}
+}
+
+func TestWhichRightsAreNamed(t *testing.T) {
+	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
+	own, acting, everywhere, cluster := need, need, need, need
+	own.As, acting.acting = "", true
+	everywhere.Namespace = ""
+	cluster.Namespace, cluster.Namespaced = "", false
+	core := need
+	core.Resource = schema.GroupResource{Resource: "pods"}
+	unlimited := everywhere
+	unlimited.Unlimited = true
+	const role = " to a Role in namespace ns that a RoleBinding gives to "
+	for why, row := range map[string]struct {
+		need, about Claim
+		found       finding
+		verb        string // that the server denies
+		want        string
+	}{
+		"those that are missing": {
+			need, need, finding{known: true, missing: []string{"get", "list"}}, "list",
+			"service account team/robot may not get and list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list]}" + role + "it",
+		},
+		"that which was denied, and has been granted meanwhile": {
+			need, need, finding{known: true}, "list",
+			"service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]}" + role + "it",
+		},
+		"all, while nothing is known": {
+			need, need, finding{}, "list",
+			"service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]}" + role + "it",
+		},
+		"all to act as the account, where it is not known which": {
+			need, acting, finding{constrained: true}, "impersonate-on:serviceaccount:list",
+			`templater may act as service account team/robot, but not to get, list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}` + role + "service account templater-system/templater",
+		},
+		"the operator, which acts as nobody, may not": {
+			own, own, finding{}, "impersonate",
+			`templater may not impersonate apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"the operator, by its own name, may not act as the account": {
+			need, acting, finding{known: true}, "impersonate",
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to service account templater-system/templater`,
+		},
+		"a kind of the core group": {
+			core, core, finding{known: true, missing: []string{"get"}}, "get",
+			`service account team/robot may not get pods in namespace ns: add {apiGroups: [""], resources: [pods], verbs: [get]}` + role + "it",
+		},
+		"in all namespaces": {
+			everywhere, everywhere, finding{known: true, missing: []string{"get"}}, "get",
+			"service account team/robot may not get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it, or limit spec.watch.namespaces",
+		},
+		"in all namespaces, by a parent that is in none": {
+			unlimited, unlimited, finding{known: true, missing: []string{"get"}}, "get",
+			"service account team/robot may not get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it",
+		},
+		"in the cluster": {
+			cluster, cluster, finding{known: true, missing: []string{"get"}}, "get",
+			"service account team/robot may not get apps.example.org in the cluster: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it",
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := knowing(t, row.need.As, row.about, row.found)
+			err := denial(spec.AccountPrefix+"templater-system:templater", row.verb, "apps", `in the namespace "ns"`)
+			if got, pending := c.Missing(err, row.need); got != row.want || pending {
+				t.Errorf("pending is %v, and the text\n%s\nwant\n%s", pending, got, row.want)
+			}
+			if got := c.WhyNot(err, row.need); got != row.want {
+				t.Errorf("reason\n%s\nwant\n%s", got, row.want)
+			}
+		})
+	}
+	if got, want := (&Subject{}).WhyNot(errors.New(secret), need), "the API server did not answer"; got != want {
+		t.Errorf("reason %q, want %q", got, want)
+	}
+}
+
+func TestRightToBlockTheDeletionOfParents(t *testing.T) {
+	err := answer(403, "Forbidden", `configmaps "a" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`)
+	cluster := kind.Kind{Kind: "Cluster", Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}}
+	for owner, want := range map[kind.Kind]string{
+		app:     "service account team/robot may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns that a RoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
+		cluster: "service account team/robot may not update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole that a ClusterRoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
+	} {
+		c := (*Tracker)(nil).For("", robot, owner)
+		if got, pending := c.missingToWrite(err, "ns", kind.Kind{}); got != want || pending {
+			t.Errorf("%s: pending is %v, and the text\n%s\nwant\n%s", owner.Kind, pending, got, want)
+		}
+	}
+}
+
+func TestFindingsThatSayTheSame(t *testing.T) {
+	for why, row := range map[string]struct {
+		a, b finding
+		want bool
+	}{
+		"the same":                     {finding{known: true, missing: []string{"get"}}, finding{known: true, missing: []string{"get"}}, true},
+		"nothing is known yet":         {finding{}, finding{known: true}, false},
+		"another right is missing":     {finding{missing: []string{"get"}}, finding{missing: []string{"list"}}, false},
+		"impersonation is constrained": {finding{}, finding{constrained: true}, false},
+		"it is not there":              {finding{}, finding{absent: true}, false},
+	} {
+		if got := row.a.same(row.b); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+	}
+}
+
+func TestRightsAreToldOnceItIsKnownWhetherTheAccountIsThere(t *testing.T) {
+	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
+	for _, unknown := range []Use{Existence, Parents} {
+		c := knowing(t, robot, need, finding{known: true, missing: []string{"get"}})
+		for about, a := range c.tracker.found {
+			if a.used = c.tracker.clock.Now(); about.Use == unknown {
+				delete(c.tracker.found, about)
+			}
+		}
+		if text, pending := c.Missing(denial(robot, "get", "apps", ""), need); !pending {
+			t.Errorf("not everything is known, and told is %q", text)
+		}
+	}
+}
+
+func TestNobodyIsAskedWhenTimeIsUp(t *testing.T) {
+	c := newServer(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, about := range []Claim{{As: robot, Use: Parents}, {As: robot, Use: Parents, acting: true}, {Use: Existence, Resource: namespaces, Name: "ns"}} {
+		if _, err := c.tracker().ask(ctx, about); err == nil || len(c.asked)+len(c.sought) > 0 {
+			t.Errorf("asked for %v %v, %v", c.asked, c.sought, err)
+		}
+	}
+}
+
+func TestAFindingIsNewToThoseWhoHaveAskedSince(t *testing.T) {
+	r, about := newServer(t).tracker(), Claim{As: robot, Use: Parents}
+	r.look(about, "apps")
+	if got := r.take(about, finding{known: true}); len(got) != 1 {
+		t.Errorf("told %v, want apps", got)
+	}
+	if got := r.take(about, finding{known: true, missing: []string{"get"}}); len(got) > 0 {
+		t.Errorf("told %v, who has not asked again", got)
+	}
+}
+
+func TestAnAccountThatIsNotThereIsTold(t *testing.T) {
+	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
+	s := knowing(t, robot, need, finding{})
+	for about, a := range s.tracker.found {
+		a.absent = about.Use == Existence
+	}
+	want := "service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
+	if got, pending := s.Missing(denial(robot, "list", "apps", ""), need); got != want || pending {
+		t.Errorf("pending is %v, and the text %q, want %q", pending, got, want)
+	}
+	for about, a := range s.tracker.found {
+		if about.Use != Existence {
+			a.finding = finding{known: true, missing: []string{"patch"}}
+		}
+	}
+	if got := s.Known(need); got != "" {
+		t.Errorf("%q is known besides, want nothing: an account that does not exist has no right at all", got)
+	}
+}
+
+func TestOnlyWhatIsKnownToBeMissingIsKnown(t *testing.T) {
+	need := Claim{As: robot, Use: Namespaces, Resource: namespaces}
+	for want, f := range map[string]finding{
+		"": {known: true},
+		"service account team/robot may not watch namespaces in the cluster: add {apiGroups: [\"\"], resources: [namespaces], verbs: [watch]} to a ClusterRole that a ClusterRoleBinding gives to it": {known: true, missing: []string{"watch"}},
+	} {
+		s := knowing(t, robot, need, f)
+		if got := s.Known(need); got != want {
+			t.Errorf("%q is known, want %q", got, want)
+		}
+	}
+}

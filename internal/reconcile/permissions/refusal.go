@@ -1,0 +1,61 @@
+package permissions
+
+import (
+	"regexp"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// The names in these texts of the server are those of users, resources and namespaces.
+var (
+	// What authorization answers, and what the admission plugin OwnerReferencesPermissionEnforcement does.
+	authorization = regexp.MustCompile(`: User "[^"]*" cannot [-a-z:]+ resource "|cannot set blockOwnerDeletion`)
+	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
+	deniedVerb    = regexp.MustCompile(`: User "[^"]*" cannot ([-a-z:]+) resource "`)
+	deniedAccount = regexp.MustCompile(`: User "(` + spec.AccountPrefix + `[-.a-z0-9]+:[-.a-z0-9]+)" cannot `)
+)
+
+// Denied reports whether it is for a missing right that the server forbids. Admission rules, such
+// as a quota, answer with the same code and reason, so there is only the text to tell by.
+func Denied(err error) bool {
+	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && request.AdmissionRefusal(err) == ""
+}
+
+// operator names the account that templater itself has, where the server tells it in its answer to a request of that.
+func operator(err error) string {
+	if m := deniedAccount.FindStringSubmatch(err.Error()); m != nil {
+		return DisplayName(m[1])
+	}
+	return DisplayName("")
+}
+
+// Refusal tells what the server's answer to the write of an object of that kind in a namespace means. what names the
+// write: "create ConfigMap default/a".
+func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *problem.Problem {
+	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what, Namespace: namespace}
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		p.Reason, p.Retry = v1.ReasonNamespaceEnding, problem.RetrySlower
+		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
+	case Denied(err):
+		text, pending := s.missingToWrite(err, namespace, kind)
+		p.Reason, p.Message, p.Pending = v1.ReasonChildForbidden, "cannot "+what+": "+text, pending
+		p.Lacks(s.Denial(err, s.Claim(Children, kind, namespace)))
+	case request.MissingNamespace(err):
+		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, problem.RetrySlower
+		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
+	default:
+		if problem.Unanswered(err) {
+			p.Reason = v1.ReasonChildRequestFailed
+		}
+		p.Message, p.Faults = "cannot "+what+": "+problem.PublicReason(err), problem.SchemaFaults(err)
+	}
+	return p
+}

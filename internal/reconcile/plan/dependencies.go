@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// Dependencies knows which entries of spec.children are blocked, for one observation of the children. It does not change; nil means
+// that no entry depends on another. While an entry is blocked, none of its objects is created, changed or deleted.
+type Dependencies struct {
+	order   *spec.Order
+	blocked []blockedEntry // an entry comes after those that it waits for
+	// unrendered are the blocked entries whose desired objects are not all known.
+	unrendered []string
+}
+
+// blockedEntry is an entry that waits for another one, and why.
+type blockedEntry struct {
+	entry string
+	obstacle
+}
+
+// NewDependencies returns the Dependencies of what is wanted, which has been paired with what there is.
+func NewDependencies(order *spec.Order, d *child.Desired, judge *readiness.Judge) *Dependencies {
+	if order == nil {
+		return nil
+	}
+	g := &Dependencies{order: order}
+	for _, entry := range order.Waiting() {
+		if o, obstructed := g.nearest(entry, d, judge); obstructed {
+			g.blocked = append(g.blocked, blockedEntry{entry, o})
+			if slices.Contains(d.Failed, entry) {
+				g.unrendered = append(g.unrendered, entry)
+			}
+		}
+	}
+	return g
+}
+
+// nearest returns what an entry waits for, if there is anything: one that waits itself before others, for these may be what
+// that one waits for.
+func (g *Dependencies) nearest(entry string, d *child.Desired, judge *readiness.Judge) (found obstacle, obstructed bool) {
+	names := g.order.DependsOn(entry)
+	if i := slices.IndexFunc(names, g.Blocks); i >= 0 {
+		return obstacle{entry: names[i]}, true
+	}
+	for _, name := range names {
+		if found, obstructed = obstacleOf(name, d, judge); obstructed {
+			break
+		}
+	}
+	return found, obstructed
+}
+
+// Blocks reports whether an entry waits for another one.
+func (g *Dependencies) Blocks(entry string) bool {
+	return g != nil && slices.ContainsFunc(g.blocked, func(c blockedEntry) bool { return c.entry == entry })
+}
+
+// Keeps reports whether an object is kept although it is not desired: its entry is blocked, or a blocked entry that is not rendered may
+// desire it. Objects of the entries that this one depends on are not kept, or it might wait forever.
+func (g *Dependencies) Keeps(l *child.Live) bool {
+	if g == nil || len(g.blocked) == 0 {
+		return false
+	}
+	if g.Blocks(l.MadeFrom) {
+		return true
+	}
+	return slices.ContainsFunc(g.unrendered, func(entry string) bool { return !g.order.After(entry, l.MadeFrom) })
+}
+
+// Reported returns the faults to report now. A fault of a blocked entry may be gone by the time that the entry is unblocked.
+func (g *Dependencies) Reported(all []child.Fault) problem.List {
+	var told problem.List
+	for _, f := range all {
+		if f.Always || !g.Blocks(f.Entry) {
+			told = append(told, f.Problem)
+		}
+	}
+	return told
+}
+
+// isUnrendered reports whether the desired objects of a blocked entry are not all known.
+func (g *Dependencies) isUnrendered(entry string) bool { return slices.Contains(g.unrendered, entry) }
+
+// Unblocks reports whether an entry that was blocked is no longer blocked now.
+func (g *Dependencies) Unblocks(now *Dependencies) bool {
+	return g != nil && slices.ContainsFunc(g.blocked, func(c blockedEntry) bool { return !now.Blocks(c.entry) })
+}
+
+// obstacle is an entry that another one waits for.
+type obstacle struct {
+	entry  string
+	unmet  []unmet // objects that are not as they should be; none where the entry itself waits or has a fault
+	faulty bool
+	judge  *readiness.Judge
+}
+
+// unmet is an object that is not there, not as its template says, or not ready.
+type unmet struct {
+	wanted   *child.Wanted
+	outdated bool
+}
+
+// obstacleOf returns why entries cannot begin that wait for that one, which does not wait itself, and whether there is anything.
+func obstacleOf(entry string, d *child.Desired, judge *readiness.Judge) (obstacle, bool) {
+	o := obstacle{entry: entry, judge: judge}
+	if o.faulty = !d.Sound(entry); o.faulty {
+		return o, true
+	}
+	for _, w := range d.Wanted {
+		if w.Entry.Name != entry {
+			continue
+		}
+		old := w.Live != nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(w.Live.Object)
+		if w.Live == nil || old || judge.Of(entry, w.Live.Object) != readiness.Ready {
+			o.unmet = append(o.unmet, unmet{w, old})
+		}
+	}
+	return o, len(o.unmet) > 0
+}
+
+// Waits returns a problem for each blocked entry that matters: those that cannot be rendered, those in held, whose changes were held back,
+// and those that these wait for.
+func (g *Dependencies) Waits(held map[string]bool) problem.List {
+	if g == nil {
+		return nil
+	}
+	var waits problem.List
+	told := map[string]bool{} // what they wait for
+	for _, c := range slices.Backward(g.blocked) {
+		if told[c.entry] || held[c.entry] || g.isUnrendered(c.entry) {
+			told[c.obstacle.entry] = true
+			waits = append(waits, &problem.Problem{Reason: v1.ReasonWaiting, Waiting: true, Message: c.String()})
+		}
+	}
+	slices.Reverse(waits)
+	return waits
+}
+
+// String says which entry waits for which, and what is missing.
+func (c blockedEntry) String() string {
+	text := fmt.Sprintf("children[%s] waits for children[%s]", c.entry, c.obstacle.entry)
+	switch {
+	case len(c.unmet) > 0:
+		text += ": " + problem.JoinFunc(c.unmet, c.why)
+	case c.faulty:
+		text += ", of which it is not known what it yields"
+	}
+	return text
+}
+
+// why says what an object lacks.
+func (o obstacle) why(u unmet) string {
+	switch {
+	case u.wanted.Live == nil:
+		return u.wanted.ID().String() + ": not there yet"
+	case u.outdated && !u.wanted.Live.Object.Deleting() && u.wanted.Entry.UpdateStrategy.Type == v1.UpdateOnDelete:
+		return u.wanted.ID().String() + ": out of date, delete it to have it made anew"
+	case u.outdated && !u.wanted.Live.Object.Deleting():
+		return u.wanted.ID().String() + ": not as its template says yet"
+	}
+	return u.wanted.ID().String() + ": " + o.judge.Why(o.entry, u.wanted.Live.Object)
+}

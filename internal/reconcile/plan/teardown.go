@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"slices"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// finalizerOrphan is what the API server gives to an object that is deleted without its dependents. The garbage collector takes it
+// away when it has seen to those with owner references, and waits for nobody.
+const finalizerOrphan = "orphan"
+
+// CascadesOrphan reports whether who deletes an object wants its dependents to stay.
+func CascadesOrphan(o *object.Object) bool {
+	return o.Deleting() && o.HasFinalizer(finalizerOrphan)
+}
+
+// SkipsFinalize reports whether somebody wants an object that is being deleted to go at once.
+func SkipsFinalize(o *object.Object) bool { return o.Annotation(v1.AnnotationSkipFinalize) == "true" }
+
+// IsFinal reports whether a child is one of spec.finalize.children.
+func IsFinal(s *v1.TemplateControllerSpec, l *child.Live) bool {
+	return child.Entries(spec.Finals(s)).Have(l.Entry)
+}
+
+// Finals returns those children that are of spec.finalize.children.
+func Finals(s *v1.TemplateControllerSpec, children []*child.Live) []*child.Live {
+	return slices.DeleteFunc(slices.Clone(children), func(l *child.Live) bool { return !IsFinal(s, l) })
+}
+
+// DeletedBeforeParent reports whether a child goes before its parent. What spec.finalize.children have made goes after it, unless no owner reference
+// binds it. Without spec.finalize, those that have an owner reference are left to the garbage collector.
+func DeletedBeforeParent(s *v1.TemplateControllerSpec, l *child.Live) bool {
+	return l.Collectable() && (l.Object.CrossScope() || s.Finalize != nil && !IsFinal(s, l))
+}
+
+// DeletesInOrder reports whether the children go one level after the other.
+func DeletesInOrder(s *v1.TemplateControllerSpec) bool {
+	return s.Finalize != nil && s.Finalize.Order == v1.FinalizeReverse
+}
+
+// DeletedFirst returns those children that go next, which are of one level; none where the parent is free to go. Who goes already is among them.
+func DeletedFirst(s *v1.TemplateControllerSpec, children []*child.Live) []*child.Live {
+	var first []*child.Live
+	for _, l := range children {
+		switch {
+		case !DeletedBeforeParent(s, l):
+		case len(first) == 0, level(s, l) == level(s, first[0]):
+			first = append(first, l)
+		case level(s, l) > level(s, first[0]):
+			first = append(first[:0], l)
+		}
+	}
+	return first
+}
+
+// level is where the child stands in the order: those of the highest level go first, and what spec.finalize.children have made comes last.
+func level(s *v1.TemplateControllerSpec, l *child.Live) int {
+	switch {
+	case IsFinal(s, l):
+		return -1
+	case !DeletesInOrder(s):
+		return 0
+	}
+	return l.Level()
+}

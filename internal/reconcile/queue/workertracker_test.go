@@ -1,0 +1,90 @@
+package queue
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
+)
+
+func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	client, err := kube.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := clocktesting.NewFakePassiveClock(start)
+	d := NewWorkerTracker(clock, NewProcessors(1, NewTenants()), nil)
+	ctx := d.Join(t.Context())
+	WorkerOf(ctx).Begin(Key{Controller: "apps"})
+	clock.SetTime(start.Add(time.Minute))
+	if got := d.Busy()[0].Since; !got.Equal(start) {
+		t.Errorf("since %v, want the begin", got)
+	}
+	if _, err := client.Get(ctx, request.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}); err == nil {
+		t.Error("there is an object")
+	}
+	if got := d.Busy()[0].Since; !got.Equal(start.Add(time.Minute)) {
+		t.Errorf("since %v, want the time of the answer", got)
+	}
+	WorkerOf(ctx).End()
+	if got := d.Busy(); len(got) > 0 {
+		t.Errorf("busy after the end: %v", works(got))
+	}
+	WorkerOf(t.Context()).Begin(Key{}) // nobody works
+	WorkerOf(t.Context()).End()
+}
+
+func TestNothingGoesOnByAWorkerThatIsTakenAway(t *testing.T) {
+	d := NewWorkerTracker(clocktesting.NewFakePassiveClock(time.Now()), nil, nil)
+	ctx := d.Join(t.Context())
+	d.leave(WorkerOf(ctx))
+	if ctx.Err() == nil || len(d.all) > 0 {
+		t.Errorf("%d workers are left, and the work goes on: %v", len(d.all), ctx.Err() == nil)
+	}
+}
+
+func TestWhoWaitsToWorkIsNotBusy(t *testing.T) {
+	d := NewWorkerTracker(clocktesting.NewFakePassiveClock(time.Now()), nil, nil)
+	own := WorkerOf(d.Join(t.Context()))
+	for why, row := range map[string]struct {
+		busy, waiting, queued bool
+		want                  []string
+	}{
+		"nothing is under way":     {want: []string{}},
+		"it waits for others":      {busy: true, waiting: true, want: []string{}},
+		"it waits for a processor": {busy: true, queued: true, want: []string{}},
+		"it works":                 {busy: true, want: []string{"sync of TemplateController a"}},
+	} {
+		own.busy, own.waiting, own.queued, own.work = row.busy, row.waiting, row.queued, Work{Key: Key{Controller: "a"}}
+		if got := works(d.Busy()); !slices.Equal(got, row.want) {
+			t.Errorf("%s: busy are %q, want %q", why, got, row.want)
+		}
+	}
+}
+
+func TestPausesAreForThoseWhoWork(t *testing.T) {
+	if WorkerOf(t.Context()).Pauses() != nil {
+		t.Error("where nobody else works, there are pauses")
+	}
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	d := NewWorkerTracker(clock, NewProcessors(1, NewTenants()), nil)
+	own := WorkerOf(d.Join(t.Context()))
+	pause := own.Pauses()
+	if err := pause(); err != nil {
+		t.Errorf("the work is to end: %v", err)
+	}
+	if d.leave(own); pause() == nil {
+		t.Error("nobody is told that the work is to end")
+	}
+}

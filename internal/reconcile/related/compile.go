@@ -1,0 +1,136 @@
+package related
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What a select template may yield for one parent: it is kept for as long as there is the parent.
+const (
+	mostMappings = 256
+	longestName  = 253 // of an object or a namespace
+	mostLabels   = 64  // keys and values of a labelSelector together
+)
+
+// Scope is where a parent stands, and what it selects from.
+type Scope struct {
+	Namespace  string // of the parent; "" = it is cluster-scoped
+	Namespaced bool   // whether the selected kind is
+}
+
+// CompileSelection makes a selection of what a select template yields. A fault says what is wrong with it, and shows no value.
+func CompileSelection(yielded []map[string]any, of Scope) (s Selection, fault string) {
+	if len(yielded) > mostMappings {
+		return nil, fmt.Sprintf("it yields %d mappings, and may yield %d: select by namespace or by a label", len(yielded), mostMappings)
+	}
+	s = make(Selection, 0, len(yielded))
+	for i, m := range yielded {
+		p, fault := of.read(m)
+		if fault != "" {
+			if len(yielded) > 1 {
+				fault = fmt.Sprintf("mapping %d: %s", i+1, fault)
+			}
+			return nil, fault
+		}
+		s = append(s, p)
+	}
+	return s, ""
+}
+
+const keysOfAMapping = "name, namespace, allNamespaces and labelSelector"
+
+// read makes a part of one mapping.
+func (of Scope) read(m map[string]any) (p Part, fault string) {
+	if len(m) == 0 {
+		return p, "it is empty: give at least one of " + keysOfAMapping
+	}
+	everywhere := false
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		switch key {
+		case "name":
+			p.Name, fault = nameIn(m, key)
+		case "namespace":
+			p.Namespace, fault = nameIn(m, key)
+		case "allNamespaces":
+			var isBool bool
+			if everywhere, isBool = m[key].(bool); !isBool {
+				fault = "allNamespaces is neither true nor false"
+			}
+		case "labelSelector":
+			fault = p.readLabels(m[key])
+		default:
+			fault = "it has a key that is none of " + keysOfAMapping
+		}
+		if fault != "" {
+			return p, fault
+		}
+	}
+	return p, of.place(&p, everywhere)
+}
+
+// place says in which namespace the part selects.
+func (of Scope) place(p *Part, everywhere bool) (fault string) {
+	switch {
+	case p.Namespace != "" && everywhere:
+		return "it has both a namespace and allNamespaces: true: give one of them"
+	case p.Namespace != "" && !of.Namespaced:
+		return "the kind is cluster-scoped: leave out namespace"
+	case p.Namespace != "" || everywhere || !of.Namespaced:
+	case of.Namespace == "":
+		return "the parent has no namespace: give namespace, or allNamespaces: true"
+	default:
+		p.Namespace = of.Namespace
+	}
+	return ""
+}
+
+// nameIn returns a name, which keeps no other text.
+func nameIn(m map[string]any, key string) (name, fault string) {
+	name, isText := m[key].(string)
+	switch {
+	case !isText:
+		return "", key + " is no text; quote it, or leave the key out"
+	case name == "":
+		return "", key + " is empty, and that would not mean all: leave the key out, or yield no mapping"
+	case len(name) > longestName:
+		return "", fmt.Sprintf("%s is longer than %d characters, as no name is", key, longestName)
+	}
+	return strings.Clone(name), ""
+}
+
+const badSelector = "labelSelector is not valid: give matchLabels or matchExpressions with keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values"
+
+func (p *Part) readLabels(v any) (fault string) {
+	m, isMap := v.(map[string]any)
+	if !isMap {
+		return "labelSelector is no mapping"
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return badSelector
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(text)))
+	decoder.DisallowUnknownFields()
+	var selector metav1.LabelSelector // whose texts are its own
+	if decoder.Decode(&selector) != nil {
+		return badSelector
+	}
+	size := len(selector.MatchLabels)
+	for _, e := range selector.MatchExpressions {
+		size += 1 + len(e.Values)
+	}
+	if size > mostLabels {
+		return fmt.Sprintf("labelSelector has more than %d keys and values", mostLabels)
+	}
+	of, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil {
+		return badSelector
+	}
+	p.labels = compact(of)
+	return ""
+}

@@ -1,0 +1,176 @@
+package status
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// Conditions is whose status holds the conditions.
+type Conditions struct {
+	// Status is as it is now; nobody may change it, and nil is none.
+	Status     map[string]any
+	Generation int64
+	// Generations is whether a condition can hold observedGeneration.
+	Generations bool
+	// Own is the type of the condition that templater writes itself; "" = none.
+	Own   string
+	Clock clock.PassiveClock
+}
+
+// SetOwn puts templater's own condition into a status.
+func (p Conditions) SetOwn(status map[string]any, is, reason, message string) {
+	conditions, _ := status["conditions"].([]any)
+	conditions = slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] == p.Own
+	})
+	condition := map[string]any{"type": p.Own, "status": is, "reason": reason, "message": problem.Line(message)}
+	p.setDefaults(condition)
+	status["conditions"] = append(conditions, condition)
+}
+
+// HasOthers reports whether there are conditions that are not templater's own.
+func (p Conditions) HasOthers() bool {
+	conditions, _ := p.Status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] != p.Own
+	})
+}
+
+// Fill completes the conditions that a status template yields. It
+// returns what is wrong with them, or "".
+func (p Conditions) Fill(status map[string]any) string {
+	value, ok := status["conditions"]
+	if !ok {
+		return ""
+	}
+	conditions, ok := value.([]any)
+	if !ok {
+		return "conditions is no list"
+	}
+	for i, c := range conditions {
+		condition, ok := c.(map[string]any)
+		if !ok {
+			return "conditions holds something else than mappings"
+		}
+		if fault := p.fill(condition, fmt.Sprintf("conditions[%d]", i)); fault != "" {
+			return fault
+		}
+	}
+	return ""
+}
+
+// fill completes one condition. It returns what is wrong with it, or "".
+func (p Conditions) fill(condition map[string]any, at string) string {
+	kind := text(condition, "type")
+	switch {
+	case kind == "":
+		return "a condition has no type"
+	case len(kind) > longestType:
+		return fmt.Sprintf("%s.type is longer than %d characters", at, longestType)
+	case !conditionType.MatchString(kind):
+		return at + ".type is no name of a condition: it may hold letters, digits, - _ and ., and before a / a domain"
+	case kind == p.Own:
+		return at + ": the condition " + kind + " is templater's own: leave it out here, or set spec.status.readyCondition to another type, or to \"\" for none"
+	}
+	switch s := condition["status"].(type) {
+	case bool:
+		condition["status"] = map[bool]string{true: "True", false: "False"}[s]
+	case string:
+		if s != "True" && s != "False" && s != "Unknown" {
+			return at + ".status is none of True, False and Unknown"
+		}
+	default:
+		return "a condition has no status: give True, False or Unknown"
+	}
+	if fault := fillWords(condition, at); fault != "" {
+		return fault
+	}
+	p.setDefaults(condition)
+	return ""
+}
+
+// fillWords completes reason and message of a condition. It returns what is wrong with them, or "".
+func fillWords(condition map[string]any, at string) string {
+	if condition["reason"] == nil || condition["reason"] == "" {
+		condition["reason"] = reasonOf(text(condition, "type"))
+	}
+	if condition["message"] == nil {
+		condition["message"] = ""
+	}
+	message, ok := condition["message"].(string)
+	switch reason := text(condition, "reason"); {
+	case len(reason) > longestReason:
+		return fmt.Sprintf("%s.reason is longer than %d characters", at, longestReason)
+	case !conditionReason.MatchString(reason):
+		return at + ".reason is no word such as NoDisk: it begins with a letter and may hold letters, digits, and _ , : in between; put the rest into message"
+	case !ok:
+		return at + ".message is no text: quote it"
+	}
+	condition["message"] = bounded(message)
+	return ""
+}
+
+// What a condition may hold by the convention that schemas follow (metav1.Condition).
+const (
+	longestType   = 316
+	longestReason = 1024
+)
+
+var (
+	conditionType   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`)
+	conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+	notInReason     = regexp.MustCompile(`[^A-Za-z0-9_]`)
+)
+
+// reasonOf makes a reason of the type of a condition, for one that has none: its name without the domain.
+func reasonOf(kind string) string {
+	reason := notInReason.ReplaceAllString(kind[strings.LastIndex(kind, "/")+1:], "_")
+	if !conditionReason.MatchString(reason) {
+		return "Condition" + reason
+	}
+	return reason
+}
+
+// bounded cuts the message of a status template's own condition that is longer than conditions may have.
+func bounded(message string) string { return object.Cut(message, problem.LongestMessage) }
+
+// setDefaults adds what a condition owes to the parent: since when it has its
+// status, and of which generation it speaks.
+func (p Conditions) setDefaults(condition map[string]any) {
+	if condition["lastTransitionTime"] == nil {
+		condition["lastTransitionTime"] = p.transition(condition)
+	}
+	if p.Generations && condition["observedGeneration"] == nil {
+		condition["observedGeneration"] = p.Generation
+	}
+}
+
+// transition returns since when the parent has that condition in that status.
+func (p Conditions) transition(condition map[string]any) string {
+	conditions, _ := p.Status["conditions"].([]any)
+	for _, c := range conditions {
+		there, _ := c.(map[string]any)
+		if there["type"] == condition["type"] && there["status"] == condition["status"] {
+			if since, ok := there["lastTransitionTime"].(string); ok {
+				return since
+			}
+		}
+	}
+	return p.Clock.Now().UTC().Format(time.RFC3339)
+}
+
+// text returns the text under a key, or "".
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}

@@ -1,2 +1,0 @@
-// Package tally adds up how the parents of a TemplateController fare.
-package tally
