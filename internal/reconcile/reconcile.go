@@ -99,7 +99,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *Repor
 	}
 	rec := newReconciliation(r, c, key)
 	rec.report, rec.inputs.pause = report, worker.Pauses()
-	rec.deletions.begin(true) // before anything is read
+	rec.deletions.begin() // before anything is read
 	if rec.parent = c.Parent(key.Parent); rec.parent == nil {
 		return r.reconcileMissing(ctx, c, key)
 	}

@@ -196,7 +196,7 @@ func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*
 		if from.EverywhereSince() != from.since {
 			return refused, errors.Join(append(errs, errBehind)...) // a watch has failed meanwhile
 		}
-		done, issue := from.Delete(ctx, l, metav1.DeletePropagationBackground)
+		done, issue := from.Delete(ctx, l, kube.Deletion{Propagation: metav1.DeletePropagationBackground})
 		if issue != nil {
 			refused = cmp.Or(refused, issue)
 			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.Name, issue.Message))
