@@ -146,13 +146,13 @@ func (m missingParent) replaced(ctx context.Context, parent *object.Object, chil
 
 // getParent reads the parent from the server; nil means that it does not exist. It logs why it cannot. That the kind is not
 // served says nothing about the parent.
-func (m missingParent) getParent(ctx context.Context) (*object.Object, error) {
-	parent, err := m.Cluster.Get(ctx, m.LocateParent(m.key))
+func (rec *reconciliation) getParent(ctx context.Context) (*object.Object, error) {
+	parent, err := rec.Cluster.Get(ctx, rec.LocateParent(rec.key))
 	if answers.MissingObject(err) {
 		return nil, nil
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", m.key.Controller, "parent", m.key.Parent.String(), "reason", m.Rights.WhyNot(err, m.Rights.Claim(rights.Parents, m.Kind, m.key.Parent.Namespace)))
+		klog.FromContext(ctx).Info("cannot ask for a parent, will retry", "controller", rec.key.Controller, "parent", rec.key.Parent.String(), "reason", rec.Rights.WhyNot(err, rec.Rights.Claim(rights.Parents, rec.Kind, rec.key.Parent.Namespace)))
 		return nil, err
 	}
 	return parent, nil
