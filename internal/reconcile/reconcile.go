@@ -160,6 +160,9 @@ func (rec *reconciliation) reconcileChildren(ctx context.Context) Result {
 		result = rec.result()
 	}
 	result = result.also(rec.collectLeftovers(ctx, c.unlabelled))
+	if !rec.deletions.relatedCurrent() && rec.Readable(rec.key.Parent.Namespace) {
+		result = result.also(Result{Retry: problem.RetrySoon}) // a deletion may have been left for later
+	}
 	if c.staleSpec || !running.Readable(rec.Controllers) {
 		result = result.also(Result{Retry: problem.RetrySlow}) // something may be left to prune, and no event will tell when
 	}
