@@ -7,6 +7,8 @@ type (
 	Location = request.Location
 	// Metadata is request.Metadata.
 	Metadata = request.Metadata
+	// Deletion is request.Deletion.
+	Deletion = request.Deletion
 	// Holder is request.Holder.
 	Holder = request.Holder
 	// Right is request.Right.

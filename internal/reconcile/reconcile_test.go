@@ -10,7 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube/object"
@@ -81,7 +80,7 @@ func TestSpecsOfAParentWithAGenerationNeedNoDecoding(t *testing.T) {
 // accepting is a Writer that deletes what it is asked to.
 type accepting struct{ running.Client }
 
-func (accepting) Delete(context.Context, request.Location, types.UID, metav1.DeletionPropagation) error {
+func (accepting) Delete(context.Context, request.Location, request.Deletion) error {
 	return nil
 }
 
@@ -96,7 +95,7 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
 		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, nil)
 		rec.guard.rewrites = loop.NewRewrites()
-		rec.deletions.begin(false)
+		rec.deletions.begin()
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
 		if _, issue := rec.deletions.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,6 +30,15 @@ type Metadata struct {
 	Labels, Annotations map[string]any
 	// Owners, JSON data, replace all owner references, unless nil.
 	Owners []any
+}
+
+// Deletion is how an object is deleted.
+type Deletion struct {
+	// UID is that of the object to delete.
+	UID types.UID
+	// Version is the resource version that the object must still have; empty = any.
+	Version     string
+	Propagation metav1.DeletionPropagation
 }
 
 // Right is one verb on a resource.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -44,11 +43,11 @@ func (h hanging) Apply(ctx context.Context, at kube.Location, body []byte, manag
 	return h.Client.Apply(ctx, at, body, manager)
 }
 
-func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (h hanging) Delete(ctx context.Context, at kube.Location, d kube.Deletion) error {
 	answered := asks(ctx)
 	<-h.release
 	answered()
-	return h.Client.Delete(ctx, at, uid, propagation)
+	return h.Client.Delete(ctx, at, d)
 }
 
 // costly is a Client whose writes take so long by the clock of the cluster.
