@@ -137,13 +137,16 @@ func apply(ctx context.Context, r *rest.Request, body []byte, manager string, fo
 		Param("fieldManager", manager).Param("force", strconv.FormatBool(force)).Param("fieldValidation", metav1.FieldValidationStrict)))
 }
 
-// Delete asks for the deletion of the object with that UID; it may take its time
+// Delete asks for the deletion of an object; it may take its time
 // to go. It returns nil also when the object was gone before, and an error when the
-// resource is not served. A Conflict says that the object of that name is another one by now.
-func (c *Client) Delete(ctx context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+// resource is not served. A Conflict says that the object of that name is another one by now, or of another version.
+func (c *Client) Delete(ctx context.Context, at request.Location, d request.Deletion) error {
+	only := map[string]any{"uid": string(d.UID)}
+	if d.Version != "" {
+		only["resourceVersion"] = d.Version
+	}
 	body := object.Append(nil, map[string]any{
-		"kind": "DeleteOptions", "apiVersion": "v1",
-		"preconditions": map[string]any{"uid": string(uid)}, "propagationPolicy": string(propagation),
+		"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": only, "propagationPolicy": string(d.Propagation),
 	})
 	err := do(ctx, c.request(c.rest.Delete(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
 	if request.MissingObject(err) {

@@ -94,11 +94,20 @@ func TestRequests(t *testing.T) {
 		},
 		"delete": {
 			func(t *testing.T, c *Client) error {
-				return c.Delete(t.Context(), a, "u", metav1.DeletePropagationForeground)
+				return c.Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationForeground})
 			},
 			seenRequest{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "", "application/json", map[string]any{
 				"kind": "DeleteOptions", "apiVersion": "v1",
 				"preconditions": map[string]any{"uid": "u"}, "propagationPolicy": "Foreground",
+			}, ""},
+		},
+		"delete of what is unchanged": {
+			func(t *testing.T, c *Client) error {
+				return c.Delete(t.Context(), a, request.Deletion{UID: "u", Version: "7", Propagation: metav1.DeletePropagationBackground})
+			},
+			seenRequest{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "", "application/json", map[string]any{
+				"kind": "DeleteOptions", "apiVersion": "v1",
+				"preconditions": map[string]any{"uid": "u", "resourceVersion": "7"}, "propagationPolicy": "Background",
 			}, ""},
 		},
 		"get, cluster-scoped": {
@@ -236,7 +245,7 @@ func TestANameThatIsNoPartOfAPathMakesNoRequest(t *testing.T) {
 
 func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
 	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
-	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); err != nil {
+	if err := client.Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationBackground}); err != nil {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -244,7 +253,7 @@ func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
 // A webhook may refuse a deletion with any code; the object exists all the same.
 func TestADeletionThatAWebhookRefusesAsNotFoundIsAnError(t *testing.T) {
 	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"admission webhook \"no.example.org\" denied the request: no"}`)
-	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); request.AdmissionRefusal(err) != `admission webhook "no.example.org"` {
+	if err := client.Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationBackground}); request.AdmissionRefusal(err) != `admission webhook "no.example.org"` {
 		t.Errorf("err = %v, want the refusal of the webhook", err)
 	}
 }
@@ -258,7 +267,9 @@ func TestDeletingFromAResourceThatIsNotServedIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, call := range map[string]func() error{
-		"delete":     func() error { return client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground) },
+		"delete": func() error {
+			return client.Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationBackground})
+		},
 		"finalizers": func() error { _, err := client.SetFinalizers(t.Context(), a, "1", nil); return err },
 	} {
 		if err := call(); !request.Unserved(err) {
@@ -277,7 +288,9 @@ func TestClientOfAUserActsAsTheUser(t *testing.T) {
 			_, err := c.ApplyStatus(t.Context(), a, []byte("{}"), "m", true)
 			return err
 		},
-		"delete": func(c *Client) error { return c.Delete(t.Context(), a, "u", metav1.DeletePropagationForeground) },
+		"delete": func(c *Client) error {
+			return c.Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationForeground})
+		},
 		"watch": func(c *Client) error {
 			w, err := c.Watch(t.Context(), a.Resource, "ns", metav1.ListOptions{})
 			if err == nil {

@@ -114,10 +114,12 @@ func TestEveryRequestButAWatchIsNoted(t *testing.T) {
 	var noted requests
 	ctx := request.WithObserver(t.Context(), &noted)
 	for name, call := range map[string]func() error{
-		"get":            func() error { _, err := client.Get(ctx, a); return err },
-		"apply":          func() error { _, err := client.Apply(ctx, a, []byte("{}"), "m"); return err },
-		"apply status":   func() error { _, err := client.ApplyStatus(ctx, a, []byte("{}"), "m", true); return err },
-		"delete":         func() error { return client.Delete(ctx, a, "u", metav1.DeletePropagationBackground) },
+		"get":          func() error { _, err := client.Get(ctx, a); return err },
+		"apply":        func() error { _, err := client.Apply(ctx, a, []byte("{}"), "m"); return err },
+		"apply status": func() error { _, err := client.ApplyStatus(ctx, a, []byte("{}"), "m", true); return err },
+		"delete": func() error {
+			return client.Delete(ctx, a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationBackground})
+		},
 		"set finalizers": func() error { _, err := client.SetFinalizers(ctx, a, there.ResourceVersion(), nil); return err },
 		"set metadata":   func() error { _, err := client.SetMetadata(ctx, a, request.Metadata{UID: "u"}, "m"); return err },
 	} {

@@ -22,6 +22,8 @@ import (
 type applier struct {
 	*convergence
 	events *childEvents
+	// asked is whether the API server was asked for the parent, and exists whether it confirmed that this parent exists.
+	asked, exists bool
 }
 
 // childEvents are changes of children that no condition shows afterwards.
@@ -83,6 +85,8 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 		return justDeleted(w)
 	case errors.Is(err, errOvertaken):
 		return beingReplaced(w)
+	case errors.Is(err, errUnconfirmed):
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " has lost its owner reference, and gets it back once the API server confirms that the parent exists", Waiting: true, Retry: problem.RetrySlow}
 	case err != nil:
 		issue = a.Rights.Refusal(a.Author().About(err, w.Content), string(action.Verb)+" "+w.ID().String(), w.Name.Namespace, w.Kind)
 		issue.About = w.Hash
@@ -161,8 +165,31 @@ func (a *applier) create(ctx context.Context, w *child.Wanted) (*object.Object, 
 // errOvertaken says that an object has been replaced, deleted or changed since it was read; a watch will report that.
 var errOvertaken = errors.New("the object has changed since it was read")
 
+// errUnconfirmed says that an object lacks the owner reference, and that the API server does not confirm that the parent exists.
+var errUnconfirmed = errors.New("the parent is not known to exist")
+
+// bindable returns an error if an object lacks the owner reference to the parent, and must not get it. The cache may show a parent that was
+// deleted with --cascade=orphan: with a reference to it, the garbage collector would delete the object. Controllers of Kubernetes adopt by the
+// same rule, and ask once in a reconciliation, too.
+func (a *applier) bindable(ctx context.Context, w *child.Wanted, there *object.Object) error {
+	if !w.Marks.Binds(there) {
+		return nil
+	}
+	if !a.asked {
+		now, err := a.getParent(ctx)
+		a.asked, a.exists = true, err == nil && now != nil && now.UID() == a.parent.UID() && (!now.Deleting() || a.parent.Deleting())
+	}
+	if !a.exists {
+		return errUnconfirmed
+	}
+	return nil
+}
+
 // change brings an object in line with its template. An apply does not remove marks that another kind of request has set.
 func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
+	if err := a.bindable(ctx, w, there); err != nil {
+		return nil, err
+	}
 	after, err := a.send(ctx, w, there)
 	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), "") {
 		return nil, errOvertaken
@@ -175,6 +202,9 @@ func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Obj
 
 // mark gives an object its marks, and changes nothing else.
 func (a *applier) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
+	if err := a.bindable(ctx, w, there); err != nil {
+		return nil, err
+	}
 	change := request.Metadata(w.Mark(there))
 	after, err := a.Cluster.SetMetadata(ctx, locateWanted(w), change, a.Manager)
 	a.Meter.Write(record.Update, running.AnswerOf(err))

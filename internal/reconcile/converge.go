@@ -140,7 +140,7 @@ func (c *convergence) apply(ctx context.Context) {
 	if issue := c.holdFinalizer(ctx); issue != nil {
 		c.problems = append(c.problems, issue)
 	} else {
-		a := applier{c, &childEvents{}}
+		a := applier{convergence: c, events: &childEvents{}}
 		a.run(ctx)
 		if issue := c.dropFinalizer(ctx); issue != nil {
 			c.problems = append(c.problems, issue)

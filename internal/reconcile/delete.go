@@ -7,6 +7,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
@@ -16,27 +17,20 @@ import (
 // have missed a change that reverses the decision.
 type deletions struct {
 	*reconciliation
-	children             bool   // whether the children were read, too, or only what decides whether there is a parent
 	since, related, read uint64 // 0 = not current; read is of related objects, too: see running.Controller.ReadSince
 	live                 bool   // whether the parent was read from the server
 	postponed            bool   // whether a deletion was left for later, as the data or the spec may be outdated
 }
 
 // begin records which data is current now.
-func (d *deletions) begin(children bool) {
-	d.children, d.related, d.read = children, d.RelatedSince(), d.ReadSince()
-	d.since = d.now()
-}
-
-func (d *deletions) now() uint64 {
-	if d.children {
-		return d.CompleteSince(d.key.Parent.Namespace)
-	}
-	return d.CurrentSince(d.key.Parent.Namespace)
+func (d *deletions) begin() {
+	d.since, d.related, d.read = d.CompleteSince(d.key.Parent.Namespace), d.RelatedSince(), d.ReadSince()
 }
 
 // current reports whether all data was current at the beginning, and still is.
-func (d *deletions) current() bool { return d.since != 0 && d.since == d.now() }
+func (d *deletions) current() bool {
+	return d.since != 0 && d.since == d.CompleteSince(d.key.Parent.Namespace)
+}
 
 // relatedCurrent is current, including related objects.
 func (d *deletions) relatedCurrent() bool {
@@ -85,20 +79,23 @@ func (d *deletions) blocked(ctx context.Context) *problem.Problem {
 	return nil
 }
 
-// remove requests the deletion of one child, and reports whether the server accepted that. If it did not, and there is no problem, another
-// object has that name by now.
+// remove requests the deletion of one child, and reports whether the server accepted that. If it did not, and there is no problem, the child
+// has been replaced or, if it had to be unchanged, has changed.
 func (d *deletions) remove(ctx context.Context, a plan.Action) (accepted bool, issue *problem.Problem) {
 	if issue = d.blocked(ctx); issue != nil {
 		return false, issue
 	}
-	propagation := metav1.DeletePropagationBackground
+	how := request.Deletion{Propagation: metav1.DeletePropagationBackground}
 	if a.Foreground {
-		propagation = metav1.DeletePropagationForeground
+		how.Propagation = metav1.DeletePropagationForeground
+	}
+	if a.Unchanged {
+		how.Version = a.Live.Object.ResourceVersion()
 	}
 	if d.guard.rewrites != nil && !a.Foreground {
 		d.guard.rewrites.Remove(a.Live.ID().String())
 	}
-	if accepted, issue = d.Delete(ctx, a.Live, propagation); !accepted {
+	if accepted, issue = d.Delete(ctx, a.Live, how); !accepted {
 		return false, issue
 	}
 	d.report.wrote(plan.Delete, a.Live.Entry, a.Live.ID())

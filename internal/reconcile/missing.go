@@ -78,12 +78,13 @@ func (r *Reconciler) endAbsence(key queue.Key, present types.UID) {
 // run reads the parent from the server, unless all objects of its kind are parents: it was deleted then, and the garbage collector deletes its
 // children. It may have been replaced by one of its name that does not match.
 func (m missingParent) run(ctx context.Context) Result {
+	m.deletions.begin()
 	children, mayHold := m.LeftBehind(m.key), m.mayHoldFinalizer()
 	if len(children) == 0 && !mayHold || m.OutdatedKey(m.key) {
 		m.r.endAbsence(m.key, "")
 		return Result{}
 	}
-	if !m.Current(m.key.Parent.Namespace) {
+	if !m.Current(m.key.Parent.Namespace) || len(children) > 0 && !m.deletions.current() {
 		return Result{Retry: problem.RetrySlow}
 	}
 	left, mayExist := m.r.Absences.Left(m.key), m.Selective()
@@ -144,13 +145,13 @@ func (m missingParent) replaced(ctx context.Context, parent *object.Object, chil
 
 // getParent reads the parent from the server; nil means that it does not exist. It logs why it cannot. That the kind is not
 // served says nothing about the parent.
-func (m missingParent) getParent(ctx context.Context) (*object.Object, error) {
-	parent, err := m.Cluster.Get(ctx, m.LocateParent(m.key))
+func (rec *reconciliation) getParent(ctx context.Context) (*object.Object, error) {
+	parent, err := rec.Cluster.Get(ctx, rec.LocateParent(rec.key))
 	if request.MissingObject(err) {
 		return nil, nil
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", m.key.Controller, "parent", m.key.Parent.String(), "reason", m.Rights.WhyNot(err, m.Rights.Claim(permissions.Parents, m.Kind, m.key.Parent.Namespace)))
+		klog.FromContext(ctx).Info("cannot ask for a parent, will retry", "controller", rec.key.Controller, "parent", rec.key.Parent.String(), "reason", rec.Rights.WhyNot(err, rec.Rights.Claim(permissions.Parents, rec.Kind, rec.key.Parent.Namespace)))
 		return nil, err
 	}
 	return parent, nil
@@ -160,7 +161,6 @@ func (m missingParent) getParent(ctx context.Context) (*object.Object, error) {
 // missed them, as it does where a kind existed for a short time only. A child that only names that parent, and was made for one
 // that exists, is kept. present is the UID of the parent of that name that exists now and matches; "" is for none.
 func (m missingParent) collect(ctx context.Context, children []*child.Live, present types.UID) Result {
-	m.deletions.begin(false)
 	for _, l := range children {
 		if !l.Collectable() || l.Object.CrossScope() && m.HasParent(l.ParentUID()) {
 			continue // another owner may still need it
@@ -169,7 +169,7 @@ func (m missingParent) collect(ctx context.Context, children []*child.Live, pres
 			klog.FromContext(ctx).Info("keeping the child of a missing parent: its seal does not prove that it was made for that parent", "controller", m.Name, "parent", m.key.Parent.String(), "child", l.ID().String())
 			continue
 		}
-		if _, issue := m.deletions.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
+		if _, issue := m.deletions.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Unchanged: true}); issue != nil {
 			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", m.Name, "child", l.ID().String(), "reason", issue.Message)
 			return Result{Retry: problem.RetryBackoff}
 		}
@@ -180,7 +180,6 @@ func (m missingParent) collect(ctx context.Context, children []*child.Live, pres
 
 // pruneUnmatched prunes or retains these children of a parent that no longer matches, by their prunePolicy, and removes its finalizer.
 func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Live) Result {
-	m.deletions.begin(false)
 	matches, err := m.matches(ctx)
 	switch {
 	case err != nil:
@@ -265,7 +264,11 @@ func (rec *reconciliation) collectLeftovers(ctx context.Context, unlabelled []*c
 	if left := rec.r.Absences.Left(rec.key); left > 0 {
 		return Result{After: left}
 	}
+	if !rec.deletions.current() {
+		return Result{Retry: problem.RetrySlow}
+	}
 	m := missingParent{newReconciliation(rec.r, rec.Controller, rec.key)}
+	m.deletions.since = rec.deletions.since // from before the leftovers were read
 	// A watch that has failed may still show an earlier parent, so that the leftovers are the present one's.
 	if now, _ := m.getParent(ctx); now == nil || now.UID() != rec.parent.UID() {
 		return Result{After: queue.CollectorTime}

@@ -97,7 +97,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *Repor
 	}
 	rec := newReconciliation(r, c, key)
 	rec.report, rec.inputs.pause = report, worker.Pauses()
-	rec.deletions.begin(true) // before anything is read
+	rec.deletions.begin() // before anything is read
 	if rec.parent = c.Parent(key.Parent); rec.parent == nil {
 		return r.reconcileMissing(ctx, c, key)
 	}
@@ -158,6 +158,9 @@ func (rec *reconciliation) reconcileChildren(ctx context.Context) Result {
 		result = rec.result()
 	}
 	result = result.also(rec.collectLeftovers(ctx, c.unlabelled))
+	if !rec.deletions.relatedCurrent() && rec.Readable(rec.key.Parent.Namespace) {
+		result = result.also(Result{Retry: problem.RetrySoon}) // a deletion may have been left for later
+	}
 	if c.staleSpec || !running.Readable(rec.Controllers) {
 		result = result.also(Result{Retry: problem.RetrySlow}) // something may be left to prune, and no event will tell when
 	}

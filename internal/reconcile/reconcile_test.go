@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube/object"
@@ -79,7 +78,7 @@ func TestSpecsOfAParentWithAGenerationNeedNoDecoding(t *testing.T) {
 // accepting is a Writer that deletes what it is asked to.
 type accepting struct{ running.Client }
 
-func (accepting) Delete(context.Context, request.Location, types.UID, metav1.DeletionPropagation) error {
+func (accepting) Delete(context.Context, request.Location, request.Deletion) error {
 	return nil
 }
 
@@ -94,7 +93,7 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
 		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Cluster: accepting{}, Meter: record.Discard{}}, nil)
 		rec.guard.rewrites = queue.NewRewrites()
-		rec.deletions.begin(false)
+		rec.deletions.begin()
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
 		if _, issue := rec.deletions.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	serveryaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/utils/clock"
 
@@ -194,11 +193,11 @@ func emptied(applied, before any) bool {
 	return len(content) == 0 && len(set) > 0
 }
 
-// Delete deletes the object with that UID. One with finalizers, or with dependents that are to be deleted first, is deleted later: see
+// Delete deletes the object with that UID and, unless it is empty, that resource version. One with finalizers, or with dependents that are to be deleted first, is deleted later: see
 // CollectGarbage.
-func (s *Server) Delete(_ context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (s *Server) Delete(_ context.Context, at request.Location, d request.Deletion) error {
 	verb := "delete"
-	if propagation == metav1.DeletePropagationForeground {
+	if d.Propagation == metav1.DeletePropagationForeground {
 		verb = "delete-foreground"
 	}
 	if err := s.before(verb, at); err != nil {
@@ -208,10 +207,10 @@ func (s *Server) Delete(_ context.Context, at request.Location, uid types.UID, p
 	if o == nil {
 		return nil
 	}
-	if o.GetUID() != uid {
+	if o.GetUID() != d.UID || d.Version != "" && d.Version != o.GetResourceVersion() {
 		return Conflict(at)
 	}
-	s.End(at, propagation)
+	s.End(at, d.Propagation)
 	return nil
 }
 

@@ -174,8 +174,12 @@ func TestRequestsForAnotherObjectAreRefused(t *testing.T) {
 			return err
 		}, apierrors.IsConflict},
 		"a deletion of what is another object by now": {there, func(s *Server) error {
-			return s.Delete(t.Context(), configMap, "other", metav1.DeletePropagationBackground)
+			return s.Delete(t.Context(), configMap, request.Deletion{UID: "other", Propagation: metav1.DeletePropagationBackground})
 		}, apierrors.IsConflict},
+		"a deletion of what has changed": {there, func(s *Server) error {
+			o := s.Objects[configMap]
+			return s.Delete(t.Context(), configMap, request.Deletion{UID: o.GetUID(), Version: o.GetResourceVersion() + "0", Propagation: metav1.DeletePropagationBackground})
+		}, running.Stale},
 		"labels for what is another object by now": {there, func(s *Server) error {
 			_, err := s.SetMetadata(t.Context(), configMap, request.Metadata{UID: "other"}, "x")
 			return err

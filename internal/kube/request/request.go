@@ -34,6 +34,15 @@ type Metadata struct {
 	Owners []any
 }
 
+// Deletion is how an object is deleted.
+type Deletion struct {
+	// UID is that of the object to delete.
+	UID types.UID
+	// Version is the resource version that the object must still have; empty = any.
+	Version     string
+	Propagation metav1.DeletionPropagation
+}
+
 // Right is one verb on a resource.
 type Right struct {
 	Verb        string

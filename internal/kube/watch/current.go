@@ -20,6 +20,9 @@ type currentness struct {
 	unwatched error
 	broken    bool // an event of the watch is missing from the cache
 	fails     int  // how often Err has become non-nil
+	// paused is whether no watch runs, although nothing has failed: each watch ends after some minutes, and the next one takes a request.
+	paused bool
+	pauses int
 }
 
 // err is Err; the lock is held.
@@ -56,16 +59,33 @@ func (c *Cache) Failures() int {
 	return c.fails
 }
 
-// Since identifies the period in which the cache has been current: it begins with a Replace or a bookmark, and no request has failed since.
-// Since is 0 while the cache is not current, and greater after each failure. Two equal results other than 0 mean that the cache was current
-// between them.
+// Readable reports whether the cache has once held everything, and nothing has failed since. Its watch may be between two requests.
+func (c *Cache) Readable() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.synced && c.err() == nil
+}
+
+// Since identifies the period in which the cache has been current: it begins with a Replace, a bookmark or a watch that continues another one;
+// no request has failed since, and the watch has not ended. Since is 0 while the cache is not current, and greater after each interruption.
+// Two equal results other than 0 mean that the cache was current between them.
 func (c *Cache) Since() uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if !c.synced || c.err() != nil {
+	if !c.synced || c.paused || c.err() != nil {
 		return 0
 	}
-	return uint64(c.fails) + 1 //nolint:gosec // it counts up from 0
+	return uint64(c.fails) + uint64(c.pauses) + 1 //nolint:gosec // they count up from 0
+}
+
+// Paused records that no watch runs until Watching or Replace.
+func (c *Cache) Paused() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.paused {
+		c.paused = true
+		c.pauses++
+	}
 }
 
 // Fail records that a list or watch request failed.
@@ -93,7 +113,7 @@ func (c *Cache) Listing() {
 // Watching records that the server accepted a watch. Earlier changes are yet to be delivered.
 func (c *Cache) Watching() {
 	c.note(func() {
-		c.unwatched = nil
+		c.unwatched, c.paused = nil, false
 		if c.synced && c.failure != nil {
 			c.failure = ErrBehind
 		}

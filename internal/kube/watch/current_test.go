@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/templater-dev/templater/internal/kube"
@@ -276,6 +278,39 @@ func TestAResumedWatchIsCurrentAfterABookmark(t *testing.T) {
 				t.Errorf("%d lists, want %d", server.lists, row.lists)
 			}
 		})
+	}
+}
+
+// held is a kube.Client whose watches wait while somebody holds the lock, as where the server does not answer.
+type held struct {
+	*kube.Client
+	lock *sync.Mutex
+}
+
+func (h held) Watch(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (apiwatch.Interface, error) {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.Client.Watch(ctx, resource, namespace, o)
+}
+
+// TestACacheIsNotCurrentWhileNoWatchRuns has a watch end as it does every few minutes, and the server take its time to accept the next one.
+func TestACacheIsNotCurrentWhileNoWatchRuns(t *testing.T) {
+	server, lock := newAPIServer(), &sync.Mutex{}
+	cache, stop := server.read(t, func(c *kube.Client) Client { return held{c, lock} })
+	defer stop()
+	before := cache.Since()
+	lock.Lock()
+	release := sync.OnceFunc(lock.Unlock)
+	defer release()
+	server.closeWatches()
+	eventually(t, "it is noticed that no watch runs", func() bool { return cache.Since() == 0 })
+	if !cache.Readable() || cache.Err() != nil || cache.Failures() != 0 {
+		t.Errorf("readable: %v, error %v, %d failures; want no failure", cache.Readable(), cache.Err(), cache.Failures())
+	}
+	release()
+	eventually(t, "the cache is current again", func() bool { return cache.Since() != 0 })
+	if got := cache.Since(); got <= before || cache.Failures() != 0 {
+		t.Errorf("current since %d, with %d failures; want later than %d, and none", got, cache.Failures(), before)
 	}
 }
 

@@ -46,6 +46,7 @@ func (r *requests) narrow(o metav1.ListOptions) metav1.ListOptions {
 }
 
 func (r *requests) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	r.cache.Paused()
 	answered, err := r.pace.begin(ctx, r.cache)
 	if err != nil {
 		return nil, err
@@ -64,6 +65,19 @@ func (r *requests) list(ctx context.Context, o metav1.ListOptions) (runtime.Obje
 	return list, err
 }
 
+// pausing is a watch that a Reflector stops as soon as it ends.
+type pausing struct {
+	apiwatch.Interface
+	cache *Cache
+	once  sync.Once
+}
+
+// Stop stops the watch, and records that none runs.
+func (p *pausing) Stop() {
+	p.once.Do(p.cache.Paused)
+	p.Interface.Stop()
+}
+
 // watch lists, too, where the options ask for initial events: then the Reflector calls Replace when all have come.
 func (r *requests) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 	lists := o.SendInitialEvents != nil && *o.SendInitialEvents
@@ -76,6 +90,7 @@ func (r *requests) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.In
 		case resume:
 		}
 	}
+	r.cache.Paused()
 	answered, err := r.pace.begin(ctx, r.cache)
 	if err != nil {
 		return nil, err
@@ -95,6 +110,7 @@ func (r *requests) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.In
 	default:
 		r.failures.over()
 		r.cache.Watching()
+		w = &pausing{Interface: w, cache: r.cache}
 	}
 	r.cache.liveness.answered(err)
 	r.mu.Lock()

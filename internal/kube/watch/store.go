@@ -118,7 +118,7 @@ func (c *Cache) replace(objects map[types.NamespacedName]*object.Object, version
 	if !c.synced {
 		events = nil
 	}
-	c.synced, c.failure, c.broken = true, nil, false
+	c.synced, c.failure, c.broken, c.paused = true, nil, false, false
 	return events, state
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -43,11 +42,11 @@ func (h hanging) Apply(ctx context.Context, at request.Location, body []byte, ma
 	return h.Client.Apply(ctx, at, body, manager)
 }
 
-func (h hanging) Delete(ctx context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (h hanging) Delete(ctx context.Context, at request.Location, d request.Deletion) error {
 	answered := asks(ctx)
 	<-h.release
 	answered()
-	return h.Client.Delete(ctx, at, uid, propagation)
+	return h.Client.Delete(ctx, at, d)
 }
 
 // costly is a Client whose writes take so long by the clock of the cluster.

@@ -352,7 +352,7 @@ func TestScopeIsEdited(t *testing.T) {
 			}
 			c.quiet("Namespaced → Cluster")
 			c.apply(by(namespaced))
-			wantRequests(t, "Cluster → Namespaced", c.run(), verb+" configmaps a")
+			wantRequests(t, "Cluster → Namespaced", c.run(), "get apps one", verb+" configmaps a")
 			now = c.Objects[configMap("a")]
 			if diff := cmp.Diff(made.GetOwnerReferences(), now.GetOwnerReferences()); diff != "" || now.GetUID() != made.GetUID() || now.GetAnnotations()[v1.AnnotationParent] != "" {
 				t.Errorf("the object is %s, with annotations %v and owners (-before +now):\n%s", now.GetUID(), now.GetAnnotations(), diff)

@@ -83,6 +83,15 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 		"the TemplateController may be superseded": {
 			front, func(c *cluster) { c.superseded() }, problem.RetrySoon, []string{"get apps one", "get templatecontrollers apps"}, nil,
 		},
+		"the watch of its children has failed": {
+			front, func(c *cluster) {
+				for want, cache := range c.caches {
+					if want.Role == watch.Child {
+						cache.Fail(errors.New("no answer"))
+					}
+				}
+			}, problem.RetrySlow, nil, nil,
+		},
 		"a child that was made for an earlier parent, and outlives it, stays": {
 			front, func(c *cluster) {
 				c.edit(configMap("a"), func(o *unstructured.Unstructured) {
@@ -160,6 +169,49 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 			wantRequests(t, why, requests, row.want...)
 			if n := lengths(t, c.shared.absences, "since"); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
 				t.Errorf("retry %v, want %v; %d parents count as absent", result.Retry, row.retry, n)
+			}
+		})
+	}
+}
+
+// A deletion with --cascade=orphan strips the owner references of the children, and the parent is gone, before the watch of the children
+// shows that.
+func TestChildrenStayThoughTheirWatchShowsOwnersThatAreGone(t *testing.T) {
+	for why, row := range map[string]struct {
+		failure error
+		want    []string
+	}{
+		"the watch is behind":  {nil, []string{"get apps one", "delete configmaps a", "get configmaps a"}},
+		"the watch has failed": {errors.New("no answer"), nil},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := left(t, front)
+			for want, cache := range c.caches {
+				if want.Role == watch.Child {
+					c.silent[want] = true
+					if row.failure != nil {
+						cache.Fail(row.failure)
+					}
+				}
+			}
+			c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
+			c.gone(locationOf(c.get("apps", "one")))
+			c.pass("apps", "one")
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, why, requests, row.want...)
+			clear(c.silent)
+			for want, cache := range c.caches {
+				if want.Role == watch.Child && row.failure != nil {
+					resumed(t, cache)
+				}
+			}
+			c.deliver()
+			c.settle()
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			c.settle()
+			if c.get("configmaps", "a") == nil {
+				t.Error("the child is deleted")
 			}
 		})
 	}

@@ -5,6 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 func TestObjectsWithFinalizersGoLater(t *testing.T) {
@@ -12,7 +14,7 @@ func TestObjectsWithFinalizersGoLater(t *testing.T) {
 	c.apply(app)
 	one := c.get("apps", "one")
 	c.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns, finalizers: [x], ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: " + string(one.GetUID()) + ", blockOwnerDeletion: true}]}")
-	if err := c.Delete(t.Context(), locationOf(one), one.GetUID(), metav1.DeletePropagationForeground); err != nil {
+	if err := c.Delete(t.Context(), locationOf(one), request.Deletion{UID: one.GetUID(), Propagation: metav1.DeletePropagationForeground}); err != nil {
 		t.Fatal(err)
 	}
 	c.settle()

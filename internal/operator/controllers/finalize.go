@@ -141,11 +141,14 @@ const deletionsAtATime = 100
 
 // deleteChildren asks for the deletion of children that go with their TemplateController, of some at a time, and
 // returns what it waits for, nil when none is left. The error deserves a retry.
-func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controller) (*spec.Rejection, error) {
+func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controller) (waits *spec.Rejection, err error) {
 	since := from.EverywhereSince()
 	if !from.CompleteEverywhere() { // comes again when the caches have synced
 		reason, message := from.ChildObstacle()
-		return spec.Rejectf(reason, "being deleted: waits until it can read its children: %s", message), nil
+		if from.ChildrenReadable() { // a watch is between two requests, and no event says when it runs again
+			err = errBehind
+		}
+		return spec.Rejectf(reason, "being deleted: waits until it can read its children: %s", message), err
 	}
 	var left, due []*child.Live
 	from.EachChild(func(s running.Source, o *object.Object) {
@@ -196,7 +199,7 @@ func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*
 		if from.EverywhereSince() != from.since || !c.MayPrune(ctx, from.Controller) {
 			return refused, errors.Join(append(errs, errBehind)...) // a watch has failed meanwhile, or there is a newer spec
 		}
-		done, issue := from.Delete(ctx, l, metav1.DeletePropagationBackground)
+		done, issue := from.Delete(ctx, l, request.Deletion{Propagation: metav1.DeletePropagationBackground})
 		if issue != nil {
 			refused = cmp.Or(refused, issue)
 			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.Name, issue.Message))

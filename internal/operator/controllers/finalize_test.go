@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -74,9 +73,9 @@ type slowly struct {
 	took  time.Duration
 }
 
-func (w slowly) Delete(ctx context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (w slowly) Delete(ctx context.Context, at request.Location, d request.Deletion) error {
 	w.clock.SetTime(w.clock.Now().Add(w.took))
-	return w.Client.Delete(ctx, at, uid, propagation)
+	return w.Client.Delete(ctx, at, d)
 }
 
 func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {

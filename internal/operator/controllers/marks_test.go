@@ -63,6 +63,9 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 				c.apply(edit[1])
 				verb := map[bool]string{true: "update", false: "mark"}[strategy == "Apply"]
 				requests := c.run()
+				if why == "deletionPolicy becomes Delete" && len(requests) > 0 && requests[0] == "get apps one" {
+					requests = requests[1:] // before a reference binds them to it
+				}
 				if len(requests) < 2 || requests[0] != verb+" configmaps a" || requests[1] != verb+" configmaps b" {
 					t.Errorf("requests %v, want to %s both objects", requests, verb)
 				}
@@ -110,7 +113,7 @@ func TestMarksThatWerePatchedGoUnderApply(t *testing.T) {
 	wantRequests(t, "the policies keep the objects", c.run(), "mark configmaps a", "mark configmaps b")
 	c.deliver()
 	c.apply(apps)
-	wantRequests(t, "they do no longer, under Apply", c.run(), "update configmaps a", "mark configmaps a", "update configmaps b", "mark configmaps b")
+	wantRequests(t, "they do no longer, under Apply", c.run(), "get apps one", "update configmaps a", "mark configmaps a", "update configmaps b", "mark configmaps b")
 	if got := c.get("configmaps", "a").GetAnnotations(); got[v1.AnnotationPrune]+got[v1.AnnotationParent] != "" {
 		t.Errorf("annotations are %v, want none of the policies", got)
 	}

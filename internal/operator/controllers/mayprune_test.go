@@ -31,6 +31,33 @@ func (c *cluster) fail(resource string, err error) {
 	}
 }
 
+// A watch ends every few minutes, and nothing says when the next one is accepted.
+func TestNothingIsDeletedWhileAWatchIsBetweenTwoRequests(t *testing.T) {
+	for why, role := range map[string]watch.Role{"the parents'": watch.Parent, "the children's": watch.Child, "the TemplateControllers'": watch.Controller} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, apps, app)
+			var caches []*watch.Cache
+			for want, cache := range c.caches {
+				if want.Role == role {
+					cache.Paused()
+					caches = append(caches, cache)
+				}
+			}
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			wantRequests(t, "meanwhile", c.run(), "status apps one")
+			for _, cache := range caches {
+				cache.Watching()
+			}
+			if c.controllers.queue.Len()+c.parentsDue.Len() > 0 {
+				t.Error("something is queued by the end of a watch")
+			}
+			if got := c.writes(); !slices.Contains(got, "delete configmaps b") {
+				t.Errorf("afterwards: requests %q, want the deletion", got)
+			}
+		})
+	}
+}
+
 func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
 	ns := request.Location{Resource: running.Namespaces, Name: "ns"}

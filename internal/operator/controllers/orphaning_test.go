@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -122,6 +124,47 @@ func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
 			wantRequests(t, "once more", c.writes())
 			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
 				t.Errorf("%d parents are remembered", n)
+			}
+		})
+	}
+}
+
+// The watch of the parents shows one that is gone, and no finalizer of templater has kept it. A reference to it would have the garbage
+// collector delete the child.
+func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
+	for why, row := range map[string]struct {
+		manifest string
+		failure  error
+		again    bool // whether another object has the name of the parent
+	}{
+		"the watch is behind":                     {apps, nil, false},
+		"the watch has failed":                    {apps, errors.New("no answer"), false},
+		"there is another parent of that name":    {apps, nil, true},
+		"the strategy restores nothing but marks": {with(t, apps, "- name: maps\n", "- name: maps\n    updateStrategy: {type: CreateOnly}\n"), nil, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, row.manifest, app)
+			for want := range c.caches {
+				c.silent[want] = want.Role == watch.Parent
+			}
+			if row.failure != nil {
+				c.fail("apps", row.failure)
+			}
+			again := c.Objects[one].DeepCopy()
+			c.Remove(one)
+			if again.SetUID("uid-again"); row.again {
+				c.Store(one, again)
+			}
+			for _, name := range []string{"a", "b"} {
+				c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
+			}
+			_, got := c.pass("apps", "one")
+			wantRequests(t, why, got, "get apps one", "status apps one")
+			c.CollectGarbage()
+			for _, name := range []string{"a", "b"} {
+				if o := c.get("configmaps", name); o == nil || len(o.GetOwnerReferences()) > 0 {
+					t.Errorf("%s is %v, want it without an owner", name, o)
+				}
 			}
 		})
 	}

@@ -5,9 +5,7 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
@@ -62,9 +60,9 @@ func (u *asUser) ApplyStatus(ctx context.Context, at request.Location, body []by
 	return u.begin().ApplyStatus(ctx, at, body, manager, force)
 }
 
-func (u *asUser) Delete(ctx context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (u *asUser) Delete(ctx context.Context, at request.Location, d request.Deletion) error {
 	defer u.end()
-	return u.begin().Delete(ctx, at, uid, propagation)
+	return u.begin().Delete(ctx, at, d)
 }
 
 func (u *asUser) SetFinalizers(ctx context.Context, at request.Location, version string, finalizers []string) (*object.Object, error) {

@@ -254,6 +254,12 @@ func (m Marks) ownerDiffers(o *object.Object) bool {
 	return owner != m.owner()
 }
 
+// Binds reports whether an object lacks the owner reference that the marks would add.
+func (m Marks) Binds(o *object.Object) bool {
+	_, bound := o.Owner(m.maker.Parent.UID())
+	return m.bound() && !bound
+}
+
 // change is what gives an object the marks, with that hash in the seal.
 func (m Marks) change(o *object.Object, hash string) Change {
 	change := Change{UID: o.UID(), Labels: map[string]any{}, Annotations: map[string]any{}}

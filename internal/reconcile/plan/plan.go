@@ -31,6 +31,8 @@ type Action struct {
 	Drift string
 	// Foreground waits for dependents before the object is gone.
 	Foreground bool
+	// Unchanged deletes the object only at the resource version of Live.
+	Unchanged bool
 }
 
 // Plan is the difference between what is there and what should be.

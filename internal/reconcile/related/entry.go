@@ -101,6 +101,19 @@ func (e *Entry) ReadSince() uint64 {
 	return sum
 }
 
+// Readable is whether Since is other than 0, but for a watch that is between two requests.
+func (e *Entry) Readable() bool {
+	if state := e.State(); state != Known {
+		return state == Absent && e.Gone()
+	}
+	for cache := range e.read() {
+		if !cache.Readable() {
+			return false
+		}
+	}
+	return true
+}
+
 // read returns all that the objects are read by.
 func (e *Entry) read() iter.Seq[*watch.Cache] {
 	return func(yield func(*watch.Cache) bool) {

@@ -127,7 +127,7 @@ func (c *Controller) NothingLeft(s Source) bool {
 	}
 	found := false
 	for _, cache := range s.Caches {
-		if !Readable(cache) {
+		if cache.Since() == 0 {
 			return false
 		}
 		cache.EachChild(c.Name, func(*object.Object) { found = true })

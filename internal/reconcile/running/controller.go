@@ -6,7 +6,6 @@ import (
 	"maps"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -257,7 +256,7 @@ type Client interface {
 	Reader
 	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 	ApplyStatus(ctx context.Context, o request.Location, body []byte, manager string, force bool) (*object.Object, error)
-	Delete(ctx context.Context, o request.Location, uid types.UID, propagation metav1.DeletionPropagation) error
+	Delete(ctx context.Context, o request.Location, d request.Deletion) error
 	SetMetadata(ctx context.Context, o request.Location, m request.Metadata, manager string) (*object.Object, error)
 	Allowed(ctx context.Context, right request.Right) (bool, error)
 	Finalizers

@@ -17,12 +17,13 @@ import (
 )
 
 // Delete asks for the deletion of a child and reports whether the server has accepted that. Where it has not, and there
-// is no problem, another object has that name now, of which the watch tells.
-func (c *Controller) Delete(ctx context.Context, l *child.Live, propagation metav1.DeletionPropagation) (accepted bool, issue *problem.Problem) {
-	err := c.Cluster.Delete(ctx, LocateLive(l), l.Object.UID(), propagation)
+// is no problem, the child has been replaced, or is at another version than the one that is asked for; a watch will report that.
+func (c *Controller) Delete(ctx context.Context, l *child.Live, d request.Deletion) (accepted bool, issue *problem.Problem) {
+	d.UID = l.Object.UID()
+	err := c.Cluster.Delete(ctx, LocateLive(l), d)
 	c.Meter.Write(record.Delete, AnswerOf(err))
 	switch {
-	case c.Overtaken(ctx, err, LocateLive(l), l.Object.UID(), ""):
+	case c.Overtaken(ctx, err, LocateLive(l), d.UID, d.Version):
 		return false, nil
 	case err != nil:
 		return false, c.Rights.Refusal(err, "delete "+l.ID().String(), l.Object.Namespace(), l.Kind)

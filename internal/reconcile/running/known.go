@@ -120,6 +120,24 @@ func (c *Controller) childrenSince() uint64 {
 	return sum
 }
 
+// ChildrenReadable reports whether all kinds of children are known, and none of their watches has failed. It is not enough to delete by.
+func (c *Controller) ChildrenReadable() bool {
+	for _, s := range c.Sources {
+		if s.Unrecorded {
+			continue
+		}
+		if s.Err != nil {
+			return false
+		}
+		for _, cache := range s.Caches {
+			if !Readable(cache) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // RelatedSince covers all related objects.
 func (c *Controller) RelatedSince() uint64 { return c.relatedSince((*related.Entry).Since) }
 
@@ -166,6 +184,20 @@ func (c *Controller) CompleteEverywhere() bool { return c.childrenSince() != 0 }
 // Current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is now.
 func (c *Controller) Current(namespace string) bool { return c.CurrentSince(namespace) != 0 }
 
-// Readable reports whether what the cache is of is all known, as it is now. Objects of a
-// kind that the server does not have are: there are none.
-func Readable(cache *watch.Cache) bool { return cache == nil || cache.Since() != 0 }
+// Readable reports whether what the cache is of is all known, and no watch has failed. Objects of a
+// kind that the server does not have are: there are none. It is not enough to delete by: see Since.
+func Readable(cache *watch.Cache) bool { return cache == nil || cache.Readable() }
+
+// Readable reports whether no watch has failed that CompleteSince or RelatedSince covers. Where these are 0 nevertheless, a watch is between
+// two requests, and no event says when it runs again.
+func (c *Controller) Readable(namespace string) bool {
+	if !Readable(c.ParentCache(namespace)) || !Readable(c.Namespaces) || !Readable(c.Controllers) {
+		return false
+	}
+	for _, s := range c.Sources {
+		if s.Err != nil || !Readable(s.For(namespace)) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(c.Related, func(e *related.Entry) bool { return !e.Readable() })
+}

@@ -33,7 +33,7 @@ func (c *Controller) IsDrained(ctx context.Context, namespace string) bool {
 		case cache == nil:
 		case apierrors.IsForbidden(cache.Err()):
 			klog.FromContext(ctx).Info("children in a namespace that is watched no longer are left as they are: they may not be read", "controller", c.Name, "namespace", namespace, "user", c.As, "resource", s.Kind.Resource.Resource)
-		case !Readable(cache) || c.within(cache, s.Kind.GroupKind()):
+		case cache.Since() == 0 || c.within(cache, s.Kind.GroupKind()):
 			return false
 		}
 	}
@@ -48,7 +48,7 @@ func (c *Controller) MayNarrow() bool {
 		if cache == nil || !s.Kind.Namespaced || apierrors.IsForbidden(cache.Err()) {
 			continue
 		}
-		if !Readable(cache) {
+		if cache.Since() == 0 {
 			return false
 		}
 		found := false
