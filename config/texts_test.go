@@ -86,7 +86,7 @@ func untold(path string, field, parent *apiextensionsv1.JSONSchemaProps) []strin
 	case required || path == "spec":
 		want("Required")
 	case strings.HasPrefix(path, "status"):
-		want("Always there", "Absent")
+		want("Always set", "Absent")
 	default:
 		want("Optional")
 	}

@@ -274,7 +274,7 @@ func TestPagesQuoteTheNumbersOfTheCode(t *testing.T) {
 	for _, q := range quotes {
 		value, found := code[lower(q.constant)]
 		if !found {
-			t.Errorf("there is no single %s in the code", q.constant)
+			t.Errorf("no single %s in the code", q.constant)
 			continue
 		}
 		text := strings.Replace(q.words, "%", thousands(value/max(q.unit, 1)), 1)
@@ -323,7 +323,7 @@ func TestLimitsAreThoseOfTheCode(t *testing.T) {
 			want, found = 63, strings.Contains(read(t, "config/crd/templater.dev_templatecontrollers.yaml"), "self.metadata.name.size() <= 63")
 		}
 		if !found {
-			t.Errorf("%q: there is no single %s in the code", label, where)
+			t.Errorf("%q: no single %s in the code", label, where)
 		} else if number*scale != want {
 			t.Errorf("%q: the page says %d, and %s is %d", label, number*scale, where, want)
 		}

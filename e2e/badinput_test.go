@@ -296,9 +296,9 @@ func (r *row) lookAgain() {
 		if ns := after.GetNamespace(); ns != "" {
 			name = ns + "/" + name
 		}
-		what := `msg="looked at parent".* parent=/?` + name
+		what := `msg="reconciled parent".* parent=/?` + name
 		if o.GetKind() == "TemplateController" {
-			what = `msg="looked at TemplateController" controller=` + name
+			what = `msg="reconciled TemplateController" controller=` + name
 		}
 		if !r.ignored(&o) {
 			looks = append(looks, look{what, versionOf(r.t, after)})

@@ -141,7 +141,7 @@ func (i *installation) shared() (end func()) {
 		}
 		for _, pod := range i.list(env.client.Resource(pods).Namespace("templater-s"), "") {
 			out, err := env.clientset.CoreV1().Pods("templater-s").ProxyGet("https", pod.GetName(), "8080", "/metrics", nil).DoRaw(i.t.Context())
-			if err == nil || !strings.Contains(err.Error()+string(out), "send a token that the API server knows") {
+			if err == nil || !strings.Contains(err.Error()+string(out), "send a token that the API server accepts") {
 				i.t.Errorf("metrics without a token, by TLS with a self-made certificate: got error %v and %.200s", err, out)
 			}
 		}
@@ -243,7 +243,7 @@ func (i *installation) secureMetrics() {
 			body    string
 		}{
 			{"", 401, "send a token"},
-			{"default", 403, "you may not: ask an administrator for a ClusterRole with {nonResourceURLs: [/metrics], verbs: [get]}"},
+			{"default", 403, "not allowed: ask an administrator for a ClusterRole with {nonResourceURLs: [/metrics], verbs: [get]}"},
 			{"prometheus-k8s", 200, "leader_election_master_status"},
 		} {
 			code, body := i.scrape(address, row.account)

@@ -154,7 +154,7 @@ children:
 	s.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {name: two, labels: {e2e: "@id"}}, data: {a: b}}`)
 	eventually(t, soon, func() error {
 		events := s.kubectl("get", "events", "--field-selector=involvedObject.name=two,reason=ChildConflict", "-o=jsonpath={.items[*].message}")
-		if !strings.Contains(events, "ConfigMap "+s.ns+"/two-copy exists already and belongs to nobody") {
+		if !strings.Contains(events, "ConfigMap "+s.ns+"/two-copy already exists and has no owner") {
 			return fmt.Errorf("Events: %q", events)
 		}
 		return nil

@@ -137,7 +137,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	first := waitFor(t, far, "x", nil)
 	s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: one, namespace: "@id-2"}, spec: {name: x}}`)
 	waitFor(t, second, "one", func(o *unstructured.Unstructured) error {
-		want := s.expand("Secret @id-far/x exists already and belongs to TemplateController @id for another parent, which its annotation templater.dev/parent names")
+		want := s.expand("Secret @id-far/x already exists and belongs to TemplateController @id for another parent, named in its annotation templater.dev/parent")
 		if got := message(o, "Ready"); !strings.Contains(got, want) || strings.Contains(got, s.ns+"/one") {
 			return fmt.Errorf("the message is %q, want %q in it, and no parent", got, want)
 		}
@@ -177,6 +177,6 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	waitGone(t, env.client.Resource(controllers), s.id)
 	waitGone(t, far, "z")
 	if f := waitFor(t, s.things(), "three", nil).GetFinalizers(); len(f) > 0 {
-		t.Errorf("finalizers of a parent whose TemplateController is gone: %v", f)
+		t.Errorf("finalizers of a parent whose TemplateController is deleted: %v", f)
 	}
 }

@@ -229,7 +229,7 @@ func (s *scope) checkDifference(out string, code int) {
 func (s *scope) diffWithoutRights(file string) {
 	s.t.Helper()
 	out, code := s.templater("diff", "-f", file, "--summary", "--kubeconfig", env.userKubeconfig(s.t, s.expand("@id-reader")))
-	note := fmt.Sprintf("%d writes are compared without the server, because you may not create and patch configmaps, secrets, services", *diffMany+3)
+	note := fmt.Sprintf("%d writes are compared without the API server, because you are not allowed to create and patch configmaps, secrets, services", *diffMany+3)
 	if code != 1 || !strings.Contains(out, note) || !strings.Contains(out, fmt.Sprintf("%d ConfigMaps would be changed", *diffMany)) {
 		s.t.Errorf("without rights to write it ends with %d and says:\n%s", code, out)
 	}

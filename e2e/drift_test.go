@@ -175,7 +175,7 @@ func (op *operator) expectNoChildWrites(what string, since audit.Mark) {
 	op.t.Helper()
 	got := tally(op.writes(since))
 	op.t.Logf("%s: %v", what, got)
-	for _, status := range []string{"patch things/status 200", "patch things/status 409"} { // 409: the parent has just changed
+	for _, status := range []string{"patch things/status 200", "patch things/status 409"} { // 409: the parent was just changed
 		delete(got, status)
 	}
 	if len(got) > 0 {
@@ -376,7 +376,7 @@ func TestARestartWritesNothing(t *testing.T) {
 	op.Stop()
 	since := mark(t)
 	op = startOperator(t, "--log-level=debug")
-	op.waitLogged("looked at parent", "parent="+s.ns+"/one")
+	op.waitLogged("reconciled parent", "parent="+s.ns+"/one")
 	op.quiet(time.Second)
 	if diff := cmp.Diff(map[string]int{}, tally(op.writes(since))); diff != "" {
 		t.Errorf("writes after the start (-want +got):\n%s", diff)

@@ -97,7 +97,7 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 	op.Kill()
 	op = startOperator(t)
 	s.patch(s.in(configMaps), "one-last", `{"data":{"done":"yes"}}`)
-	s.waitsFor("one", "Finalizing", "waits for its children to go: ConfigMap @ns/one-top")
+	s.waitsFor("one", "Finalizing", "waiting for its children to be deleted: ConfigMap @ns/one-top")
 	waitFor(t, s.in(configMaps), "one-top", going(true))
 	waitFor(t, s.in(configMaps), "one-base", going(false))
 	waitFor(t, s.in(configMaps), "one-last", func(o *unstructured.Unstructured) error {
@@ -179,7 +179,7 @@ rules:
 `
 	s.apply(role)
 	s.letGo("rights-top")
-	s.waitsFor("rights", "FinalizerRejected", "templater may not patch things.@group in namespace @ns: add {apiGroups: [@group], resources: [things], verbs: [patch]}")
+	s.waitsFor("rights", "FinalizerRejected", "templater is not allowed to patch things.@group in namespace @ns: add {apiGroups: [@group], resources: [things], verbs: [patch]}")
 	s.apply(strings.Replace(role, "[get, list, watch]", "[get, list, watch, patch]", 1))
 	waitGone(t, s.things(), "rights")
 

@@ -46,7 +46,7 @@ status:
   template: |
     seen: {{ .metadata.name }}`)
 	for _, name := range []string{"lines", "orders", "hidden", "large"} {
-		want := "ConfigMap " + s.ns + "/" + name + "-map exists already and belongs to … …: templater does not take it; delete it, or choose another name in the template"
+		want := "ConfigMap " + s.ns + "/" + name + "-map already exists and belongs to … …: templater does not adopt it; delete it, or choose another name in the template"
 		s.waitTold(name, "ChildConflict", func(message string) error {
 			if message != want {
 				return fmt.Errorf("message %.400q, want %q", message, want)

@@ -167,7 +167,7 @@ func TestAccountIsUsedForEverythingAndItsWatchesAreItsOwn(t *testing.T) {
 	}
 }
 
-var ruleInMessage = regexp.MustCompile(`add (\{apiGroups: [^}]*\}) to a Role in namespace (\S+) that a RoleBinding gives to (it|templater)`)
+var ruleInMessage = regexp.MustCompile(`add (\{apiGroups: [^}]*\}) to a Role in namespace (\S+) bound to (it|templater) by a RoleBinding`)
 
 // heed grants exactly what the message asks for, besides what was granted before.
 func (s *scope) heed(user, text string, granted map[string][]string) {
@@ -440,12 +440,12 @@ func TestAccountAndNamespaceThatAreNotThereAreNamed(t *testing.T) {
 	startOperator(t)
 	s.grant("act-as-ghost", operatorOf(t), `- {apiGroups: [""], resources: [serviceaccounts], resourceNames: [ghost], verbs: [impersonate]}`)
 	s.applyController("@id", asAccount("ghost", "\nchildren:"+configMapsOf("keep", "")))
-	s.waitController("@id", s.says("service account @ns/ghost does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"))
+	s.waitController("@id", s.says("service account @ns/ghost does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"))
 	s.account("ghost", thingRules+configMapRules)
 	s.waitController("@id", ready)
 
 	s.applyController("@id-typo", "\nwatch: {apiVersion: \"@group/v1\", kind: Thing, namespaces: [\"@id-typo\"]}\nchildren:"+configMapsOf("keep", ""))
-	s.waitController("@id-typo", s.says("of spec.watch.namespaces there is none called: @id-typo"))
+	s.waitController("@id-typo", s.says("namespaces in spec.watch.namespaces that do not exist: @id-typo"))
 }
 
 // says waits for a condition Watching with that text in its message.

@@ -101,13 +101,13 @@ func statusTemplatesThatCountThemselvesUpAreSlowedDown(s *scope, op *operator) {
 	}
 	s.controllerNamed("@id-x", counter("x", "{{ add1 (.status.x | default 0) }}", "XReady"))
 	s.thing("one", `{}`)
-	one := waitFor(t, s.things(), "one", loops("XReady", "the templates yield something else each time for .status.x"))
+	one := waitFor(t, s.things(), "one", loops("XReady", "the templates render something different each time for .status.x"))
 	t.Logf("XReady: %s", message(one, "XReady"))
 	op.expectFew("one that counts itself up", loopWrites)
 
 	// Another one is slowed down for itself alone.
 	s.controllerNamed("@id-y", counter("y", "{{ add1 (.status.y | default 0) }}", "YReady"))
-	one = waitFor(t, s.things(), "one", loops("YReady", "the templates yield something else each time for .status.y"))
+	one = waitFor(t, s.things(), "one", loops("YReady", "the templates render something different each time for .status.y"))
 	t.Logf("YReady: %s", message(one, "YReady"))
 
 	// Repaired templates count at once.
@@ -135,7 +135,7 @@ func aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone(s *scope, op *operat
 			_, _ = s.in(configMaps).Patch(ctx, "one", types.MergePatchType, []byte(`{"data":{"color":"blue"}}`), metav1.PatchOptions{FieldManager: "somebody"})
 		}, 50*time.Millisecond)
 	})
-	one := waitFor(t, s.things(), "one", loops("Ready", "somebody else keeps changing ConfigMap "+s.ns+"/one .data.color"))
+	one := waitFor(t, s.things(), "one", loops("Ready", "another client keeps changing ConfigMap "+s.ns+"/one .data.color"))
 	t.Logf("Ready: %s", message(one, "Ready"))
 	s.thing("two", `{color: red}`)
 	waitFor(t, s.things(), "two", ready)
@@ -179,7 +179,7 @@ status: {}
 	last := "o" + strings.Repeat("x", deepest)
 	end := waitFor(t, s.things(), last, func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "InvalidChild") })
 	t.Logf("Ready: %s", message(end, "Ready"))
-	if text := message(end, "Ready"); !strings.Contains(text, "make children for each other without end") {
+	if text := message(end, "Ready"); !strings.Contains(text, "create children for each other in an endless loop") {
 		t.Errorf("the condition does not tell of the chain: %s", text)
 	}
 	op.quiet(5 * time.Second)

@@ -145,7 +145,7 @@ func TestAnAddressThatIsTakenEndsTheStart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, env.binary, append([]string{"run"}, args...)...).CombinedOutput()
-	want := "give another --health-address: cannot serve health: listen tcp " + v.health + ": bind: address already in use"
+	want := "set another --health-address: cannot serve health: listen tcp " + v.health + ": bind: address already in use"
 	if failed := (*exec.ExitError)(nil); !errors.As(err, &failed) || failed.ExitCode() != 2 || !strings.Contains(string(out), want) {
 		t.Errorf("ended with %v: %s", err, out)
 	}

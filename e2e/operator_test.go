@@ -151,7 +151,7 @@ func (op *operator) finish() {
 	if op.t.Failed() {
 		op.t.Logf("the operator's log, %s:\n%s", filepath.Base(op.log), tail(op.logged(), 80))
 	}
-	if bytes.Contains(op.logged(), []byte("panic in a pass")) {
+	if bytes.Contains(op.logged(), []byte("panic in a reconciliation")) {
 		op.t.Errorf("a pass has panicked:\n%s", tail(op.logged(), 40))
 	}
 }

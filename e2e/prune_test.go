@@ -183,7 +183,7 @@ func TestDeletedTemplateControllerFollowsWhenDeleted(t *testing.T) {
 					return
 				}
 				if !down {
-					op.waitLogged("TemplateController is gone", s.id)
+					op.waitLogged("TemplateController is deleted", s.id)
 				}
 				s.patch(s.things(), "two", `{"spec":{"drop":{"b":"1"}}}`) // nobody's parent any more
 				op.quiet(time.Second)

@@ -36,7 +36,7 @@ related:
 children:
 - name: copy
   template: |
-    {{- if not .related.settings }}{{ wait "ConfigMap settings is not there yet" }}{{ end }}
+    {{- if not .related.settings }}{{ wait "ConfigMap settings does not exist yet" }}{{ end }}
     {{- range .related.source }}
     apiVersion: v1
     kind: ConfigMap

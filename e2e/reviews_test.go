@@ -151,7 +151,7 @@ func (a *asked) write(name string) (told bool, took time.Duration) {
 		return err
 	}
 	err := create("a: {{ nothing }}", metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if told = err != nil; told && !strings.Contains(err.Error(), "there is no function nothing") {
+	if told = err != nil; told && !strings.Contains(err.Error(), "unknown function nothing") {
 		a.t.Errorf("a TemplateController with a mistake is refused for another reason: %v", err)
 	}
 	if err := create("a: b", metav1.CreateOptions{}); err != nil {

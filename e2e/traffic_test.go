@@ -332,7 +332,7 @@ func (op *operator) looks() []string {
 	op.t.Helper()
 	var out []string
 	for line := range bytes.Lines(op.logged()) {
-		if bytes.Contains(line, []byte("looked at parent")) {
+		if bytes.Contains(line, []byte("reconciled parent")) {
 			out = append(out, string(line))
 		}
 	}

@@ -146,7 +146,7 @@ status:
 
 	team("two", `"@ns", "`+theirs+`"`)
 	waitFor(t, teams, s.id, func(o *unstructured.Unstructured) error {
-		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "looks like a child of this object, but its seal is not for it"))
+		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "is labelled as a child of this object, but its seal is not valid for it"))
 	})
 	waitFor(t, s.in(secrets), "all", holds("two;"))
 	for _, name := range []string{"blocker", "creds"} {
@@ -366,7 +366,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	s.patch(s.in(configMaps), "one-data-a", `{"metadata":{"annotations":{"templater.dev/seal":null}}}`)
 	start()
 	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
-		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "has no seal of templater's"))
+		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "has no seal"))
 	})
 	// The administrator vouches for all that is there now.
 	s.patch(env.client.Resource(secrets).Namespace(keys), "templater-seal", `{"stringData":{"since":"`+time.Now().UTC().Add(time.Second).Format(time.RFC3339)+`"}}`)

@@ -223,7 +223,7 @@ func TestKubectlShowsWhatIsWrongWithATemplate(t *testing.T) {
 	const denied = `The request is invalid: error when creating "STDIN": admission webhook "templatecontrollers.templater.dev" denied the request: `
 	for line, want := range map[string]string{
 		"width: {{ quote .spec.width }}": "templatecontroller.templater.dev/@id-fine created\n",
-		"width: {{ quotee .spec.width }}": denied + "children[map]:5:13: there is no function quotee; did you mean quote? [TL003]\n" +
+		"width: {{ quotee .spec.width }}": denied + "children[map]:5:13: unknown function quotee; did you mean quote? [TL003]\n" +
 			"    5 |   width: {{ quotee .spec.width }}\n" +
 			"      |             ^^^^^^ quote\n",
 		"width: {{ quote .spec.widht }}": denied + "children[map]:5:25: Size has no field .spec.widht; did you mean width? [TL030]\n" +
@@ -288,7 +288,7 @@ func (a *asked) amongTricklers() {
 		before := time.Now()
 		_, err := env.client.Resource(controllers).Create(ctx, wrong, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		longest = max(longest, time.Since(before))
-		if err != nil && strings.Contains(err.Error(), "there is no function nothing") {
+		if err != nil && strings.Contains(err.Error(), "unknown function nothing") {
 			told++
 		}
 	}

@@ -2,47 +2,47 @@ package v1
 
 import "k8s.io/apimachinery/pkg/util/intstr"
 
-// Child is an entry of children: a template, and how to treat the objects that it yields.
+// Child is a child template: it renders objects, and defines how they are
+// managed.
 type Child struct {
-	// Name of the entry: templates find its live objects under .observed.NAME and
-	// .children.NAME. The template of another entry that reads .children.NAME
-	// waits until they are ready. Required. A lower-case letter, then letters and
-	// digits, at most 63 characters. It may change: the objects that the entry
-	// yields go along.
+	// Name of the child template. Templates read its live objects as
+	// .observed.NAME and .children.NAME. Another child template that reads
+	// .children.NAME waits until these objects are ready. Required. A lower-case
+	// letter, then letters and digits, at most 63 characters. It can be changed:
+	// existing objects are kept and relabelled.
 	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// A Go template that yields zero, one or many YAML documents, each of them one
-	// object. A manifest without any {{ }} is a valid template. Required. At most
-	// 262,144 characters.
+	// A Go template that renders zero, one or many YAML documents, each of them
+	// one object. A manifest without any {{ }} is a valid template. Required. At
+	// most 262,144 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262144
 	// +kubebuilder:validation:XValidation:rule="self.trim().size() > 0",message="the template is empty"
 	Template string `json:"template"`
 
-	// When an object of this entry is ready: an expression of Go templates,
-	// without the delimiters, that yields true or false for each object, which it
-	// sees as .object beside all that the template sees. An example:
-	// eq .object.status.phase "Bound". It decides whether the parent is ready,
-	// what is counted as ready, and when entries begin that wait for this one.
-	// Anything else than true or false is an error. An object that is being
-	// deleted is never ready. Optional; without it, an object is ready when its
-	// own status says so, and at once where its status says nothing. At most 4,096
-	// characters.
+	// When an object of this child template is ready: a template expression,
+	// without delimiters, that returns true or false for each object. It can read
+	// the object as .object, and everything that the template can read. An
+	// example: eq .object.status.phase "Bound". It decides whether the parent is
+	// ready, which children count as ready, and when child templates start that
+	// depend on this one. Any result but true or false is an error. An object that
+	// is being deleted is never ready. Optional; without it, an object is ready
+	// when its own status says so, and at once if its status says nothing. At most
+	// 4,096 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	ReadyWhen string `json:"readyWhen,omitempty"`
 
-	// Names of other entries of children that must be ready before this one
-	// begins: each object that they yield is there, as its template says, and
-	// ready. An entry whose template reads .children.NAME waits for NAME by
-	// itself, so that this field is for what a template does not read. While an
-	// entry waits, its objects are neither created nor changed nor pruned, but
-	// what others change in them is still undone. No entry may wait for itself,
-	// also by way of others. Optional; at most 64 names.
+	// Names of other child templates that must be ready before this one starts:
+	// all their objects exist, are up to date, and are ready. A template that
+	// reads .children.NAME depends on NAME by itself: use this field for
+	// dependencies that the template does not read. While a child template waits,
+	// its objects are not created, updated or pruned, but changes by other clients
+	// are still reverted. Cycles are rejected. Optional; at most 64 names.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -50,42 +50,42 @@ type Child struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	DependsOn []string `json:"dependsOn,omitempty"`
 
-	// How an existing object follows when the template yields something else.
+	// How existing objects are updated when the template renders something else.
 	// Optional; the default is type Apply.
 	// +optional
 	// +kubebuilder:default={}
 	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty,omitzero"`
 
-	// What becomes of an object when the template stops yielding it, or its parent
-	// stops matching. Delete: it is deleted. Orphan: it stays, also when the
-	// TemplateController is deleted. It keeps its owner reference, if it has one:
-	// deletionPolicy says whether it goes with its parent. Optional; the default
-	// is Delete.
+	// What happens to an object when the template no longer renders it, or when
+	// its parent stops matching. Delete: it is deleted. Orphan: it is kept, even
+	// if the TemplateController is deleted. It keeps its owner reference, if it
+	// has one: deletionPolicy decides whether it is deleted with its parent.
+	// Optional; the default is Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	PrunePolicy PrunePolicy `json:"prunePolicy,omitempty"`
 
-	// What becomes of an object when its parent is deleted. Delete: it goes with
-	// the parent. Orphan: it carries no owner reference and stays, also when the
+	// What happens to an object when its parent is deleted. Delete: it is deleted
+	// with the parent. Orphan: it has no owner reference and is kept, even if the
 	// TemplateController is deleted. Optional; the default is Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// Where the objects may be. Namespaced: in the namespace of their parent,
-	// where an owner reference binds them to it. Cluster: in any namespace, or in
-	// none, as far as the rights of the account go. They carry no owner reference,
-	// so templater itself deletes them when the parent is deleted: the parent has
-	// a finalizer until they are gone. Children are then read in all namespaces,
-	// also with watch.namespaces. May be changed: the objects stay. Refused where
-	// the parents are cluster-scoped, for their children may be anywhere as it is.
-	// Optional; the default is Namespaced.
+	// Where the objects can be. Namespaced: in the namespace of their parent, with
+	// an owner reference to it. Cluster: in any namespace, or cluster-scoped, as
+	// far as the service account has permission. They have no owner reference, so
+	// templater itself deletes them when the parent is deleted: the parent has a
+	// finalizer until they are deleted. Children are then read in all namespaces,
+	// even with watch.namespaces. Can be changed: existing objects are kept. Not
+	// allowed for cluster-scoped parents: their children can be in any namespace
+	// without it. Optional; the default is Namespaced.
 	// +optional
 	// +kubebuilder:default=Namespaced
 	Scope ChildScope `json:"scope,omitempty"`
 }
 
-// ChildScope says where the objects of an entry may be.
+// ChildScope defines where the objects of a child template can be.
 //
 // +kubebuilder:validation:Enum=Namespaced;Cluster
 type ChildScope string
@@ -96,37 +96,38 @@ const (
 	ScopeCluster    ChildScope = "Cluster"
 )
 
-// UpdateStrategy says how an existing object follows its template.
+// UpdateStrategy defines how existing objects are updated.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type in ['Apply', 'Recreate']",message="rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object"
+// +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type in ['Apply', 'Recreate']",message="rollingUpdate needs type Apply or Recreate: with CreateOnly and OnDelete, templater updates no object"
 type UpdateStrategy struct {
-	// Apply changes the object in place, and undoes what others change in the
-	// fields that the template sets. Recreate deletes all objects of this entry
-	// that are out of date, and creates new ones when they are gone. CreateOnly
-	// leaves an object as it was created. OnDelete leaves an object that is out of
-	// date until somebody deletes it. Under each of them, templater keeps the
-	// labels, annotations and owner reference current that it adds itself.
-	// Optional; the default is Apply.
+	// Apply updates objects in place, and reverts changes by other clients to
+	// fields that the template sets. Recreate deletes all outdated objects of this
+	// child template, and creates new ones once they are deleted. CreateOnly never
+	// updates an object. OnDelete keeps an outdated object until it is deleted,
+	// and then creates a new one. With each of them, templater keeps the labels,
+	// annotations and owner reference up to date that it adds itself. Optional;
+	// the default is Apply.
 	// +optional
 	// +kubebuilder:default=Apply
 	Type UpdateStrategyType `json:"type,omitempty"`
 
-	// Changes the objects of this entry a few at a time, each time when those
-	// before are ready, and halts while they do not become ready. Only with type
-	// Apply or Recreate. Optional; without it, all objects are changed at once.
-	// {} means maxUnavailable 1.
+	// Updates the objects of this child template a few at a time: the next ones
+	// once the previous ones are ready. The rollout halts while they are not. Only
+	// with type Apply or Recreate. Optional; without it, all objects are updated
+	// at once. {} means maxUnavailable 1.
 	// +optional
 	RollingUpdate *RollingUpdate `json:"rollingUpdate,omitempty"`
 }
 
-// RollingUpdate says how many objects of an entry are changed at a time.
+// RollingUpdate limits how many objects of a child template are updated at a
+// time.
 type RollingUpdate struct {
-	// How many objects of this entry may be unavailable while others are still out
-	// of date: those that are missing, being deleted, or not ready, for whatever
-	// reason. A number of objects, from 1 to 2,000, or a percentage of those that
-	// the template yields, from 1% to 100%, rounded down, but at least one object.
-	// Objects that are out of date and unavailable are changed at once. Optional;
-	// the default is 1.
+	// How many objects of this child template can be unavailable while others are
+	// outdated. An object is unavailable if it is missing, being deleted, or not
+	// ready, for whatever cause. A number of objects, from 1 to 2,000, or a
+	// percentage of the objects that the template renders, from 1% to 100%,
+	// rounded down, but at least one object. Outdated objects that are unavailable
+	// are updated at once. Optional; the default is 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
@@ -148,7 +149,7 @@ const (
 	UpdateOnDelete   UpdateStrategyType = "OnDelete"
 )
 
-// PrunePolicy says what becomes of an object that is no longer wanted.
+// PrunePolicy defines what happens to an object that is no longer desired.
 //
 // +kubebuilder:validation:Enum=Delete;Orphan
 type PrunePolicy string
@@ -159,7 +160,7 @@ const (
 	PruneOrphan PrunePolicy = "Orphan"
 )
 
-// DeletionPolicy says what happens to an object when its parent is deleted.
+// DeletionPolicy defines what happens to an object when its parent is deleted.
 //
 // +kubebuilder:validation:Enum=Orphan;Delete
 type DeletionPolicy string

@@ -2,116 +2,114 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TemplateControllerStatus is what templater made of the spec.
+// TemplateControllerStatus is the observed state of a TemplateController.
 type TemplateControllerStatus struct {
-	// The metadata.generation that the conditions describe, and that
-	// parents.updated counts. Always there.
+	// The metadata.generation that the conditions and parents.updated refer to.
+	// Always set.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// The spec.className of the installation that serves this TemplateController.
-	// Absent while none does: before one takes it up, and after one has handed it
-	// over.
+	// Absent while none does: before one takes it over, and after one has released
+	// it.
 	// +optional
 	ClassName *string `json:"className,omitempty"`
 
-	// Always there: Accepted, the spec makes sense; Linted, nothing in it looks
-	// like a mistake, which stops nothing; Watching, the kinds exist, may be
-	// listed, and are fully read; StatusWritable, parents can hold the status and
-	// the ready condition; Ready, accepted and watching, and neither suspended nor
-	// being deleted nor handed over; ParentsReady, no parent has failed, and all
-	// are reconciled with the current spec. Ready says nothing about the parents.
-	// Three are there only while they are False: EventsWritable, Events about some
-	// parents cannot be written; FilterEvaluated, spec.watch.filter cannot be
-	// evaluated for some objects; LogsReadable, some logs of related Pods cannot
-	// be read. The meaning of Ready and of ParentsReady is promised, and so are
-	// the reasons under "Promised reasons" on the troubleshooting page; the rest
-	// may change.
+	// Always set: Accepted, the spec is valid; Linted, there are no lint warnings,
+	// which block nothing; Watching, the kinds exist, can be listed, and are
+	// synced; StatusWritable, the status and the ready condition can be written to
+	// parents; Ready, accepted and watching, and neither suspended nor being
+	// deleted nor handed over; ParentsReady, no parent has failed, and all are
+	// reconciled with the current spec. Ready says nothing about the parents.
+	// Present only while False: EventsWritable, Events about some parents cannot
+	// be written; FilterEvaluated, spec.watch.filter cannot be evaluated for some
+	// objects; LogsReadable, some logs of related Pods cannot be read. The meaning
+	// of Ready and of ParentsReady is promised, and so are the reasons under
+	// "Promised reasons" on the troubleshooting page; the rest may change.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// How the parents fare. Always there. Follows a change after 2 seconds. After
-	// templater has started, the earlier counts are kept until all parents are
+	// Counts of the parents. Always set. Updated 2 seconds after a change. After a
+	// restart of templater, the earlier counts are kept until all parents are
 	// reconciled, or for 30 seconds; updated is kept only if the spec is the same.
 	// +optional
 	Parents ParentCounts `json:"parents"`
 
-	// Some of the parents that count as failed, at most 5. One that is named stays
-	// until it has recovered. Absent when none has failed.
+	// Some of the failed parents, at most 5. A parent stays in the list until it
+	// has recovered. Absent if none has failed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
 	Failing []FailingParent `json:"failing,omitempty"`
 
-	// How the children fare. Always there. Follows a change after 2 seconds.
+	// Counts of the children. Always set. Updated 2 seconds after a change.
 	// +optional
 	Children ChildCounts `json:"children"`
 
-	// Every kind that this TemplateController may have children of, so that
+	// Every kind that children of this TemplateController can have, so that
 	// templater loses track of none when a template is edited. A kind is added
 	// once it can be read, before its first child is created. It is removed when
-	// no parent wants it and no object of it is left. Absent when there is none.
+	// no parent needs it and no object of it is left. Absent if there is none.
 	// +optional
 	// +listType=map
 	// +listMapKey=group
 	// +listMapKey=kind
 	ChildKinds []ChildKind `json:"childKinds,omitempty"`
 
-	// The namespaces that children may be in, so that templater loses track of
+	// The namespaces that children can be in, so that templater loses track of
 	// none when watch.namespaces is edited. Absent unless serviceAccountRef and
 	// watch.namespaces limit where children are.
 	// +optional
 	// +listType=set
 	ChildNamespaces []string `json:"childNamespaces,omitempty"`
 
-	// Children that were made before this time all have a seal by now. Of
-	// objects without one, none counts as a child any more. Absent where
-	// there were no such children.
+	// All children that were created before this time have a seal by now: an
+	// object without a seal is not a child. Absent if there were no such children.
 	// +optional
 	SealedSince *metav1.Time `json:"sealedSince,omitempty"`
 
 	// Whether parents may have the finalizer of this TemplateController. While
 	// true, it is removed from all of them before this TemplateController is
-	// deleted. Always there.
+	// deleted. Always set.
 	// +optional
 	Finalizes bool `json:"finalizes"`
 }
 
 // ParentCounts counts the parents of a TemplateController.
 type ParentCounts struct {
-	// All parents: the objects that match spec.watch. Always there. It is the sum
-	// of ready, failed, waiting and suspended, plus the parents that have not been
+	// All parents: the objects that match spec.watch. Always set. It is the sum of
+	// ready, failed, waiting and suspended, plus the parents that have not been
 	// reconciled yet.
 	// +optional
 	Total int64 `json:"total"`
-	// Those whose children are all as their templates say, and ready. Always
-	// there.
+	// Parents whose children are all as their templates say, and ready. Always
+	// set.
 	// +optional
 	Ready int64 `json:"ready"`
-	// Those where an error keeps templater from doing its work, or a child has
-	// failed. Always there.
+	// Parents that cannot be reconciled because of an error, or with a child that
+	// has failed. Always set.
 	// +optional
 	Failed int64 `json:"failed"`
-	// Those that are neither ready nor failed: they wait for children or other
-	// objects, or are being deleted. Always there.
+	// Parents that are neither ready nor failed: they wait for children or other
+	// objects, or are being deleted. Always set.
 	// +optional
 	Waiting int64 `json:"waiting"`
-	// Those that were reconciled with the spec of observedGeneration, with any
+	// Parents that were reconciled with the spec of observedGeneration, with any
 	// result. A change of the spec has reached all parents when updated and
-	// suspended add up to total. Always there.
+	// suspended add up to total. Always set.
 	// +optional
 	Updated int64 `json:"updated"`
-	// Those that are not reconciled because spec.suspend is true. They count
-	// neither as ready nor as failed, waiting or updated. Always there.
+	// Parents that are not reconciled because spec.suspend is true. They do not
+	// count as ready, failed, waiting or updated. Always set.
 	// +optional
 	Suspended int64 `json:"suspended"`
 }
 
 // FailingParent is a parent that counts as failed.
 type FailingParent struct {
-	// Namespace of the parent. Absent for a cluster-scoped one.
+	// Namespace of the parent. Absent for a cluster-scoped parent.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 	// Name of the parent. Required.
@@ -123,10 +121,10 @@ type FailingParent struct {
 
 // ChildCounts counts the children of a TemplateController.
 type ChildCounts struct {
-	// All children that exist. Always there.
+	// All children that exist. Always set.
 	// +optional
 	Total int64 `json:"total"`
-	// Those that are ready. Always there.
+	// Children that are ready. Always set.
 	// +optional
 	Ready int64 `json:"ready"`
 }
@@ -141,8 +139,9 @@ type ChildKind struct {
 	// Kind. Required.
 	Kind string `json:"kind"`
 	// Whether a CustomResourceDefinition defines the kind, so that no object of it
-	// is left when the cluster has the kind no more. Absent means false: an API
-	// server of its own keeps the objects while the cluster does not know it.
+	// is left when the cluster no longer serves the kind. Absent means false: an
+	// aggregated API server keeps the objects while the cluster does not serve
+	// them.
 	// +optional
 	Custom bool `json:"custom,omitempty"`
 }
@@ -153,11 +152,11 @@ const (
 	ConditionLinted         = "Linted"
 	ConditionWatching       = "Watching"
 	ConditionStatusWritable = "StatusWritable"
-	ConditionEventsWritable = "EventsWritable" // there while it is False
-	ConditionLogsReadable   = "LogsReadable"   // there while it is False
+	ConditionEventsWritable = "EventsWritable" // present only while False
+	ConditionLogsReadable   = "LogsReadable"   // present only while False
 	ConditionParentsReady   = "ParentsReady"
 	ConditionReady          = "Ready"
-	// ConditionFilterEvaluated is there while it is False: the filter cannot be evaluated for some objects.
+	// ConditionFilterEvaluated is present only while False: the filter cannot be evaluated for some objects.
 	ConditionFilterEvaluated = "FilterEvaluated"
 )
 
@@ -168,11 +167,11 @@ const (
 	ReasonInvalidSpec         = "InvalidSpec"
 	ReasonNoStatusSubresource = "NoStatusSubresource"
 	ReasonBuiltInKind         = "BuiltInKind"
-	// ReasonServiceAccountRequired says that templater runs with --require-service-account.
+	// ReasonServiceAccountRequired means that templater runs with --require-service-account.
 	ReasonServiceAccountRequired = "ServiceAccountRequired"
-	// ReasonTooManyWatches says that the TemplateControllers of a tenant need more watches than they may have.
+	// ReasonTooManyWatches means that the TemplateControllers of a tenant exceed the limit of watches.
 	ReasonTooManyWatches = "TooManyWatches"
-	// ReasonInsufficientMemory says that compiled specs take all the memory that they may have.
+	// ReasonInsufficientMemory means that compiled specs exceed the memory limit.
 	ReasonInsufficientMemory = "InsufficientMemory"
 
 	ReasonNoWarnings = "NoWarnings"
@@ -200,7 +199,7 @@ const (
 	ReasonReady      = "Ready"
 	ReasonSuspended  = "Suspended"
 	ReasonHandedOver = "HandedOver"
-	// ReasonDeleting says that the children of a TemplateController that is being deleted go first.
+	// ReasonDeleting means that a TemplateController is being deleted, and its children are deleted first.
 	ReasonDeleting = "Deleting"
 )
 
@@ -226,13 +225,13 @@ const (
 	ReasonLeaving            = "Leaving"
 	// ReasonTemplateControllerNotAccepted means that a parent is not reconciled because its TemplateController is not accepted.
 	ReasonTemplateControllerNotAccepted = "TemplateControllerNotAccepted"
-	// ReasonTemplateControllerDeleted says that a parent is not reconciled any more, because its TemplateController is deleted.
+	// ReasonTemplateControllerDeleted means that a parent is no longer reconciled because its TemplateController is deleted.
 	ReasonTemplateControllerDeleted = "TemplateControllerDeleted"
-	// ReasonFinalizing says what a parent that is being deleted waits for.
+	// ReasonFinalizing means that a parent that is being deleted waits for its cleanup.
 	ReasonFinalizing = "Finalizing"
 	// ReasonFinalizeTimeout is the reason of an Event: the cleanup took longer than spec.finalize.timeout, and the parent was released.
 	ReasonFinalizeTimeout = "FinalizeTimeout"
-	// ReasonFinalizerRejected says that the finalizer of a parent cannot be set, or removed.
+	// ReasonFinalizerRejected means that the finalizer of a parent cannot be set or removed.
 	ReasonFinalizerRejected = "FinalizerRejected"
 	ReasonLoopDetected      = "LoopDetected"
 	// ReasonSuccessfulDelete is the reason of an Event that names deleted children.

@@ -31,20 +31,19 @@ func newDiffCommand() *cobra.Command {
 	f := diffFlags{limit: 10}
 	cmd := &cobra.Command{
 		Use:   "diff PATH...",
-		Short: "Show what edited TemplateControllers would do in a cluster",
-		Long: `Show what TemplateControllers in files would do to the parents of a cluster, in the
-place of those that are there: which children would be created, changed, recreated
-and deleted, and how the status of each parent would change. PATH is a file, a folder,
-or - for the standard input.
+		Short: "Show what edited TemplateControllers would change in a cluster",
+		Long: `Show what TemplateControllers in files would change in a cluster: which children
+would be created, updated, recreated and deleted, and how the status of each parent
+would change. PATH is a file, a folder, or - for standard input.
 
-It changes nothing. It renders old and new templates for each parent, and has the
-server try the writes (a dry run), so that defaults and what the server refuses show.
-It works with your rights; where you may not write, it compares without the server.
-What would happen without the edit, too, is left out. All children count as ready in
-the end. Whether the seals of children hold, it cannot tell.
+It changes nothing. It renders the old and the new templates for each parent, and
+sends the writes to the API server as a dry run, so that defaults and rejections
+are shown. It uses your permissions; without permission to write, it compares
+without the API server. Changes that would also happen without the edit are not
+shown. All children are treated as ready. It cannot verify the seals of children.
 
-It exits with 0 if nothing changes, with 1 if something does, and with 2 if it could not
-do its work. Values of Secrets are hidden.`,
+It exits with 0 if nothing changes, with 1 if something does, and with 2 on an
+error. Values of Secrets are hidden.`,
 		Example: `  templater diff app.yaml
   templater diff config/ --summary
   kubectl kustomize config/ | templater diff - --limit 3
@@ -54,9 +53,9 @@ do its work. Values of Secrets are hidden.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "the same as PATH, as kubectl diff has it")
+	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "files or folders with TemplateControllers, like PATH")
 	cli.AddOutput(flags, &f.output, "text", "json")
-	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "parents to show per TemplateController, those that lose objects first; 0 = all")
+	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "maximum number of parents to show per TemplateController, those that lose objects first; 0 = all")
 	flags.BoolVar(&f.summary, "summary", false, "show no parents")
 	f.cluster.AddServer(flags)
 	return cmd
@@ -64,7 +63,7 @@ do its work. Values of Secrets are hidden.`,
 
 func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 	if len(paths) == 0 {
-		return errors.New("give files or folders with TemplateControllers, or - for the standard input")
+		return errors.New("pass files or folders with TemplateControllers, or - for standard input")
 	}
 	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
 	if err != nil {

@@ -17,12 +17,12 @@ func newExplainCommand() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use:   "explain [WORD]",
-		Short: "Explain a word of templates, of TemplateControllers or of their conditions, or the code of a finding",
-		Long: `explain tells what a word means that templater or its templates use: a function
-such as default, also one that is not there and why; a key such as .children; an
-action such as range; a field of a TemplateController such as spec.children; a
-condition such as Linted, or a reason of one such as ChildConflict; the code of a
-finding such as TL001. Without a word, it lists all of them.`,
+		Short: "Explain a template function, a field, a condition, a reason or a finding code",
+		Long: `Explain a name that templater or its templates use: a function such as default,
+also an unsupported one and why; a key such as .children; an action such as range;
+a field of a TemplateController such as spec.children; a condition such as Linted,
+or a reason such as ChildConflict; the code of a finding such as TL001. Without an
+argument, it lists all of them.`,
 		Example: `  templater explain dnsLabel
   templater explain .children
   templater explain range
@@ -32,7 +32,7 @@ finding such as TL001. Without a word, it lists all of them.`,
   templater explain`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return errors.New("give one word")
+				return errors.New("pass one argument")
 			}
 			return nil
 		},
@@ -70,7 +70,7 @@ finding such as TL001. Without a word, it lists all of them.`,
 
 // unknownWord says that nothing is known of a word.
 func unknownWord(word string) error {
-	text := "nothing is called " + word
+	text := "unknown name " + word
 	if nearest := explain.Nearest(word); nearest != "" {
 		text += "; did you mean " + nearest + "?"
 	}

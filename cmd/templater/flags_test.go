@@ -16,11 +16,11 @@ import (
 const sample = "../../config/samples/simpledeployment"
 
 const (
-	ofAddress   = `": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`
-	ofNamespace = ` "A_b": give the name of a namespace: at most 63 of a-z, 0-9 and -, no - at either end`
-	ofAccount   = `": give NAMESPACE/NAME, as in team-a/deployer`
-	ofContext   = `--context "nowhere": there is none of that name: give one that kubectl config get-contexts shows`
-	noCluster   = "no cluster to work with: give --kubeconfig, or set KUBECONFIG: stat /nowhere/config: no such file or directory"
+	ofAddress   = `": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`
+	ofNamespace = ` "A_b": use the name of a namespace: at most 63 lower-case letters, digits and -, and no - at either end`
+	ofAccount   = `": use NAMESPACE/NAME, as in team-a/deployer`
+	ofContext   = `--context "nowhere" does not exist: see kubectl config get-contexts`
+	noCluster   = "no cluster configured: set --kubeconfig or KUBECONFIG: stat /nowhere/config: no such file or directory"
 	nowhere     = ": /nowhere/file: no such file or directory"
 )
 
@@ -32,20 +32,20 @@ var badFlags = map[string]struct {
 }{
 	"run --kubeconfig":        {[]string{"run", "--kubeconfig", "/nowhere/config"}, noCluster},
 	"run --context":           {[]string{"run", "--leader-elect=false", "--context", "nowhere"}, ofContext},
-	"run --workers":           {[]string{"run", "--workers", "0"}, `--workers "0": give a number from 1`},
-	"run --rollout-workers":   {[]string{"run", "--rollout-workers", "many"}, `--rollout-workers "many": give a number from 1`},
-	"run --class-name":        {[]string{"run", "--class-name", "A_b"}, `--class-name "A_b": give a name as spec.className takes it: at most 50 of a-z, 0-9 and -, no - at either end`},
+	"run --workers":           {[]string{"run", "--workers", "0"}, `--workers "0": use a number of at least 1`},
+	"run --rollout-workers":   {[]string{"run", "--rollout-workers", "many"}, `--rollout-workers "many": use a number of at least 1`},
+	"run --class-name":        {[]string{"run", "--class-name", "A_b"}, `invalid --class-name "A_b": use at most 50 lower-case letters, digits and -, and no - at either end`},
 	"run --lease-namespace":   {[]string{"run", "--lease-namespace", "A_b"}, "--lease-namespace" + ofNamespace},
 	"run --seal-namespace":    {[]string{"run", "--seal-namespace", "A_b"}, "--seal-namespace" + ofNamespace},
 	"run --webhook-namespace": {[]string{"run", "--webhook-namespace", "A_b"}, "--webhook-namespace" + ofNamespace},
-	"run --log-format":        {[]string{"run", "--log-format", "xml"}, `--log-format "xml": give text, json or auto`},
-	"run --log-level":         {[]string{"run", "--log-level", "loud"}, `--log-level "loud": give error, info, verbose or debug`},
+	"run --log-format":        {[]string{"run", "--log-format", "xml"}, `--log-format "xml": use text, json or auto`},
+	"run --log-level":         {[]string{"run", "--log-level", "loud"}, `--log-level "loud": use error, info, verbose or debug`},
 	"run --metrics-address":   {[]string{"run", "--metrics-address", ":99999"}, `--metrics-address ":99999` + ofAddress},
 	"run --health-address":    {[]string{"run", "--health-address", "8080"}, `--health-address "8080` + ofAddress},
 	"run --pprof-address":     {[]string{"run", "--pprof-address", "localhost:-1"}, `--pprof-address "localhost:-1` + ofAddress},
 	"run --webhook-address":   {[]string{"run", "--webhook-address", ":http"}, `--webhook-address ":http` + ofAddress},
-	"lint --output":           {[]string{"lint", sample, "-o", "xml"}, `--output "xml": give text, json or sarif`},
-	"lint --warnings":         {[]string{"lint", sample, "--warnings", "hide"}, `--warnings "hide": give show or error`},
+	"lint --output":           {[]string{"lint", sample, "-o", "xml"}, `--output "xml": use text, json or sarif`},
+	"lint --warnings":         {[]string{"lint", sample, "--warnings", "hide"}, `--warnings "hide": use show or error`},
 	"lint --schemas":          {[]string{"lint", sample, "--schemas", "/nowhere/file"}, "--schemas" + nowhere},
 	"lint --kubeconfig":       {[]string{"lint", sample, "--cluster", "--kubeconfig", "/nowhere/config"}, noCluster},
 	"lint --context":          {[]string{"lint", sample, "--cluster", "--context", "nowhere"}, ofContext},
@@ -54,34 +54,34 @@ var badFlags = map[string]struct {
 	"render --related":        {[]string{"render", sample, "--related", "/nowhere/file"}, "--related" + nowhere},
 	"render --controller":     {[]string{"render", sample, "--controller", "other"}, "--controller: no TemplateController other in " + sample},
 	"render --namespace":      {[]string{"render", sample, "-n", "A_b"}, "--namespace" + ofNamespace},
-	"render --output":         {[]string{"render", sample, "-o", "text"}, `--output "text": give yaml or json`},
+	"render --output":         {[]string{"render", sample, "-o", "text"}, `--output "text": use yaml or json`},
 	"test --junit":            {[]string{"test", sample, "--junit", "/nowhere/file"}, "--junit: open /nowhere/file: no such file or directory"},
-	"explain --output":        {[]string{"explain", "-o", "yaml"}, `--output "yaml": give text or json`},
-	"version --output":        {[]string{"version", "-o", "yaml"}, `--output "yaml": give text or json`},
-	"playground --port":       {[]string{"playground", "--port", "99999"}, `--port "99999": give a number from 0 to 65535`},
+	"explain --output":        {[]string{"explain", "-o", "yaml"}, `--output "yaml": use text or json`},
+	"version --output":        {[]string{"version", "-o", "yaml"}, `--output "yaml": use text or json`},
+	"playground --port":       {[]string{"playground", "--port", "99999"}, `--port "99999": use a number from 0 to 65535`},
 	"rbac --service-account":  {[]string{"rbac", sample, "--service-account", "deployer"}, `--service-account "deployer` + ofAccount},
 	"rbac --operator":         {[]string{"rbac", sample, "--operator", "A_b/templater"}, `--operator "A_b/templater` + ofAccount},
 	"rbac --kubeconfig":       {[]string{"rbac", sample, "--cluster", "--kubeconfig", "/nowhere/config"}, noCluster},
 	"rbac --context":          {[]string{"rbac", sample, "--cluster", "--context", "nowhere"}, ofContext},
-	"rbac --output":           {[]string{"rbac", sample, "-o", "text"}, `--output "text": give yaml or json`},
-	"new --kind":              {[]string{"new", "/nowhere/x", "--kind", "shop", "--group", "example.org"}, `--kind "shop": give a name such as Shop: a capital letter, then letters and digits, at most 63`},
-	"new --group":             {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "shops"}, `--group "shops": give a domain of yours, such as shops.example.org`},
-	"new --version":           {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "example.org", "--version", "1.0"}, `--version "1.0": give one such as v1 or v1alpha1`},
+	"rbac --output":           {[]string{"rbac", sample, "-o", "text"}, `--output "text": use yaml or json`},
+	"new --kind":              {[]string{"new", "/nowhere/x", "--kind", "shop", "--group", "example.org"}, `--kind "shop": use a name such as Shop: a capital letter, then letters and digits, at most 63 characters`},
+	"new --group":             {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "shops"}, `--group "shops": use a domain that you own, such as shops.example.org`},
+	"new --version":           {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "example.org", "--version", "1.0"}, `--version "1.0": use a version such as v1 or v1alpha1`},
 	"new --from-crd":          {[]string{"new", "/nowhere/x", "--from-crd", "/nowhere/file"}, "--from-crd" + nowhere},
 	"new --from-manifest":     {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "example.org", "--from-manifest", "/nowhere/file"}, "--from-manifest" + nowhere},
-	"new --from-chart":        {[]string{"new", "/nowhere/x", "--from-chart", "/nowhere/file"}, "--from-chart: there is no folder /nowhere/file"},
+	"new --from-chart":        {[]string{"new", "/nowhere/x", "--from-chart", "/nowhere/file"}, "--from-chart: folder /nowhere/file does not exist"},
 	"diff --filename":         {[]string{"diff", "-f", "/nowhere/file"}, "/nowhere/file: no such file or directory"}, // it is the same as an argument
-	"diff --output":           {[]string{"diff", sample, "-o", "yaml"}, `--output "yaml": give text or json`},
-	"diff --limit":            {[]string{"diff", sample, "--limit", "-1"}, `--limit "-1": give a number from 0`},
+	"diff --output":           {[]string{"diff", sample, "-o", "yaml"}, `--output "yaml": use text or json`},
+	"diff --limit":            {[]string{"diff", sample, "--limit", "-1"}, `--limit "-1": use a number of at least 0`},
 	"diff --kubeconfig":       {[]string{"diff", sample, "--kubeconfig", "/nowhere/config"}, noCluster},
 	"diff --context":          {[]string{"diff", sample, "--context", "nowhere"}, ofContext},
 	"tree --filename":         {[]string{"tree", "app", "shop", "-f", "/nowhere/file"}, "--filename" + nowhere},
-	"tree --output":           {[]string{"tree", "app", "shop", "-o", "svg"}, `--output "svg": give text, json, dot or mermaid`},
+	"tree --output":           {[]string{"tree", "app", "shop", "-o", "svg"}, `--output "svg": use text, json, dot or mermaid`},
 	"tree --kubeconfig":       {[]string{"tree", "app", "shop", "--kubeconfig", "/nowhere/config"}, noCluster},
 	"tree --context":          {[]string{"tree", "app", "shop", "--context", "nowhere"}, ofContext},
 	"tree --namespace":        {[]string{"tree", "app", "shop", "-n", "A_b"}, "--namespace" + ofNamespace},
-	"run --metrics-cert-dir":  {[]string{"run", "--metrics-cert-dir", "/nowhere"}, "--metrics-cert-dir: the metrics are served without TLS: give --metrics-secure, too"},
-	"run --webhook-cert-dir":  {[]string{"run", "--webhook-cert-dir", "/nowhere"}, "--webhook-cert-dir, --webhook-namespace: say where the API server can ask: give --webhook-address, as in :9443"},
+	"run --metrics-cert-dir":  {[]string{"run", "--metrics-cert-dir", "/nowhere"}, "--metrics-cert-dir requires --metrics-secure"},
+	"run --webhook-cert-dir":  {[]string{"run", "--webhook-cert-dir", "/nowhere"}, "--webhook-cert-dir and --webhook-namespace require --webhook-address, as in :9443"},
 }
 
 // TestEveryFlagSaysWhatItTakes gives each flag of each command something that it does not take.
@@ -104,7 +104,7 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 			delete(rest, name)
 			if f.Value.Type() == "bool" {
 				row.args = append(strings.Fields(strings.TrimPrefix(cmd.CommandPath(), "templater")), "--"+f.Name+"=maybe")
-				row.want = "--" + f.Name + ` "maybe": give true or false`
+				row.want = "--" + f.Name + ` "maybe": use true or false`
 			} else if !told {
 				t.Errorf("%s: no bad value is tried", name)
 				return

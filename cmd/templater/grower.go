@@ -61,7 +61,7 @@ func (g *grower) tree() (tree.Tree, error) {
 		if why == "" {
 			why = "none watches its kind"
 		}
-		return t, fmt.Errorf("%s %s is no parent of any TemplateController: %s", t.Parent.Kind, t.Parent.Name, why)
+		return t, fmt.Errorf("%s %s is not a parent of any TemplateController: %s", t.Parent.Kind, t.Parent.Name, why)
 	}
 	return t, nil
 }

@@ -29,14 +29,14 @@ type leaseFlags struct {
 
 func (f *leaseFlags) add(flags *pflag.FlagSet) {
 	f.tokenFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
-	flags.StringVar(&f.class, "class-name", "", "serve the TemplateControllers with this spec.className; empty = those without one. Only one installation may have it")
-	flags.BoolVar(&f.elect, "leader-elect", true, "work only while holding a Lease, so that several replicas can run; outside of a Pod this needs --lease-namespace, and is off without it")
-	cli.AddNamespace(flags, &f.namespace, "lease-namespace", "", "namespace of the Lease, which is called templater, or templater-CLASS with --class-name; empty = that of the Pod ($POD_NAMESPACE, or its service account's)")
+	flags.StringVar(&f.class, "class-name", "", "serve TemplateControllers with this spec.className; empty = those without one. Must be unique per installation")
+	flags.BoolVar(&f.elect, "leader-elect", true, "enable leader election, which several replicas require; outside of a Pod, it needs --lease-namespace, and is off without it")
+	cli.AddNamespace(flags, &f.namespace, "lease-namespace", "", "namespace of the Lease templater, or templater-CLASS with --class-name; empty = that of the Pod ($POD_NAMESPACE, or its service account's)")
 }
 
 // addSeals adds the flag that says where the keys of the seals are.
 func (f *leaseFlags) addSeals(flags *pflag.FlagSet) {
-	cli.AddNamespace(flags, &f.seals, "seal-namespace", "", "namespace of the Secret templater-seal, whose keys tell templater's objects from forged ones; empty = that of the Pod, or, outside of one, "+operator.DefaultSealNamespace+", which is made where it is missing. All installations that serve the same TemplateControllers need the same keys")
+	cli.AddNamespace(flags, &f.seals, "seal-namespace", "", "namespace of the Secret templater-seal, which holds the keys that sign children; empty = that of the Pod, or, outside of a Pod, "+operator.DefaultSealNamespace+", which is created if it is missing. All installations that serve the same TemplateControllers need the same keys")
 }
 
 // check returns what is wrong with the flags.
@@ -45,7 +45,7 @@ func (f *leaseFlags) check() error {
 		return nil
 	}
 	if len(f.class) > longestClass || len(validation.IsDNS1123Label(f.class)) > 0 {
-		return fmt.Errorf("--class-name %q: give a name as spec.className takes it: at most %d of a-z, 0-9 and -, no - at either end", f.class, longestClass)
+		return fmt.Errorf("invalid --class-name %q: use at most %d lower-case letters, digits and -, and no - at either end", f.class, longestClass)
 	}
 	return nil
 }
@@ -65,13 +65,13 @@ func (f *leaseFlags) lease(explicit bool) (*leader.Lease, error) {
 	}
 	if namespace == "" {
 		if explicit {
-			return nil, errors.New("--leader-elect: this is no Pod, which would tell the namespace of the Lease: give --lease-namespace")
+			return nil, errors.New("--leader-elect: set --lease-namespace: templater does not run in a Pod, so the namespace of the Lease is unknown")
 		}
 		return nil, nil
 	}
 	host, err := os.Hostname() // in a Pod, its name
 	if err != nil {
-		return nil, fmt.Errorf("find a name for the holder of the Lease: %w", err)
+		return nil, fmt.Errorf("find an identity for the Lease: %w", err)
 	}
 	lease := &leader.Lease{Namespace: namespace, Name: "templater", Identity: host + "_" + rand.Text()}
 	if f.class != "" {
@@ -87,7 +87,7 @@ func (f *leaseFlags) leaseNamespace() (string, error) {
 	}
 	namespace, err := f.podNamespace()
 	if err != nil {
-		return "", fmt.Errorf("find the namespace of the Lease: give --lease-namespace: %w", err)
+		return "", fmt.Errorf("find the namespace of the Lease: set --lease-namespace: %w", err)
 	}
 	return namespace, nil
 }
@@ -99,7 +99,7 @@ func (f *leaseFlags) sealNamespace() (string, error) {
 	}
 	namespace, err := f.podNamespace()
 	if err != nil {
-		return "", fmt.Errorf("find the namespace of the Secret with the keys of the seals: give --seal-namespace: %w", err)
+		return "", fmt.Errorf("find the namespace of the Secret with the seal keys: set --seal-namespace: %w", err)
 	}
 	return namespace, nil
 }

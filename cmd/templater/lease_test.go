@@ -25,15 +25,15 @@ func TestLease(t *testing.T) {
 	}{
 		"outside of a Pod there is no election":                {nil, "", "/nowhere", "", ""},
 		"unless there is a namespace":                          {[]string{"--lease-namespace", "ns"}, "", "/nowhere", "ns/templater", ""},
-		"which is asked for when the election is":              {[]string{"--leader-elect"}, "", "/nowhere", "", "--leader-elect: this is no Pod, which would tell the namespace of the Lease: give --lease-namespace"},
+		"which is asked for when the election is":              {[]string{"--leader-elect"}, "", "/nowhere", "", "--leader-elect: set --lease-namespace: templater does not run in a Pod, so the namespace of the Lease is unknown"},
 		"a Pod has one":                                        {nil, "", pod, "of-account/templater", ""},
 		"a Pod may say which":                                  {nil, "of-pod", pod, "of-pod/templater", ""},
 		"the flag is asked first":                              {[]string{"--lease-namespace", "ns"}, "of-pod", pod, "ns/templater", ""},
 		"it can be switched off":                               {[]string{"--leader-elect=false", "--lease-namespace", "ns"}, "of-pod", pod, "", ""},
 		"a class has its own":                                  {[]string{"--class-name", "b"}, "", pod, "of-account/templater-b", ""},
-		"a class is a name":                                    {[]string{"--class-name", "A b"}, "", pod, "", `--class-name "A b": give a name as spec.className takes it`},
-		"a short one":                                          {[]string{"--class-name", strings.Repeat("a", 51)}, "", pod, "", "at most 50 of a-z"},
-		"what cannot be read is no reason to go without":       {nil, "", broken, "", "find the namespace of the Lease: give --lease-namespace: "},
+		"a class is a name":                                    {[]string{"--class-name", "A b"}, "", pod, "", `invalid --class-name "A b": use`},
+		"a short one":                                          {[]string{"--class-name", strings.Repeat("a", 51)}, "", pod, "", "use at most 50 lower-case"},
+		"what cannot be read is no reason to go without":       {nil, "", broken, "", "find the namespace of the Lease: set --lease-namespace: "},
 		"what cannot be read is of no interest with a setting": {nil, "of-pod", broken, "of-pod/templater", ""},
 	} {
 		t.Run(why, func(t *testing.T) {

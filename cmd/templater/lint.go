@@ -32,21 +32,21 @@ func newLintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
 		Short: "Check TemplateControllers in files",
-		Long: `Check TemplateControllers in files and folders, or in the standard input, which is -.
+		Long: `Check TemplateControllers in files and folders, or in standard input, which is -.
 
-It finds what the operator would refuse, and more: fields that a kind does not have,
-and what works but is probably not meant. Each finding has a code, such as TL003:
-docs/reference/findings.md says of each what is wrong, why, and how to mend it.
+It reports everything that the operator would reject, and more: fields that a kind
+does not have, and valid code that is probably a mistake. Each finding has a code,
+such as TL003: docs/reference/findings.md describes each of them, and how to fix it.
 
-The fields of a kind are known from its CustomResourceDefinition. It can stand
-in the same files, or in files that --schemas names. With --cluster, the cluster is
-asked for the others, as that of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config.
+The schema of a kind is read from its CustomResourceDefinition, in the same files or
+in files given with --schemas. With --cluster, schemas of other kinds are read from the
+cluster of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config.
 
-In folders, hidden files are left out, and so are the templates of Helm charts: let Helm
-render these, as in helm template CHART | templater lint -
+Hidden files in folders are skipped, and so are the templates of Helm charts: render
+them first, as in helm template CHART | templater lint -
 
-It exits with 0 if there is no error, with 1 if there is one, and with 2 if a file or
-document could not be read: it reports that and checks the others.
+It exits with 0 without an error, with 1 if there is one, and with 2 if a file or
+document cannot be read: it reports that and checks the others.
 With --warnings=error, a warning counts as an error.`,
 		Example: `  templater lint config/
   templater lint app.yaml --schemas crds/ -o json
@@ -55,7 +55,7 @@ With --warnings=error, a warning counts as an error.`,
   templater lint config/ --warnings error -o sarif > findings.sarif`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fmt.Errorf("give files or folders to check, or - for the standard input")
+				return fmt.Errorf("pass files or folders to check, or - for standard input")
 			}
 			return nil
 		},
@@ -68,10 +68,10 @@ With --warnings=error, a warning counts as an error.`,
 	}
 	flags := cmd.Flags()
 	cli.AddOutput(flags, &f.output, "text", "json", "sarif")
-	flags.StringSliceVar(&f.defined, "schemas", nil, "files and folders with the CustomResourceDefinitions of kinds that templates are about")
-	flags.BoolVar(&f.ask, "cluster", false, "ask the cluster for the fields of kinds that no file defines")
+	flags.StringSliceVar(&f.defined, "schemas", nil, "files and folders with CustomResourceDefinitions for the schemas of kinds")
+	flags.BoolVar(&f.ask, "cluster", false, "read the schemas of kinds that no file defines from the cluster")
 	f.cluster.AddServer(flags)
-	flags.Var(cli.NewChoice(&f.warnings, "show", "error"), "warnings", "what becomes of warnings: show or error")
+	flags.Var(cli.NewChoice(&f.warnings, "show", "error"), "warnings", "how to treat warnings: show or error")
 	return cmd
 }
 
@@ -79,7 +79,7 @@ With --warnings=error, a warning counts as an error.`,
 func needsCluster(cmd *cobra.Command, ask bool) error {
 	for _, flag := range []string{"kubeconfig", "context"} {
 		if cmd.Flags().Changed(flag) && !ask {
-			return fmt.Errorf("--%s: no cluster is asked without --cluster: give both", flag)
+			return fmt.Errorf("--%s: requires --cluster", flag)
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func (f *lintFlags) fieldsOfCluster(ctx context.Context) (openapi.Set, error) {
 		_, err = client.Read(ctx, "/openapi/v3")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the cluster at %s for its kinds: %w", config.Host, err)
+		return nil, fmt.Errorf("read the schemas of the cluster at %s: %w", config.Host, err)
 	}
 	return openapi.NewCache(openapi.CacheOptions{Reader: client, Clock: clock.RealClock{}, Logger: klog.FromContext(ctx)}), nil
 }

@@ -25,7 +25,7 @@ var levels = map[string]slog.Level{"error": slog.LevelError, "info": slog.LevelI
 func (f *logFlags) add(flags *pflag.FlagSet) {
 	f.format, f.level = "auto", "info"
 	flags.Var(cli.NewChoice(&f.format, "text", "json", "auto"), "log-format", "text, json, or auto: text on a terminal, else json")
-	flags.Var(cli.NewChoice(&f.level, "error", "info", "verbose", "debug"), "log-level", "error; info: changes made; verbose: decisions, too; debug: events, too")
+	flags.Var(cli.NewChoice(&f.level, "error", "info", "verbose", "debug"), "log-level", "error; info: changes; verbose: also decisions; debug: also events")
 }
 
 // setUp sends the logs of client-go and of the operator to out, and returns a context that carries the logger.

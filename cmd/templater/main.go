@@ -56,8 +56,8 @@ a template for its status.`,
 	cmd.InitDefaultCompletionCmd()
 	for _, sub := range cmd.Commands() {
 		if sub.Name() == "completion" {
-			sub.Short = "Write what completes commands in a shell"
-			sub.Long = "Write the script with which a shell completes the commands and flags of templater. The help of each shell tells where to put it."
+			sub.Short = "Generate a shell completion script"
+			sub.Long = "Generate the completion script of templater for a shell. The help of each shell tells where to install it."
 			sub.Example = "  templater completion bash > /etc/bash_completion.d/templater"
 		}
 	}

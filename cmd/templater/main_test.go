@@ -54,20 +54,20 @@ func TestMistakesAreTold(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown level":      {[]string{"run", "--log-level", "loud"}, `--log-level "loud": give error, info, verbose or debug`},
-		"unknown format":     {[]string{"run", "--log-format", "xml"}, `--log-format "xml": give text, json or auto`},
-		"no kubeconfig":      {[]string{"run", "--kubeconfig", "/nowhere/config"}, "no cluster to work with: give --kubeconfig, or set KUBECONFIG: stat /nowhere/config"},
+		"unknown level":      {[]string{"run", "--log-level", "loud"}, `--log-level "loud": use error, info, verbose or debug`},
+		"unknown format":     {[]string{"run", "--log-format", "xml"}, `--log-format "xml": use text, json or auto`},
+		"no kubeconfig":      {[]string{"run", "--kubeconfig", "/nowhere/config"}, "no cluster configured: set --kubeconfig or KUBECONFIG: stat /nowhere/config"},
 		"unknown flag":       {[]string{"run", "--speed", "9"}, "unknown flag: --speed"},
 		"unknown command":    {[]string{"walk"}, `unknown command "walk" for "templater"`},
-		"an address":         {[]string{"run", "--metrics-address", "8080"}, `--metrics-address "8080": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
-		"a port":             {[]string{"run", "--health-address", ":http"}, `--health-address ":http": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
-		"another port":       {[]string{"run", "--pprof-address", "localhost:65536"}, `--pprof-address "localhost:65536": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
-		"nothing to secure":  {[]string{"run", "--metrics-secure"}, "--metrics-secure: say where the metrics are served: give --metrics-address, as in :8080"},
-		"no TLS":             {[]string{"run", "--metrics-address", ":8080", "--metrics-cert-dir", "/certs"}, "--metrics-cert-dir: the metrics are served without TLS: give --metrics-secure, too"},
-		"nobody can ask":     {[]string{"run", "--webhook-cert-dir", "/certs"}, "--webhook-cert-dir, --webhook-namespace: say where the API server can ask: give --webhook-address, as in :9443"},
-		"a webhook's port":   {[]string{"run", "--webhook-address", "9443"}, `--webhook-address "9443": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
-		"a Secret nowhere":   {[]string{"run", "--webhook-address", ":9443"}, "--webhook-address: this is no Pod, which would tell the namespace of the Secret with the certificate: give --webhook-namespace, or --webhook-cert-dir"},
-		"a number of no use": {[]string{"run", "--workers", "0"}, `--workers "0": give a number from 1`},
+		"an address":         {[]string{"run", "--metrics-address", "8080"}, `--metrics-address "8080": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"a port":             {[]string{"run", "--health-address", ":http"}, `--health-address ":http": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"another port":       {[]string{"run", "--pprof-address", "localhost:65536"}, `--pprof-address "localhost:65536": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"nothing to secure":  {[]string{"run", "--metrics-secure"}, "--metrics-secure requires --metrics-address, as in :8080"},
+		"no TLS":             {[]string{"run", "--metrics-address", ":8080", "--metrics-cert-dir", "/certs"}, "--metrics-cert-dir requires --metrics-secure"},
+		"nobody can ask":     {[]string{"run", "--webhook-cert-dir", "/certs"}, "--webhook-cert-dir and --webhook-namespace require --webhook-address, as in :9443"},
+		"a webhook's port":   {[]string{"run", "--webhook-address", "9443"}, `--webhook-address "9443": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"a Secret nowhere":   {[]string{"run", "--webhook-address", ":9443"}, "--webhook-address: set --webhook-namespace or --webhook-cert-dir: templater does not run in a Pod, so the namespace of the Secret is unknown"},
+		"a number of no use": {[]string{"run", "--workers", "0"}, `--workers "0": use a number of at least 1`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			out, err := execute(t, row.args...)

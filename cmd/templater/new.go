@@ -29,20 +29,20 @@ func newNewCommand() *cobra.Command {
 	f := newFlags{}
 	cmd := &cobra.Command{
 		Use:   "new FOLDER",
-		Short: "Write the first files of an operator",
-		Long: `new makes a folder with a TemplateController, the CustomResourceDefinition of its
-parents if they are of a custom kind, and a kustomization.yaml that applies both. For a
-new kind there is an example of a parent, too. It begins with
+		Short: "Generate the files of a new operator",
+		Long: `Create a folder with a TemplateController, the CustomResourceDefinition of its parents
+if they are custom resources, and a kustomization.yaml that applies both. A new kind
+also gets an example of a parent. The starting point is one of
 
   --kind Shop --group example.org    a new kind: a Deployment and a Service for each Shop
-  --kind Deployment --group apps     a kind that comes with Kubernetes
-  --from-crd FILE                    a kind that is there already
-  --from-manifest FILE               objects that work: they become templates, and
+  --kind Deployment --group apps     a built-in kind
+  --from-crd FILE                    an existing custom resource
+  --from-manifest FILE               existing objects: they become templates, and
                                      images, replicas and hosts become fields
   --from-chart FOLDER                a Helm chart
 
-What of a chart or of manifests could not be carried over is told on the standard
-error, with its place, and the exit code is 1. The folder must be empty, or not be there.`,
+Parts of a chart or of manifests that cannot be converted are reported on standard
+error, with their place, and the exit code is 1. The folder must be empty or not exist.`,
 		Example: `  # A new kind:
   templater new shop --kind Shop --group example.org
 
@@ -53,7 +53,7 @@ error, with its place, and the exit code is 1. The folder must be empty, or not 
   templater new site --group example.org --from-chart charts/site`,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("give the folder to write to")
+				return errors.New("pass the folder to write to")
 			}
 			return nil
 		}),
@@ -65,10 +65,10 @@ error, with its place, and the exit code is 1. The folder must be empty, or not 
 
 func (f *newFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.gvk.Kind, "kind", "", "kind of the parents, such as Shop")
-	flags.StringVar(&f.gvk.Group, "group", "", "API group of the parents, such as example.org; for kinds that come with Kubernetes, theirs")
+	flags.StringVar(&f.gvk.Group, "group", "", "API group of the parents, such as example.org, or that of a built-in kind")
 	flags.StringVar(&f.gvk.Version, "version", "v1", "version of the parents' kind")
-	flags.StringVar(&f.crd, "from-crd", "", "file of the CustomResourceDefinition of the parents, or - for the standard input")
-	flags.StringSliceVar(&f.manifests, "from-manifest", nil, "files or folders of objects that become children, or - for the standard input; may be given several times")
+	flags.StringVar(&f.crd, "from-crd", "", "file with the CustomResourceDefinition of the parents, or - for standard input")
+	flags.StringSliceVar(&f.manifests, "from-manifest", nil, "files or folders with objects that become children, or - for standard input; can be repeated")
 	flags.StringVar(&f.chart, "from-chart", "", "folder of a Helm chart")
 }
 
@@ -105,13 +105,13 @@ func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
 	}
 	switch {
 	case sources > 1:
-		return nil, errors.New("give one of --from-crd, --from-manifest and --from-chart")
+		return nil, errors.New("use only one of --from-crd, --from-manifest and --from-chart")
 	case f.crd != "" && (f.gvk.Kind != "" || f.gvk.Group != ""):
-		return nil, errors.New("give --kind and --group, or --from-crd, which tells them")
+		return nil, errors.New("set --kind and --group, or --from-crd, which defines them")
 	case f.crd != "":
 		return f.fromCRD(cmd)
 	case f.gvk.Kind == "" && f.chart == "":
-		return nil, errors.New("give --kind and --group, --from-crd or --from-chart")
+		return nil, errors.New("set --kind and --group, --from-crd or --from-chart")
 	case f.chart != "":
 		return f.fromChart()
 	case len(f.manifests) > 0:
@@ -133,7 +133,7 @@ func (f *newFlags) fromCRD(cmd *cobra.Command) (*scaffold.Result, error) {
 	case err != nil:
 		return nil, err
 	case len(set.CRDs) != 1:
-		return nil, fmt.Errorf("--from-crd: %s: there are %d CustomResourceDefinitions in it, not one", f.crd, len(set.CRDs))
+		return nil, fmt.Errorf("--from-crd: %s: contains %d CustomResourceDefinitions, want one", f.crd, len(set.CRDs))
 	}
 	gvk, err := scaffold.OfDefinition(set.CRDs[0].Content)
 	if err != nil {
@@ -146,11 +146,11 @@ func (f *newFlags) fromChart() (*scaffold.Result, error) {
 	info, err := os.Stat(f.chart)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("--from-chart: there is no folder %s", f.chart)
+		return nil, fmt.Errorf("--from-chart: folder %s does not exist", f.chart)
 	case err != nil:
 		return nil, fmt.Errorf("--from-chart: %w", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("--from-chart: %s is no folder: unpack the chart (tar -xf)", f.chart)
+		return nil, fmt.Errorf("--from-chart: %s is not a folder: unpack the chart (tar -xf)", f.chart)
 	}
 	result, err := chart.Convert(os.DirFS(f.chart), f.gvk)
 	if err != nil {
@@ -169,9 +169,9 @@ func mustBeEmpty(folder string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s is no folder to write to: give another one", folder)
+		return fmt.Errorf("%s is not a folder", folder)
 	case len(entries) > 0:
-		return fmt.Errorf("there is something in folder %s: give one that is empty or not there", folder)
+		return fmt.Errorf("folder %s is not empty: use an empty or a new folder", folder)
 	}
 	return nil
 }

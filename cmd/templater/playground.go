@@ -22,13 +22,13 @@ func newPlaygroundCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "playground",
 		Short: "Try TemplateControllers in a browser, without a cluster",
-		Long: `Serve a page for the browsers of this machine: TemplateController, parent and other
-objects on one side, and on the other what templater makes of them, as you type:
-children, status, findings with their places, and a picture of what waits for what.
+		Long: `Serve a page for the browsers of this machine. It shows TemplateController, parent and
+other objects on one side, and the result on the other side, as you type: children,
+status, findings with their places, and a graph of dependencies.
 
-All of it happens in the browser. The page is served on 127.0.0.1, and on ::1 where
-there is such an address, and nothing can be written by way of it. It is served until
-the command is stopped, such as by Ctrl-C.`,
+Everything runs in the browser. The page is served on 127.0.0.1, and on ::1 if
+available, and is read-only. It is served until the command is stopped, for example
+with Ctrl-C.`,
 		Example: `  templater playground
   templater playground --port 0`,
 		Args: cobra.NoArgs,
@@ -36,19 +36,19 @@ the command is stopped, such as by Ctrl-C.`,
 			return servePlayground(cmd.Context(), cmd.OutOrStdout(), page.Files(), port)
 		},
 	}
-	cli.AddNumber(cmd.Flags(), &port, "port", 0, math.MaxUint16, "port to serve the page at; 0 = one that is free")
+	cli.AddNumber(cmd.Flags(), &port, "port", 0, math.MaxUint16, "port to serve the page on; 0 = any free port")
 	return cmd
 }
 
 // servePlayground serves the page until the context ends.
 func servePlayground(ctx context.Context, out io.Writer, files fs.FS, port int) error {
 	if files == nil {
-		return errors.New("this templater was built without the playground: build it by \"make build\", or take one of a release")
+		return errors.New("this binary was built without the playground: build it with \"make build\", or use a release")
 	}
 	handler := page.Handler(files)
 	server, err := serve.Listen(ctx, serve.Options{Name: "the playground", Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Handler: handler})
 	if err != nil {
-		return fmt.Errorf("%w: choose another port by --port", err)
+		return fmt.Errorf("%w: choose another port with --port", err)
 	}
 	defer server.Close(ctx)
 	_, at, err := net.SplitHostPort(server.Address())

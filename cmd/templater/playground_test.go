@@ -42,7 +42,7 @@ func TestPlaygroundIsServedUntilItIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = servePlayground(ctx, io.Discard, fstest.MapFS{}, int(port))
-	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.HasSuffix(err.Error(), ": choose another port by --port") {
+	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.HasSuffix(err.Error(), ": choose another port with --port") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	stop()
@@ -56,7 +56,7 @@ func TestPlaygroundIsServedUntilItIsStopped(t *testing.T) {
 }
 
 func TestPlaygroundThatIsNotThere(t *testing.T) {
-	const want = `this templater was built without the playground: build it by "make build", or take one of a release`
+	const want = `this binary was built without the playground: build it with "make build", or use a release`
 	if err := servePlayground(t.Context(), io.Discard, nil, 0); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

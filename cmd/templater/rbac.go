@@ -31,25 +31,24 @@ func newRBACCommand() *cobra.Command {
 	f := rbacFlags{operator: accountFlag{&v1.ServiceAccountRef{Namespace: "templater-system", Name: "templater"}}}
 	cmd := &cobra.Command{
 		Use:   "rbac PATH…",
-		Short: "Print the smallest role that a TemplateController can work with",
-		Long: `rbac prints manifests that grant a TemplateController what it needs, and nothing
-else: the rights on its parents, on the kinds that its templates yield, and on
-related objects. A TemplateController with an account (spec.serviceAccountRef, or
---service-account) gets that ServiceAccount, its roles and bindings, and the
-right of templater to act as it. Without an account, it is a ClusterRole whose
-rights are added to those of templater itself.
+		Short: "Print the minimal RBAC rules for TemplateControllers",
+		Long: `Print manifests with the permissions that a TemplateController needs, and no others:
+for its parents, for the kinds that its templates render, and for related objects.
+For a TemplateController with a service account (spec.serviceAccountRef, or
+--service-account), it prints that ServiceAccount, its roles and bindings, and the
+permission of templater to impersonate it. Otherwise, it prints a ClusterRole that is
+aggregated to the permissions of templater itself.
 
-A path is a file, a folder with all that is in it, or - for the standard input.
-The CustomResourceDefinitions of the kinds that come in must be there, too: they tell
-the names of resources. Those that come with Kubernetes are known, and with --cluster
-those of a cluster.
+A path is a file, a folder with everything in it, or - for standard input. The
+CustomResourceDefinitions of the kinds must be included: they define the names of
+resources. Built-in kinds are known, and with --cluster the kinds of a cluster.
 
-What the files do not tell is a comment at the top and a line on the standard
-error, and the exit code is 1.`,
-		Example: `  # The rights for templater's own account:
+What cannot be determined from the files is reported in a comment at the top and on
+standard error, and the exit code is 1.`,
+		Example: `  # Permissions for the service account of templater:
   templater rbac config
 
-  # An account for one team, with exactly the rights that the templates need:
+  # A service account for one team, with exactly the permissions that the templates need:
   templater rbac --service-account team-a/deployer config > rights.yaml
 
   # With the kinds of a cluster:
@@ -63,10 +62,10 @@ error, and the exit code is 1.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(&f.account, "service-account", "NAMESPACE/NAME of the ServiceAccount to work as; empty = spec.serviceAccountRef of each TemplateController")
+	flags.Var(&f.account, "service-account", "NAMESPACE/NAME of the ServiceAccount that templater impersonates; empty = spec.serviceAccountRef of each TemplateController")
 	flags.Var(&f.operator, "operator", "NAMESPACE/NAME of the ServiceAccount of templater itself")
-	flags.BoolVar(&f.blocking, "owner-references-enforced", false, "add what the admission plugin OwnerReferencesPermissionEnforcement asks for: it runs on OpenShift, and elsewhere if somebody has turned it on")
-	flags.BoolVar(&f.ask, "cluster", false, "ask the cluster for the kinds that no file defines")
+	flags.BoolVar(&f.blocking, "owner-references-enforced", false, "add the permissions that the admission plugin OwnerReferencesPermissionEnforcement requires: it is enabled on OpenShift, and optional elsewhere")
+	flags.BoolVar(&f.ask, "cluster", false, "read kinds that no file defines from the cluster")
 	f.cluster.AddServer(flags)
 	cli.AddOutput(flags, &f.output, "yaml", "json")
 	return cmd
@@ -150,7 +149,7 @@ func (f *accountFlag) String() string {
 func (f *accountFlag) Set(text string) error {
 	namespace, name, both := strings.Cut(text, "/")
 	if !both || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return errors.New("give NAMESPACE/NAME, as in team-a/deployer")
+		return errors.New("use NAMESPACE/NAME, as in team-a/deployer")
 	}
 	f.ref = &v1.ServiceAccountRef{Namespace: namespace, Name: name}
 	return nil
@@ -162,7 +161,7 @@ func (f *accountFlag) Type() string { return "string" }
 // needPaths takes at least one path.
 func needPaths(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return errors.New("give the file or folder of a TemplateController, or - for the standard input")
+		return errors.New("pass a file or folder with TemplateControllers, or - for standard input")
 	}
 	return nil
 }

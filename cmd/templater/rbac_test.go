@@ -23,14 +23,14 @@ func TestRBAC(t *testing.T) {
 		"owner references":        {[]string{sample, "--owner-references-enforced"}, []string{"resources: [simpledeployments/finalizers]\n  verbs: [update]"}, ""},
 		"JSON":                    {[]string{sample, "-o", "json"}, []string{`"kind": "List"`}, ""},
 		"an unknown kind": {[]string{sample + "/templatecontroller.yaml"}, []string{
-			"TemplateController simpledeployments: SimpleDeployment of example.org/v1 is not known: give the file of its CustomResourceDefinition, too, ask a cluster by --cluster, or check that its resource is simpledeployments.example.org, and that it has namespaces\n",
+			"TemplateController simpledeployments: unknown kind SimpleDeployment of example.org/v1: pass the file of its CustomResourceDefinition, use --cluster, or check that its resource is simpledeployments.example.org and that it is namespaced\n",
 		}, cli.Findings.Error()},
-		"a cluster that is not asked": {[]string{sample, "--context", "c"}, nil, "--context: no cluster is asked without --cluster: give both"},
-		"a cluster that is not there": {[]string{sample, "--cluster", "--kubeconfig", "nowhere"}, nil, "no cluster to work with: give --kubeconfig, or set KUBECONFIG: stat nowhere: no such file or directory"},
-		"no path":                     {nil, nil, "give the file or folder of a TemplateController, or - for the standard input"},
+		"a cluster that is not asked": {[]string{sample, "--context", "c"}, nil, "--context: requires --cluster"},
+		"a cluster that is not there": {[]string{sample, "--cluster", "--kubeconfig", "nowhere"}, nil, "no cluster configured: set --kubeconfig or KUBECONFIG: stat nowhere: no such file or directory"},
+		"no path":                     {nil, nil, "pass a file or folder with TemplateControllers, or - for standard input"},
 		"no file":                     {[]string{"nowhere"}, nil, "nowhere: no such file or directory"},
 		"no TemplateController":       {[]string{sample + "/crd.yaml"}, nil, "no TemplateController in " + sample + "/crd.yaml"},
-		"no account":                  {[]string{sample, "--service-account", "a"}, nil, `--service-account "a": give NAMESPACE/NAME, as in team-a/deployer`},
+		"no account":                  {[]string{sample, "--service-account", "a"}, nil, `--service-account "a": use NAMESPACE/NAME, as in team-a/deployer`},
 		"a spec that is wrong":        {[]string{"testdata/rbac/wrong.yaml"}, nil, "TemplateController wrong in testdata/rbac/wrong.yaml: children[a]:2:10: there is no .Values; did you mean .values?"},
 	} {
 		t.Run(why, func(t *testing.T) {

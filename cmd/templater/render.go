@@ -31,21 +31,21 @@ func newRenderCommand() *cobra.Command {
 	var f renderFlags
 	cmd := &cobra.Command{
 		Use:   "render PATH...",
-		Short: "Show what templates yield, without a cluster",
-		Long: `Show the children and the status that TemplateControllers in files yield for
-parents in files. PATH is a file, a folder, or - for the standard input; the
-parents are the objects of the watched kinds there, or those of --filename.
-CustomResourceDefinitions there tell which kinds have namespaces, and what a
-status can hold.
+		Short: "Render templates without a cluster",
+		Long: `Show the children and the status that TemplateControllers in files render for
+parents in files. PATH is a file, a folder, or - for standard input; the parents
+are the objects of the watched kinds there, or those of --filename.
+CustomResourceDefinitions there define which kinds are namespaced, and the schema
+of the status.
 
-It makes passes as the operator does until nothing is left to do. A child that
-waits for others shows that in a comment, and is left out where its template needs
-those others; --ready takes all children for ready. With --deleted, the parents are
-deleted afterwards, and what spec.finalize makes is shown. Rights, the defaults of an
-API server and its admission plugins are left out.
+It reconciles as the operator does until nothing is left to do. A child that waits
+for others shows that in a comment, and is omitted if its template needs the others;
+--ready treats all children as ready. With --deleted, the parents are deleted
+afterwards, and the objects of spec.finalize are shown. Permissions, defaults and
+admission plugins of an API server are ignored.
 
-What is wrong with a template is told on the standard error. It exits with 0 if all
-is well, with 1 if something is wrong, and with 2 if it could not do its work.`,
+Template errors are reported on standard error. It exits with 0 on success, with 1
+if something is wrong, and with 2 on an error.`,
 		Example: `  templater render app.yaml -f parent.yaml
   templater render config/ --ready --explain
   templater render config/ --deleted
@@ -53,28 +53,28 @@ is well, with 1 if something is wrong, and with 2 if it could not do its work.`,
   kubectl kustomize config/ | templater render - -f parent.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("give files or folders with TemplateControllers, or - for the standard input")
+				return errors.New("pass files or folders with TemplateControllers, or - for standard input")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.parents, "filename", "f", nil, "files and folders with the parents; without it, these are in PATH, too")
-	flags.StringSliceVar(&f.observed, "observed", nil, "files and folders with children as they are: those with the labels of templater, or with kind and name of a child")
-	flags.StringSliceVar(&f.related, "related", nil, "files and folders with other objects, for spec.related to find")
-	flags.StringVar(&f.controller, "controller", "", "name of the one TemplateController to look at; empty = all")
+	flags.StringSliceVarP(&f.parents, "filename", "f", nil, "files and folders with parents; empty = those in PATH")
+	flags.StringSliceVar(&f.observed, "observed", nil, "files and folders with live children: objects with the labels of templater, or with kind and name of a child")
+	flags.StringSliceVar(&f.related, "related", nil, "files and folders with other objects, for spec.related")
+	flags.StringVar(&f.controller, "controller", "", "name of the TemplateController to render; empty = all")
 	cli.AddNamespace(flags, &f.namespace, "namespace", "n", "namespace of parents without one; empty = default")
-	flags.BoolVar(&f.ready, "ready", false, "take all children for ready")
-	flags.BoolVar(&f.deleted, "deleted", false, "have the parents be deleted in the end, and show what spec.finalize makes then")
-	flags.BoolVar(&f.explain, "explain", false, "say in comments which line of which template each field is from; with -o yaml")
+	flags.BoolVar(&f.ready, "ready", false, "treat all children as ready")
+	flags.BoolVar(&f.deleted, "deleted", false, "delete the parents at the end, and show the objects of spec.finalize")
+	flags.BoolVar(&f.explain, "explain", false, "show in comments which template line each field is from; only with -o yaml")
 	cli.AddOutput(flags, &f.output, "yaml", "json")
 	return cmd
 }
 
 func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	if f.explain && f.output != "yaml" {
-		return errors.New("--explain: its comments need -o yaml")
+		return errors.New("--explain requires -o yaml")
 	}
 	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
 	if err != nil {
@@ -197,7 +197,7 @@ func (r *renderer) noParent(paths []string) error {
 	if r.none != nil {
 		return r.none
 	}
-	return fmt.Errorf("no parent in %s: none of the objects is of a kind that is watched: give parents by -f", strings.Join(paths, ", "))
+	return fmt.Errorf("no parent in %s: no object is of a watched kind: pass parents with -f", strings.Join(paths, ", "))
 }
 
 // reject tells why the operator would not accept a TemplateController.

@@ -39,15 +39,15 @@ func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the operator until it is interrupted",
-		Long: `Run the operator until it gets SIGINT or SIGTERM. It then finishes what is
-under way, and stops.
+		Long: `Run the operator until it receives SIGINT or SIGTERM. It then finishes its work in
+progress, and stops.
 
-Several replicas may run: one of them holds a Lease and works, and another takes over
-when it stops. In a Pod that is so by itself. Elsewhere it takes --lease-namespace; without
-it there must be one replica only.
+Several replicas can run: one of them holds a Lease and is active, and another takes
+over when it stops. In a Pod, this is the default. Elsewhere, it needs --lease-namespace;
+without it, run only one replica.
 
 The cluster is that of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config,
-else the one that the process runs in as a Pod.`,
+else the in-cluster configuration.`,
 		Example: `  templater run
   templater run --kubeconfig ~/.kube/config --context test --log-level debug`,
 		Args: cobra.NoArgs,
@@ -55,11 +55,11 @@ else the one that the process runs in as a Pod.`,
 	}
 	flags := cmd.Flags()
 	f.cluster.AddServer(flags)
-	cli.AddNumber(flags, &f.workers, "workers", 1, math.MaxInt, "how many parents are worked on at a time")
-	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "how many of these at parents whose TemplateController has changed, or is new, and how many requests at a time a tenant can afford for long; more are faster, and slow down everybody else at a small API server")
+	cli.AddNumber(flags, &f.workers, "workers", 1, math.MaxInt, "number of parents that are reconciled concurrently")
+	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "number of workers that may reconcile parents because their TemplateController changed or is new, and number of concurrent requests that a tenant can sustain; higher values are faster, but put more load on the API server")
 	f.lease.add(flags)
 	f.lease.addSeals(flags)
-	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none works with the operator's own rights")
+	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none uses the permissions of the operator")
 	f.log.add(flags)
 	f.serve.add(flags)
 	f.webhook.add(flags)

@@ -16,11 +16,11 @@ import (
 type serveFlags struct{ addresses operator.Addresses }
 
 func (f *serveFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.addresses.Metrics, "metrics-address", "", "HOST:PORT or :PORT that /metrics is served at, for Prometheus; empty = not served")
-	flags.BoolVar(&f.addresses.MetricsSecure, "metrics-secure", false, "serve /metrics over TLS, and only to those whose token the API server knows, and who may get the nonResourceURL /metrics")
-	flags.StringVar(&f.addresses.MetricsCertDir, "metrics-cert-dir", "", "folder with the tls.crt and tls.key for --metrics-secure, such as a mounted Secret, taken up anew when they change; empty, or while they are not there = a self-made certificate")
-	flags.StringVar(&f.addresses.Health, "health-address", "", "HOST:PORT or :PORT that /healthz and /readyz are served at, for probes; empty = not served")
-	flags.StringVar(&f.addresses.Pprof, "pprof-address", "", "HOST:PORT or :PORT that /debug/pprof/ is served at, for go tool pprof; it tells a lot, so localhost:6060 is a good one; empty = not served")
+	flags.StringVar(&f.addresses.Metrics, "metrics-address", "", "listen address of /metrics, as HOST:PORT or :PORT; empty = not served")
+	flags.BoolVar(&f.addresses.MetricsSecure, "metrics-secure", false, "serve /metrics over TLS, with authentication by TokenReview and authorization by SubjectAccessReview (get on the nonResourceURL /metrics)")
+	flags.StringVar(&f.addresses.MetricsCertDir, "metrics-cert-dir", "", "folder with tls.crt and tls.key for --metrics-secure, such as a mounted Secret, reloaded when they change; empty, or while they do not exist = a self-signed certificate")
+	flags.StringVar(&f.addresses.Health, "health-address", "", "listen address of /healthz and /readyz for probes, as HOST:PORT or :PORT; empty = not served")
+	flags.StringVar(&f.addresses.Pprof, "pprof-address", "", "listen address of /debug/pprof/, as HOST:PORT or :PORT; it exposes internals, so prefer localhost:6060; empty = not served")
 }
 
 // check says which address is none, and what does not go together.
@@ -33,10 +33,10 @@ func (f *serveFlags) check() error {
 		}
 	}
 	if f.addresses.MetricsSecure && f.addresses.Metrics == "" {
-		return errors.New("--metrics-secure: say where the metrics are served: give --metrics-address, as in :8080")
+		return errors.New("--metrics-secure requires --metrics-address, as in :8080")
 	}
 	if f.addresses.MetricsCertDir != "" && !f.addresses.MetricsSecure {
-		return errors.New("--metrics-cert-dir: the metrics are served without TLS: give --metrics-secure, too")
+		return errors.New("--metrics-cert-dir requires --metrics-secure")
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func checkAddress(flag, address string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("%s %q: give HOST:PORT or :PORT, as in :8080, with a port of at most %d", flag, address, math.MaxUint16)
+		return fmt.Errorf("%s %q: use HOST:PORT or :PORT, as in :8080, with a port of at most %d", flag, address, math.MaxUint16)
 	}
 	return nil
 }

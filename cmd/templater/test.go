@@ -23,30 +23,30 @@ func newTestCommand() *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
 		Use:   "test FOLDER...",
-		Short: "Test TemplateControllers by cases in folders, without a cluster",
-		Long: `Go through the cases in folders and below, and compare what templater does with
-what is expected. A case is a folder with a case.yaml, which tells step by step what
-is there, and a file for each step, which tells what templater makes of it. With
---update, these files are written: read them, and keep them.
+		Short: "Test TemplateControllers without a cluster",
+		Long: `Run the test cases in folders and below, and compare the result with the expected
+files. A case is a folder with a case.yaml, which lists the input step by step, and
+a file with the expected result of each step. With --update, these files are
+written: review and keep them.
 
-docs/how-to/testing.md says what a case.yaml can hold.
+docs/how-to/testing.md describes case.yaml.
 
-It exits with 0 if all is as expected, with 1 if something is not, and with 2 if a case
-makes no sense, which fails while the others go on.`,
+It exits with 0 if all cases pass, with 1 if one fails, and with 2 if a case is
+invalid, which fails while the others still run.`,
 		Example: `  templater test config/
   templater test config/ --update
   templater test config/ --junit report.xml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("give folders with cases")
+				return errors.New("pass folders with test cases")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.update, "update", false, "write what is expected")
-	flags.StringVar(&f.junit, "junit", "", "file to write a report to, in the format of JUnit")
+	flags.BoolVar(&f.update, "update", false, "write the expected files")
+	flags.StringVar(&f.junit, "junit", "", "file to write a JUnit report to")
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func (f *testFlags) run(cmd *cobra.Command, folders []string) error {
 		progress.Clear()
 		if err != nil { // the others are not at fault
 			senseless = append(senseless, err)
-			outcome.Steps = append(outcome.Steps, cases.StepOutcome{Name: "the case makes no sense", Failure: err.Error() + "\n"})
+			outcome.Steps = append(outcome.Steps, cases.StepOutcome{Name: "the case is invalid", Failure: err.Error() + "\n"})
 		}
 		showOutcome(cmd, outcome)
 		outcomes = append(outcomes, outcome)
@@ -104,7 +104,7 @@ func showOutcome(cmd *cobra.Command, o cases.Outcome) {
 		}
 	}
 	for _, file := range o.Stale {
-		fmt.Fprintf(out, "  %s is of no step: remove it, or have --update do so\n", file)
+		fmt.Fprintf(out, "  %s belongs to no step: remove it, or use --update\n", file)
 	}
 }
 

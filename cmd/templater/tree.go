@@ -39,30 +39,30 @@ func newTreeCommand() *cobra.Command {
 	f := treeFlags{}
 	cmd := &cobra.Command{
 		Use:   "tree KIND NAME",
-		Short: "Show a parent with its children, and what waits for what",
-		Long: `Show a parent of a cluster with its children by entry, the related objects that its
-templates see, whether each of them is ready, and what waits for what.
+		Short: "Show a parent, its children and their dependencies",
+		Long: `Show a parent of a cluster with its children by child template, the related objects
+that its templates read, whether each of them is ready, and which wait for others.
 
-It reads with your rights and writes nothing. It renders the templates as the operator
-does. It takes the labels of children for true: only the operator can tell by the seals.
+It uses your permissions and writes nothing. It renders the templates as the operator
+does. It trusts the labels of children: only the operator can verify their seals.
 
-With --filename, no cluster is asked: the TemplateControllers, the parent and all other
-objects are those of files.
+With --filename, it does not use a cluster: the TemplateControllers, the parent and all
+other objects are read from files.
 
-It exits with 0, also where something is not ready, and with 2 if it could not do its work.`,
+It exits with 0, even if something is not ready, and with 2 on an error.`,
 		Example: `  templater tree app shop -n web
   templater tree apps.example.org shop -o mermaid
   templater tree App one -f config/ -o dot`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return errors.New("give the kind and the name of one parent, as in: tree app shop")
+				return errors.New("pass the kind and the name of one parent, as in: tree app shop")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1]) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "files and folders with all objects, or - for the standard input; empty = those of the cluster")
+	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "files and folders with all objects, or - for standard input; empty = read the cluster")
 	cli.AddOutput(flags, &f.output, "text", "json", "dot", "mermaid")
 	f.cluster.Add(flags)
 	return cmd
@@ -172,7 +172,7 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	objects := set.Others()
 	i := slices.IndexFunc(objects, func(o *manifest.Object) bool { return f.means(o.Content, kind, name) })
 	if i < 0 {
-		return tree.Tree{}, fmt.Errorf("there is no %s %s in %s", kind, name, strings.Join(f.paths, ", "))
+		return tree.Tree{}, fmt.Errorf("no %s %s in %s", kind, name, strings.Join(f.paths, ", "))
 	}
 	known, err := lint.Know(set)
 	if err != nil {

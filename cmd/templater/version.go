@@ -14,10 +14,10 @@ func newVersionCommand() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Tell which templater this is",
-		Long: `version prints the version of this program, the commit that it was built from,
-and the Go that it was built with. It asks no cluster: which version runs there,
-the image of the Deployment tells.`,
+		Short: "Print the version",
+		Long: `Print the version of this binary, the commit that it was built from, and the Go
+version that it was built with. It does not contact a cluster: to see which version
+runs there, look at the image of the Deployment.`,
 		Example: `  templater version
   templater version -o json`,
 		Args: cobra.NoArgs,

@@ -14,9 +14,9 @@ import (
 type webhookFlags struct{ webhook operator.Webhook }
 
 func (f *webhookFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.webhook.Address, "webhook-address", "", "HOST:PORT or :PORT that the API server asks at whether a TemplateController may be written, as the ValidatingWebhookConfiguration templater, or templater-CLASS with --class-name, tells it; empty = it cannot ask")
-	flags.StringVar(&f.webhook.CertDir, "webhook-cert-dir", "", "folder with the tls.crt and tls.key for that, such as a mounted Secret of cert-manager, taken up anew when they change; empty = templater makes a certificate, keeps it in a Secret, renews it, and has the API server trust it")
-	cli.AddNamespace(flags, &f.webhook.Namespace, "webhook-namespace", "", "namespace of that Secret, which is called templater-webhook, or templater-CLASS-webhook with --class-name; empty = that of the Pod")
+	flags.StringVar(&f.webhook.Address, "webhook-address", "", "listen address of the validating webhook, as HOST:PORT or :PORT, for the ValidatingWebhookConfiguration templater, or templater-CLASS with --class-name; empty = not served")
+	flags.StringVar(&f.webhook.CertDir, "webhook-cert-dir", "", "folder with tls.crt and tls.key for the webhook, such as a mounted Secret of cert-manager, reloaded when they change; empty = templater creates a certificate, keeps it in a Secret, renews it, and sets the CA bundle of the webhook configuration")
+	cli.AddNamespace(flags, &f.webhook.Namespace, "webhook-namespace", "", "namespace of the Secret with the certificate of the webhook, templater-webhook, or templater-CLASS-webhook with --class-name; empty = that of the Pod")
 }
 
 // check says which flag makes no sense. podNamespace returns the namespace of the Pod, "" outside of one.
@@ -24,7 +24,7 @@ func (f *webhookFlags) check(podNamespace func() (string, error)) error {
 	w := &f.webhook
 	if w.Address == "" {
 		if w.CertDir != "" || w.Namespace != "" {
-			return errors.New("--webhook-cert-dir, --webhook-namespace: say where the API server can ask: give --webhook-address, as in :9443")
+			return errors.New("--webhook-cert-dir and --webhook-namespace require --webhook-address, as in :9443")
 		}
 		return nil
 	}
@@ -34,9 +34,9 @@ func (f *webhookFlags) check(podNamespace func() (string, error)) error {
 	namespace, err := podNamespace()
 	switch {
 	case err != nil:
-		return fmt.Errorf("find the namespace of the Secret with the certificate: give --webhook-namespace: %w", err)
+		return fmt.Errorf("find the namespace of the Secret with the certificate: set --webhook-namespace: %w", err)
 	case namespace == "":
-		return errors.New("--webhook-address: this is no Pod, which would tell the namespace of the Secret with the certificate: give --webhook-namespace, or --webhook-cert-dir")
+		return errors.New("--webhook-address: set --webhook-namespace or --webhook-cert-dir: templater does not run in a Pod, so the namespace of the Secret is unknown")
 	}
 	w.Namespace = namespace
 	return nil

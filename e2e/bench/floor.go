@@ -35,6 +35,6 @@ func newFloorCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "file that says how to reach the cluster")
 	flags.StringVar(&task, "task", "", "what to make of each parent, as JSON")
-	flags.IntVar(&options.Workers, "workers", 16, "how many parents are worked on at a time")
+	flags.IntVar(&options.Workers, "workers", 16, "number of parents that are reconciled concurrently")
 	return command
 }

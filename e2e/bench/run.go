@@ -77,7 +77,7 @@ func list() string {
 
 func (f *runFlags) validate() error {
 	if f.bench.Rounds < 1 {
-		return fmt.Errorf("--rounds %d: give a number from 1", f.bench.Rounds)
+		return fmt.Errorf("--rounds %d: use a number of at least 1", f.bench.Rounds)
 	}
 	if f.bench.Scale <= 0 {
 		return fmt.Errorf("--scale %g: give a number above 0", f.bench.Scale)

@@ -26,7 +26,7 @@ func TestEveryFlagHasHelp(t *testing.T) {
 
 func TestWrongFlagsAreRefusedBeforeAnythingStarts(t *testing.T) {
 	for args, want := range map[string]string{
-		"--rounds 0":                  "--rounds 0: give a number from 1",
+		"--rounds 0":                  "--rounds 0: use a number of at least 1",
 		"--scale -1":                  "--scale -1: give a number above 0",
 		"--memory-sizes 10,10":        "--memory-sizes [10 10]: give ascending numbers from 1",
 		"--fairness-parents 0":        "--fairness-parents: give numbers from 1",

@@ -82,7 +82,7 @@ func (s *scene) chain(ctx context.Context) (map[model.ChildID]types.UID, error) 
 // waits returns an error unless the parent waits, says so, and leaves alone what is not to go yet: all children while an object is to become
 // ready; where one is held, those that come before it.
 func (s *scene) waits(ctx context.Context, before map[model.ChildID]types.UID, held bool) error {
-	if err := s.says(ctx, "Finalizing", "being deleted: waits for "); err != nil {
+	if err := s.says(ctx, "Finalizing", "being deleted: waiting for "); err != nil {
 		return err
 	}
 	for end := time.Now().Add(blocked); time.Now().Before(end); {

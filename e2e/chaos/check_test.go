@@ -216,13 +216,13 @@ func TestCompare(t *testing.T) {
 		"the condition is of an older generation": {func(c *checker) { c.parents[aMany].SetGeneration(2) }, "condition Ready of Many chaos-a/p, generation 2"},
 		"a child was made anew without need":      {func(c *checker) { c.remembers(reportMap, "uid-before") }, "report-p should have stayed what it was"},
 		"a child was made anew for a good reason": {func(c *checker) { c.remembers(reportMap, "uid-before"); c.round = &model.Round{} }, ""},
-		"what outlives its parent stays":          {func(c *checker) { c.outlived(keptMap.Name + "0"); c.before = c.remember() }, ""},
-		"what outlives its parent has gone": {func(c *checker) {
+		"what is kept after its parent stays":     {func(c *checker) { c.outlived(keptMap.Name + "0"); c.before = c.remember() }, ""},
+		"what is kept after its parent has gone": {func(c *checker) {
 			c.outlived(keptMap.Name + "0")
 			c.before = c.remember()
 			delete(c.children, model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: keptMap.Name + "0"})
 		}, "should have stayed what it was"},
-		"what outlives its parent went with its TemplateController": {func(c *checker) {
+		"what is kept after its parent went with its TemplateController": {func(c *checker) {
 			c.outlived(keptMap.Name + "0")
 			c.before, c.round = c.remember(), &model.Round{Purged: map[string]bool{model.Report: true}}
 			delete(c.children, model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: keptMap.Name + "0"})
@@ -316,7 +316,7 @@ func TestCompare(t *testing.T) {
 		"statuses are still not written":     {func(c *checker) { c.says("StatusWritable") }, "condition StatusWritable of TemplateController /many, generation 1, is"},
 		"it is too early to say that all is": {func(c *checker) { c.says("EventsWritable"); c.rested = false }, ""},
 		"a parent is gone":                   {func(c *checker) { delete(c.parents, aMany) }, "Many chaos-a/p is not there"},
-		"a TemplateController is gone":       {func(c *checker) { delete(c.controllers, model.Many) }, "TemplateController many is not there"},
+		"a TemplateController is deleted":    {func(c *checker) { delete(c.controllers, model.Many) }, "TemplateController many is not there"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := rightChecker()
@@ -336,7 +336,7 @@ func TestFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--without=kill":     `--without "kill": choose from`,
 		"--time=0s":          "--time, --longest-fault: give a duration above 0",
-		"--rounds=-1":        "--rounds, --replicas, --engines: give a number from 0",
+		"--rounds=-1":        "--rounds, --replicas, --engines: use a number of at least 0",
 		"--operator=/no/one": "no such file",
 	} {
 		command := newCommand()

@@ -28,11 +28,11 @@ type watchedLog struct {
 // newLog watches a log for defects, and for the secret.
 func newLog(path, secret string) *watchedLog {
 	return &watchedLog{path: path, never: map[string]string{
-		"panic in a pass":    "a pass has panicked",
-		"panic: ":            "an operator has panicked",
-		"fatal error: ":      "an operator has crashed",
-		"WARNING: DATA RACE": "the race detector has found something",
-		secret:               "it holds what is in parents and children",
+		"panic in a reconciliation": "a pass has panicked",
+		"panic: ":                   "an operator has panicked",
+		"fatal error: ":             "an operator has crashed",
+		"WARNING: DATA RACE":        "the race detector has found something",
+		secret:                      "it holds what is in parents and children",
 	}}
 }
 

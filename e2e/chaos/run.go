@@ -73,7 +73,7 @@ func (o *options) validate() error {
 		return errors.New("--time, --longest-fault: give a duration above 0")
 	}
 	if o.rounds < 0 || o.replicas < 0 || o.engines < 0 {
-		return errors.New("--rounds, --replicas, --engines: give a number from 0")
+		return errors.New("--rounds, --replicas, --engines: use a number of at least 0")
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (s *seeds) Set(text string) error {
 		value, rounds, limited := strings.Cut(part, ":")
 		n, err := strconv.ParseUint(value, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no seed: give a number from 0", value)
+			return fmt.Errorf("%q is no seed: use a number of at least 0", value)
 		}
 		one := seed{value: n}
 		if limited {

@@ -6,7 +6,7 @@ func TestSeeds(t *testing.T) {
 	for text, want := range map[string]string{
 		"7":       "",
 		"1:2,5":   "",
-		"x":       `"x" is no seed: give a number from 0`,
+		"x":       `"x" is no seed: use a number of at least 0`,
 		"1:0,5":   `"0" is no number of rounds: give one from 1`,
 		"1:2":     `"1:2": all seeds but the last have a number of rounds, as in 1:4,2:4,0`,
 		"1,2":     `"1,2": all seeds but the last have a number of rounds, as in 1:4,2:4,0`,

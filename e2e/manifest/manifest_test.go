@@ -70,6 +70,6 @@ func TestErrorsNameTheFile(t *testing.T) {
 		t.Errorf("another patch: got error %v", err)
 	}
 	if _, err := Read(dir, "bad.yaml"); err == nil || !strings.Contains(err.Error(), "bad.yaml") {
-		t.Errorf("no YAML: got error %v", err)
+		t.Errorf("invalid YAML: got error %v", err)
 	}
 }

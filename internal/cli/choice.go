@@ -23,7 +23,7 @@ func NewChoice(value *string, words ...string) *Choice { return &Choice{value, w
 // AddOutput adds the flag -o, --output, of which the first word is the default.
 func AddOutput(flags *pflag.FlagSet, value *string, words ...string) {
 	*value = words[0]
-	flags.VarP(NewChoice(value, words...), "output", "o", "how to print: "+problem.Or(words))
+	flags.VarP(NewChoice(value, words...), "output", "o", "output format: "+problem.Or(words))
 }
 
 // String returns the value.
@@ -32,7 +32,7 @@ func (c *Choice) String() string { return *c.value }
 // Set takes one of the words.
 func (c *Choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
-		return fmt.Errorf("give %s", problem.Or(c.words))
+		return fmt.Errorf("use %s", problem.Or(c.words))
 	}
 	*c.value = word
 	return nil

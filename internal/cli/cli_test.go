@@ -26,7 +26,7 @@ func TestHowCommandsEnd(t *testing.T) {
 		"the work was not done":  {errors.New("a\nb\u202e"), nil, ExitMisuse, "Error: a b\ufffd\n"},
 		"one line of any length": {errors.New(strings.Repeat("x", 5000)), nil, ExitMisuse, "Error: " + strings.Repeat("x", 4093) + "…\n"},
 		"an unknown flag":        {nil, []string{"--speed"}, ExitMisuse, "Error: unknown flag: --speed\n"},
-		"an unknown word":        {nil, []string{"-o", "xml"}, ExitMisuse, "Error: --output \"xml\": give yaml or json\n"},
+		"an unknown word":        {nil, []string{"-o", "xml"}, ExitMisuse, "Error: --output \"xml\": use yaml or json\n"},
 		"a word":                 {nil, []string{"-o", "json"}, ExitFine, ""},
 	} {
 		var out, stderr bytes.Buffer
@@ -112,7 +112,7 @@ func TestWhichCluster(t *testing.T) {
 		}
 	}
 	absent := Cluster{Kubeconfig: path + "x"}
-	if _, err := absent.Config(); err == nil || !strings.HasPrefix(err.Error(), "no cluster to work with: give --kubeconfig, or set KUBECONFIG: stat "+path+"x") {
+	if _, err := absent.Config(); err == nil || !strings.HasPrefix(err.Error(), "no cluster configured: set --kubeconfig or KUBECONFIG: stat "+path+"x") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := absent.InNamespace(); err == nil {

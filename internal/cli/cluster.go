@@ -18,12 +18,12 @@ type Cluster struct {
 // Add adds the flags.
 func (c *Cluster) Add(flags *pflag.FlagSet) {
 	c.AddServer(flags)
-	AddNamespace(flags, &c.Namespace, "namespace", "n", "namespace to look in; empty = that of the context")
+	AddNamespace(flags, &c.Namespace, "namespace", "n", "namespace to use; empty = that of the context")
 }
 
 // AddServer adds the flags but for the namespace.
 func (c *Cluster) AddServer(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "file that says how to reach the cluster; empty = $KUBECONFIG, else ~/.kube/config, else the cluster that this is a Pod of")
+	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "path to the kubeconfig file; empty = $KUBECONFIG, else ~/.kube/config, else the in-cluster configuration")
 	flags.StringVar(&c.Context, "context", "", "context in the kubeconfig; empty = its current one")
 }
 
@@ -32,11 +32,11 @@ func (c *Cluster) AddServer(flags *pflag.FlagSet) {
 func (c *Cluster) Config() (*rest.Config, error) {
 	file := c.load()
 	if raw, err := file.RawConfig(); err == nil && c.Context != "" && raw.Contexts[c.Context] == nil {
-		return nil, fmt.Errorf("--context %q: there is none of that name: give one that kubectl config get-contexts shows", c.Context)
+		return nil, fmt.Errorf("--context %q does not exist: see kubectl config get-contexts", c.Context)
 	}
 	config, err := file.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("no cluster to work with: give --kubeconfig, or set KUBECONFIG: %w", err)
+		return nil, fmt.Errorf("no cluster configured: set --kubeconfig or KUBECONFIG: %w", err)
 	}
 	config.QPS, config.Burst = -1, -1
 	config.UserAgent = "templater"
@@ -47,7 +47,7 @@ func (c *Cluster) Config() (*rest.Config, error) {
 func (c *Cluster) InNamespace() (string, error) {
 	namespace, _, err := c.load().Namespace()
 	if err != nil {
-		return "", fmt.Errorf("find the namespace: give --namespace: %w", err)
+		return "", fmt.Errorf("find the namespace: set --namespace: %w", err)
 	}
 	return namespace, nil
 }

@@ -21,9 +21,9 @@ func FlagError(_ *cobra.Command, err error) error {
 	flag, allowed := invalid.GetFlag(), invalid.Unwrap()
 	switch flag.Value.Type() {
 	case "bool":
-		allowed = errors.New("give true or false")
+		allowed = errors.New("use true or false")
 	case "stringSlice":
-		allowed = errors.New("give one, or several with commas between them; one that has a comma or quotes stands in quotes")
+		allowed = errors.New("use comma-separated values; quote values that contain commas or quotes")
 	}
 	return fmt.Errorf("--%s %q: %w", flag.Name, invalid.GetValue(), allowed)
 }
@@ -50,9 +50,9 @@ func (n *number) Set(text string) error {
 		*n.value = got
 		return nil
 	case n.to == math.MaxInt:
-		return fmt.Errorf("give a number from %d", n.from)
+		return fmt.Errorf("use a number of at least %d", n.from)
 	}
-	return fmt.Errorf("give a number from %d to %d", n.from, n.to)
+	return fmt.Errorf("use a number from %d to %d", n.from, n.to)
 }
 
 // Type is what the help calls the value.
@@ -72,7 +72,7 @@ func (n namespace) String() string { return *n.value }
 // Set takes a name, or nothing, as scripts give it whose variable is empty.
 func (n namespace) Set(text string) error {
 	if text != "" && len(validation.IsDNS1123Label(text)) > 0 {
-		return fmt.Errorf("give the name of a namespace: at most %d of a-z, 0-9 and -, no - at either end", validation.DNS1123LabelMaxLength)
+		return fmt.Errorf("use the name of a namespace: at most %d lower-case letters, digits and -, and no - at either end", validation.DNS1123LabelMaxLength)
 	}
 	*n.value = text
 	return nil

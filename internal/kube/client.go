@@ -208,7 +208,7 @@ func answer(result rest.Result) (*object.Object, error) {
 }
 
 func unexpected(out runtime.Object) error {
-	return apierrors.NewInternalError(fmt.Errorf("the answer is a %T", out))
+	return apierrors.NewInternalError(fmt.Errorf("unexpected response of type %T", out))
 }
 
 // SetFinalizers replaces the finalizers of an object, provided that it still has that resource version. Where it is being

@@ -41,7 +41,7 @@ func (d *Discovery) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.
 }
 
 // errNoKinds says that a server of its own is registered and names no kind: it has just begun, or is about to end.
-var errNoKinds = errors.New("the server of the group names no kinds")
+var errNoKinds = errors.New("the server of the group lists no kinds")
 
 // failure returns why some of a group could not be discovered, or nil.
 func (d *Discovery) failure(group string) error {

@@ -109,13 +109,13 @@ func (a *Announcer) Announce(what request.Announcement) {
 	}
 	e.at = request.Location{Resource: eventResource, Namespace: request.EventNamespace(o), Name: e.name(o)}
 	if !a.rates.allow(&e, o.UID()) {
-		klog.Background().V(2).Info("left out an Event: there were too many about the object, or of the account in the namespace", "about", o.String(), "reason", e.Reason)
+		klog.Background().V(2).Info("dropped an Event: too many about the object, or of the service account in the namespace", "about", o.String(), "reason", e.Reason)
 		return
 	}
 	select {
 	case a.senders[maphash.String(a.seed, string(o.UID()))%eventSenders] <- e: // Events about one object keep their order
 	default:
-		klog.Background().V(2).Info("dropped an Event: too many wait", "about", o.String(), "reason", e.Reason)
+		klog.Background().V(2).Info("dropped an Event: the queue is full", "about", o.String(), "reason", e.Reason)
 	}
 }
 

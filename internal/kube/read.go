@@ -20,7 +20,7 @@ import (
 // MostRead is how many bytes Read reads. The largest document of an API server has about 3 MB.
 const MostRead = 32 << 20
 
-var errTooLarge = errors.New("the answer of the server has more than 32 MiB")
+var errTooLarge = errors.New("the response of the API server is larger than 32 MiB")
 
 // Read reads what is at a path of the server, with a query maybe, as JSON.
 func (c *Client) Read(ctx context.Context, path string) ([]byte, error) {

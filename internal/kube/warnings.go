@@ -40,10 +40,10 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	case code != 299 || text == "":
 	case !deprecated.MatchString(text):
 		if n := w.others.Add(1); powerOfTen(n) {
-			klog.FromContext(ctx).Info("the API server warns of what is sent to it: kubectl apply shows of what, here it may hold values", "soFar", n)
+			klog.FromContext(ctx).Info("the API server returned a warning, which may contain values: kubectl apply shows it", "soFar", n)
 		}
 	case w.first(text):
-		klog.FromContext(ctx).Info("the API server warns", "that", text)
+		klog.FromContext(ctx).Info("the API server returned a warning", "that", text)
 	}
 }
 

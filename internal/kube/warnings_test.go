@@ -44,12 +44,12 @@ func TestWarningsOfTheServerAreNotQuoted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const others = "the API server warns of what is sent to it: kubectl apply shows of what, here it may hold values"
+	const others = "the API server returned a warning, which may contain values: kubectl apply shows it"
 	want := []string{
 		fmt.Sprintf(`"level"=0 "msg"=%q "soFar"=1`, others),
-		fmt.Sprintf(`"level"=0 "msg"="the API server warns" "that"=%q`, old),
-		`"level"=0 "msg"="the API server warns" "that"="my-x.org/v1alpha1 Foo is deprecated"`,
-		`"level"=0 "msg"="the API server warns" "that"="apps/v1beta1 Scale is deprecated in v1.9+"`,
+		fmt.Sprintf(`"level"=0 "msg"="the API server returned a warning" "that"=%q`, old),
+		`"level"=0 "msg"="the API server returned a warning" "that"="my-x.org/v1alpha1 Foo is deprecated"`,
+		`"level"=0 "msg"="the API server returned a warning" "that"="apps/v1beta1 Scale is deprecated in v1.9+"`,
 		fmt.Sprintf(`"level"=0 "msg"=%q "soFar"=10`, others),
 	}
 	if diff := cmp.Diff(want, log); diff != "" {

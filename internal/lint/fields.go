@@ -61,7 +61,7 @@ func (c *fields) check(n *schema.Node, where string, v any) {
 		c.checkMap(n, where, v)
 	case []any:
 		if n.MaxItems != nil && len(v) > *n.MaxItems {
-			c.wrong(where, "%d entries are too many: give at most %d", len(v), *n.MaxItems)
+			c.wrong(where, "too many entries: %d, the limit is %d", len(v), *n.MaxItems)
 		}
 		if n.Items != nil {
 			for i, item := range v {
@@ -112,9 +112,9 @@ func (c *fields) checkText(n *schema.Node, where, text string) bool {
 		}
 		c.wrong(where, "write %s%s", problem.Or(n.Enum), hint)
 	case n.MinLength != nil && length < *n.MinLength:
-		c.wrong(where, "%d characters are too few: write at least %d", length, *n.MinLength)
+		c.wrong(where, "too short: %d characters, the minimum is %d", length, *n.MinLength)
 	case n.MaxLength != nil && length > *n.MaxLength:
-		c.wrong(where, "%d characters are too many: write at most %d", length, *n.MaxLength)
+		c.wrong(where, "too long: %d characters, the limit is %d", length, *n.MaxLength)
 	case n.Pattern != "" && !compiled()[n.Pattern].MatchString(text):
 		c.wrong(where, "write %s", patterns[n.Pattern])
 	default:
@@ -126,9 +126,9 @@ func (c *fields) checkText(n *schema.Node, where, text string) bool {
 func bounds(n *schema.Node) string {
 	switch {
 	case n.Maximum == nil:
-		return fmt.Sprintf("write a number from %d on", *n.Minimum)
+		return fmt.Sprintf("write a number of at least %d", *n.Minimum)
 	case n.Minimum == nil:
-		return fmt.Sprintf("write a number up to %d", *n.Maximum)
+		return fmt.Sprintf("write a number of at most %d", *n.Maximum)
 	}
 	return fmt.Sprintf("write a number from %d to %d", *n.Minimum, *n.Maximum)
 }

@@ -23,14 +23,14 @@ func TestWhatTheServerRefuses(t *testing.T) {
 	for spec, want := range map[string][]string{
 		watch + ", " + child:   nil,
 		child:                  {"spec: watch is missing"},
-		"watch: {kind: A}":     {"spec.watch: apiVersion is missing", "spec: nothing to do: give at least one entry in children, or status.template"},
-		watch + ", status: {}": {"spec: nothing to do: give at least one entry in children, or status.template"},
+		"watch: {kind: A}":     {"spec.watch: apiVersion is missing", "spec: nothing to do: set children or status.template"},
+		watch + ", status: {}": {"spec: nothing to do: set children or status.template"},
 		watch + ", children: [{name: A-b, template: ' '}]": {
 			"spec.children[A-b].name: write a lower-case letter, then letters and digits, such as webServer", "spec.children[A-b].template: the template is empty",
 		},
 		"watch: {apiVersion: example.org, kind: shop, namespaces: [A_b]}, " + child: {
 			"spec.watch.apiVersion: write a group and a version, such as apps/v1, or v1 for the core kinds",
-			"spec.watch.kind: there is no kind shop in example.org", "spec.watch.kind: write a capital letter, then letters and digits, such as LoadTest",
+			"spec.watch.kind: unknown kind shop in example.org", "spec.watch.kind: write a capital letter, then letters and digits, such as LoadTest",
 			"spec.watch.namespaces[0]: write lower-case letters, digits and hyphens, with a letter or digit at both ends",
 		},
 		watch + ", children: [{name: a}]": {"spec.children[a]: template is missing"},
@@ -38,13 +38,13 @@ func TestWhatTheServerRefuses(t *testing.T) {
 			"spec.children[a].deletionPolicy: write Orphan or Delete; did you mean Orphan?", "spec.children[a].updateStrategy.type: write Apply, Recreate, CreateOnly or OnDelete; did you mean Recreate?",
 		},
 		watch + ", " + child + ", resyncPeriod: 1d":                                                      {"spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never"}, // which is said once
-		watch + ", " + child + ", finalize: {}":                                                          {"spec.finalize: nothing to do: set order to Reverse, or give at least one entry in children"},
+		watch + ", " + child + ", finalize: {}":                                                          {"spec.finalize: nothing to do: set order to Reverse, or set children"},
 		watch + ", " + child + ", finalize: {order: Reverse}":                                            nil,
 		watch + ", finalize: {children: [{name: b, template: ' '}]}, " + child:                           {"spec.finalize.children[b].template: the template is empty"},
-		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Secret, logs: {}}]":          {"spec.related[b].logs: logs are those of Pods: remove logs, or write apiVersion: v1 and kind: Pod"},
+		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Secret, logs: {}}]":          {"spec.related[b].logs: logs is for Pods only: remove logs, or set apiVersion: v1 and kind: Pod"},
 		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Pod, logs: {tailLines: 0}}]": {"spec.related[b].logs.tailLines: write a number from 1 to 1000"},
-		watch + ", " + child + ", delimiters: {left: '<', right: '>>'}":                                  {"spec.delimiters.left: 1 characters are too few: write at least 2"},
-		watch + ", " + child + ", className: " + strings.Repeat("a", 51):                                 {"spec.className: 51 characters are too many: write at most 50"},
+		watch + ", " + child + ", delimiters: {left: '<', right: '>>'}":                                  {"spec.delimiters.left: too short: 1 characters, the minimum is 2"},
+		watch + ", " + child + ", className: " + strings.Repeat("a", 51):                                 {"spec.className: too long: 51 characters, the limit is 50"},
 		watch + ", children: [" + strings.Repeat("{name: a, template: x},", 65) + "]":                    nil,
 	} {
 		set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: a}\nspec: {"+spec+"}\n"))
@@ -58,7 +58,7 @@ func TestWhatTheServerRefuses(t *testing.T) {
 			got = append(got, l.Where+": "+l.Message)
 		}
 		if strings.Count(spec, "template: x") == 65 {
-			if !slices.Contains(got, "spec.children: 65 entries are too many: give at most 64") {
+			if !slices.Contains(got, "spec.children: too many entries: 65, the limit is 64") {
 				t.Errorf("65 entries: got %q", got)
 			}
 			continue
@@ -108,10 +108,10 @@ func TestEveryRuleOfTheServerIsKnown(t *testing.T) {
 	// elsewhere are those that spec.Compile has, too, and those about changes.
 	elsewhere := []string{
 		"write a number of objects from 1 to 2000, or a percentage such as 25%",
-		"the namespaces of all entries have more than 128 names: use namespaceSelector, or divide the TemplateController",
-		"rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object",
+		"the namespaces of all entries list more than 128 names: use namespaceSelector, or split the TemplateController",
+		"rollingUpdate needs type Apply or Recreate: with CreateOnly and OnDelete, templater updates no object",
 		"write 1s or more, or 0s for none", "write 1s or more, or 0s for never",
-		"onTimeout was removed: with a timeout, the parent is always released once it has passed. For Block, remove timeout, too: without it, the parent waits until its cleanup is done",
+		"onTimeout is no longer supported: with a timeout, the parent is always released when it expires. For Block, remove timeout, too: without it, the parent waits until its cleanup is done",
 		"kind is immutable: delete this TemplateController and create another",
 		"the group in apiVersion is immutable (the version may change): delete this TemplateController and create another",
 	}

@@ -127,16 +127,16 @@ func checkConditions(of kind.Kind, ready string) []finding.Finding {
 	case ready == "" || !of.Custom || of.Status != nil && of.Status.Conditions == "":
 		return nil
 	case of.Status == nil:
-		f.Message = fmt.Sprintf("%s has no status subresource, so that the condition %s is left out: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", of.Kind, ready, of.Resource.Version)
+		f.Message = fmt.Sprintf("%s has no status subresource, so the condition %s is not written: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", of.Kind, ready, of.Resource.Version)
 	default:
-		f.Message = fmt.Sprintf("the condition %s is left out: %s", ready, of.Status.Conditions)
+		f.Message = fmt.Sprintf("the condition %s is not written: %s", ready, of.Status.Conditions)
 	}
 	return []finding.Finding{f}
 }
 
 // missing says that there is no such kind, and what may have been meant.
 func (k *Known) missing(where string, gvk schema.GroupVersionKind, err error) finding.Finding {
-	f := finding.Finding{Code: finding.WatchedKind, Severity: finding.Error, Where: where + ".kind", Message: fmt.Sprintf("there is no kind %s in %s", gvk.Kind, gvk.GroupVersion())}
+	f := finding.Finding{Code: finding.WatchedKind, Severity: finding.Error, Where: where + ".kind", Message: fmt.Sprintf("unknown kind %s in %s", gvk.Kind, gvk.GroupVersion())}
 	notFound, _ := errors.AsType[*kind.NotFoundError](err)
 	switch {
 	case err == nil: // it is there, in other versions
@@ -164,11 +164,11 @@ func (k *Known) resembling(where string, gvk schema.GroupVersionKind) []finding.
 	}
 	f := finding.Finding{Code: finding.WatchedKind, Severity: finding.Warning}
 	if kind := syntax.Nearest(gvk.Kind, kinds); kind != "" {
-		f.Where, f.Message = where+".kind", fmt.Sprintf("nothing is known of a kind %s in %s; did you mean %s?", gvk.Kind, gvk.GroupVersion(), kind)
+		f.Where, f.Message = where+".kind", fmt.Sprintf("no schema for kind %s in %s; did you mean %s?", gvk.Kind, gvk.GroupVersion(), kind)
 		return []finding.Finding{f}
 	}
 	if group := syntax.Nearest(gvk.Group, groups); group != "" {
-		f.Where, f.Message = where+".apiVersion", fmt.Sprintf("nothing is known of a kind %s in group %s; did you mean %s?", gvk.Kind, gvk.Group, group)
+		f.Where, f.Message = where+".apiVersion", fmt.Sprintf("no schema for kind %s in group %s; did you mean %s?", gvk.Kind, gvk.Group, group)
 		return []finding.Finding{f}
 	}
 	return nil

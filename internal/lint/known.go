@@ -63,11 +63,11 @@ func (k *Known) Ask(set openapi.Set) { k.Schemas = openapi.Join(k.defined, set, 
 func read(o *manifest.Object) (*apiextensionsv1.CustomResourceDefinition, *manifest.Error) {
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Content, definition); err != nil {
-		return nil, &manifest.Error{File: o.File, Line: o.Line, Message: "this CustomResourceDefinition cannot be read: " + problem.Line(err.Error())}
+		return nil, &manifest.Error{File: o.File, Line: o.Line, Message: "invalid CustomResourceDefinition: " + problem.Line(err.Error())}
 	}
 	for _, version := range definition.Spec.Versions {
 		if version.Schema != nil && refers(version.Schema.OpenAPIV3Schema) {
-			return nil, &manifest.Error{File: o.File, Line: o.Line, Message: fmt.Sprintf("the schema of CustomResourceDefinition %s has a $ref, which the API server does not take: write out what it refers to, or, in place of a schema that refers to itself, x-kubernetes-preserve-unknown-fields: true", definition.Name)}
+			return nil, &manifest.Error{File: o.File, Line: o.Line, Message: fmt.Sprintf("the schema of CustomResourceDefinition %s has a $ref, which the API server rejects: write out the referenced schema, or x-kubernetes-preserve-unknown-fields: true for a recursive one", definition.Name)}
 		}
 	}
 	return definition, nil

@@ -18,7 +18,7 @@ func TestErrorsAreRejections(t *testing.T) {
 	}{
 		"it is well":                       {"a: {{ .metadata.name }}", false, false, ""},
 		"it does not parse":                {"{{ if }}", true, true, "children[a]:1:1: missing value for if"},
-		"several mistakes":                 {"{{ foo }}{{ bar }}{{ baz }}{{ qux }}", true, true, "children[a]:1:4: there is no function foo; children[a]:1:13: there is no function bar; children[a]:1:22: there is no function baz; and 1 more"},
+		"several mistakes":                 {"{{ foo }}{{ bar }}{{ baz }}{{ qux }}", true, true, "children[a]:1:4: unknown function foo; children[a]:1:13: unknown function bar; children[a]:1:22: unknown function baz; and 1 more"},
 		"a field that is not there":        {"a: {{ .spec.replcas }}", false, true, "children[a]:1:13: Deployment has no field .spec.replcas; did you mean replicas?"},
 		"a field without which it goes on": {"a: {{ .spec.replcas | default 1 }}", false, false, ""},
 	} {

@@ -144,13 +144,13 @@ func obstacle(want watch.Want, err error) string {
 	case err == nil:
 		return ""
 	case apierrors.IsNotFound(err) && want == templateControllers:
-		return "the cluster does not know TemplateControllers: kubectl apply -k config/crd"
+		return "the CustomResourceDefinition of TemplateController is not installed: run kubectl apply -k config/crd"
 	case apierrors.IsForbidden(err) && want.Role == watch.Seal:
-		return "the operator may not list and watch Secret " + want.Namespace + "/" + sealSecret + ", which holds the keys of the seals: kubectl apply -k config/default grants it"
+		return "the operator is not allowed to list and watch Secret " + want.Namespace + "/" + sealSecret + ", which holds the seal keys: kubectl apply -k config/default grants it"
 	case apierrors.IsForbidden(err):
-		return "the operator may not list and watch " + want.Resource.GroupResource().String()
+		return "the operator is not allowed to list and watch " + want.Resource.GroupResource().String()
 	case code != 0:
-		return fmt.Sprintf("the API server answers %d", code)
+		return fmt.Sprintf("the API server returned %d", code)
 	}
-	return "the API server does not answer: " + err.Error()
+	return "the API server does not respond: " + err.Error()
 }

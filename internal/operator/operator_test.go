@@ -169,7 +169,7 @@ func TestRunRefusesAConfigThatMakesNoSense(t *testing.T) {
 		"alone":        {Config: &rest.Config{Host: "://"}},
 		"with a lease": {Config: &rest.Config{Host: "://"}, Lease: &leader.Lease{Namespace: "ns", Name: "templater", Identity: "a"}},
 	} {
-		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "make a client") {
+		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "create a client") {
 			t.Errorf("%s: got %v", why, err)
 		}
 	}

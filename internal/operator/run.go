@@ -50,7 +50,7 @@ type process struct {
 }
 
 // errStopped says that the operator was told to stop before it began.
-var errStopped = errors.New("stopped before it began")
+var errStopped = errors.New("stopped before startup")
 
 // run runs the operator until ctx ends. The steps before the last one begin what does not wait.
 func run(ctx context.Context, o Options, election election) error {
@@ -99,10 +99,10 @@ func (p *process) measure(context.Context, context.Context) error {
 func (p *process) connect(context.Context, context.Context) (err error) {
 	config := p.election.Guard(p.Config)
 	if p.cluster, err = kube.NewClient(config); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	if p.discovery, err = discovery.NewDiscoveryClientForConfig(limited(config)); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	return nil
 }

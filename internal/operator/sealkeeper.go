@@ -75,10 +75,10 @@ func (k *sealKeeper) Take(ctx context.Context, secret *object.Object) {
 	k.version, k.empty = version, errors.Is(err, seal.ErrNoKey)
 	k.mu.Unlock()
 	if err != nil && !errors.Is(err, seal.ErrNoKey) {
-		klog.FromContext(ctx).Error(nil, "cannot read the keys of the seals: correct the Secret; those that are known are used until then", "secret", k.name(), "because", err.Error())
+		klog.FromContext(ctx).Error(nil, "cannot read the seal keys: correct the Secret; until then, the last known keys are used", "secret", k.name(), "because", err.Error())
 	}
 	if err == nil && k.Ring.Set(keys) {
-		klog.FromContext(ctx).Info("keys of the seals", "secret", k.name(), "keys", keys.IDs(), "since", keys.Since)
+		klog.FromContext(ctx).Info("seal keys", "secret", k.name(), "keys", keys.IDs(), "since", keys.Since)
 		k.Changed()
 	}
 	select {
@@ -98,7 +98,7 @@ func (k *sealKeeper) Keep(ctx context.Context, ready func()) {
 		if err := k.fill(ctx); err != nil {
 			if text := k.explain(err); text != said && ctx.Err() == nil {
 				said = text
-				klog.FromContext(ctx).Info("waiting for a key for the seals", "because", text)
+				klog.FromContext(ctx).Info("waiting for a seal key", "because", text)
 			}
 			timer = time.After(sealRetry)
 		}
@@ -140,7 +140,7 @@ func (k *sealKeeper) fill(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	klog.FromContext(ctx).Info("wrote the key of the seals", "secret", k.name())
+	klog.FromContext(ctx).Info("wrote the seal key", "secret", k.name())
 	k.Take(ctx, after)
 	return nil
 }
@@ -165,14 +165,14 @@ func (k *sealKeeper) name() string { return k.Namespace + "/" + sealSecret }
 func (k *sealKeeper) explain(err error) string {
 	switch {
 	case request.MissingNamespace(err):
-		return "namespace " + k.Namespace + " does not exist: create it, or give another --seal-namespace"
+		return "namespace " + k.Namespace + " does not exist: create it, or set another --seal-namespace"
 	case apierrors.IsForbidden(err) && k.Outside:
-		return "no right to create or patch Secret " + k.name() + ", or its namespace: grant it, or give another --seal-namespace"
+		return "no permission to create or patch Secret " + k.name() + ", or its namespace does not exist: grant it, or set another --seal-namespace"
 	case apierrors.IsForbidden(err):
-		return "no right to create or patch Secret " + k.name() + ": kubectl apply -k config/default grants it"
+		return "no permission to create or patch Secret " + k.name() + ": kubectl apply -k config/default grants it"
 	}
 	if code := request.Code(err); code != 0 {
-		return fmt.Sprintf("the API server answers %d to the write of Secret %s", code, k.name())
+		return fmt.Sprintf("the API server returned %d to the write of Secret %s", code, k.name())
 	}
-	return "the API server does not answer"
+	return "the API server does not respond"
 }

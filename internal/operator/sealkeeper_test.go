@@ -221,11 +221,11 @@ func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
 		requests []string
 	}{
 		"outside of the cluster a namespace is made": {true, map[string]error{"secrets": noNamespace}, "", []string{"secrets", "namespaces", "secrets"}},
-		"within, or where it was given, it is not":   {false, map[string]error{"secrets": noNamespace}, "namespace ns does not exist: create it, or give another --seal-namespace", []string{"secrets", "secrets"}},
-		"where that is forbidden, a flag helps":      {true, map[string]error{"secrets": noNamespace, "namespaces": forbidden}, "no right to create or patch Secret ns/templater-seal, or its namespace", []string{"secrets", "namespaces", "secrets"}},
+		"within, or where it was given, it is not":   {false, map[string]error{"secrets": noNamespace}, "namespace ns does not exist: create it, or set another --seal-namespace", []string{"secrets", "secrets"}},
+		"where that is forbidden, a flag helps":      {true, map[string]error{"secrets": noNamespace, "namespaces": forbidden}, "no permission to create or patch Secret ns/templater-seal, or its namespace", []string{"secrets", "namespaces", "secrets"}},
 		"a right is missing":                         {false, map[string]error{"secrets": forbidden}, "kubectl apply -k config/default grants it", []string{"secrets", "secrets"}},
-		"the server refuses it":                      {false, map[string]error{"secrets": apierrors.NewInternalError(errors.New("c2VjcmV0"))}, "the API server answers 500", []string{"secrets", "secrets"}},
-		"the server does not answer":                 {false, map[string]error{"secrets": errors.New("c2VjcmV0")}, "the API server does not answer", []string{"secrets", "secrets"}},
+		"the server refuses it":                      {false, map[string]error{"secrets": apierrors.NewInternalError(errors.New("c2VjcmV0"))}, "the API server returned 500", []string{"secrets", "secrets"}},
+		"the server does not answer":                 {false, map[string]error{"secrets": errors.New("c2VjcmV0")}, "the API server does not respond", []string{"secrets", "secrets"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Parallel()

@@ -103,7 +103,7 @@ func (v *view) open(ctx context.Context, p parts) error {
 		server, err := serve.Listen(ctx, s)
 		if err != nil {
 			v.close(ctx)
-			return fmt.Errorf("give another --%s-address: %w", s.Name, err)
+			return fmt.Errorf("set another --%s-address: %w", s.Name, err)
 		}
 		v.servers = append(v.servers, server)
 	}
@@ -156,7 +156,7 @@ func ask(ctx context.Context, server rest.Interface) error {
 	code := 0
 	result := server.Get().AbsPath("/readyz").MaxRetries(0).Do(ctx).StatusCode(&code)
 	if code == 0 || code >= http.StatusInternalServerError || code == http.StatusTooManyRequests {
-		return fmt.Errorf("the API server does not answer (status %d): %w", code, result.Error())
+		return fmt.Errorf("the API server does not respond (status %d): %w", code, result.Error())
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func TestEachAddressServesItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if code, body := fetch(t, v.servers[1].Address(), "/readyz"); code != http.StatusServiceUnavailable || body != "the operator starts\n" {
+	if code, body := fetch(t, v.servers[1].Address(), "/readyz"); code != http.StatusServiceUnavailable || body != "the operator is starting\n" {
 		t.Errorf("/readyz: %d %q", code, body)
 	}
 	v.ready.Begin()
@@ -186,7 +186,7 @@ func TestWhatIsNotSecuredNeedsNoRights(t *testing.T) {
 		}
 	}
 	err := run(t.Context(), Options{Config: &rest.Config{Host: "http://[::1"}, Serve: Addresses{Metrics: ":0", MetricsSecure: true}}, alone{})
-	if err == nil || !strings.HasPrefix(err.Error(), "make a client for tokenreviews: ") {
+	if err == nil || !strings.HasPrefix(err.Error(), "create a client for tokenreviews: ") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestAnAddressThatIsTakenEndsTheStart(t *testing.T) {
 	leftOver := goleak.IgnoreCurrent()
 	err := v.open(ctx, p)
 	goleak.VerifyNone(t, leftOver)
-	if want := "give another --pprof-address: cannot serve pprof: listen tcp " + address; !errors.Is(err, syscall.EADDRINUSE) || !strings.HasPrefix(err.Error(), want) {
+	if want := "set another --pprof-address: cannot serve pprof: listen tcp " + address; !errors.Is(err, syscall.EADDRINUSE) || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s…", err, want)
 	}
 	err = Run(ctx, Options{Config: &rest.Config{Host: taken.URL}, Serve: Addresses{Health: address}})
@@ -276,7 +276,7 @@ func TestAWatchThatIsStuckIsSeen(t *testing.T) {
 	}
 	<-waiting
 	code, body := fetch(t, v.servers[0].Address(), "/healthz")
-	if want := "the watch of customresourcedefinitions.apiextensions.k8s.io/v1 is stuck: no list, event, bookmark or new start since "; code != http.StatusServiceUnavailable || !strings.HasPrefix(body, want) {
+	if want := "the watch of customresourcedefinitions.apiextensions.k8s.io/v1 is stuck: no list, event, bookmark or restart since "; code != http.StatusServiceUnavailable || !strings.HasPrefix(body, want) {
 		t.Errorf("%d %q", code, body)
 	}
 	working.Store(false)

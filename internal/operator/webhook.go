@@ -166,7 +166,7 @@ func (w *webhook) open(ctx context.Context) (end func()) {
 	}
 	server, err := serve.Listen(ctx, o)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "TemplateControllers are not checked when they are written: give another --webhook-address")
+		klog.FromContext(ctx).Error(err, "the webhook does not validate TemplateControllers: set another --webhook-address")
 		return func() {}
 	}
 	return func() { server.Close(ctx) }

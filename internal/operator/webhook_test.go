@@ -34,7 +34,7 @@ func TestAnAddressThatIsTakenStopsTheWebhookAlone(t *testing.T) {
 	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{}))
 	w := newWebhook(Options{Webhook: Webhook{Address: listener.Addr().String(), Namespace: "ns"}}, nil, &admission.Handler{})
 	w.open(ctx)()
-	if want := "TemplateControllers are not checked when they are written: give another --webhook-address"; !strings.Contains(log.String(), want) {
+	if want := "the webhook does not validate TemplateControllers: set another --webhook-address"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log is %s, want %q", log.String(), want)
 	}
 }

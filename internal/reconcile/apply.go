@@ -59,7 +59,7 @@ func (a *applier) recordEvents() {
 	if a.guard.rewrites != nil {
 		return
 	}
-	a.recordEvent(v1.ReasonSuccessfulDelete, "pruned because no template yields it: ", a.events.pruned)
+	a.recordEvent(v1.ReasonSuccessfulDelete, "pruned because no template renders it: ", a.events.pruned)
 	a.recordEvent(v1.ReasonSuccessfulDelete, "deleted to be recreated: ", a.events.recreated)
 	a.recordEvent(v1.ReasonDriftCorrected, "reverted changes by another client: ", a.events.corrected)
 }
@@ -268,7 +268,7 @@ func (a *applier) relabel(ctx context.Context, there *object.Object, w *child.Wa
 // replace deletes a child that no watch shows, because it has lost its label. It is created anew once the deletion is done.
 func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wanted) *problem.Problem {
 	if !a.complete {
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " will be replaced once everything that its template reads is known", Waiting: true, Retry: problem.RetrySlow}
 	}
 	l := a.Factory.Live(w.Kind, there)
 	l.Wanted = w
@@ -296,7 +296,7 @@ func (a *applier) remove(ctx context.Context, action plan.Action) *problem.Probl
 
 // justDeleted says that a conflicting object has been deleted a moment ago.
 func justDeleted(w *child.Wanted) *problem.Problem {
-	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " has just gone", Waiting: true, Retry: problem.RetryNow}
+	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " was just deleted", Waiting: true, Retry: problem.RetryNow}
 }
 
 func beingReplaced(w *child.Wanted) *problem.Problem {

@@ -90,7 +90,7 @@ func (c *convergence) readable(all []*child.Wanted) []*child.Wanted {
 			reason = v1.ReasonForbidden
 		}
 		c.problems = append(c.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", permissions.DisplayName(c.As), c.Rights.Claim(permissions.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), c.Name, running.Untouched)})
+			"%s cannot read %s: see the condition Watching of TemplateController %s%s", permissions.DisplayName(c.As), c.Rights.Claim(permissions.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), c.Name, running.Untouched)})
 	}
 	return out
 }

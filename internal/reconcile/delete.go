@@ -49,7 +49,7 @@ func (d *deletions) outdated() *problem.Problem {
 // superseded is the problem that nothing is deleted because the TemplateController may have another spec by now.
 func (d *deletions) superseded() *problem.Problem {
 	d.postponed = true
-	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + d.Name}
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting to read the latest version of TemplateController " + d.Name}
 }
 
 // late is the problem that nothing is deleted because there may be a newer version of the parent.

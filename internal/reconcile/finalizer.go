@@ -98,7 +98,7 @@ func (rec *reconciliation) finalizerProblem(ctx context.Context, err error, verb
 	text := "cannot " + verb + " the finalizer " + rec.Finalizer + ": "
 	switch {
 	case request.MissingObject(err), rec.overtaken(ctx, err):
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object was just changed", Waiting: true, Retry: problem.RetryNow}
 	case permissions.Denied(err):
 		need := rec.Rights.Claim(permissions.Holding, rec.Kind, rec.key.Parent.Namespace)
 		missing, pending := rec.Rights.Missing(err, need)

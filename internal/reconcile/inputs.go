@@ -92,7 +92,7 @@ func (in *inputs) selectEach() *problem.Problem {
 	for i, e := range in.Related {
 		switch e.State() {
 		case related.Waiting, related.Unreadable:
-			return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", permissions.DisplayName(in.As), syntax.RelatedName(e.Name), in.Name)
+			return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: see the condition Watching of TemplateController %s; until then, nothing is changed", permissions.DisplayName(in.As), syntax.RelatedName(e.Name), in.Name)
 		case related.Absent:
 			in.selected[i].found = true // there are none
 			continue
@@ -137,7 +137,7 @@ func (in *inputs) readsLogs() bool {
 }
 
 // errNoLogs says which Pods have logs. Authors read it.
-var errNoLogs = errors.New("the argument is no Pod that the parent sees by an entry of spec.related with logs")
+var errNoLogs = errors.New("the argument is not a Pod that an entry of spec.related with logs selects for this parent")
 
 // logsOf returns the known logs of a Pod that the parent sees: see render.Input. If several entries select it, the first one with logs
 // says how much. The argument only identifies the Pod: templates may have made it up.

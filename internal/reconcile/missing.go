@@ -151,7 +151,7 @@ func (rec *reconciliation) getParent(ctx context.Context) (*object.Object, error
 		return nil, nil
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot ask for a parent, will retry", "controller", rec.key.Controller, "parent", rec.key.Parent.String(), "reason", rec.Rights.WhyNot(err, rec.Rights.Claim(permissions.Parents, rec.Kind, rec.key.Parent.Namespace)))
+		klog.FromContext(ctx).Info("cannot get a parent, will retry", "controller", rec.key.Controller, "parent", rec.key.Parent.String(), "reason", rec.Rights.WhyNot(err, rec.Rights.Claim(permissions.Parents, rec.Kind, rec.key.Parent.Namespace)))
 		return nil, err
 	}
 	return parent, nil
@@ -170,7 +170,7 @@ func (m missingParent) collect(ctx context.Context, children []*child.Live, pres
 			continue
 		}
 		if _, issue := m.deletions.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Unchanged: true}); issue != nil {
-			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", m.Name, "child", l.ID().String(), "reason", issue.Message)
+			klog.FromContext(ctx).Info("cannot delete the child of a missing parent, will retry", "controller", m.Name, "child", l.ID().String(), "reason", issue.Message)
 			return Result{Retry: problem.RetryBackoff}
 		}
 	}

@@ -88,11 +88,11 @@ func (o orphaning) setMetadata(ctx context.Context, l *child.Live, change reques
 	case request.MissingObject(err):
 		return nil
 	case o.Overtaken(ctx, err, running.LocateLive(l), l.Object.UID(), change.Version):
-		return &problem.Problem{Reason: v1.ReasonFinalizing, Message: l.ID().String() + " has just changed", Waiting: true, Pending: true, Retry: problem.RetryNow}
+		return &problem.Problem{Reason: v1.ReasonFinalizing, Message: l.ID().String() + " was just changed", Waiting: true, Pending: true, Retry: problem.RetryNow}
 	case err != nil:
 		return o.Rights.Refusal(err, verb+" "+l.ID().String(), l.Object.Namespace(), l.Kind)
 	}
 	o.keep(after, l.Kind)
-	klog.FromContext(ctx).V(2).Info("changed a child that outlives its parent", "change", verb, "controller", o.Name, "parent", o.key.Parent.String(), "child", l.ID().String())
+	klog.FromContext(ctx).V(2).Info("updated a child that is kept after its parent is deleted", "change", verb, "controller", o.Name, "parent", o.key.Parent.String(), "child", l.ID().String())
 	return nil
 }

@@ -180,7 +180,7 @@ func (rec *reconciliation) conclude(ctx context.Context, c *convergence) {
 	}
 	rec.measure()
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {
-		log.Info("looked at parent", "controller", rec.Name, "parent", rec.key.Parent.String(), "resourceVersion", rec.parent.ResourceVersion(), "wroteChildren", rec.guard.written.Children, "wroteStatus", rec.guard.written.Status)
+		log.Info("reconciled parent", "controller", rec.Name, "parent", rec.key.Parent.String(), "resourceVersion", rec.parent.ResourceVersion(), "wroteChildren", rec.guard.written.Children, "wroteStatus", rec.guard.written.Status)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 		if _, issue := rec.deletions.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)
 		}
-		if got := rec.guard.rewrites.Advice(); strings.Contains(got, "the templates yield") == foreground {
+		if got := rec.guard.rewrites.Advice(); strings.Contains(got, "the templates render") == foreground {
 			t.Errorf("in the foreground: %v, and it is said: %s", foreground, got)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrPanic says that a reconciliation panicked. It is retried.
-var ErrPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")
+var ErrPanic = errors.New("panic in a reconciliation: this is a bug, please report it with the stack trace from the log")
 
 // Run works through the queue until ctx ends, and returns when all reconciliations in progress have ended. They are cancelled when work
 // ends, or when they take longer than the grace period.
@@ -106,7 +106,7 @@ func (r *Reconciler) paceDenied(key queue.Key, result Result) {
 func (r *Reconciler) guarded(ctx context.Context, key queue.Key) (result Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			klog.FromContext(ctx).Error(nil, "panic in a pass", "controller", key.Controller, "parent", key.Parent.String(), "stack", string(debug.Stack()))
+			klog.FromContext(ctx).Error(nil, "panic in a reconciliation", "controller", key.Controller, "parent", key.Parent.String(), "stack", string(debug.Stack()))
 			r.reportPanic(key)
 			err = ErrPanic
 		}
@@ -117,7 +117,7 @@ func (r *Reconciler) guarded(ctx context.Context, key queue.Key) (result Result,
 // reportPanic publishes one Event about a panic.
 func (r *Reconciler) reportPanic(key queue.Key) {
 	defer func() { _ = recover() }() // reading this parent may be what panics
-	const text = "a defect in templater has ended the work on this object; it is tried again later: please report it with the stack in the operator's log"
+	const text = "the reconciliation panicked and will be retried: this is a bug in templater, please report it with the stack trace in the operator's log"
 	c, leave := r.Controllers.Enter(key.Controller)
 	defer leave()
 	if c == nil {

@@ -100,9 +100,9 @@ func (c *cleanup) knowsChildren() bool {
 	}
 	reason, message := c.ChildObstacle()
 	if reason == v1.ReasonKindNotFound {
-		message += "; if the kind does not come back, " + skipAdvice
+		message += "; if the kind is not served again, " + skipAdvice
 	}
-	c.waits("being deleted: waits until its children can be read: "+message, problem.RetrySlow)
+	c.waits("being deleted: waiting until its children can be read: "+message, problem.RetrySlow)
 	return false
 }
 
@@ -149,7 +149,7 @@ func (c *cleanup) finish(ctx context.Context) bool {
 		return true
 	}
 	if c.Rejected {
-		c.waits("being deleted: waits for spec.finalize.children until TemplateController "+c.Name+" is accepted: its condition Accepted says what is wrong", problem.RetryOnChange)
+		c.waits("being deleted: waiting for spec.finalize.children until TemplateController "+c.Name+" is accepted: see its condition Accepted", problem.RetryOnChange)
 		return false
 	}
 	made, early := c.converging(finals, c.FinalOrder), &Result{} // as for a parent that is not being deleted
@@ -259,12 +259,12 @@ func awaitFinals(c status.ChildSummary, problems problem.List, current bool) (re
 	text := c.Progress()
 	switch {
 	case len(c.Failing) > 0:
-		text = c.Failure() + "; correct that, or " + skipAdvice
+		text = c.Failure() + "; fix that, or " + skipAdvice
 	case len(problems) > 0:
 		text = problems.Message()
 	}
 	return false, problem.List{{
 		Reason: v1.ReasonFinalizing, Waiting: len(c.Failing) == 0, Retry: problems.Retry(), Pending: problems.Pending(),
-		Message: "being deleted: waits for spec.finalize.children: " + text,
+		Message: "being deleted: waiting for spec.finalize.children: " + text,
 	}}
 }

@@ -11,7 +11,7 @@ import (
 func TestWhatTheEndWaitsFor(t *testing.T) {
 	fault := &problem.Problem{Reason: v1.ReasonTemplateError, Message: "a fault", Retry: problem.RetryBackoff}
 	wait := &problem.Problem{Reason: v1.ReasonWaiting, Message: "a wait", Waiting: true, Retry: problem.RetrySoon}
-	const what = "being deleted: waits for spec.finalize.children: "
+	const what = "being deleted: waiting for spec.finalize.children: "
 	for why, row := range map[string]struct {
 		childSummary status.ChildSummary
 		problems     problem.List

@@ -81,10 +81,10 @@ func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 	case request.MissingObject(err):
 		return time.Time{}, false // the watch will report it
 	case err != nil:
-		t.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: "+t.Rights.WhyNot(err, t.Rights.Claim(permissions.Parents, t.Kind, t.key.Parent.Namespace)), problem.RetryOnChange)
+		t.waits("cannot read the time of the API server, which spec.finalize.timeout needs: "+t.Rights.WhyNot(err, t.Rights.Claim(permissions.Parents, t.Kind, t.key.Parent.Namespace)), problem.RetryOnChange)
 		return time.Time{}, false
 	case date.IsZero():
-		t.waits("spec.finalize.timeout has no effect: responses of the API server have no Date header; look for a proxy that removes it", problem.RetryOnChange)
+		t.waits("spec.finalize.timeout has no effect: responses of the API server have no Date header; check for a proxy that removes it", problem.RetryOnChange)
 		return time.Time{}, false
 	}
 	return date, now.UID() == t.parent.UID() && now.Annotation(t.sinceKey()) == t.parent.Annotation(t.sinceKey())

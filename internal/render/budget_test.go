@@ -186,13 +186,13 @@ func TestReadyIsPaidFor(t *testing.T) {
 
 // limits say what stops those templates of exhausting that are not stopped by budget.ErrWork.
 var limits = map[string][]string{
-	`the template writes more than 4 MiB; split it, or write less`: {
+	`the template renders more than 4 MiB; split it, or render less`: {
 		"a range that writes fills memory",
 		"a large token printed often",
 		"include doubles rendered text",
 		"a large token as an alias",
 	},
-	`the template writes more than 100000 values; split it, or write less`: {
+	`the template renders more than 100000 values; split it, or render less`: {
 		"fromYaml with aliases that laugh",
 		"aliases that laugh in the output",
 		"merge keys that laugh",
@@ -225,13 +225,13 @@ var limits = map[string][]string{
 	`printf: the format has a directive that is not supported; write %[flags][width][.precision] and one of the letters v s q d x X f F g G e E t c b o U, without * and [1]`: {
 		"printf with a width from an argument",
 	},
-	`fromJson: the text is not valid JSON, or not without doubt`: {
+	`fromJson: the text is not valid JSON, or is ambiguous`: {
 		"fromJson of brackets",
 	},
-	`fromYaml: the text is not valid YAML, or not without doubt`: {
+	`fromYaml: the text is not valid YAML, or is ambiguous`: {
 		"fromYaml of dashes",
 	},
-	`the template yields more than 2000 objects`: {
+	`the template renders more than 2000 objects`: {
 		"many small documents",
 	},
 	`regexMatch: the expression is too large; use smaller repetition counts`: {

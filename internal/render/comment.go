@@ -58,6 +58,6 @@ func (o *output) insert(at int, text string) {
 }
 
 func (s suspect) error() error {
-	return s.src.ErrorAt(s.pos, syntax.Invalid, "what is printed here has several lines, and the # before it comments out only the first of them; "+
+	return s.src.ErrorAt(s.pos, syntax.Invalid, "the value printed here has several lines, and the # before it comments out only the first one; "+
 		"to comment an action out, write {{/* … */}}")
 }

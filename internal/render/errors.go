@@ -99,7 +99,7 @@ func panicSite() string {
 // panicked reports a panic, which is a defect of ours or of a library. Its
 // words are not published since they may quote data.
 func (x *exec) panicked(site string) error {
-	message := "internal: the renderer panicked at " + site + "; please report this template"
+	message := "internal error: the renderer panicked at " + site + "; please report this template"
 	if x.place == nil || x.src == nil {
 		return &syntax.Error{Template: x.unit.Text.Name, Reason: syntax.Invalid, Message: message}
 	}

@@ -80,7 +80,7 @@ func (x *exec) operand(dot any, node parse.Node) (any, error) {
 	case *parse.NumberNode:
 		return constant(n), nil
 	}
-	return nil, x.failf(node, "this operand is not supported")
+	return nil, x.failf(node, "unsupported operand")
 }
 
 // constant returns the value of a number as written: a float64 if it looks

@@ -72,7 +72,7 @@ func (x *exec) walk(dot any, node parse.Node) error {
 	case *parse.CommentNode:
 		return nil
 	}
-	return x.failf(node, "this action is not supported")
+	return x.failf(node, "unsupported action")
 }
 
 func (x *exec) walkList(dot any, list *parse.ListNode) error {
@@ -96,7 +96,7 @@ func (x *exec) walkAction(dot any, n *parse.ActionNode) error {
 	}
 	if v == nil {
 		place := n.Pipe.Cmds[0]
-		err := x.orWaitFor(x.origin, place, x.failf(place, "%s has no value; give it one, or use default, required or if", syntax.Excerpt(n.Pipe)))
+		err := x.orWaitFor(x.origin, place, x.failf(place, "%s has no value; set it, or use default, required or if", syntax.Excerpt(n.Pipe)))
 		if x.leavesOut(err) {
 			return x.printNothing(n)
 		}
@@ -205,7 +205,7 @@ func (x *exec) iterateMap(n *parse.RangeNode, m map[string]any) (bool, error) {
 
 func (x *exec) iterateInt(n *parse.RangeNode, limit int64) (bool, error) {
 	if len(n.Pipe.Decl) > 1 {
-		return false, x.failf(n.Pipe, "range over an integer yields one variable, not two")
+		return false, x.failf(n.Pipe, "range over an integer has one variable, not two")
 	}
 	for i := range limit {
 		if stop, err := x.iteration(n, nil, i); stop {
@@ -267,7 +267,7 @@ func (x *exec) walkTemplate(dot any, n *parse.TemplateNode) error {
 func (x *exec) invoke(name string, dot any) error {
 	def, ok := x.unit.Lookup(name)
 	if !ok {
-		return errors.New("there is no define block of that name")
+		return errors.New("no define block of that name")
 	}
 	if x.depth == maxIncludes {
 		return errIncludes

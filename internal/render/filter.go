@@ -78,7 +78,7 @@ func (p *Program) HasReadyWhen(name string) bool { return p.readyWhen[name] != n
 func (p *Program) ReadyWhen(name string, object func() (map[string]any, error), in *Input) (ready bool, err error) {
 	u, ok := p.readyWhen[name]
 	if !ok {
-		return false, &syntax.Error{Template: syntax.ReadyWhenName(name), Reason: syntax.Invalid, Message: "there is no readyWhen for this child"}
+		return false, &syntax.Error{Template: syntax.ReadyWhenName(name), Reason: syntax.Invalid, Message: "this child has no readyWhen"}
 	}
 	err = p.execute(u, in, func(x *exec) error {
 		x.view.Object = object

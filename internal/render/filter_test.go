@@ -58,7 +58,7 @@ func TestFilterOfAnOwnStatusIsRefused(t *testing.T) {
 
 // TestFilterHasABudgetOfItsOwn has filters that a pass could pay for. Nothing does where they are evaluated.
 func TestFilterHasABudgetOfItsOwn(t *testing.T) {
-	const tooMuch = "the filter does too much work for one object"
+	const tooMuch = "the filter exceeds the budget of one object"
 	for _, row := range []struct{ why, filter, err string }{
 		{"a list", `gt (len (until 100000)) 1`, tooMuch},
 		{"a text", `gt (len (repeat 1000000 "x")) 1`, tooMuch},

@@ -62,7 +62,7 @@ func TestLargeExecutionsAreNotKept(t *testing.T) {
 func TestPanicsAreTold(t *testing.T) {
 	p := programOf(t, "a: {{ ready . }}")
 	_, err := p.Child("x", &Input{Ready: func(map[string]any) bool { panic("secret") }})
-	want := regexp.MustCompile(`^children\[x\]:1:7: internal: the renderer panicked at (finish_test|object)\.go:[0-9]+; please report this template$`)
+	want := regexp.MustCompile(`^children\[x\]:1:7: internal error: the renderer panicked at (finish_test|object)\.go:[0-9]+; please report this template$`)
 	if err == nil || !want.MatchString(err.Error()) {
 		t.Errorf("got %v", err)
 	}
@@ -73,7 +73,7 @@ func TestPanicsAreTold(t *testing.T) {
 		t.Errorf("no panic: at %s", got)
 	}
 	x := p.start(p.children["x"], &Input{})
-	if got := x.panicked("a.go:1").Error(); got != "children[x]: internal: the renderer panicked at a.go:1; please report this template" {
+	if got := x.panicked("a.go:1").Error(); got != "children[x]: internal error: the renderer panicked at a.go:1; please report this template" {
 		t.Errorf("no action: %s", got)
 	}
 	x.place, x.src = x.unit.Body(), nil

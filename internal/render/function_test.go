@@ -39,7 +39,7 @@ func TestNilRule(t *testing.T) {
 func TestRefusedFunctions(t *testing.T) {
 	for _, f := range syntax.Refused() {
 		_, err := Compile(Source{Children: []syntax.Template{{Name: "a", Text: "x: {{ " + f.Name + " }}"}}})
-		want := "children[a]:1:7: there is no function " + f.Name + ": " + f.Refused
+		want := "children[a]:1:7: unsupported function " + f.Name + ": " + f.Refused
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

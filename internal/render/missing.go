@@ -87,7 +87,7 @@ var conditionsPath = []string{"status", "conditions"}
 // waitFor returns the error that the template waits for the missing value at a node, or nil if waiting does not help.
 func (x *exec) waitFor(o origin, n parse.Node) error {
 	if x.unit.Purpose == syntax.ForStatus && (o.list == ".children." || o.list == ".observed.") {
-		return x.src.ErrorAt(syntax.Start(n), syntax.Missing, "waits for an object of "+o.list+o.path[0])
+		return x.src.ErrorAt(syntax.Start(n), syntax.Missing, "waiting for an object of "+o.list+o.path[0])
 	}
 	if o.in == nil {
 		return nil

@@ -157,7 +157,7 @@ func TestStatusLeavesOutMissingFieldsOfOtherObjects(t *testing.T) {
 		{"in a condition", "a: {{ if gt " + svc + ".status.n 1 }}x{{ else }}z{{ end }}\nb: 1", map[string]any{"a": "z", "b": int64(1)}},
 		{"of included text", "{{ define \"h\" }}ip: {{ .status.ip }}\nport: 1{{ end }}a:\n  {{- include \"h\" " + svc + " | nindent 2 }}\nb: 1", map[string]any{"a": map[string]any{"port": int64(1)}, "b": int64(1)}},
 		{"text computed of included text", "{{ define \"h\" }}{{ .status.ip }}{{ end }}a: {{ include \"h\" " + svc + " | upper }}\nb: 1", map[string]any{"b": int64(1)}},
-		{"of a child that is not there yet", "a: {{ (first .children.later).status.ip }}\nb: 1", map[string]any{"b": int64(1)}},
+		{"of a child that does not exist yet", "a: {{ (first .children.later).status.ip }}\nb: 1", map[string]any{"b": int64(1)}},
 		{"all there is", "{{ " + svc + ".status.none }}", map[string]any{}},
 	} {
 		t.Run(row.why, func(t *testing.T) {

@@ -96,7 +96,7 @@ func (o *output) explained(err error, offset int) error {
 			if e, ok := errors.AsType[*document.Error](err); ok {
 				err = &document.Error{Offset: e.Offset, Message: e.Message} // what it mostly means is something else
 			}
-			return fmt.Errorf("%w; what line %d of %s prints has several lines, which are not indented to their place: write {{- … | nindent %d }}",
+			return fmt.Errorf("%w; the value printed in line %d of %s has several lines without indentation: write {{- … | nindent %d }}",
 				err, line, p.src.Name, by)
 		}
 	}
@@ -132,8 +132,8 @@ func (o *output) misplaced(marker string) error {
 		place := len(before) - len(bytes.TrimLeft(before, " -"))
 		for line := range bytes.Lines(rest) {
 			if from := spaces(line); from < place && bytes.HasPrefix(bytes.TrimLeft(line, " -"), []byte(marker)) {
-				return p.src.ErrorAt(p.pos, syntax.Invalid, fmt.Sprintf("what is printed here has several lines, and a key or an item from data in them stands "+
-					"further left than its place: write {{- … | nindent %d }}", indentation(before)))
+				return p.src.ErrorAt(p.pos, syntax.Invalid, fmt.Sprintf("the value printed here has several lines, and a key or an item in them is indented "+
+					"too little: write {{- … | nindent %d }}", indentation(before)))
 			}
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // TestHints tells when an error is about printed text that lacks indentation, and when it is not.
 func TestHints(t *testing.T) {
-	const hint = "which are not indented to their place: write {{- … | nindent "
+	const hint = "without indentation: write {{- … | nindent "
 	for text, want := range map[string]string{
 		"a:\n  b: {{ toYaml .spec.map }}\n c: d: e":       hint + "4",
 		"a:\n    {{ toYaml .spec.map }}\n c: d: e":        hint + "4",

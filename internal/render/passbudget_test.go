@@ -111,7 +111,7 @@ func TestInterruption(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		_, err := p.Child(name, in)
 		e, ok := errors.AsType[*syntax.Error](err)
-		if !ok || e.Reason != syntax.Interrupted || e.Template != "children["+name+"]" || e.Message != "the pass was interrupted, and is repeated" {
+		if !ok || e.Reason != syntax.Interrupted || e.Template != "children["+name+"]" || e.Message != "the reconciliation was interrupted and is repeated" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -141,12 +141,12 @@ func holds(data any, word string) bool {
 func (p *Program) Child(name string, in *Input) ([]Object, error) {
 	u, ok := p.children[name]
 	if !ok {
-		return nil, &syntax.Error{Template: syntax.ChildName(name), Reason: syntax.Invalid, Message: "there is no template for this child"}
+		return nil, &syntax.Error{Template: syntax.ChildName(name), Reason: syntax.Invalid, Message: "this child has no template"}
 	}
 	var objects []Object
 	err := p.render(u, in, func(x *exec, d document.Document) error {
 		if len(objects) == maxDocuments {
-			return budget.Error(fmt.Sprintf("the template yields more than %d objects", maxDocuments))
+			return budget.Error(fmt.Sprintf("the template renders more than %d objects", maxDocuments))
 		}
 		content, err := d.Object()
 		if err != nil {

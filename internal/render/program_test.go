@@ -111,7 +111,7 @@ func TestPanicsBecomeErrors(t *testing.T) {
 	in := &Input{Ready: func(map[string]any) bool { panic("secret") }}
 	for range 2 {
 		_, err = p.Status(in)
-		if err == nil || strings.Contains(err.Error(), "secret") || !strings.HasPrefix(err.Error(), "status:2:7: internal: the renderer panicked at ") {
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.HasPrefix(err.Error(), "status:2:7: internal error: the renderer panicked at ") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -138,7 +138,7 @@ func TestUnknownChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Child("x", &Input{}); err == nil || err.Error() != "children[x]: there is no template for this child" {
+	if _, err := p.Child("x", &Input{}); err == nil || err.Error() != "children[x]: this child has no template" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -286,7 +286,7 @@ d: {{ keys .metadata | sortAlpha }}
 }
 
 func TestObjectsAreCounted(t *testing.T) {
-	for n, want := range map[int]string{maxDocuments: "", maxDocuments + 1: "the template yields more than 2000 objects"} {
+	for n, want := range map[int]string{maxDocuments: "", maxDocuments + 1: "the template renders more than 2000 objects"} {
 		_, err := programOf(t, fmt.Sprintf("{{ range until %d }}\n---\napiVersion: v1\nkind: A\n{{ end }}", n)).Child("x", &Input{})
 		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%d objects: %v, want %q", n, err, want)

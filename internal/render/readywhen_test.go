@@ -85,7 +85,7 @@ func TestReadyWhenOfAChildThatHasNone(t *testing.T) {
 	if err != nil || p.JudgesReadiness() || p.HasReadyWhen("db") {
 		t.Fatalf("%v: a program without readyWhen judges readiness", err)
 	}
-	if _, err = p.ReadyWhen("db", nil, &Input{}); err == nil || err.Error() != "children[db].readyWhen: there is no readyWhen for this child" {
+	if _, err = p.ReadyWhen("db", nil, &Input{}); err == nil || err.Error() != "children[db].readyWhen: this child has no readyWhen" {
 		t.Error(err)
 	}
 }

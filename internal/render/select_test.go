@@ -24,7 +24,7 @@ func TestSelect(t *testing.T) {
 		"name: a\n---\nname: b":                             "related[r].select:3:1: a selection is one YAML document: one mapping, or a list of mappings; remove what follows ---",
 		"a":                                                 "related[r].select:1:1: a selection is a map or a list of maps, not a string",
 		"- name: a\n- b":                                    "related[r].select:1:1: a selection is a map or a list of maps, not a string",
-		"name: {{ .spec.missing }}":                         "related[r].select:1:10: .spec.missing has no value; give it one, or use default, required or if",
+		"name: {{ .spec.missing }}":                         "related[r].select:1:10: .spec.missing has no value; set it, or use default, required or if",
 		"name: {{ required \"x\" .spec.none }}":             "related[r].select:1:10: x",
 	} {
 		p, err := Compile(Source{Related: []syntax.Template{{Name: "r", Text: text}, {Name: "bare"}}})

@@ -69,7 +69,7 @@ func (b *Bed) make(ctx context.Context, o Options) error {
 	b.config.UserAgent = "bench"
 	var err error
 	if b.dynamic, err = dynamic.NewForConfig(b.config); err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	if b.Observer, err = observe.NewClient(b.config); err != nil {
 		return err

@@ -64,11 +64,11 @@ func Run(ctx context.Context, o Options) error {
 	config.UserAgent = "floor"
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	writer, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
 	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("create a client: %w", err)
 	}
 	f := &floor{
 		task: o.Task, writer: writer, workers: o.Workers, out: o.Out, done: map[types.UID]written{},

@@ -78,7 +78,7 @@ type Client struct {
 func NewClient(config *rest.Config) (*Client, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return nil, fmt.Errorf("create a client: %w", err)
 	}
 	return &Client{client, strings.TrimSuffix(config.Host, "/")}, nil
 }
@@ -140,7 +140,7 @@ func (c *Client) get(ctx context.Context, set Set, query url.Values, read func(i
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("read %s: the API server answers %s", set.Resource.Resource, response.Status)
+		return fmt.Errorf("read %s: the API server returned %s", set.Resource.Resource, response.Status)
 	}
 	if err := read(response.Body); err != nil {
 		return fmt.Errorf("read %s: %w", set.Resource.Resource, err)

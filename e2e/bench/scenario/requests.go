@@ -140,7 +140,7 @@ func (b *Bench) resyncs(ctx context.Context, c contender.Contender, task workloa
 
 // looks is how often the operator says that it has looked at a parent.
 func looks(c contender.Contender, parent string) (int, error) {
-	lines, err := c.Process().Lines(`"msg":"looked at parent"`, fmt.Sprintf(`"parent":"%s/%s"`, workload.Namespace, parent))
+	lines, err := c.Process().Lines(`"msg":"reconciled parent"`, fmt.Sprintf(`"parent":"%s/%s"`, workload.Namespace, parent))
 	return len(lines), err
 }
 

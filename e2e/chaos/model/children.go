@@ -11,7 +11,7 @@ type Child struct {
 	Data      map[string]string
 	Immutable bool
 	Unique    bool // the start of its parent's UID is to be added to its name
-	Orphan    bool // it outlives its parent, and has no owner
+	Orphan    bool // it is kept after its parent, and has no owner
 	Far       bool // it is in another namespace than its parent, and has no owner
 	Shared    bool // other parents may want an object of that name, too
 }

@@ -58,10 +58,10 @@ func TestSteady(t *testing.T) {
 		"it comes back, and its children have gone": {"Many", []Action{
 			edited(Many, func(c *Controller) { c.Purge = true }), replaced(Many),
 		}, nil},
-		"what outlives its parent stays as long as that is there": {"Report", []Action{edited(Report, func(c *Controller) { c.Keep = true })}, []string{report, kept}},
-		"an engine that starts again has no child for a while":    {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 2}}}, nil},
-		"an engine that is at its end stays there":                {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 1, Text: "t"}}}, []string{engine}},
-		"a stranger sends an engine back":                         {"Engine", []Action{{Verb: SpoilStatus, ID: parent("Engine")}}, nil},
+		"what is kept after its parent stays as long as that is there": {"Report", []Action{edited(Report, func(c *Controller) { c.Keep = true })}, []string{report, kept}},
+		"an engine that starts again has no child for a while":         {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 2}}}, nil},
+		"an engine that is at its end stays there":                     {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 1, Text: "t"}}}, []string{engine}},
+		"a stranger sends an engine back":                              {"Engine", []Action{{Verb: SpoilStatus, ID: parent("Engine")}}, nil},
 	} {
 		t.Run(why, func(t *testing.T) {
 			w := NewWorld("hush")

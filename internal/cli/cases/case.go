@@ -118,7 +118,7 @@ func read(path string) *Case {
 // fault says what is wrong with the steps, or "".
 func (c *Case) fault() string {
 	if len(c.Steps) == 0 {
-		return "no steps: give at least one"
+		return "no steps: add at least one"
 	}
 	var names []string
 	deleted := -1
@@ -135,7 +135,7 @@ func (c *Case) fault() string {
 		names = append(names, slug(s.Name))
 		switch {
 		case s.Delete && i == 0:
-			return "steps[0].delete: templater has made nothing for the parent yet: let another step come before"
+			return "steps[0].delete: templater has created nothing for the parent yet: add a step before"
 		case s.Delete && deleted >= 0:
 			return fmt.Sprintf("steps[%d].delete: the parent is being deleted since steps[%d]", i, deleted)
 		case s.Delete:

@@ -24,7 +24,7 @@ func (c *Case) decode(content []byte) error {
 	}
 	unknown, err := kjson.UnmarshalStrict(text, c, kjson.DisallowUnknownFields)
 	if wrong, is := errors.AsType[*json.UnmarshalTypeError](err); is {
-		return fmt.Errorf("%s: a %s does not fit there: see docs/how-to/testing.md", wrong.Field, strings.NewReplacer("array", "list", "object", "mapping").Replace(wrong.Value))
+		return fmt.Errorf("%s: unexpected %s: see docs/how-to/testing.md", wrong.Field, strings.NewReplacer("array", "list", "object", "mapping").Replace(wrong.Value))
 	}
 	if err != nil {
 		return errors.New(problem.Line(err.Error()))

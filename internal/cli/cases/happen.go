@@ -44,7 +44,7 @@ func (w *world) happen(s Step) error {
 		w.state.Objects = slices.DeleteFunc(slices.Clone(w.state.Objects), gone)
 		w.state.Related = slices.DeleteFunc(slices.Clone(w.state.Related), gone)
 		if len(w.state.Objects)+len(w.state.Related) == before {
-			return fmt.Errorf("remove: there is no %s%s", id, w.similar(id, slices.Concat(w.state.Objects, w.state.Related)))
+			return fmt.Errorf("remove: no %s%s", id, w.similar(id, slices.Concat(w.state.Objects, w.state.Related)))
 		}
 	}
 	return nil
@@ -83,7 +83,7 @@ func (w *world) checkObserved(s Step, before []map[string]any, result simulate.R
 			continue
 		}
 		if !w.isRelated(id, result) {
-			return fmt.Errorf("observe: no entry yields %s, and neither the label %s nor an owner reference says whose it is; what is only to be read belongs to related%s", id, v1.LabelChild, w.similar(id, children))
+			return fmt.Errorf("observe: no child template renders %s, and neither the label %s nor an owner reference names its child template; put objects that are only read into related%s", id, v1.LabelChild, w.similar(id, children))
 		}
 	}
 	return nil

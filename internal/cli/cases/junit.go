@@ -44,7 +44,7 @@ func JUnit(w io.Writer, all []Outcome) error {
 			suite.Cases = append(suite.Cases, c)
 		}
 		if len(o.Stale) > 0 {
-			suite.Cases = append(suite.Cases, junitCase{Name: "expected files", Classname: o.Folder, Seconds: "0.000", Failure: &junitFailure{"files of no step", strings.Join(o.Stale, "\n")}})
+			suite.Cases = append(suite.Cases, junitCase{Name: "expected files", Classname: o.Folder, Seconds: "0.000", Failure: &junitFailure{"unused files", strings.Join(o.Stale, "\n")}})
 		}
 		for _, c := range suite.Cases {
 			suite.Tests++

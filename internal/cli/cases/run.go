@@ -72,7 +72,7 @@ func (c *Case) Run(update bool) (Outcome, error) {
 	return out, err
 }
 
-var errGone = errors.New("the parent is gone since the step before: nothing happens any more")
+var errGone = errors.New("the parent was deleted in the previous step: nothing more can happen")
 
 // Play goes through the steps of a case, and calls visit with the state after each. gone reports whether the parent was deleted by then.
 func (c *Case) Play(visit func(step int, after simulate.State, gone bool)) error {
@@ -96,7 +96,7 @@ func (c *Case) Play(visit func(step int, after simulate.State, gone bool)) error
 func (w *world) step(s Step) (text []byte, faults []string, failure string, err error) {
 	result, err := w.advance(s)
 	if errors.Is(err, simulate.ErrRestless) {
-		return nil, nil, "templater would not come to rest: " + err.Error() + "\n", nil
+		return nil, nil, "the reconciliation does not settle: " + err.Error() + "\n", nil
 	}
 	if err != nil {
 		return nil, nil, "", err
@@ -130,7 +130,7 @@ func record(file string, now []byte, faults []string) (failure string, err error
 		}
 	}
 	if failure != "" {
-		failure = file + " is written with errors: correct the templates, or run again if these are expected\n"
+		failure = file + " was written, and contains errors: correct the templates, or run again if they are expected\n"
 		for _, fault := range faults {
 			failure += fault + "\n"
 		}
@@ -142,7 +142,7 @@ func record(file string, now []byte, faults []string) (failure string, err error
 func compare(file string, now []byte) (string, error) {
 	want, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return file + " is not there: write it by --update, and read it\n", nil
+		return file + " does not exist: create it with --update, and review it\n", nil
 	}
 	if err != nil {
 		return "", err

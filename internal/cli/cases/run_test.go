@@ -51,14 +51,14 @@ func folder(t *testing.T, text string) *Case {
 }
 
 func TestWhatStepsMayObserve(t *testing.T) {
-	const nobodys = "neither the label templater.dev/child nor an owner reference says whose it is"
+	const nobodys = "neither the label templater.dev/child nor an owner reference names its child template"
 	for why, row := range map[string]struct{ step, want string }{
 		"a child that is there":                  {"{name: b, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {x: z}}]}", ""},
 		"a child in the namespace of its parent": {"{name: b, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map, namespace: team}}]}", ""},
 		"one of another namespace":               {"{name: b, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map, namespace: other}}]}", "did you mean ConfigMap team/map?"},
-		"one of another kind":                    {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: map}}]}", "no entry yields Secret team/map, and " + nobodys + "; what is only to be read belongs to related"},
+		"one of another kind":                    {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: map}}]}", "no child template renders Secret team/map, and " + nobodys + "; put objects that are only read into related"},
 		"one that a template reads":              {"{name: b, observe: [{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: one}}}]}", ""},
-		"one that no template reads":             {"{name: b, observe: [{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: two}}}]}", nobodys + "; what is only to be read belongs to related"},
+		"one that no template reads":             {"{name: b, observe: [{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: two}}}]}", nobodys + "; put objects that are only read into related"},
 		"a child of an entry that is gone":       {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/child: old}}}]}", ""},
 		"another controller's":                   {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/controller: other}}}]}", ""},
 		"another parent's":                       {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/parent-uid: u}}}]}", ""},
@@ -67,7 +67,7 @@ func TestWhatStepsMayObserve(t *testing.T) {
 		"no version of one":                      {"{name: b, observe: [{kind: Pod, metadata: {name: x}}]}", "observe: an object needs apiVersion, kind and metadata.name"},
 		"no object":                              {"{name: b, related: [{kind: Pod}]}", "related: an object needs apiVersion, kind and metadata.name"},
 		"no object to remove":                    {"{name: b, remove: [{apiVersion: v1, kind: Pod}]}", "remove: an object needs apiVersion, kind and metadata.name"},
-		"an object without a namespace":          {"{name: b, remove: [{apiVersion: v1, kind: Namespace, metadata: {name: x}}]}", "remove: there is no Namespace x"},
+		"an object without a namespace":          {"{name: b, remove: [{apiVersion: v1, kind: Namespace, metadata: {name: x}}]}", "remove: no Namespace x"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			_, err := folder(t, controller+"steps: [{name: a}, "+row.step+"]\n").Run(true)
@@ -145,7 +145,7 @@ steps:
 		t.Fatal(err)
 	}
 	outcome, err = c.Run(false)
-	if err != nil || !outcome.Failed() || outcome.Steps[2].Failure != c.expected(2)+" is not there: write it by --update, and read it\n" {
+	if err != nil || !outcome.Failed() || outcome.Steps[2].Failure != c.expected(2)+" does not exist: create it with --update, and review it\n" {
 		t.Errorf("%v: %+v", err, outcome)
 	}
 	if err := os.WriteFile(c.expected(2), []byte("writes: []\n"), 0o600); err != nil {
@@ -166,7 +166,7 @@ func TestCasesThatMakeNoSense(t *testing.T) {
 `
 	const steps = "steps: [{name: a}]\n"
 	for why, row := range map[string]struct{ text, want string }{
-		"no parent":                       {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team}}", "", 1) + steps, "parent.yaml: no object in it"},
+		"no parent":                       {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team}}", "", 1) + steps, "parent.yaml: it contains no object"},
 		"two parents":                     {strings.Replace(controller, "namespace: team}}", "namespace: team}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: x}}", 1) + steps, "parent.yaml: 2 objects, want one: the parent"},
 		"a template that makes no sense":  {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "templatecontroller.yaml:11:84: children[map]:1:78: there is no .related.pod; did you mean .related.pods?; known: .related.pods"},
 		"objects that are not there":      {controller + "objects: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
@@ -174,10 +174,10 @@ func TestCasesThatMakeNoSense(t *testing.T) {
 		"a parent of another kind":        {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one", "{apiVersion: v1, kind: Pod, metadata: {name: one", 1) + steps, "it is a Pod, and TemplateController apps watches App.example.org"},
 		"a parent that is not there":      {controller + "parent: x.yaml\n" + steps, "x.yaml: no such file or directory"},
 		"related ones that are not there": {controller + "related: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
-		"nothing to test":                 {strings.Replace(controller, "-- templatecontroller.yaml --", "-- other.yaml --", 1) + steps, "case.yaml: no templatecontroller.yaml in this folder, or above: give files"},
-		"two TemplateControllers":         {strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+"-- case/parent.yaml --", 1) + steps, "case.yaml: there are 2 TemplateControllers: say by controller which one is meant"},
-		"one that is none of two":         {strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+"-- case/parent.yaml --", 1) + "controller: more\n" + steps, "case.yaml: controller: there is no TemplateController more"},
-		"a definition that refers":        {strings.Replace(controller, "-- case/parent.yaml --", "-- crd.yaml --\n"+refers+"-- case/parent.yaml --", 1) + steps, "in place of a schema that refers to itself, x-kubernetes-preserve-unknown-fields: true"},
+		"nothing to test":                 {strings.Replace(controller, "-- templatecontroller.yaml --", "-- other.yaml --", 1) + steps, "case.yaml: no templatecontroller.yaml in this folder or above: set files"},
+		"two TemplateControllers":         {strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+"-- case/parent.yaml --", 1) + steps, "case.yaml: there are 2 TemplateControllers: name one of them in controller"},
+		"one that is none of two":         {strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+"-- case/parent.yaml --", 1) + "controller: more\n" + steps, "case.yaml: controller: no TemplateController more"},
+		"a definition that refers":        {strings.Replace(controller, "-- case/parent.yaml --", "-- crd.yaml --\n"+refers+"-- case/parent.yaml --", 1) + steps, "x-kubernetes-preserve-unknown-fields: true for a recursive one"},
 		"files that are not there":        {controller + "files: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestWhichFilesACaseIsAbout(t *testing.T) {
 func TestWhatNeverRests(t *testing.T) {
 	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", "  status: {template: 'n: {{ add 1 (.status.n | default 0) }}'}\n-- case/parent.yaml --", 1)+"steps: [{name: a}]\n")
 	outcome, err := c.Run(true)
-	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "templater would not come to rest: each pass writes again") || exists(c.expected(0)) {
+	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "the reconciliation does not settle: each reconciliation writes again") || exists(c.expected(0)) {
 		t.Errorf("%v: %+v", err, outcome)
 	}
 }
@@ -219,7 +219,7 @@ func TestTimeGoesOn(t *testing.T) {
     timeout: 10m
     children: [{name: job, template: '{apiVersion: batch/v1, kind: Job, metadata: {name: last}}'}]
 -- case/parent.yaml --`, 1)+"steps: [{name: a}, {name: b, delete: true}, {name: c, after: 9m}, {name: d, after: 2m}]\n")
-	if outcome, err := c.Run(true); err != nil || !strings.Contains(outcome.Steps[3].Failure, "is written with errors") || outcome.Steps[2].Failure != "" {
+	if outcome, err := c.Run(true); err != nil || !strings.Contains(outcome.Steps[3].Failure, "was written, and contains errors") || outcome.Steps[2].Failure != "" {
 		t.Fatalf("%v: want that the new error is reported: %+v", err, outcome)
 	}
 	if outcome, err := c.Run(true); err != nil || outcome.Failed() {
@@ -278,7 +278,7 @@ func TestReports(t *testing.T) {
       <failure message="not as expected">no&#xA;</failure>
     </testcase>
     <testcase name="expected files" classname="x" time="0.000">
-      <failure message="files of no step">y</failure>
+      <failure message="unused files">y</failure>
     </testcase>
   </testsuite>
   <testsuite name="z" tests="1" failures="0">
@@ -317,7 +317,7 @@ func TestFoldersThatAreLeftOut(t *testing.T) {
 	if all := Find([]string{"."}); len(all) != 2 || all[1].Folder != "." {
 		t.Errorf("from within: %+v", all)
 	}
-	for path, want := range map[string]string{"nowhere": "nowhere: no such file or directory", "other": "no case.yaml in other", ".hidden": ".hidden/case.yaml: no steps: give at least one"} {
+	for path, want := range map[string]string{"nowhere": "nowhere: no such file or directory", "other": "no case.yaml in other", ".hidden": ".hidden/case.yaml: no steps: add at least one"} {
 		t.Run(path, func(t *testing.T) {
 			all := Find([]string{path, "."})
 			if _, err := all[0].Run(false); err == nil || err.Error() != want {
@@ -407,19 +407,19 @@ steps:
 func TestFilesThatMakeNoSense(t *testing.T) {
 	file := filepath.Join(t.TempDir(), File)
 	for text, want := range map[string]string{
-		"steps: [":                          ":2:1: no YAML: ",
+		"steps: [":                          ":2:1: invalid YAML: ",
 		"step: []":                          ": unknown field step; did you mean steps?",
 		"Steps: [{name: a}]":                ": unknown field Steps; did you mean steps?",
 		"steps: [{name: a, Ready: [map]}]":  ": unknown field steps[0].Ready; did you mean ready?",
 		"steps: [{name: a, wait: 5s}]":      ": unknown field steps[0].wait\x00",
 		"ready: [map]\nsteps: [{name: a}]":  ": unknown field ready; it belongs to one of steps",
 		"folder: a\nsteps: [{name: a}]":     ": unknown field folder\x00",
-		"steps: [{name: a}]\nsteps: []":     ":2:1: the key steps is there twice",
+		"steps: [{name: a}]\nsteps: []":     ":2:1: duplicate key steps",
 		"time: noon\nsteps: [{name: a}]":    `: parsing time "noon"`,
-		"steps: 1":                          ": steps: a number does not fit there: see docs/how-to/testing.md",
-		"steps: [{name: a, ready: {a: b}}]": ": steps.ready: a mapping does not fit there: see docs/how-to/testing.md",
-		"steps: [{name: [a]}]":              ": steps.name: a list does not fit there: see docs/how-to/testing.md",
-		"parent: a\nsteps: []":              ": no steps: give at least one",
+		"steps: 1":                          ": steps: unexpected number: see docs/how-to/testing.md",
+		"steps: [{name: a, ready: {a: b}}]": ": steps.ready: unexpected mapping: see docs/how-to/testing.md",
+		"steps: [{name: [a]}]":              ": steps.name: unexpected list: see docs/how-to/testing.md",
+		"parent: a\nsteps: []":              ": no steps: add at least one",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -435,12 +435,12 @@ func TestFilesThatMakeNoSense(t *testing.T) {
 
 func TestStepsThatMakeNoSense(t *testing.T) {
 	for steps, want := range map[string]string{
-		"[]":                        "no steps: give at least one",
+		"[]":                        "no steps: add at least one",
 		"[{}]":                      "steps[0] has no name",
 		"[{name: a, after: soon}]":  "steps[0].after: write a duration such as 90s or 10m",
 		"[{name: a, after: 0s}]":    "",
 		"[{name: a}, {name: A!}]":   "steps[1]: another step is called A!, too",
-		"[{name: a, delete: true}]": "steps[0].delete: templater has made nothing for the parent yet: let another step come before",
+		"[{name: a, delete: true}]": "steps[0].delete: templater has created nothing for the parent yet: add a step before",
 		"[{name: a}, {name: b, delete: true}, {name: c}, {name: d, delete: true}]": "steps[3].delete: the parent is being deleted since steps[1]",
 		"[{name: a}, {name: b, delete: true}, {name: c}]":                          "",
 	} {
@@ -453,7 +453,7 @@ func TestStepsThatMakeNoSense(t *testing.T) {
 		}
 	}
 	c := folder(t, controller+"steps: [{name: a, ready: [map, mpa]}]\n")
-	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), `steps[0].ready: there is no entry "mpa" in spec.children or spec.finalize.children; did you mean map?`) {
+	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), `steps[0].ready: no entry "mpa" in spec.children or spec.finalize.children; did you mean map?`) {
 		t.Errorf("got %v", err)
 	}
 	c = folder(t, controller+"steps: [{name: a}, {name: b, delete: true}, {name: c}]\n")

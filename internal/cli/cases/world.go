@@ -84,7 +84,7 @@ func (c *Case) checkReady(children []v1.Child) error {
 			if nearest := syntax.Nearest(name, names); nearest != "" {
 				hint = "; did you mean " + nearest + "?"
 			}
-			return fmt.Errorf("%s: steps[%d].ready: there is no entry %q in spec.children or spec.finalize.children%s", filepath.Join(c.Folder, File), i, name, hint)
+			return fmt.Errorf("%s: steps[%d].ready: no entry %q in spec.children or spec.finalize.children%s", filepath.Join(c.Folder, File), i, name, hint)
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func (c *Case) paths() ([]string, error) {
 			return []string{file}, nil
 		}
 		if folder == filepath.Dir(folder) {
-			return nil, fmt.Errorf("%s: no templatecontroller.yaml in this folder, or above: give files", filepath.Join(c.Folder, File))
+			return nil, fmt.Errorf("%s: no templatecontroller.yaml in this folder or above: set files", filepath.Join(c.Folder, File))
 		}
 	}
 }
@@ -144,9 +144,9 @@ func (c *Case) choose(set *manifest.Set) (*manifest.Controller, error) {
 		if tc := set.Named(c.Controller); tc != nil {
 			return tc, nil
 		}
-		return nil, fmt.Errorf("%s: controller: there is no TemplateController %s", file, c.Controller)
+		return nil, fmt.Errorf("%s: controller: no TemplateController %s", file, c.Controller)
 	case len(set.Controllers) > 1:
-		return nil, fmt.Errorf("%s: there are %d TemplateControllers: say by controller which one is meant", file, len(set.Controllers))
+		return nil, fmt.Errorf("%s: there are %d TemplateControllers: name one of them in controller", file, len(set.Controllers))
 	}
 	return set.Controllers[0], nil
 }

@@ -100,7 +100,7 @@ func functions() []Entry {
 		if f.Nil {
 			e.More += "\nIts arguments may be missing."
 		} else if f.Max != 0 {
-			e.More += "\nA missing argument is an error: give one with default."
+			e.More += "\nA missing argument is an error: set a default."
 		}
 		entries = append(entries, e)
 	}

@@ -95,7 +95,7 @@ func TestWhatIsToBeKnownOfTheWhole(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	report, _ := c.compare(configMap + "  suspend: true\n")
-	if diff := cmp.Diff([]string{"spec.suspend is true: templater does nothing of this before that is false"}, report.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"spec.suspend is true: nothing of this happens until it is false"}, report.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	c.change("templatecontrollers", func(content map[string]any) {
@@ -103,7 +103,7 @@ func TestWhatIsToBeKnownOfTheWhole(t *testing.T) {
 		mapping(children[0])["template"] = "{{"
 	})
 	report, got := c.compare(configMap)
-	if len(report.Notes) != 1 || !strings.HasPrefix(report.Notes[0], "the TemplateController in the cluster is rejected, so that all that this one does is new: ") || report.New {
+	if len(report.Notes) != 1 || !strings.HasPrefix(report.Notes[0], "the TemplateController in the cluster is not accepted, so all changes of this one are new: ") || report.New {
 		t.Errorf("notes %q, new is %v", report.Notes, report.New)
 	}
 	if !slices.Equal(got, []string{"one begins"}) {
@@ -274,7 +274,7 @@ func TestParentsThatChangeMeanwhile(t *testing.T) {
 	c.serve(configMap, nil, one, two)
 	c.lax = true
 	selecting := strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
-	const want = " fault: App default/%s is no parent: its labels do not match spec.watch.labelSelector"
+	const want = " fault: App default/%s is not a parent: its labels do not match spec.watch.labelSelector"
 	_, got := c.compare(selecting)
 	if !slices.Equal(got, []string{"one" + strings.Replace(want, "%s", "one", 1), "two" + strings.Replace(want, "%s", "two", 1)}) {
 		t.Errorf("got %q", got)
@@ -416,7 +416,7 @@ func TestWritesThatAreNotTried(t *testing.T) {
 	}
 	edited.WriteString("  - {name: more, template: '{apiVersion: v1, kind: Pod, metadata: {name: newer}}'}\n")
 	report, _ := c.compare(edited.String())
-	want := "7 writes are compared without the server, because you may not create and patch endpoints, persistentvolumeclaims, pods, secrets, serviceaccounts, services: defaults and refusals do not show"
+	want := "7 writes are compared without the API server, because you are not allowed to create and patch endpoints, persistentvolumeclaims, pods, secrets, serviceaccounts, services: defaults and rejections are not shown"
 	if diff := cmp.Diff([]string{want}, report.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}

@@ -83,7 +83,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	if old != nil {
 		// What works already is not stopped by what types show of it.
 		if was := lint.Check(old, nil); was.Rejection != nil {
-			report.note("the TemplateController in the cluster is rejected, so that all that this one does is new: %s", was.Rejection.Message)
+			report.note("the TemplateController in the cluster is not accepted, so all changes of this one are new: %s", was.Rejection.Message)
 		} else if x.before, err = c.side(ctx, old, was.Compiled, definitions); err != nil {
 			return nil, err
 		}
@@ -95,7 +95,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 		report.note("the cluster does not have the kind of related[%s]", entry)
 	}
 	if tc.Spec.Suspend {
-		report.note("spec.suspend is true: templater does nothing of this before that is false")
+		report.note("spec.suspend is true: nothing of this happens until it is false")
 	}
 	specs := []*v1.TemplateControllerSpec{&tc.Spec}
 	if old != nil {

@@ -159,13 +159,13 @@ func TestTheServerIsAsked(t *testing.T) {
 			"  update ConfigMap one of map: data: field is immutable; to replace the object, set updateStrategy.type to Recreate", nil, 0},
 		"it refuses a new one": {created, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "new-one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "is too long")}), true,
 			"  create ConfigMap new-one of map: data: invalid value", nil, 0},
-		"a rule of admission": {edited, apierrors.NewForbidden(configMaps, "one", nil), true, "  update ConfigMap one of map: an admission rule of the API server forbids it; kubectl apply of such an object says which", nil, 4},
+		"a rule of admission": {edited, apierrors.NewForbidden(configMaps, "one", nil), true, "  update ConfigMap one of map: an admission plugin of the API server forbids it; kubectl apply of the same object shows which", nil, 4},
 		"no right": {edited, apierrors.NewForbidden(configMaps, "one", nil), false, "  update ConfigMap one of map",
-			[]string{"2 writes are compared without the server, because you may not create and patch configmaps: defaults and refusals do not show"}, 2},
-		"an object of somebody else": {created, apierrors.NewConflict(configMaps, "new-one", nil), true,
-			"  create ConfigMap new-one of map: an object of this name is there, and carries no label of this parent: rename the child in the template, or delete the other object", nil, 0},
-		"an object of somebody else, on another server": {created, apierrors.NewAlreadyExists(configMaps, "new-one"), true,
-			"  create ConfigMap new-one of map: an object of this name is there, and carries no label of this parent: rename the child in the template, or delete the other object", nil, 0},
+			[]string{"2 writes are compared without the API server, because you are not allowed to create and patch configmaps: defaults and rejections are not shown"}, 2},
+		"an object with another owner": {created, apierrors.NewConflict(configMaps, "new-one", nil), true,
+			"  create ConfigMap new-one of map: an object of this name already exists without the labels of this parent: rename the child in the template, or delete the other object", nil, 0},
+		"an object with another owner, on another server": {created, apierrors.NewAlreadyExists(configMaps, "new-one"), true,
+			"  create ConfigMap new-one of map: an object of this name already exists without the labels of this parent: rename the child in the template, or delete the other object", nil, 0},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)

@@ -40,7 +40,7 @@ func Text(w io.Writer, colours cli.Colours, r *Report) error {
 var would = map[Verb]string{
 	Create: "would be created", Update: "would be changed", Recreate: "would be recreated", Delete: "would be deleted",
 	Unknown: "may be deleted (not known: depends on readyWhen)",
-	Orphan:  "would be left alone, as nobody wants it any more", Outdated: "would stay as it is, by the update strategy of its entry",
+	Orphan:  "would be kept, though no template renders it", Outdated: "would be left unchanged by the update strategy of its entry",
 }
 
 // String is such as "2 of 12 parents change: 3 Pods would be recreated, 1 ConfigMap would be deleted".
@@ -52,7 +52,7 @@ func (s Summary) String() string {
 	for _, c := range s.Changes {
 		words := would[c.Verb]
 		if c.Count > 1 {
-			words = strings.NewReplacer("it is", "they are", "its entry", "their entries", "wants it", "wants them").Replace(words)
+			words = strings.NewReplacer("it is", "they are", "its entry", "their entries", "renders it", "renders them").Replace(words)
 		}
 		parts = append(parts, problem.Count(c.Count, c.Kind, pluralOf(c.Kind))+" "+words)
 	}
@@ -60,10 +60,10 @@ func (s Summary) String() string {
 		parts = append(parts, problem.Count(s.Statuses, "status changes", "statuses change"))
 	}
 	if s.Refused > 0 {
-		parts = append(parts, problem.Count(s.Refused, "write would be refused", "writes would be refused"))
+		parts = append(parts, problem.Count(s.Refused, "write would be rejected", "writes would be rejected"))
 	}
 	if s.Failing > 0 {
-		parts = append(parts, problem.Count(s.Failing, "parent has a new fault", "parents have new faults"))
+		parts = append(parts, problem.Count(s.Failing, "parent has new problems", "parents have new problems"))
 	}
 	verb := "change"
 	if s.Changed == 1 {
@@ -99,7 +99,7 @@ func (t *printer) line(format string, args ...any) { fmt.Fprintf(&t.out, format+
 
 // parent tells of one parent.
 func (t *printer) parent(p *Parent) {
-	words := map[string]string{"begins": ": would be a parent", "ends": ": would be no parent any more"}[p.Watched]
+	words := map[string]string{"begins": ": would become a parent", "ends": ": would no longer be a parent"}[p.Watched]
 	t.line("\n%s", t.colours.Cyan(named(p.Kind, p.Namespace, p.Name)+words))
 	for _, fault := range p.Faults {
 		t.line("  %s", t.colours.Red("fault: "+fault))
@@ -120,7 +120,7 @@ func (t *printer) change(c Change) {
 	}
 	t.line("  %s", paint(named(c.Kind, c.Namespace, c.Name)+" of children["+cmp.Or(c.Entry, "?")+"] "+would[c.Verb]))
 	if c.Refused != "" {
-		t.line("    %s", t.colours.Red("the server would refuse that: "+c.Refused))
+		t.line("    %s", t.colours.Red("the API server would reject it: "+c.Refused))
 	}
 	t.diff(c.Diff)
 }

@@ -61,13 +61,13 @@ func TestColoursOfDiffs(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	const want = `TemplateController apps: 3 of 4 parents change: 1 Pod would be created, 1 ConfigMap would be changed, 2 ConfigMaps would be deleted, 2 Ingresses would be left alone, as nobody wants them any more, 1 status changes, 1 write would be refused, 1 parent has a new fault
+	const want = `TemplateController apps: 3 of 4 parents change: 1 Pod would be created, 1 ConfigMap would be changed, 2 ConfigMaps would be deleted, 2 Ingresses would be kept, though no template renders them, 1 status changes, 1 write would be rejected, 1 parent has new problems
 Note: a note
 
 App team/one
   fault: a fault
   ConfigMap team/a of children[map] would be changed
-    the server would refuse that: no
+    the API server would reject it: no
      a: 1
     -b: 1
     +b: 2
@@ -78,12 +78,12 @@ App team/one
     -a: 1
     +a: 2
 
-Node two: would be no parent any more
-  Ingress i of children[x] would be left alone, as nobody wants it any more
-  Ingress j of children[x] would be left alone, as nobody wants it any more
+Node two: would no longer be a parent
+  Ingress i of children[x] would be kept, though no template renders it
+  Ingress j of children[x] would be kept, though no template renders it
   Pod p of children[x] would be created
 
-Node three: would be a parent
+Node three: would become a parent
 `
 	var b strings.Builder
 	if err := Text(&b, cli.Colours{}, reported()); err != nil {
@@ -111,14 +111,14 @@ func TestTextThatIsCut(t *testing.T) {
 
 func TestSummaries(t *testing.T) {
 	for want, s := range map[string]Summary{
-		"none of 0 parents changes":                        {},
-		"none of 1 parent changes":                         {Parents: 1},
-		"1 of 1 parent changes":                            {Parents: 1, Changed: 1},
-		"2 of 3 parents change: 2 statuses change":         {Parents: 3, Changed: 2, Statuses: 2},
-		"1 of 1 parent changes: 2 parents have new faults": {Parents: 1, Changed: 1, Failing: 2},
-		"1 of 1 parent changes: 3 writes would be refused": {Parents: 1, Changed: 1, Refused: 3},
-		"1 of 1 parent changes: 2 Pods would be recreated": {Parents: 1, Changed: 1, Changes: []Count{{Recreate, "", "Pod", 2}}},
-		"1 of 1 parent changes: 2 Gateways would stay as they are, by the update strategy of their entries": {Parents: 1, Changed: 1, Changes: []Count{{Outdated, "", "Gateway", 2}}},
+		"none of 0 parents changes":                          {},
+		"none of 1 parent changes":                           {Parents: 1},
+		"1 of 1 parent changes":                              {Parents: 1, Changed: 1},
+		"2 of 3 parents change: 2 statuses change":           {Parents: 3, Changed: 2, Statuses: 2},
+		"1 of 1 parent changes: 2 parents have new problems": {Parents: 1, Changed: 1, Failing: 2},
+		"1 of 1 parent changes: 3 writes would be rejected":  {Parents: 1, Changed: 1, Refused: 3},
+		"1 of 1 parent changes: 2 Pods would be recreated":   {Parents: 1, Changed: 1, Changes: []Count{{Recreate, "", "Pod", 2}}},
+		"1 of 1 parent changes: 2 Gateways would be left unchanged by the update strategy of their entries": {Parents: 1, Changed: 1, Changes: []Count{{Outdated, "", "Gateway", 2}}},
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -133,7 +133,7 @@ func (t *tries) refuse(ctx context.Context, c *Change, at place, err error) erro
 			return nil
 		}
 	case c.Verb == Create && problem.NameTaken(err):
-		c.Tried, c.Refused = true, "an object of this name is there, and carries no label of this parent: rename the child in the template, or delete the other object"
+		c.Tried, c.Refused = true, "an object of this name already exists without the labels of this parent: rename the child in the template, or delete the other object"
 		return nil
 	case problem.Unanswered(err):
 		return fmt.Errorf("try to write %s %s: %w", c.Kind, c.Name, err)
@@ -180,5 +180,5 @@ func (t *tries) untried() string {
 		}
 	}
 	slices.Sort(resources)
-	return fmt.Sprintf("%s compared without the server, because you may not create and patch %s: defaults and refusals do not show", problem.Count(n, "write is", "writes are"), strings.Join(resources, ", "))
+	return fmt.Sprintf("%s compared without the API server, because you are not allowed to create and patch %s: defaults and rejections are not shown", problem.Count(n, "write is", "writes are"), strings.Join(resources, ", "))
 }

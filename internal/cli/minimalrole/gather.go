@@ -88,12 +88,12 @@ func (g *gatherer) children() error {
 		written := g.writtenIn(&entry)
 		yields, complete := outline.Yields(g.compiled.Program, entry.Name)
 		if !complete {
-			g.note("%s: the text of the template does not show all kinds of its objects: add the rules for these yourself", syntax.ChildName(entry.Name))
+			g.note("%s: the template does not show the kinds of all its objects: add the rules for these yourself", syntax.ChildName(entry.Name))
 		}
 		for _, y := range yields {
 			gv, err := schema.ParseGroupVersion(y.APIVersion)
 			if err != nil {
-				g.note("%s: %q is no apiVersion", syntax.ChildName(entry.Name), y.APIVersion)
+				g.note("%s: %q is not an apiVersion", syntax.ChildName(entry.Name), y.APIVersion)
 				continue
 			}
 			of, err := g.resolve(gv.WithKind(y.Kind))
@@ -106,7 +106,7 @@ func (g *gatherer) children() error {
 				if y.Role != "" {
 					needs = "the verb bind on " + y.Role
 				}
-				g.note("%s yields a %s, which can only be written with all permissions that it grants, or %s: add these rules yourself", syntax.ChildName(entry.Name), y.Kind, needs)
+				g.note("%s renders a %s, which can only be written with all permissions that it grants, or %s: add these rules yourself", syntax.ChildName(entry.Name), y.Kind, needs)
 			}
 		}
 	}
@@ -189,10 +189,10 @@ func (g *gatherer) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	case !errors.As(err, &missing):
 		return found, err
 	case missing.Served != "":
-		return kind.Kind{}, fmt.Errorf("there is no %s, but version %s of that kind", quoteKind(gvk), missing.Served)
+		return kind.Kind{}, fmt.Errorf("no %s, but version %s of that kind", quoteKind(gvk), missing.Served)
 	}
 	guess := kind.Guess(gvk)
-	g.note("%s is not known: give the file of its CustomResourceDefinition, too, ask a cluster by --cluster, or check that its resource is %s, and that it has namespaces", quoteKind(gvk), guess.Resource.GroupResource())
+	g.note("unknown kind %s: pass the file of its CustomResourceDefinition, use --cluster, or check that its resource is %s and that it is namespaced", quoteKind(gvk), guess.Resource.GroupResource())
 	return guess, nil
 }
 

@@ -118,7 +118,7 @@ func (b *builder) readAll() bool {
 		{Controllers, b.Controllers}, {Definitions, b.Definitions}, {Parents, b.Parents}, {Observed, b.Observed}, {Related, b.Related},
 	} {
 		if len(of.text) > largestText {
-			b.problem(&manifest.Error{File: of.name, Message: fmt.Sprintf("more than %d MiB: the playground takes less", largestText>>20)})
+			b.problem(&manifest.Error{File: of.name, Message: fmt.Sprintf("larger than %d MiB, the limit of the playground", largestText>>20)})
 			continue
 		}
 		set, err := b.read(of.name, of.text)
@@ -131,7 +131,7 @@ func (b *builder) readAll() bool {
 	if b.Time != "" {
 		at, err := time.Parse(time.RFC3339, b.Time)
 		if err != nil {
-			b.fail(fmt.Errorf("the time is none: write one such as 2026-01-31T12:00:00Z"))
+			b.fail(fmt.Errorf("invalid time: write one such as 2026-01-31T12:00:00Z"))
 		}
 		b.now = at
 	}

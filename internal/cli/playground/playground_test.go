@@ -96,25 +96,25 @@ func TestOrder(t *testing.T) {
 
 // TestProblems says of texts that something is wrong with, where and in which words.
 func TestProblems(t *testing.T) {
-	const tooMuch = "the templates do too much work for one pass, which has about 64 MiB or 0.2 s for all of them together; make loops shorter or text smaller, or divide the parent"
+	const tooMuch = "the templates exceed the budget of one reconciliation, about 64 MiB or 0.2 s for all of them together; use shorter loops or smaller text, or split the parent"
 	for why, row := range map[string]struct {
 		change func(*Request)
 		want   []Problem
 	}{
-		"no YAML":   {func(r *Request) { r.Parents = "a: [1\nb: 2" }, []Problem{{Place{Parents, 1, 4}, "no YAML: the [ here is not closed, or a comma is missing behind an item (did not find expected ',' or ']')"}}},
-		"no object": {func(r *Request) { r.Related = "\na: 1\n" }, []Problem{{Place{Related, 2, 1}, "no object: apiVersion and kind are missing"}}},
+		"no YAML":   {func(r *Request) { r.Parents = "a: [1\nb: 2" }, []Problem{{Place{Parents, 1, 4}, "invalid YAML: the [ here is not closed, or a comma is missing after an item (did not find expected ',' or ']')"}}},
+		"no object": {func(r *Request) { r.Related = "\na: 1\n" }, []Problem{{Place{Related, 2, 1}, "not an object: apiVersion and kind are missing"}}},
 		"a template without an end": {func(r *Request) {
 			r.Controllers = strings.Replace(r.Controllers, "template: |\n", "template: |\n      {{ range 1000000000000 }}{{ end }}\n", 1)
 		}, []Problem{{Place{Controllers, 15, 32}, "children[pod]:1:26: " + tooMuch}}},
 		"a text of comments":       {func(r *Request) { r.Related = "# nothing\n" }, []Problem{}},
-		"a text that is long":      {func(r *Request) { r.Observed = strings.Repeat("#", largestText+1) }, []Problem{{Place{Text: Observed}, "more than 1 MiB: the playground takes less"}}},
-		"a time that is none":      {func(r *Request) { r.Time = "yesterday" }, []Problem{{Message: "the time is none: write one such as 2026-01-31T12:00:00Z"}}},
+		"a text that is long":      {func(r *Request) { r.Observed = strings.Repeat("#", largestText+1) }, []Problem{{Place{Text: Observed}, "larger than 1 MiB, the limit of the playground"}}},
+		"a time that is none":      {func(r *Request) { r.Time = "yesterday" }, []Problem{{Message: "invalid time: write one such as 2026-01-31T12:00:00Z"}}},
 		"an unknown field":         {func(r *Request) { r.Controllers = strings.Replace(r.Controllers, "watch:", "wacth:", 1) }, []Problem{{Place{Controllers, 6, 3}, "unknown field spec.wacth; did you mean watch?"}}},
 		"a parent of another kind": {func(r *Request) { r.Parents = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}" }, []Problem{{Place{Parents, 1, 0}, "no TemplateController watches objects of this kind: compare apiVersion and kind with spec.watch"}}},
 		"a parent in another namespace": {func(r *Request) {
 			r.Controllers = strings.Replace(r.Controllers, "watch:", "watch:\n    namespaces: [other]", 1)
-		}, []Problem{{Place{Parents, 1, 0}, "SimpleDeployment example-01 is no parent: its namespace is none of spec.watch.namespaces"}}},
-		"many parents": {func(r *Request) { r.Parents = strings.Repeat("---\n"+r.Parents, mostParents+1) }, []Problem{{Message: "the playground looks at 20 parents, and there are 21: take some out"}}},
+		}, []Problem{{Place{Parents, 1, 0}, "SimpleDeployment example-01 is not a parent: its namespace is not in spec.watch.namespaces"}}},
+		"many parents": {func(r *Request) { r.Parents = strings.Repeat("---\n"+r.Parents, mostParents+1) }, []Problem{{Message: "the playground renders at most 20 parents, and there are 21: remove some"}}},
 		"a template that fails": {func(r *Request) {
 			r.Controllers = strings.Replace(r.Controllers, "template: |\n", "template: |\n      {{ fail \"no\" }}\n", 1)
 		}, []Problem{{Place{Controllers, 15, 10}, "children[pod]:1:4: no"}}},
@@ -164,7 +164,7 @@ func TestAnswerJSON(t *testing.T) {
 	if err := json.Unmarshal(new(Session).AnswerJSON(request), &a); err != nil || len(a.Results) != 1 || len(a.Results[0].Children) == 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if got := string(new(Session).AnswerJSON([]byte("{"))); !strings.Contains(got, "load it anew") {
+	if got := string(new(Session).AnswerJSON([]byte("{"))); !strings.Contains(got, "reload it") {
 		t.Error(got)
 	}
 }
@@ -194,7 +194,7 @@ spec:
 	}
 	r.Ready = []string{"backup"}
 	of = new(Session).Answer(r).Results[0]
-	if of.Ready.Message != "the object is gone" || len(of.Children) > 0 || of.Writes[len(of.Writes)-1] != "remove the finalizer of App default/one" {
+	if of.Ready.Message != "the object is deleted" || len(of.Children) > 0 || of.Writes[len(of.Writes)-1] != "remove the finalizer of App default/one" {
 		t.Errorf("%+v", of)
 	}
 }

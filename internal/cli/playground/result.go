@@ -49,7 +49,7 @@ type Child struct {
 func (b *builder) renderAll(controllers []controller) {
 	parents := slices.Concat(b.sets[Parents].Objects, b.sets[Controllers].Objects)
 	if len(parents) > mostParents {
-		b.fail(fmt.Errorf("the playground looks at %d parents, and there are %d: take some out", mostParents, len(parents)))
+		b.fail(fmt.Errorf("the playground renders at most %d parents, and there are %d: remove some", mostParents, len(parents)))
 		return
 	}
 	watched := map[*manifest.Object]bool{}

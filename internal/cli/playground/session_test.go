@@ -77,7 +77,7 @@ func TestAFaultOfTemplaterIsForgotten(t *testing.T) {
 	r := sample(t, "loadtest")
 	s.Answer(r)
 	s.checked.controllers[0].compiled = nil
-	if a := s.Answer(r); len(a.Problems) != 1 || !strings.Contains(a.Problems[0].Message, "a mistake of its own") {
+	if a := s.Answer(r); len(a.Problems) != 1 || !strings.Contains(a.Problems[0].Message, "internal error") {
 		t.Fatalf("%+v", a.Problems)
 	}
 	if a := s.Answer(r); len(a.Problems) != 0 || len(a.Results) != 1 {

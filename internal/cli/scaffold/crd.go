@@ -20,7 +20,7 @@ type Definition struct {
 func conditions() map[string]any {
 	text := func(most int64) map[string]any { return map[string]any{"type": "string", "maxLength": most} }
 	return map[string]any{
-		"description": "Ready tells whether all is as the spec wants it.",
+		"description": "Ready is True when all children match the spec and are ready.",
 		"type":        "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"type"},
 		"items": map[string]any{
 			"type": "object", "required": []any{"type", "status", "lastTransitionTime", "reason", "message"},

@@ -21,11 +21,11 @@ func CheckKind(gvk schema.GroupVersionKind) error {
 	const longest = 63
 	switch {
 	case !kindName.MatchString(gvk.Kind) || len(gvk.Kind) > longest:
-		return fmt.Errorf("--kind %q: give a name such as Shop: a capital letter, then letters and digits, at most 63", gvk.Kind)
+		return fmt.Errorf("--kind %q: use a name such as Shop: a capital letter, then letters and digits, at most 63 characters", gvk.Kind)
 	case len(validation.IsDNS1123Subdomain(gvk.Group)) > 0 || !strings.Contains(gvk.Group, "."):
-		return fmt.Errorf("--group %q: give a domain of yours, such as shops.example.org", gvk.Group)
+		return fmt.Errorf("--group %q: use a domain that you own, such as shops.example.org", gvk.Group)
 	case len(validation.IsDNS1035Label(gvk.Version)) > 0:
-		return fmt.Errorf("--version %q: give one such as v1 or v1alpha1", gvk.Version)
+		return fmt.Errorf("--version %q: use a version such as v1 or v1alpha1", gvk.Version)
 	}
 	return nil
 }
@@ -39,11 +39,11 @@ func Fresh(gvk schema.GroupVersionKind) (*Result, error) {
 		"type": "object", "required": []any{"image"},
 		"properties": map[string]any{
 			"image":    map[string]any{"description": "The container image to run.", "type": "string", "minLength": int64(1)},
-			"replicas": map[string]any{"description": "How many Pods there are.", "type": "integer", "format": "int32", "minimum": int64(0), "default": int64(1)},
+			"replicas": map[string]any{"description": "The number of Pods.", "type": "integer", "format": "int32", "minimum": int64(0), "default": int64(1)},
 			"port":     map[string]any{"description": "The port that the image listens on.", "type": "integer", "format": "int32", "minimum": int64(1), "maximum": int64(65535), "default": int64(8080)},
 		},
 	}
-	d := Definition{GVK: gvk, Spec: spec, Status: map[string]any{"readyReplicas": map[string]any{"description": "How many Pods are ready.", "type": "integer", "format": "int32"}}}
+	d := Definition{GVK: gvk, Spec: spec, Status: map[string]any{"readyReplicas": map[string]any{"description": "The number of ready Pods.", "type": "integer", "format": "int32"}}}
 	c := Controller{
 		Name: kind.Plural(gvk.Kind), GVK: gvk,
 		Comment: fmt.Sprintf("For each %s: a Deployment and a Service. Values are printed as they are, so that no quotes are needed.", gvk.Kind),

@@ -12,7 +12,7 @@ func (m *manifests) lift(content map[string]any, entry string) {
 	spec, _ := content["spec"].(map[string]any)
 	if replicas, ok := spec["replicas"].(int64); ok {
 		spec["replicas"] = m.field(entry, "replicas", replicas, map[string]any{
-			"description": "How many Pods there are.", "type": "integer", "format": "int32", "minimum": int64(0), "default": replicas,
+			"description": "The number of Pods.", "type": "integer", "format": "int32", "minimum": int64(0), "default": replicas,
 		})
 	}
 	for _, at := range [][]string{{"template", "spec"}, {"jobTemplate", "spec", "template", "spec"}, {}} {

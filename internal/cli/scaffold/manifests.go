@@ -29,7 +29,7 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Re
 		return strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") // no object of a cluster
 	})
 	if len(objects) == 0 {
-		return nil, errors.New("there is no object to make a template of")
+		return nil, errors.New("no object to convert to a template")
 	}
 	m := &manifests{fields: map[string]any{}, example: map[string]any{}, names: map[string]string{}, given: map[string]bool{}, namespaces: map[string]bool{}, taken: map[string]bool{}}
 	m.delimiters(objects)
@@ -163,7 +163,7 @@ func (m *manifests) child(o *manifest.Object) Child {
 	without(metadata, "annotations", "kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
 	content = m.copied(content, nil, nil).(map[string]any) //nolint:forcetypeassert // the copy of a mapping is one
 	if kindName == "Secret" {
-		m.notes = append(m.notes, Note{o.File, o.Line, "the Secret is in the template with all that it holds: whoever may read the TemplateController can read it"})
+		m.notes = append(m.notes, Note{o.File, o.Line, "the template contains the data of the Secret: everyone who can read the TemplateController can read it"})
 	}
 	name := Unique(EntryName(kindName), m.taken)
 	m.lift(content, name)

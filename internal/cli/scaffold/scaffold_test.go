@@ -182,11 +182,11 @@ func TestKindsThatCannotBe(t *testing.T) {
 	long := strings.Repeat("x", 63)
 	for gvk, want := range map[schema.GroupVersionKind]string{
 		{Group: "example.org", Version: "v1", Kind: "S" + long[1:]}: "",
-		{Group: "example.org", Version: "v1", Kind: "S" + long}:     `--kind "S` + long + `": give a name such as Shop: a capital letter, then letters and digits, at most 63`,
-		{Group: "example.org", Version: "v1", Kind: "My-Shop"}:      `--kind "My-Shop": give a name such as Shop: a capital letter, then letters and digits, at most 63`,
-		{Group: "shops", Version: "v1", Kind: "Shop"}:               `--group "shops": give a domain of yours, such as shops.example.org`,
-		{Group: "Example.org", Version: "v1", Kind: "Shop"}:         `--group "Example.org": give a domain of yours, such as shops.example.org`,
-		{Group: "example.org", Version: "1", Kind: "Shop"}:          `--version "1": give one such as v1 or v1alpha1`,
+		{Group: "example.org", Version: "v1", Kind: "S" + long}:     `--kind "S` + long + `": use a name such as Shop: a capital letter, then letters and digits, at most 63 characters`,
+		{Group: "example.org", Version: "v1", Kind: "My-Shop"}:      `--kind "My-Shop": use a name such as Shop: a capital letter, then letters and digits, at most 63 characters`,
+		{Group: "shops", Version: "v1", Kind: "Shop"}:               `--group "shops": use a domain that you own, such as shops.example.org`,
+		{Group: "Example.org", Version: "v1", Kind: "Shop"}:         `--group "Example.org": use a domain that you own, such as shops.example.org`,
+		{Group: "example.org", Version: "1", Kind: "Shop"}:          `--version "1": use a version such as v1 or v1alpha1`,
 	} {
 		got := ""
 		if _, err := Fresh(gvk); err != nil {
@@ -223,7 +223,7 @@ func TestObjectsThatMakeNoSense(t *testing.T) {
 }
 
 func TestWhatIsNoSource(t *testing.T) {
-	if _, err := FromManifests(shop, load(t, "{apiVersion: kustomize.config.k8s.io/v1beta1, kind: Kustomization}")); err == nil || err.Error() != "there is no object to make a template of" {
+	if _, err := FromManifests(shop, load(t, "{apiVersion: kustomize.config.k8s.io/v1beta1, kind: Kustomization}")); err == nil || err.Error() != "no object to convert to a template" {
 		t.Errorf("got error %v", err)
 	}
 	if _, err := Watching(shop, nil); err == nil {

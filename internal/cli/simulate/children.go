@@ -18,11 +18,11 @@ func (p *pass) children(dependencies *plan.Dependencies, judge *readiness.Judge)
 		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, Places: places[w.ID()], State: "ready", wanted: w}
 		switch {
 		case w.Live == nil && p.server.Objects[running.Locate(w.Kind, w.Name)] != nil:
-			c.State = "an object of somebody else has its name"
+			c.State = "an object with another owner has its name"
 		case w.Live == nil && dependencies.Blocks(w.Entry.Name):
 			c.State = "waits for other children"
 		case w.Live == nil:
-			c.State = "not there yet"
+			c.State = "does not exist yet"
 		default:
 			c.Live = Public(w.Live.Object.Content())
 			if judge.Of(w.Entry.Name, w.Live.Object) != readiness.Ready {
@@ -46,15 +46,15 @@ func (p *pass) fate(l *child.Live) string {
 	case l.Object.Deleting():
 		return "being deleted"
 	case slices.Contains(p.report.Desired.Failed, l.Entry):
-		return "stays as it is, for its template cannot be rendered"
+		return "is left unchanged: its template cannot be rendered"
 	case !p.parent.Deleting():
-		return "not wanted any more"
+		return "no longer rendered"
 	case !l.Collectable() || plan.CascadesOrphan(p.parent):
-		return "outlives its parent"
+		return "is kept after its parent"
 	case p.gone: // nobody binds it to the parent but templater, which waits no longer
-		return "goes after its parent"
+		return "is deleted after its parent"
 	case plan.DeletedBeforeParent(p.spec, l):
-		return "goes before its parent"
+		return "is deleted before its parent"
 	}
-	return "goes with its parent"
+	return "is deleted with its parent"
 }

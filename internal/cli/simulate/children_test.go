@@ -36,12 +36,12 @@ func TestHowChildrenStand(t *testing.T) {
 		change func(in *State)
 		want   map[string]string
 	}{
-		"one is being replaced": {recreated, func(in *State) { in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "not there yet"}},
+		"one is being replaced": {recreated, func(in *State) { in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "does not exist yet"}},
 		"one was there before what it waits for": {
 			waiting, func(in *State) { in.Objects[0] = Patch(in.Objects[0], data(t, `{status: null}`)) },
 			map[string]string{"db": "0 of 3 replicas are ready", "web": "ready"},
 		},
-		"its template fails": {bad, func(in *State) { in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "stays as it is, for its template cannot be rendered"}},
+		"its template fails": {bad, func(in *State) { in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`)) }, map[string]string{"map": "is left unchanged: its template cannot be rendered"}},
 		"it is being deleted, and nobody wants it": {
 			configMaps, func(in *State) {
 				in.Parent = Patch(in.Parent, data(t, `{spec: {names: []}}`))

@@ -19,7 +19,7 @@ import (
 // Pass reconciles the parent once, and returns the State afterwards. The error says why there is no such parent: see Matches.
 func (s *Simulator) Pass(in State) (Result, State, error) {
 	if why := s.Matches(in.Parent); why != "" {
-		return Result{}, in, fmt.Errorf("%s is no parent: %s", nameOf(in.Parent), why)
+		return Result{}, in, fmt.Errorf("%s is not a parent: %s", nameOf(in.Parent), why)
 	}
 	if in.gone {
 		return Result{Gone: true, Ready: gone}, in, nil
@@ -61,7 +61,7 @@ func (s *Simulator) reconcile(in State) (*world, error) {
 		}
 		in.Objects = objects
 	}
-	return nil, fmt.Errorf("%s: its templates yield other kinds or names each time", nameOf(in.Parent))
+	return nil, fmt.Errorf("%s: its templates render different kinds or names each time", nameOf(in.Parent))
 }
 
 // held returns a parent that is being deleted with the finalizer, which it has had since before where its deletion needs one.

@@ -6,7 +6,7 @@ import "errors"
 const mostPasses = 100
 
 // ErrRestless says that passes go on writing.
-var ErrRestless = errors.New("each pass writes again, without an end: what a template yields depends on what was written for it")
+var ErrRestless = errors.New("each reconciliation writes again, in an endless loop: the template depends on what templater itself wrote")
 
 // Settle makes passes until one writes nothing, or the parent is gone, and returns that one with all writes before it. The error may be [ErrRestless]: then it is the
 // last one.

@@ -79,7 +79,7 @@ func (s *Simulator) Matches(content map[string]any) string {
 	}
 	switch {
 	case !s.listed(o.Namespace()):
-		return "its namespace is none of spec.watch.namespaces"
+		return "its namespace is not in spec.watch.namespaces"
 	case !s.compiled.Labels.Matches(o):
 		return "its labels do not match spec.watch.labelSelector"
 	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(selectable(o.Content())): // it is the text of a selector

@@ -146,11 +146,11 @@ func TestNamesThatAreTaken(t *testing.T) {
 	if diff := cmp.Diff([]string{"create ConfigMap default/b", "update the status of App default/one"}, writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
-	want := "ConfigMap default/a exists already and belongs to TemplateController other: templater does not take it; delete it, or choose another name in the template"
+	want := "ConfigMap default/a already exists and belongs to TemplateController other: templater does not adopt it; delete it, or choose another name in the template"
 	if diff := cmp.Diff([]string{want}, result.Faults); diff != "" || result.Ready.Reason != "ChildConflict" {
 		t.Errorf("ready %v; faults (-want +got):\n%s", result.Ready, diff)
 	}
-	if got := result.Children[0].State; got != "an object of somebody else has its name" || len(out.Objects) != 2 {
+	if got := result.Children[0].State; got != "an object with another owner has its name" || len(out.Objects) != 2 {
 		t.Errorf("the child is %q; objects %v", got, out.Objects)
 	}
 }
@@ -256,10 +256,10 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"a template fails":             {"  children: [{name: a, template: '{{ fail \"no\" }}'}]", `children[a]:1:4: no`},
 		"a Job that has failed":        {"  children: [{name: a, template: '{apiVersion: batch/v1, kind: Job, metadata: {name: x}}'}]", "1 of 1 children have failed: Job default/x: failed (BackoffLimitExceeded)"},
 		"a status template that fails": {"  children: [{name: a, readyWhen: 'false', template: '{apiVersion: v1, kind: Pod, metadata: {name: x}}'}]\n  status: {template: '{{ if not .observed.a }}{{ else }}{{ fail \"no\" }}{{ end }}'}", "status:1:38: no"},
-		"a kind that there is not":     {"  children: [{name: a, template: '{apiVersion: v1, kind: Pode, metadata: {name: x}}'}]", "children[a]:1: the cluster has no kind Pode in v1: install it, or correct apiVersion and kind"},
-		"a kind without a namespace":   {"  children: [{name: a, template: '{apiVersion: v1, kind: Node, metadata: {name: x}}'}]", "children[a]:1: a Node is cluster-scoped and cannot belong to the namespaced App: owner references do not cross that line; set scope: Cluster in this entry, or watch a cluster-scoped kind"},
-		"a status that cannot be":      {"  status: {template: 'conditions: 1'}", "status: conditions is no list"},
-		"a selection that cannot be":   {"  related: [{name: a, apiVersion: v1, kind: Pod, select: 'x: 1'}]\n  children: [{name: a, template: '{{ if .related.a }}{{ end }}'}]", "related[a].select: it has a key that is none of name, namespace, allNamespaces and labelSelector"},
+		"a kind that there is not":     {"  children: [{name: a, template: '{apiVersion: v1, kind: Pode, metadata: {name: x}}'}]", "children[a]:1: the cluster does not serve kind Pode in v1: install it, or correct apiVersion and kind"},
+		"a kind without a namespace":   {"  children: [{name: a, template: '{apiVersion: v1, kind: Node, metadata: {name: x}}'}]", "children[a]:1: a Node is cluster-scoped and cannot be owned by the namespaced App: an owner reference cannot point from a cluster-scoped to a namespaced object; set scope: Cluster in this entry, or watch a cluster-scoped kind"},
+		"a status that cannot be":      {"  status: {template: 'conditions: 1'}", "status: conditions is not a list"},
+		"a selection that cannot be":   {"  related: [{name: a, apiVersion: v1, kind: Pod, select: 'x: 1'}]\n  children: [{name: a, template: '{{ if .related.a }}{{ end }}'}]", "related[a].select: it has an unknown key; valid keys are name, namespace, allNamespaces and labelSelector"},
 		"a readyWhen that cannot tell": {"  children: [{name: a, readyWhen: '.object.data', template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}'}]", "children[a].readyWhen:1:1: .object.data is a map"},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -289,8 +289,8 @@ func TestParentsThatAreNone(t *testing.T) {
 	s := simulator(t, "  children: [{name: a, template: ' '}]")
 	s.spec.Watch.Namespaces = []string{"team"}
 	for text, want := range map[string]string{
-		"{apiVersion: v1, kind: Pod, metadata: {name: x}}": "Pod x is no parent: it is a Pod, and TemplateController apps watches App.example.org",
-		app: "App one is no parent: its namespace is none of spec.watch.namespaces",
+		"{apiVersion: v1, kind: Pod, metadata: {name: x}}": "Pod x is not a parent: it is a Pod, and TemplateController apps watches App.example.org",
+		app: "App one is not a parent: its namespace is not in spec.watch.namespaces",
 	} {
 		if _, _, err := s.Pass(state(t, text)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)

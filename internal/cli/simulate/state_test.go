@@ -93,7 +93,7 @@ func TestStatusOfSeveral(t *testing.T) {
 func TestStatusThatFails(t *testing.T) {
 	for why, row := range map[string]struct{ template, fault string }{
 		"the template fails":        {`{{ if eq .spec.text "bye" }}{{ fail "no" }}{{ end }}said: {{ .spec.text }}`, "status:1:32: no"},
-		"what it yields makes none": {`{said: {{ .spec.text }}, conditions: {{ if eq .spec.text "bye" }}1{{ else }}[]{{ end }}}`, "status: conditions is no list"},
+		"what it yields makes none": {`{said: {{ .spec.text }}, conditions: {{ if eq .spec.text "bye" }}1{{ else }}[]{{ end }}}`, "status: conditions is not a list"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, "  status:\n    template: |\n      "+row.template+"\n")
@@ -152,7 +152,7 @@ func TestOwnersTell(t *testing.T) {
 	in.Parent = Patch(in.Parent, data(t, `{metadata: {uid: u}}`))
 	result, _, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
-	if diff := cmp.Diff(map[string]string{"a": "an object of somebody else has its name", "b": "ready"}, states(result)); diff != "" || result.Ready.Reason != "ChildConflict" {
+	if diff := cmp.Diff(map[string]string{"a": "an object with another owner has its name", "b": "ready"}, states(result)); diff != "" || result.Ready.Reason != "ChildConflict" {
 		t.Errorf("ready %v, children (-want +got):\n%s", result.Ready, diff)
 	}
 }
@@ -216,7 +216,7 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 		t.Errorf("objects of a namespace that cannot be read: %v, status %v", err, result.Status)
 	}
 	in.Related, in.Parent = nil, Patch(in.Parent, map[string]any{"spec": deep()})
-	if _, _, err := s.Settle(in); err == nil || !strings.HasPrefix(err.Error(), "App one is no parent: it cannot be read: ") {
+	if _, _, err := s.Settle(in); err == nil || !strings.HasPrefix(err.Error(), "App one is not a parent: it cannot be read: ") {
 		t.Errorf("the parent: %v", err)
 	}
 }
@@ -230,7 +230,7 @@ func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	in.Parent = Patch(in.Parent, data(t, `{spec: {text: ""}}`))
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
-	if len(result.Faults) != 1 || states(result)["copy"] != "stays as it is, for its template cannot be rendered" || mapping(out.Parent["status"])["maps"] != int64(1) {
+	if len(result.Faults) != 1 || states(result)["copy"] != "is left unchanged: its template cannot be rendered" || mapping(out.Parent["status"])["maps"] != int64(1) {
 		t.Errorf("faults %q, children %v, status %v", result.Faults, states(result), out.Parent["status"])
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // gone is what is said of the readiness of a parent that is gone.
-var gone = status.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is gone"}
+var gone = status.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is deleted"}
 
 // IsDeleting reports whether somebody has asked for the deletion of an object.
 func IsDeleting(content map[string]any) bool {

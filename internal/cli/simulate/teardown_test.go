@@ -85,7 +85,7 @@ func TestTeardown(t *testing.T) {
 	s := simulator(t, shop)
 	result, in, writes := settle(t, s, settledAndDeleted(t, s, state(t, app)))
 	wantWrites(t, writes, "create ConfigMap default/backup", ofStatus)
-	want := "being deleted: waits for spec.finalize.children: children[report] waits for children[backup]: ConfigMap default/backup: readyWhen is not true yet"
+	want := "being deleted: waiting for spec.finalize.children: children[report] waits for children[backup]: ConfigMap default/backup: readyWhen is not true yet"
 	if result.Ready.Reason != "Finalizing" || result.Ready.Message != want || !slices.Equal(result.Waits, []string{want}) || result.Gone {
 		t.Errorf("ready %v, waits %q", result.Ready, result.Waits)
 	}
@@ -94,7 +94,7 @@ func TestTeardown(t *testing.T) {
 	}
 	wantStates := map[string]string{
 		"backup": "readyWhen is not true yet", "report": "waits for other children",
-		"db": "goes before its parent", "web": "goes before its parent", "kept": "outlives its parent",
+		"db": "is deleted before its parent", "web": "is deleted before its parent", "kept": "is kept after its parent",
 	}
 	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
 		t.Errorf("children (-want +got):\n%s", diff)
@@ -109,7 +109,7 @@ func TestTeardown(t *testing.T) {
 	if !result.Gone || len(result.Faults)+len(result.Waits) > 0 {
 		t.Errorf("gone is %v, faults %q, waits %q", result.Gone, result.Faults, result.Waits)
 	}
-	wantStates = map[string]string{"kept": "outlives its parent", "report": "outlives its parent"}
+	wantStates = map[string]string{"kept": "is kept after its parent", "report": "is kept after its parent"}
 	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
@@ -146,7 +146,7 @@ func TestNothingBecomesReadyAfterTheEnd(t *testing.T) {
       {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: kept}}
 `)
 	result, out, err := s.SettleReady(settledAndDeleted(t, s, state(t, app)), func(string) bool { return true })
-	if err != nil || !result.Gone || states(result)["kept"] != "outlives its parent" || out.Objects[0]["status"] != nil {
+	if err != nil || !result.Gone || states(result)["kept"] != "is kept after its parent" || out.Objects[0]["status"] != nil {
 		t.Errorf("%v, gone is %v, left are %v, %v", err, result.Gone, states(result), out.Objects)
 	}
 }
@@ -181,11 +181,11 @@ func TestChildrenWithFinalizers(t *testing.T) {
 	in.Objects[at] = Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"finalizers": []any{"example.org/x"}}})
 	result, in, writes := settle(t, s, in.Deleted())
 	wantWrites(t, writes, "delete ConfigMap default/web", ofStatus)
-	const waits = "being deleted: waits for its children to go: ConfigMap default/web; what keeps one is in its metadata.finalizers"
+	const waits = "being deleted: waiting for its children to be deleted: ConfigMap default/web; if one is stuck, check its metadata.finalizers"
 	if result.Ready.Message != waits || result.Gone {
 		t.Errorf("ready %v, gone is %v", result.Ready, result.Gone)
 	}
-	if diff := cmp.Diff(map[string]string{"db": "goes before its parent", "web": "being deleted"}, states(result)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"db": "is deleted before its parent", "web": "being deleted"}, states(result)); diff != "" {
 		t.Errorf("children (-want +got):\n%s", diff)
 	}
 	if again, _, err := s.SettleReady(in, func(string) bool { return true }); err != nil || again.Gone || len(again.Writes) > 0 {
@@ -256,9 +256,9 @@ func TestDeletionsWithoutSteps(t *testing.T) {
 		"what is made is ready at once":    {backup, nil, []string{"create ConfigMap default/backup", finalizer}, map[string]string{}},
 		"nothing needs a finalizer":        {configMaps, nil, nil, map[string]string{}},
 		"a child in another namespace":     {template, nil, []string{"delete ConfigMap other/elsewhere", ofStatus, finalizer}, map[string]string{}},
-		"an annotation says so":            {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "goes after its parent"}},
-		"the dependents are to stay":       {template, orphaned, []string{finalizer}, map[string]string{"bound": "outlives its parent", "elsewhere": "outlives its parent"}},
-		"they are to stay, without a step": {configMaps, orphaned, nil, map[string]string{"a": "outlives its parent", "b": "outlives its parent"}},
+		"an annotation says so":            {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "is deleted after its parent"}},
+		"the dependents are to stay":       {template, orphaned, []string{finalizer}, map[string]string{"bound": "is kept after its parent", "elsewhere": "is kept after its parent"}},
+		"they are to stay, without a step": {configMaps, orphaned, nil, map[string]string{"a": "is kept after its parent", "b": "is kept after its parent"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, row.rest)
@@ -282,7 +282,7 @@ func TestChildrenOfSeveralOwners(t *testing.T) {
 	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "x"}
 	in.Objects[at] = Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"ownerReferences": append(slices.Clone(owners), other)}})
 	result, out, err := s.SettleReady(in.Deleted(), func(string) bool { return true })
-	if err != nil || !result.Gone || states(result)["web"] != "outlives its parent" {
+	if err != nil || !result.Gone || states(result)["web"] != "is kept after its parent" {
 		t.Fatalf("%v, gone is %v, left are %v", err, result.Gone, states(result))
 	}
 	if diff := cmp.Diff([]any{other}, mapping(out.Objects[out.find(childID("web"))]["metadata"])["ownerReferences"]); diff != "" {
@@ -317,7 +317,7 @@ func TestGivenChildrenGoInOrder(t *testing.T) {
 	wantWrites(t, writes, ofStatus)
 	result, _, writes := settle(t, s, in.Deleted())
 	wantWrites(t, writes, "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
-	if diff := cmp.Diff(map[string]string{"kept": "outlives its parent"}, states(result)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"kept": "is kept after its parent"}, states(result)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 }

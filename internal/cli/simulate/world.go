@@ -176,7 +176,7 @@ func (w *world) fill(want watch.Want) (*watch.Cache, error) {
 // reconcile reconciles the parent once.
 func (w *world) reconcile() {
 	now := w.clock.now
-	w.clock.now = now.Add(-time.Hour) // so that what was changed before this reconciliation was not changed a moment ago
+	w.clock.now = now.Add(-time.Hour) // so that what was changed before this reconciliation was not just changed
 	tenants := queue.NewTenants()
 	r := reconcile.New(reconcile.Options{
 		Controllers: w, SyncSoon: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, Pacer: queue.NewDeparturePacer(w.clock),

@@ -70,10 +70,10 @@ func (s *Source) Find(word string) (*meta.RESTMapping, error) {
 	gr := schema.ParseGroupResource(strings.ToLower(word))
 	gvk, err := s.Kinds.KindFor(gr.WithVersion(""))
 	if meta.IsNoMatchError(err) {
-		return nil, fmt.Errorf("the cluster has no kind %s: give the kind or the name of its resource, such as Pod or pods: kubectl api-resources lists them, but short names are not known here", word)
+		return nil, fmt.Errorf("the cluster does not serve kind %s: use a kind or a resource, such as Pod or pods; kubectl api-resources lists them, but short names are not supported", word)
 	}
 	if err != nil {
-		return nil, failed(err, "find out which kinds the cluster has")
+		return nil, failed(err, "API discovery")
 	}
 	return s.Resource(gvk)
 }

@@ -22,7 +22,7 @@ func (s *Source) Resource(gvk schema.GroupVersionKind) (*meta.RESTMapping, error
 	case meta.IsNoMatchError(err):
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	case err != nil:
-		return nil, failed(err, "find out which kinds the cluster has")
+		return nil, failed(err, "API discovery")
 	}
 	return mapping, nil
 }

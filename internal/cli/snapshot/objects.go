@@ -49,7 +49,7 @@ func admits(compiled *spec.Compiled, o *object.Object) bool {
 func (s *Source) Parent(ctx context.Context, at request.Location) (*object.Object, error) {
 	o, err := s.Client.Get(ctx, at)
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no object %s in %s", types.NamespacedName{Namespace: at.Namespace, Name: at.Name}, at.Resource.GroupResource())
+		return nil, fmt.Errorf("no object %s in %s", types.NamespacedName{Namespace: at.Namespace, Name: at.Name}, at.Resource.GroupResource())
 	}
 	if err != nil {
 		return nil, failed(err, "read %s %s", at.Resource.GroupResource(), at.Name)

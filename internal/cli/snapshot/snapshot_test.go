@@ -229,7 +229,7 @@ func TestKindsAreFoundByWords(t *testing.T) {
 			t.Errorf("%s: got %v and %v", word, got, err)
 		}
 	}
-	if _, err := source.Find("nothing"); err == nil || err.Error() != "the cluster has no kind nothing: give the kind or the name of its resource, such as Pod or pods: kubectl api-resources lists them, but short names are not known here" {
+	if _, err := source.Find("nothing"); err == nil || err.Error() != "the cluster does not serve kind nothing: use a kind or a resource, such as Pod or pods; kubectl api-resources lists them, but short names are not supported" {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -260,6 +260,6 @@ func TestAround(t *testing.T) {
 	}
 	in.objects["apps"] = nil
 	if got, err := (&Source{Client: in, Kinds: in}).Around(t.Context(), tc, compiled, parent); got != nil || err != nil {
-		t.Errorf("an object that is no parent: got %v and %v", got, err)
+		t.Errorf("an object that is not a parent: got %v and %v", got, err)
 	}
 }

@@ -94,7 +94,7 @@ func (p painter) controller(c Controller) branch {
 		out.below = append(out.below, p.entry(relatedTitle(e), e))
 	}
 	if len(c.Pending) > 0 {
-		out.below = append(out.below, branch{text: p.colours.Yellow("yet to do: " + problem.Join(c.Pending))})
+		out.below = append(out.below, branch{text: p.colours.Yellow("pending: " + problem.Join(c.Pending))})
 	}
 	for _, fault := range c.Faults {
 		if !strings.Contains(c.Message, fault) {

@@ -51,7 +51,7 @@ type Controller struct {
 
 // Entry is the objects of an entry.
 type Entry struct {
-	Name string `json:"name"` // "" for children of entries that are gone
+	Name string `json:"name"` // "" for children of removed entries
 	// WaitsFor are the entries that it depends on.
 	WaitsFor []string `json:"waitsFor"`
 	Objects  []Object `json:"objects"`
@@ -135,14 +135,14 @@ func (c *Controller) judge(parent map[string]any, condition string, passed statu
 	if live == nil {
 		c.Ready, c.Reason, c.Message = passed.Status == "True", passed.Reason, passed.Message
 		if n := len(c.Pending); n > 0 && (c.Ready || c.Reason == v1.ReasonProgressing) { // it counts what it would have written
-			c.Ready, c.Reason, c.Message = false, v1.ReasonProgressing, "children that templater is yet to write or to delete: "+strconv.Itoa(n)
+			c.Ready, c.Reason, c.Message = false, v1.ReasonProgressing, "children that templater has not written or deleted yet: "+strconv.Itoa(n)
 		}
 		return
 	}
 	c.Ready, c.Reason, c.Message = live["status"] == "True", text(live, "reason"), text(live, "message")
 	seen, known := live["observedGeneration"].(int64)
 	if is, _ := metadataOf(parent)["generation"].(int64); known && seen < is {
-		c.Pending = append(c.Pending, fmt.Sprintf("look at generation %d: the status is of generation %d", is, seen))
+		c.Pending = append(c.Pending, fmt.Sprintf("compare generation %d: the status is of generation %d", is, seen))
 	}
 }
 
@@ -160,7 +160,7 @@ func conditionOf(parent map[string]any, condition string) map[string]any {
 
 // pendingOf says of objects that are yet to be written what is to come.
 func pendingOf(writes []simulate.Write) map[string]string {
-	words := map[plan.Verb]string{plan.Create: "not there yet", plan.Update: "not as its template says yet", plan.Delete: "to be deleted"}
+	words := map[plan.Verb]string{plan.Create: "does not exist yet", plan.Update: "not updated yet", plan.Delete: "to be deleted"}
 	out := map[string]string{}
 	for _, w := range writes {
 		if w.Entry != "" || w.Verb == plan.Delete {
@@ -237,7 +237,7 @@ func (o Object) id() string {
 // title names an entry in the output.
 func (e Entry) title(of func(string) string) string {
 	if e.Name == "" {
-		return "children of entries that are gone"
+		return "children of removed entries"
 	}
 	return of(e.Name)
 }

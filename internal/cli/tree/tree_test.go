@@ -74,12 +74,12 @@ metadata: {name: gone, namespace: default, labels: {templater.dev/controller: ap
 		t.Fatal(err)
 	}
 	want := `App default/one: TemplateError
-└─ TemplateController apps: TemplateError: status:1:4: a string has no fields, so there is no .length in it
+└─ TemplateController apps: TemplateError: status:1:4: a string has no fields, so it has no .length
    ├─ children[map]
-   │  ├─ ConfigMap default/new: not there yet
-   │  ├─ ConfigMap default/old: not as its template says yet
+   │  ├─ ConfigMap default/new: does not exist yet
+   │  ├─ ConfigMap default/old: not updated yet
    │  └─ ConfigMap default/gone: to be deleted
-   └─ yet to do: create ConfigMap default/new; update ConfigMap default/old; delete ConfigMap default/gone
+   └─ pending: create ConfigMap default/new; update ConfigMap default/old; delete ConfigMap default/gone
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -92,7 +92,7 @@ func TestNoChildIsReadyBeforeItIsThere(t *testing.T) {
 		children string
 		missing  int
 	}{
-		"nothing is wrong with a child, but it is not there yet":         {configMap, 1},
+		"nothing is wrong with a child, but it does not exist yet":       {configMap, 1},
 		"one child would be ready at once, and another one would not be": {configMap + "\n" + `  - {name: pod, template: "{apiVersion: v1, kind: Pod, metadata: {name: new}, spec: {containers: [{name: c, image: example.org/c}]}}"}`, 2},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -107,7 +107,7 @@ spec:
 ---
 {apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: default, uid: u}}
 `)
-			if want := fmt.Sprint("children that templater is yet to write or to delete: ", row.missing); c.Ready || c.Reason != "Progressing" || c.Message != want {
+			if want := fmt.Sprint("children that templater has not written or deleted yet: ", row.missing); c.Ready || c.Reason != "Progressing" || c.Message != want {
 				t.Errorf("ready %v, %s: %s, want %s", c.Ready, c.Reason, c.Message, want)
 			}
 		})
@@ -141,8 +141,8 @@ metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: ap
 		},
 		"a pass is due": {
 			"'True'", "Ready", "all is well", "1", "old",
-			"App default/one: ready\n└─ TemplateController apps: ready\n   ├─ children[map]\n   │  ├─ ConfigMap default/new: not there yet\n   │  └─ ConfigMap default/old: to be deleted\n" +
-				"   └─ yet to do: create ConfigMap default/new; delete ConfigMap default/old; look at generation 2: the status is of generation 1\n",
+			"App default/one: ready\n└─ TemplateController apps: ready\n   ├─ children[map]\n   │  ├─ ConfigMap default/new: does not exist yet\n   │  └─ ConfigMap default/old: to be deleted\n" +
+				"   └─ pending: create ConfigMap default/new; delete ConfigMap default/old; compare generation 2: the status is of generation 1\n",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -182,7 +182,7 @@ metadata: {name: left, namespace: default, labels: {templater.dev/controller: ap
 `)
 	want := []Entry{{Name: "map", WaitsFor: []string{}, Objects: []Object{
 		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "new", State: "ready"},
-		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "left", State: "not wanted any more"},
+		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "left", State: "no longer rendered"},
 	}}}
 	if diff := cmp.Diff(want, c.Children); diff != "" || !c.Ready || len(c.Pending) > 0 {
 		t.Errorf("ready %v, yet to do %q; children (-want +got):\n%s", c.Ready, c.Pending, diff)

@@ -95,12 +95,12 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 		}
 		switch {
 		case err != nil:
-			http.Error(w, "templater cannot ask the API server whether you may: its log says why", http.StatusServiceUnavailable)
+			http.Error(w, "templater cannot check your permissions: see its log", http.StatusServiceUnavailable)
 		case result == unknown:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "send a token that the API server knows: Authorization: Bearer TOKEN", http.StatusUnauthorized)
+			http.Error(w, "send a token that the API server accepts: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 		case result == forbidden:
-			http.Error(w, "you may not: ask an administrator for a ClusterRole with {nonResourceURLs: ["+r.URL.Path+"], verbs: ["+verb+"]}", http.StatusForbidden)
+			http.Error(w, "not allowed: ask an administrator for a ClusterRole with {nonResourceURLs: ["+r.URL.Path+"], verbs: ["+verb+"]}", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -143,7 +143,7 @@ func (g *Guard) decide(ctx context.Context, token, verb, path string) (verdict, 
 
 // inquire asks, also when the sender goes meanwhile: others may wait for the answer, too.
 func (g *Guard) inquire(ctx context.Context, q question, one *inquiry, token string) {
-	one.err = errors.New("the question was not answered") // unless it is
+	one.err = errors.New("the review was not answered") // unless it is
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -161,7 +161,7 @@ func (g *Guard) inquire(ctx context.Context, q question, one *inquiry, token str
 		defer func() { <-g.slots }()
 		one.verdict, one.err = g.server.ask(limited, token, q.verb, q.path)
 	case <-limited.Done():
-		one.err = errors.New("too many questions are on their way")
+		one.err = errors.New("too many reviews are in flight")
 	}
 }
 
@@ -191,7 +191,7 @@ func (g *Guard) tell(ctx context.Context, err error) {
 		text = err.Error()
 	}
 	if text != "" && text != g.said {
-		klog.FromContext(ctx).Error(err, "cannot ask who may read the metrics")
+		klog.FromContext(ctx).Error(err, "cannot check who is allowed to read the metrics")
 	}
 	g.said = text
 }

@@ -56,12 +56,12 @@ func TestWhoIsLetThrough(t *testing.T) {
 		"who may":                           {"Bearer reader", nil, 200, "numbers", 1},
 		"the scheme is in any letters":      {"bearer  reader", nil, 200, "numbers", 1},
 		"who may not is told what to ask":   {"Bearer guest", nil, 403, "ask an administrator for a ClusterRole with {nonResourceURLs: [/metrics], verbs: [get]}", 1},
-		"nobody's token":                    {"Bearer made-up", nil, 401, "send a token that the API server knows", 1},
+		"nobody's token":                    {"Bearer made-up", nil, 401, "send a token that the API server accepts", 1},
 		"no token costs no question":        {"", nil, 401, "Authorization: Bearer TOKEN", 0},
 		"neither does an empty one":         {"Bearer ", nil, 401, "send a token", 0},
 		"nor a password":                    {"Basic cmVhZGVyOg==", nil, 401, "send a token", 0},
-		"without an answer nobody gets by":  {"Bearer reader", errors.New("down"), 503, "its log says why", 1},
-		"nor does the body tell the reason": {"Bearer reader", errors.New("down"), 503, "templater cannot ask the API server whether you may", 1},
+		"without an answer nobody gets by":  {"Bearer reader", errors.New("down"), 503, "see its log", 1},
+		"nor does the body tell the reason": {"Bearer reader", errors.New("down"), 503, "templater cannot check your permissions", 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := &server{knows: map[string]verdict{"reader": allowed, "guest": forbidden}, err: row.err}
@@ -128,7 +128,7 @@ func TestAFailureIsNotRememberedAndLoggedOnce(t *testing.T) {
 			t.Errorf("got %d", code)
 		}
 	}
-	if len(s.asked) != 3 || strings.Count(log.String(), "cannot ask who may read the metrics") != 1 || !strings.Contains(log.String(), "no route") {
+	if len(s.asked) != 3 || strings.Count(log.String(), "cannot check who is allowed to read the metrics") != 1 || !strings.Contains(log.String(), "no route") {
 		t.Errorf("%d questions were asked, and the log is %q", len(s.asked), log.String())
 	}
 	s.err = nil

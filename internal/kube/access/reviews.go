@@ -19,11 +19,11 @@ import (
 func New(config *rest.Config) (*Guard, error) {
 	tokens, err := authenticationclient.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for tokenreviews: %w", err)
+		return nil, fmt.Errorf("create a client for tokenreviews: %w", err)
 	}
 	rights, err := authorizationclient.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for subjectaccessreviews: %w", err)
+		return nil, fmt.Errorf("create a client for subjectaccessreviews: %w", err)
 	}
 	return newGuard(&reviews{tokens.TokenReviews(), rights.SubjectAccessReviews()}, clock.RealClock{}), nil
 }

@@ -16,7 +16,7 @@ import (
 // reviewer is an API server that answers reviews: it knows one token, and allows what may says.
 type reviewer struct {
 	t      *testing.T
-	refuse string // the resource that templater may not create
+	refuse string // the resource that templater is not allowed to create
 	broken string // the resource about which the server fails
 	status authorizationv1.SubjectAccessReviewStatus
 	asked  []authorizationv1.SubjectAccessReviewSpec
@@ -113,7 +113,7 @@ func TestReviews(t *testing.T) {
 }
 
 func TestAConfigThatMakesNoSense(t *testing.T) {
-	if _, err := New(&rest.Config{Host: "http://[::1"}); err == nil || !strings.HasPrefix(err.Error(), "make a client for tokenreviews: ") {
+	if _, err := New(&rest.Config{Host: "http://[::1"}); err == nil || !strings.HasPrefix(err.Error(), "create a client for tokenreviews: ") {
 		t.Errorf("error %v", err)
 	}
 }

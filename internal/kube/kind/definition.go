@@ -155,7 +155,7 @@ func conditionsSchema(root, status map[string]any) StatusSchema {
 	case conditions["type"] != "array":
 		return StatusSchema{Conditions: "the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	case kind == "set" || kind == "map" && !byType(conditions):
-		return StatusSchema{Conditions: ".status.conditions is not a map list by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
+		return StatusSchema{Conditions: ".status.conditions is not a map list keyed by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	}
 	items := inner(conditions, "items")
 	for _, field := range conditionFields {

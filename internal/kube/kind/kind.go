@@ -58,16 +58,16 @@ type NotFoundError struct {
 }
 
 func (e *NotFoundError) Error() string {
-	text := fmt.Sprintf("the cluster has no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	text := fmt.Sprintf("the cluster does not serve kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 	switch {
 	case e.Served != "":
 		return text + ", but in version " + e.Served
 	case e.Away:
-		return text + " now, though it had: see whether the API service that serves it is there (kubectl get apiservices)"
+		return text + " at the moment: check its APIService (kubectl get apiservices)"
 	case e.Going:
 		return text + ": CustomResourceDefinition " + e.Definition + " is being deleted"
 	case e.Definition != "":
-		return text + ": CustomResourceDefinition " + e.Definition + " is there, but does not serve it (kubectl describe crd " + e.Definition + ")"
+		return text + ": CustomResourceDefinition " + e.Definition + " exists, but does not serve it (kubectl describe crd " + e.Definition + ")"
 	}
 	return text
 }

@@ -131,14 +131,14 @@ func TestCustomKinds(t *testing.T) {
 		},
 		"conditions are told apart by more than their type": {
 			version: "v1",
-			want:    with(".status.conditions is not a map list by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    with(".status.conditions is not a map list keyed by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
 			change: func(m map[string]any) {
 				inner(inner(schemaOf(m), "properties"), "conditions")["x-kubernetes-list-map-keys"] = []any{"type", "status"}
 			},
 		},
 		"conditions are told apart by something else": {
 			version: "v1",
-			want:    with(".status.conditions is not a map list by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    with(".status.conditions is not a map list keyed by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
 			change: func(m map[string]any) {
 				inner(inner(schemaOf(m), "properties"), "conditions")["x-kubernetes-list-map-keys"] = []any{"status"}
 			},
@@ -325,7 +325,7 @@ func TestMissingKindsResetDiscoveryAtMostEveryTenSeconds(t *testing.T) {
 	kinds := NewResolver(definitions{}, d, func() time.Time { return now })
 	gvk := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
 	for range 5 {
-		if _, err := kinds.Resolve(gvk); err == nil || err.Error() != "the cluster has no kind Metric in metrics.example.org/v1" {
+		if _, err := kinds.Resolve(gvk); err == nil || err.Error() != "the cluster does not serve kind Metric in metrics.example.org/v1" {
 			t.Fatalf("err = %v", err)
 		}
 	}
@@ -434,25 +434,25 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 		gone        bool
 		ending      bool
 	}{
-		"there is no definition": {want: "the cluster has no kind LoadTest in example.org/v1", gone: true},
+		"no definition": {want: "the cluster does not serve kind LoadTest in example.org/v1", gone: true},
 		"another version is served": {
 			definitions: []func(map[string]any){setVersions(served("v1", false, true), served("v2", true, false))},
-			want:        "the cluster has no kind LoadTest in example.org/v1, but in version v2",
+			want:        "the cluster does not serve kind LoadTest in example.org/v1, but in version v2",
 		},
 		"of several versions, that is named which is stored": {
 			definitions: []func(map[string]any){setVersions(served("v2", true, false), served("v3", true, true), served("v4", true, false))},
-			want:        "the cluster has no kind LoadTest in example.org/v1, but in version v3",
+			want:        "the cluster does not serve kind LoadTest in example.org/v1, but in version v3",
 		},
 		"no version is served": {
 			definitions: []func(map[string]any){setVersions(served("v1", false, true))},
-			want:        "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org is there, but does not serve it (kubectl describe crd loadtests.example.org)",
+			want:        "the cluster does not serve kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org exists, but does not serve it (kubectl describe crd loadtests.example.org)",
 		},
 		"a version would be served, if the server had accepted the definition": {
 			definitions: []func(map[string]any){func(m map[string]any) {
 				setVersions(served("v2", true, true))(m)
 				unaccepted(m)
 			}},
-			want: "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+			want: "the cluster does not serve kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org exists, but does not serve it (kubectl describe crd loadtestz.example.org)",
 		},
 		"of two definitions that do not serve it, that is named which stays": {
 			definitions: []func(map[string]any){
@@ -460,21 +460,21 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 					m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 				}, unaccepted,
 			},
-			want:   "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+			want:   "the cluster does not serve kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org exists, but does not serve it (kubectl describe crd loadtestz.example.org)",
 			ending: true,
 		},
 		"of two definitions that do not serve it, that is named which stays, in whatever order": {
 			definitions: []func(map[string]any){unaccepted, func(m map[string]any) {
 				m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 			}},
-			want:   "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+			want:   "the cluster does not serve kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org exists, but does not serve it (kubectl describe crd loadtestz.example.org)",
 			ending: true,
 		},
 		"it is being deleted": {
 			definitions: []func(map[string]any){func(m map[string]any) {
 				m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 			}},
-			want:   "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org is being deleted",
+			want:   "the cluster does not serve kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org is being deleted",
 			ending: true,
 		},
 		"a second definition fights for the name": {definitions: []func(map[string]any){unaccepted, nil}},
@@ -534,7 +534,7 @@ func TestKindThatWasThereSaysSo(t *testing.T) {
 	}
 	clear(d.known)
 	_, err := kinds.Resolve(gvk)
-	const want = "the cluster has no kind Metric in metrics.example.org/v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices)"
+	const want = "the cluster does not serve kind Metric in metrics.example.org/v1 at the moment: check its APIService (kubectl get apiservices)"
 	if err == nil || err.Error() != want {
 		t.Errorf("err = %v, want %s", err, want)
 	}

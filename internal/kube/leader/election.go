@@ -55,7 +55,7 @@ func New(config *rest.Config, lease Lease) (*Election, error) {
 	config.Timeout = answerTime
 	client, err := coordinationv1.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the lease: %w", err)
+		return nil, fmt.Errorf("create a client for the lease: %w", err)
 	}
 	return newElection(&resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: lease.Namespace, Name: lease.Name},
@@ -102,14 +102,14 @@ func (e *Election) Run(ctx context.Context, lead func()) error {
 
 // lost tells why the lease was lost.
 func (e *Election) lost(l *lock) error {
-	why := fmt.Sprintf("it was not renewed for %s, because this process or its machine stood still", renewDeadline)
+	why := fmt.Sprintf("it was not renewed for %s, because this process or its machine was paused", renewDeadline)
 	switch {
 	case l.gone:
 		why = "another replica holds it"
 	case l.err != nil:
 		why = fmt.Sprintf("it could not be renewed for %s, last because of: %v", renewDeadline, l.err)
 	}
-	return fmt.Errorf("%w %s: %s; stopped writing: start this replica again, as Kubernetes does with a Pod", ErrLost, e.lock.Describe(), why)
+	return fmt.Errorf("%w %s: %s; this replica stops, and must be restarted, as the kubelet does for a Pod", ErrLost, e.lock.Describe(), why)
 }
 
 // release gives the lease up, if it is still ours. Where that fails, the others wait until
@@ -130,7 +130,7 @@ func (e *Election) release(ctx context.Context) {
 	})
 	logger := klog.FromContext(ctx).WithValues("lease", e.lock.Describe())
 	if err != nil {
-		logger.Info("lease not released, another replica begins when it has run out", "after", leaseDuration.String(), "because", err.Error())
+		logger.Info("lease not released, another replica takes over when it expires", "after", leaseDuration.String(), "because", err.Error())
 		return
 	}
 	logger.V(2).Info("lease released")

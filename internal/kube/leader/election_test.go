@@ -195,7 +195,7 @@ func TestLeaderThatIsCutOffStopsBeforeTheNextOneBegins(t *testing.T) {
 		start := time.Now()
 		a.set(errors.New("connection refused"), 0)
 		err := <-a.result
-		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "ns/templater: it could not be renewed for 10s, last because of: connection refused; stopped writing") {
+		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "ns/templater: it could not be renewed for 10s, last because of: connection refused; this replica stops") {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(start); took > fenceLimit {
@@ -241,7 +241,7 @@ func TestFrozenLeaderIsFencedAndGivesUp(t *testing.T) {
 func TestOneThatStoodStillBlamesNobody(t *testing.T) {
 	e := newElection(&resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "ns", Name: "templater"}}, "templater")
 	for want, l := range map[string]*lock{
-		"it was not renewed for 10s, because this process or its machine stood still": {held: true},
+		"it was not renewed for 10s, because this process or its machine was paused": {held: true},
 		"another replica holds it":         {held: true, gone: true},
 		"it could not be renewed for 10s,": {held: true, err: errors.New("refused")},
 	} {

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrFenced says that a write was not sent, because this replica does not hold the lease.
-var ErrFenced = errors.New("not sent: this replica does not hold the lease, so another one may be at work")
+var ErrFenced = errors.New("not sent: this replica does not hold the lease, so another one may be active")
 
 // Fence lets writes through for some time after each renewal of the lease, and refuses
 // them otherwise, at first and for good once it is shut. It is safe for concurrent use.

@@ -29,7 +29,7 @@ type lock struct {
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	err := l.hold(ctx, func() error { return l.Interface.Create(ctx, record) })
 	if apierrors.IsNotFound(err) {
-		l.hint(ctx, "waiting for the namespace of the lease: create it, or give another one with --lease-namespace")
+		l.hint(ctx, "waiting for the namespace of the lease: create it, or set another --lease-namespace")
 	}
 	return err
 }
@@ -73,7 +73,7 @@ func (l *lock) note(ctx context.Context, err error) {
 		l.err = err
 	}
 	if apierrors.IsForbidden(err) {
-		l.hint(ctx, "waiting for a right: grant templater the verbs get, create and update on leases of the group coordination.k8s.io in the namespace of the lease")
+		l.hint(ctx, "waiting for permission: grant templater the verbs get, create and update on leases.coordination.k8s.io in the namespace of the lease")
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *scanner) object() error {
 		return err
 	}
 	if _, err := s.decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the object")
+		return errors.New("unexpected data after the object")
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (d *decoder) value() (span, error) {
 	return span{to - uint32(len(value)), to}, err //nolint:gosec // as in offset
 }
 
-var errNoObject = errors.New("the text is no JSON object")
+var errNoObject = errors.New("the text is not a JSON object")
 
 // members reads an object, and calls f with the name of each member, in quotes.
 // f must read the member's value, and must not keep the name.

@@ -63,7 +63,7 @@ func TestEqual(t *testing.T) {
 
 func TestItemThatTheSetAloneHasExceeds(t *testing.T) {
 	if !set(t, `{"f:a":{"v:\"x\"":{}}}`).Exceeds(data(t, `{"a":[]}`)) {
-		t.Error("an item of a list that is not wanted any more goes unnoticed")
+		t.Error("an item of a list that is no longer rendered goes unnoticed")
 	}
 }
 

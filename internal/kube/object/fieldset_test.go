@@ -24,7 +24,7 @@ func mapping(t *testing.T, text string) map[string]any {
 	t.Helper()
 	m, ok := data(t, text).(map[string]any)
 	if !ok {
-		t.Fatalf("%s is no mapping", text)
+		t.Fatalf("%s is not a mapping", text)
 	}
 	return m
 }
@@ -55,7 +55,7 @@ func TestUncovered(t *testing.T) {
 		"name, namespace, apiVersion and kind are never in a set": {
 			`{"f:metadata":{"f:labels":{"f:a":{}}}}`, `{"apiVersion":"v1","kind":"X","metadata":{"name":"n","namespace":"ns","labels":{"a":"1"}}}`, "",
 		},
-		"metadata that is no mapping is a leaf": {
+		"metadata that is not a mapping is a leaf": {
 			`{"f:data":{}}`, `{"metadata":"none"}`, ".metadata",
 		},
 		"metadata that is null leaves nothing": {

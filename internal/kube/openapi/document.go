@@ -20,7 +20,7 @@ const metaSuffix = ".meta.v1.ObjectMeta"
 // three. The time for reading grows with the product of length and depth.
 const deepestText = 400
 
-var errTooDeep = fmt.Errorf("it is no OpenAPI v3 document: lists and maps are within each other more than %d times", deepestText)
+var errTooDeep = fmt.Errorf("not an OpenAPI v3 document: lists and maps are nested more than %d deep", deepestText)
 
 // tooDeep reports whether a JSON text is so deep that reading schemas from it could take long.
 func tooDeep(text []byte) bool {
@@ -90,7 +90,7 @@ func fromOpenAPI(text []byte) (*readSet, error) {
 	}
 	var doc document
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("it is no OpenAPI v3 document: %w", err)
+		return nil, fmt.Errorf("not an OpenAPI v3 document: %w", err)
 	}
 	all := doc.Components.Schemas
 	r := &reader{definitions: make(map[string]*Type, len(all)), sharer: newSharer()}

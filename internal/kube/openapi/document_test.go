@@ -113,7 +113,7 @@ func TestWhatIsNoDocument(t *testing.T) {
 		"too deep, and whole":  `{"x":` + strings.Repeat("[", 401) + strings.Repeat("]", 401) + `}`,
 		"not deep, but no end": strings.Repeat(`{"components":`, 400),
 	} {
-		if set, err := FromOpenAPI([]byte(text)); err == nil || set != nil || !strings.HasPrefix(err.Error(), "it is no OpenAPI v3 document: ") {
+		if set, err := FromOpenAPI([]byte(text)); err == nil || set != nil || !strings.HasPrefix(err.Error(), "not an OpenAPI v3 document: ") {
 			t.Errorf("%s: %v, %v, want an error", why, set, err)
 		}
 	}

@@ -33,7 +33,7 @@ func (c *Cache) defined(ctx context.Context, gk schema.GroupKind, definition *ob
 	return read.set
 }
 
-var errDeepDefinition = errors.New("its lists and maps are too deep within each other")
+var errDeepDefinition = errors.New("its lists and maps are nested too deep")
 
 func parseDefinition(text []byte) (content, error) {
 	if tooDeep(text) {

@@ -61,7 +61,7 @@ func (c *Cache) read(ctx context.Context, gk schema.GroupKind, w want) (content,
 	}
 	read, err := c.fetch(ctx, w)
 	if err != nil {
-		c.Logger.V(2).Info("cannot read what the server says of kinds, will retry", "path", w.path, "err", err)
+		c.Logger.V(2).Info("cannot read the OpenAPI schemas of the API server, will retry", "path", w.path, "err", err)
 		wait := min(firstRead<<min(s.failures, 10), lastRead)
 		s.failures, s.retry = s.failures+1, c.Clock.Now().Add(wait)
 		if ctx.Err() != nil {

@@ -31,7 +31,7 @@ type Keys struct {
 }
 
 // ErrNoKey says that a Secret holds no key yet.
-var ErrNoKey = errors.New("it holds no key")
+var ErrNoKey = errors.New("it has no key")
 
 // Generate returns a new key, whose number is the time.
 func Generate(now time.Time) *Keys {
@@ -49,15 +49,15 @@ func Parse(data map[string]any, made time.Time) (*Keys, error) {
 		content, err := base64.StdEncoding.DecodeString(text)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("data %q is no base64", public(name))
+			return nil, fmt.Errorf("data %q is not base64", public(name))
 		case name == dataSince:
 			if k.Since, err = time.Parse(time.RFC3339, strings.TrimSpace(string(content))); err != nil {
-				return nil, errors.New(`data "since" is no time: give one such as 2026-01-31T12:00:00Z`)
+				return nil, errors.New(`data "since" is not a time: write one such as 2026-01-31T12:00:00Z`)
 			}
 		case !number(name):
-			return nil, fmt.Errorf("data %q is no key: give it a number of at most %d digits for a name, as date +%%s yields", public(name), longestID)
+			return nil, fmt.Errorf("data %q is not a valid name of a key: use a number of at most %d digits, such as the output of date +%%s", public(name), longestID)
 		case len(content) < shortestKey:
-			return nil, fmt.Errorf("key %q is too short: give %d random bytes", public(name), shortestKey)
+			return nil, fmt.Errorf("key %q is too short: use %d random bytes", public(name), shortestKey)
 		default:
 			k.all = append(k.all, newKey(name, content))
 		}
@@ -66,7 +66,7 @@ func Parse(data map[string]any, made time.Time) (*Keys, error) {
 		return nil, ErrNoKey
 	}
 	if len(k.all) > mostKeys {
-		return nil, fmt.Errorf("it holds %d keys: keep at most %d", len(k.all), mostKeys)
+		return nil, fmt.Errorf("it has %d keys, the limit is %d", len(k.all), mostKeys)
 	}
 	slices.SortFunc(k.all, func(a, b *key) int { return cmp.Or(cmp.Compare(len(b.id), len(a.id)), strings.Compare(b.id, a.id)) })
 	return k, nil

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrDefect means that a bug kept the cache from storing an event of its watch. The next list repairs that: a watch does not repeat events.
-var ErrDefect = errors.New("a defect in templater: please report it with the stack in the operator's log")
+var ErrDefect = errors.New("a bug in templater: please report it with the stack trace in the operator's log")
 
 // ErrBehind means that the server answers again, but that the cache does not yet hold the changes since the failure.
 var ErrBehind = errors.New("reading the changes since the last failure")

@@ -169,7 +169,7 @@ func (m *Manager) newCache(want Want) (*Cache, error) {
 // with it the process.
 func (m *Manager) recovered(want Want) {
 	if v := recover(); v != nil {
-		klog.FromContext(m.ctx).Error(nil, "panic in a pass over an event: this is a bug, please report it", "watch", want.String(), "stack", string(debug.Stack()))
+		klog.FromContext(m.ctx).Error(nil, "panic while handling an event: this is a bug, please report it", "watch", want.String(), "stack", string(debug.Stack()))
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // errListAnew has a Reflector begin with a list.
-var errListAnew = apierrors.NewResourceExpired("the cache lacks something that the watch has brought")
+var errListAnew = apierrors.NewResourceExpired("the cache lacks an object that the watch has returned")
 
 // briefWatch is for how many seconds a watch runs that is resumed after a failure, and briefSpread how many more it may be. The API server
 // sends a bookmark two seconds before the end, and else once a minute.

@@ -126,7 +126,7 @@ func (c *Cache) replace(objects map[types.NamespacedName]*object.Object, version
 // one object that cannot be filed must not end the process. The Reflector goes on with the next one.
 func (c *Cache) recovered(err *error) {
 	if v := recover(); v != nil {
-		klog.Background().Error(nil, "panic in a pass over a change: this is a bug, please report it", "watch", c.want.String(), "stack", string(debug.Stack()))
+		klog.Background().Error(nil, "panic while handling a change: this is a bug, please report it", "watch", c.want.String(), "stack", string(debug.Stack()))
 		*err = ErrDefect
 		c.defect()
 	}

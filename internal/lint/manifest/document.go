@@ -162,10 +162,10 @@ func (d *yamlDocument) checkKeys(n *yaml.Node) error {
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
 			if child.Kind == yaml.MappingNode || child.Kind == yaml.SequenceNode {
-				return d.errorAt(&place{node: child, key: child}, "a key must be text; a value that begins with { or [, such as {{ .Values.name }}, needs quotes around it")
+				return d.errorAt(&place{node: child, key: child}, "a key must be a string; a value that begins with { or [, such as {{ .Values.name }}, must be quoted")
 			}
 			if child.Kind == yaml.ScalarNode && keys[child.Value] && child.Tag != "!!merge" {
-				return d.errorAt(&place{node: child, key: child}, "the key %s is there twice", short(child.Value))
+				return d.errorAt(&place{node: child, key: child}, "duplicate key %s", short(child.Value))
 			}
 			keys[child.Value] = true
 			continue
@@ -191,7 +191,7 @@ func (d *yamlDocument) yamlError(err error) error {
 	var at *yaml.LoadError
 	if errors.As(err, &at) {
 		fault := document.Explain(at, document.Lines{Line: d.line, Name: func(n int) string { return fmt.Sprintf("line %d", d.first+n-1) }})
-		e.Message = "no YAML: " + plainError(errors.New(fault.String()))
+		e.Message = "invalid YAML: " + plainError(errors.New(fault.String()))
 		if fault.Line > 0 {
 			e.Line, e.Column = d.first+fault.Line-1, fault.Column
 		}
@@ -249,7 +249,7 @@ func (d *yamlDocument) checkWords(n *yaml.Node) error {
 	for i, child := range n.Content {
 		means, ambiguous := booleans[strings.ToLower(child.Value)]
 		if n.Kind == yaml.MappingNode && i%2 == 0 && ambiguous && child.Style == 0 {
-			return d.errorAt(&place{node: child, key: child}, "the key %s means %t in YAML 1.1, which kubectl reads: put it in quotes", child.Value, means)
+			return d.errorAt(&place{node: child, key: child}, "the key %s means %t in YAML 1.1, which kubectl reads: quote it", child.Value, means)
 		}
 		if err := d.checkWords(child); err != nil {
 			return err

@@ -191,7 +191,7 @@ func Parse(name, text string) (*Set, error) {
 // CheckYAML returns where a text that holds no objects is no YAML, or has a key twice, or nil. name stands for the file.
 func CheckYAML(name string, text []byte) error {
 	if !utf8.Valid(text) {
-		return &Error{File: name, Message: "no text: write UTF-8"}
+		return &Error{File: name, Message: "not text: use UTF-8"}
 	}
 	d := &yamlDocument{file: name, first: 1, text: text}
 	d.readLines()
@@ -206,20 +206,20 @@ func (l *loader) read(path string, from io.Reader, inFolder bool) {
 		l.fail(path, err)
 		return
 	case len(text) > largestFile:
-		l.fail(path, fmt.Errorf("more than %d MiB: this is no manifest", largestFile>>20))
+		l.fail(path, fmt.Errorf("larger than %d MiB: not a manifest", largestFile>>20))
 		return
 	}
 	before := l.set.count() + len(l.faults)
 	l.parse(path, text, inFolder)
 	if l.set.count()+len(l.faults) == before && !inFolder {
-		l.fail(path, errors.New("no object in it"))
+		l.fail(path, errors.New("it contains no object"))
 	}
 }
 
 // parse takes the objects of a text. lenient means that documents which are no objects are left out.
 func (l *loader) parse(path string, text []byte, lenient bool) {
 	if !utf8.Valid(text) {
-		l.fail(path, errors.New("no text: write UTF-8"))
+		l.fail(path, errors.New("not text: use UTF-8"))
 		return
 	}
 	for _, d := range split(path, bytes.TrimPrefix(text, []byte("\ufeff"))) {
@@ -230,7 +230,7 @@ func (l *loader) parse(path string, text []byte, lenient bool) {
 			case o.isObject():
 				l.note(l.set.add(d, Object{Content: o.content, File: path, Line: d.lineOf(o.at)}, o.at))
 			case !lenient:
-				l.note(d.errorAt(o.at, "no object: apiVersion and kind are missing"))
+				l.note(d.errorAt(o.at, "not an object: apiVersion and kind are missing"))
 			}
 		}
 	}

@@ -97,10 +97,10 @@ func (s *Set) addController(d *yamlDocument, o Object, at *place) error {
 		return err
 	}
 	if tc.Name == "" {
-		return d.errorAt(at.get("metadata"), "a TemplateController without a name: give metadata.name")
+		return d.errorAt(at.get("metadata"), "a TemplateController without a name: set metadata.name")
 	}
 	if other := s.Named(tc.Name); other != nil {
-		return d.errorAt(at.get("metadata").get("name"), "TemplateController %s is there twice: rename one, or leave one out; the other is in %s:%d", tc.Name, other.File, other.Line)
+		return d.errorAt(at.get("metadata").get("name"), "duplicate TemplateController %s: rename or remove one; the other is in %s:%d", tc.Name, other.File, other.Line)
 	}
 	s.Controllers = append(s.Controllers, &Controller{TemplateController: tc, Object: o, document: d, item: at})
 	return nil

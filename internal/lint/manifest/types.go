@@ -120,7 +120,7 @@ func typeHint(word string, t reflect.Type) string {
 	case t.Kind() == reflect.Bool:
 		return ": write true or false"
 	case t.Kind() == reflect.String && (word == "number" || word == "boolean"):
-		return ": put it in quotes"
+		return ": quote it"
 	}
 	return ""
 }

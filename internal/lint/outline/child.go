@@ -73,7 +73,7 @@ func (c *checker) child(s *Skeleton, d Document) {
 	t, exists := c.Known.Lookup(kind)
 	switch {
 	case !exists:
-		c.Warn(finding.UnknownKind, at.place(entryOf(d.Root, "kind")), "there is no kind %s in %s%s", kind.Kind, kind.GroupVersion(), c.hint(kind))
+		c.Warn(finding.UnknownKind, at.place(entryOf(d.Root, "kind")), "unknown kind %s in %s%s", kind.Kind, kind.GroupVersion(), c.hint(kind))
 	case t != nil:
 		at.placed(d.Root, t)
 		at.node(d.Root, t, "")
@@ -91,7 +91,7 @@ func (at *docCheck) temporary(root *yaml.Node) {
 	}
 	for i := 0; i+1 < len(spec.Content); i += 2 {
 		if key := spec.Content[i]; key.Value == "ttlSecondsAfterFinished" {
-			at.c.Warn(finding.TemporaryJob, at.place(key), "the cluster deletes the Job when this time is over, and then it is made anew, and runs again: leave ttlSecondsAfterFinished out; the Job goes with its parent, or when its template yields it no more")
+			at.c.Warn(finding.TemporaryJob, at.place(key), "the cluster deletes the Job after this time, and templater recreates it, so it runs again: remove ttlSecondsAfterFinished; the Job is deleted with its parent, or when the template no longer renders it")
 		}
 	}
 }
@@ -167,9 +167,9 @@ func (at *docCheck) unknown(key *yaml.Node, t *openapi.Type, path string) {
 			hint = "; it is in " + path + where
 		}
 	}
-	consequence := "the server drops it, or refuses the object"
+	consequence := "the API server prunes it, or rejects the object"
 	if at.code == finding.Pruned {
-		consequence = "the server drops it: add it to the schema"
+		consequence = "the API server prunes it: add it to the schema"
 	}
 	at.c.Warn(at.code, at.place(key), "%s has no field %s.%s, so %s%s", at.object, path, key.Value, consequence, hint).Replacement = nearest
 }
@@ -185,7 +185,7 @@ func (at *docCheck) scalar(n *yaml.Node, t *openapi.Type, path string) {
 		}
 	}
 	nearest := at.c.Nearest(n.Value, append([]string(nil), t.Enum...))
-	hint := "it is one of " + strings.Join(t.Enum[:min(len(t.Enum), 12)], ", ")
+	hint := "valid values are " + strings.Join(t.Enum[:min(len(t.Enum), 12)], ", ")
 	if nearest != "" {
 		hint = "did you mean " + nearest + "?"
 	}

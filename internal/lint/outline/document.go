@@ -24,12 +24,12 @@ func (c *checker) document(u *syntax.Unit, s *Skeleton, d Document) {
 		at.head(u, d.Root, key)
 	}
 	if v := entryNode(d.Root, "status"); v != nil {
-		at.warns(v, "status is not for a template to set: remove it")
+		at.warns(v, "a template must not set status: remove it")
 	}
 	metadata := entryOf(d.Root, "metadata")
 	for _, owned := range document.NotForTemplates {
 		if v := entryNode(metadata, owned.Field); v != nil {
-			at.warns(v, "metadata.%s may not be set: %s", owned.Field, owned.Advice)
+			at.warns(v, "metadata.%s must not be set: %s", owned.Field, owned.Advice)
 		}
 	}
 	if metadata != d.Root {
@@ -54,12 +54,12 @@ func (at *docCheck) head(u *syntax.Unit, root *yaml.Node, key string) {
 	switch {
 	case v == root:
 	case v.Kind == yaml.MappingNode, v.Kind == yaml.SequenceNode, kindsOfNode(v)&(openapi.Integer|openapi.Number|openapi.Boolean) != 0:
-		at.fails(v, "%s must be written in the template as plain text", key)
+		at.fails(v, "%s must be plain text in the template", key)
 	case v.Kind == yaml.ScalarNode && PrintedIn(v.Value):
 		place := at.place(v)
 		for _, n := range at.s.PrintsIn(place.Offset, place.End()) {
 			if prints, certain := at.c.Printed.OnlyValues(u, n, at.c.Step); prints {
-				at.c.Fail(certain && at.begins() && at.always(v), finding.NoObject, place, "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", key)
+				at.c.Fail(certain && at.begins() && at.always(v), finding.NoObject, place, "%s must be literal text in the template, so that the required permissions are known in advance; use if to choose between several", key)
 				return
 			}
 		}
@@ -78,7 +78,7 @@ func (at *docCheck) named(metadata *yaml.Node) {
 	case name.Kind == yaml.MappingNode, name.Kind == yaml.SequenceNode:
 		at.fails(name, "metadata.name is not a string: write a name")
 	case name.Kind == yaml.ScalarNode && kindsOfNode(name)&^openapi.String != 0:
-		at.fails(name, "metadata.name is not a string: put quotes around it")
+		at.fails(name, "metadata.name is not a string: quote it")
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *checker) bare(s *Skeleton) {
 		}
 		if funcs.Named(last).Is(syntax.Encodes) {
 			at := types.Place{Text: s.Text, Offset: int(n.Pos), Length: len(n.String()) - len("{{}}")}
-			c.Fail(s.Always(int(n.Pos), int(n.Pos)+1), finding.NoObject, at, "a value cannot be a whole object: write apiVersion, kind and metadata.name in the template, and print the rest below them")
+			c.Fail(s.Always(int(n.Pos), int(n.Pos)+1), finding.NoObject, at, "a value cannot be a whole object: write apiVersion, kind and metadata.name in the template, and print the other fields below them")
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (c *checker) again() {
 			at.parent(d, id, to)
 			name := entryOf(entryOf(d.Root, "metadata"), "name")
 			if where, twice := first[id]; twice {
-				c.Warn(finding.SameObject, at.place(name), "%s yields this %s, too, and neither is applied: give each object its own name", where, id.kind)
+				c.Warn(finding.SameObject, at.place(name), "%s also renders this %s, so neither is applied: give each object its own name", where, id.kind)
 				continue
 			}
 			first[id] = u.Text.Name + ":" + strconv.Itoa(d.First+name.Line-1)

@@ -21,8 +21,8 @@ func TestObjectsThatAreYieldedTwice(t *testing.T) {
 		named   = head + "  name: {{ .metadata.name }}\n"
 		literal = head + "  name: settings\n"
 		inFlow  = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}\n"
-		told    = "warning TL055 children[b]:4:9+20 children[a]:4 yields this ConfigMap, too, and neither is applied: give each object its own name"
-		ofText  = "warning TL055 children[b]:4:9+8 children[a]:4 yields this ConfigMap, too, and neither is applied: give each object its own name"
+		told    = "warning TL055 children[b]:4:9+20 children[a]:4 also renders this ConfigMap, so neither is applied: give each object its own name"
+		ofText  = "warning TL055 children[b]:4:9+8 children[a]:4 also renders this ConfigMap, so neither is applied: give each object its own name"
 	)
 	for why, row := range map[string]struct{ a, b, want string }{
 		"the same expression":               {named, named, told},
@@ -31,13 +31,13 @@ func TestObjectsThatAreYieldedTwice(t *testing.T) {
 		"an expression in quotes":           {named, head + "  name: \"{{ .metadata.name }}\"\n", strings.Replace(told, "+20", "+22", 1)},
 		"text and an expression":            {head + "  name: {{ .metadata.name }}-a\n", head + "  name: {{ .metadata.name }}-a\n", strings.Replace(told, "+20", "+22", 1)},
 		"in flow":                           {inFlow, literal, strings.Replace(ofText, "children[a]:4", "children[a]:1", 1)},
-		"another version of the group":      {"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\n", "apiVersion: apps/v1beta1\nkind: Deployment\nmetadata:\n  name: a\n", "warning TL055 children[b]:4:9+1 children[a]:4 yields this Deployment, too, and neither is applied: give each object its own name"},
+		"another version of the group":      {"apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: a\n", "apiVersion: apps/v1beta1\nkind: Deployment\nmetadata:\n  name: a\n", "warning TL055 children[b]:4:9+1 children[a]:4 also renders this Deployment, so neither is applied: give each object its own name"},
 		"in the same namespace":             {literal + "  namespace: x\n", literal + "  namespace: x\n", ofText},
 		"labels that an action prints":      {named + "  labels:\n    {{- include \"labels\" . | nindent 4 }}\n", named + "  labels:\n    {{ toYaml .metadata.labels | nindent 4 }}\n", told},
 		"data that an action prints":        {named + "data:\n  {{- toYaml .metadata.labels | nindent 2 }}\n", named, told},
 		"in the second document":            {literal, "apiVersion: v1\nkind: Secret\nmetadata: {name: settings}\n---\n" + literal, strings.Replace(ofText, "[b]:4", "[b]:8", 1)},
 		"behind a branch":                   {literal, "{{ if .spec.paused }}\napiVersion: v1\nkind: Secret\nmetadata: {name: settings}\n{{ end }}\n---\n" + literal, strings.Replace(ofText, "[b]:4", "[b]:10", 1)},
-		"twice in one template":             {"", literal + "---\n" + literal, "warning TL055 children[b]:9:9+8 children[b]:4 yields this ConfigMap, too, and neither is applied: give each object its own name"},
+		"twice in one template":             {"", literal + "---\n" + literal, "warning TL055 children[b]:9:9+8 children[b]:4 also renders this ConfigMap, so neither is applied: give each object its own name"},
 		"another name":                      {named, head + "  name: {{ .metadata.name }}-b\n", ""},
 		"another kind":                      {literal, strings.Replace(literal, "ConfigMap", "Secret", 1), ""},
 		"another namespace":                 {literal, literal + "  namespace: x\n", ""},
@@ -99,7 +99,7 @@ func TestObjectsOfFinalizeAreOthers(t *testing.T) {
 
 // TestTemplatersOwnCondition has conditions of a status template, with the type of the ready condition.
 func TestTemplatersOwnCondition(t *testing.T) {
-	const rest = " is templater's own, and a status that has it is not written: leave it out, or set spec.status.readyCondition to another type, or to \"\" for none"
+	const rest = " is written by templater, and a status that contains it is rejected: remove it, or set spec.status.readyCondition to another type, or to \"\" for none"
 	other, none := "Available", ""
 	for why, row := range map[string]struct {
 		status string

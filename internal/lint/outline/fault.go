@@ -69,4 +69,4 @@ func known(l *parse.ListNode, isValue func(*parse.ActionNode) bool) (text string
 // unknown is read in place of text that is not known.
 type unknown struct{}
 
-func (unknown) Read([]byte) (int, error) { return 0, errors.New("the text that follows is not known") }
+func (unknown) Read([]byte) (int, error) { return 0, errors.New("the text that follows is unknown") }

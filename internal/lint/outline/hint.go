@@ -45,9 +45,9 @@ func unquote(n *yaml.Node, t *openapi.Type) string {
 	case n.Kind != yaml.ScalarNode:
 		return ""
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-		return ": leave out the quotes"
+		return ": remove the quotes"
 	case t.Kinds&openapi.String != 0:
-		return ": put quotes around it"
+		return ": quote it"
 	}
 	return ""
 }
@@ -57,5 +57,5 @@ func asText(want, got openapi.Kinds) string {
 	if want&openapi.String == 0 || got&^(openapi.Integer|openapi.Number|openapi.Boolean) != 0 {
 		return ""
 	}
-	return ": put quotes around it"
+	return ": quote it"
 }

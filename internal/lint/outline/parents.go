@@ -21,7 +21,7 @@ func (at *docCheck) parent(d Document, id identity, to int) {
 	if err != nil || gv.Group != id.group || watch.Kind != id.kind || watch.FieldSelector != "" || watch.Filter != "" || !at.watchedIn(id.namespace) || !at.selected(d.Root, to) {
 		return
 	}
-	at.c.Warn(finding.ChildIsParent, at.place(entryOf(d.Root, "kind")), "this %s is also a parent of the TemplateController, so it gets children of its own: give watch.labelSelector a label that the child does not have", id.kind)
+	at.c.Warn(finding.ChildIsParent, at.place(entryOf(d.Root, "kind")), "this %s is also a parent of the TemplateController, so it gets children of its own: set watch.labelSelector to a label that the child does not have", id.kind)
 }
 
 // watchedIn reports whether parents are watched in the namespace of a child, as its template writes it.

@@ -15,7 +15,7 @@ func TestChildrenThatAreParents(t *testing.T) {
 		head    = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n"
 		plain   = head + "  name: {{ .metadata.name }}-copy\n"
 		labeled = plain + "  labels:\n    app: web\n"
-		message = "warning TL057 children[x]:2:7+9 this ConfigMap is also a parent of the TemplateController, so it gets children of its own: give watch.labelSelector a label that the child does not have"
+		message = "warning TL057 children[x]:2:7+9 this ConfigMap is also a parent of the TemplateController, so it gets children of its own: set watch.labelSelector to a label that the child does not have"
 	)
 	all := v1.Watch{APIVersion: "v1", Kind: "ConfigMap"}
 	with := func(change func(*v1.Watch)) v1.Watch { w := all; change(&w); return w }

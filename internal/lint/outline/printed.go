@@ -25,7 +25,7 @@ func (at *docCheck) value(n *yaml.Node, t *openapi.Type, path string) {
 	}
 	if got := kinds.Classes(); t.Kinds.Classes()&got == 0 {
 		here.Offset, here.Length = first, here.Length-(first-here.Offset)
-		at.c.Warn(finding.FieldType, here, "%s of %s is %s, and what is printed here is %s%s", path, at.object, (t.Kinds &^ openapi.Null).Words(), got.Words(), asText(t.Kinds, got))
+		at.c.Warn(finding.FieldType, here, "%s of %s is %s, but the printed value is %s%s", path, at.object, (t.Kinds &^ openapi.Null).Words(), got.Words(), asText(t.Kinds, got))
 	}
 }
 
@@ -42,9 +42,9 @@ func (at *docCheck) joined(n *yaml.Node, t *openapi.Type, path string) {
 		}
 		hint := ""
 		if t.Kinds&(openapi.Integer|openapi.Number) != 0 {
-			hint = ": compute it, such as with add or mul"
+			hint = ": compute it, for example with add or mul"
 		}
-		at.c.Warn(finding.FieldType, here, "%s of %s is %s, and what is put together of actions and text is text%s", path, at.object, (t.Kinds &^ openapi.Null).Words(), hint)
+		at.c.Warn(finding.FieldType, here, "%s of %s is %s, but a combination of actions and text is a string%s", path, at.object, (t.Kinds &^ openapi.Null).Words(), hint)
 		return
 	}
 }

@@ -37,7 +37,7 @@ func TestNumbersThatArePutTogether(t *testing.T) {
 			Watch: v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, Helpers: `{{ define "one" }}1{{ end }}`, Status: &v1.ParentStatus{Template: `x: {{ include "one" . }}`},
 			Children: []v1.Child{{Name: "x", Template: "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  replicas: " + text + "\n"}},
 		}
-		got := filtered(onlyOf(t, finding.FieldType, s, openapi.BuiltIn()), "put together")
+		got := filtered(onlyOf(t, finding.FieldType, s, openapi.BuiltIn()), "combination of actions and text")
 		if (len(got) == 1) != told || len(got) > 1 {
 			t.Errorf("%s: %q", text, got)
 		}

@@ -26,7 +26,7 @@ func (c *checker) selects() {
 		s := c.Skeletons.Of(u)
 		for _, d := range s.Documents {
 			at := c.in(s, d)
-			switch d.Root.Kind { //nolint:exhaustive // anything else is no mapping
+			switch d.Root.Kind { //nolint:exhaustive // anything else is not a mapping
 			case yaml.MappingNode:
 				at.selects(&c.Spec.Related[i], d.Root)
 			case yaml.SequenceNode:
@@ -65,7 +65,7 @@ func (at *docCheck) homeless(entry *v1.Related, mapping *yaml.Node) {
 	parents, known := at.c.scopeOf(at.c.Spec.Watch.APIVersion, at.c.Spec.Watch.Kind)
 	related, alsoKnown := at.c.scopeOf(entry.APIVersion, entry.Kind)
 	if known && alsoKnown && !parents && related && !at.s.Adds() && len(mapping.Content) > 0 && !mayHave(mapping, "namespace") && !mayHave(mapping, "allNamespaces") {
-		at.c.Warn(finding.SelectKey, at.place(mapping.Content[0]), "%s has no namespace: give namespace, or allNamespaces: true", at.c.Spec.Watch.Kind)
+		at.c.Warn(finding.SelectKey, at.place(mapping.Content[0]), "%s has no namespace: set namespace, or allNamespaces: true", at.c.Spec.Watch.Kind)
 	}
 }
 
@@ -92,9 +92,9 @@ func (at *docCheck) foreign(entry *v1.Related, key, value *yaml.Node) {
 	related, known := at.c.scopeOf(entry.APIVersion, entry.Kind)
 	switch {
 	case known && !related:
-		at.c.Warn(finding.SelectKey, at.place(key), "%s is cluster-scoped: leave out namespace", entry.Kind)
+		at.c.Warn(finding.SelectKey, at.place(key), "%s is cluster-scoped: remove namespace", entry.Kind)
 	case writtenOut(value) && value.Value != "" && len(entry.Namespaces) > 0 && !slices.Contains(entry.Namespaces, value.Value):
-		at.c.Warn(finding.SelectKey, at.place(value), "namespaces of this entry lacks %s, so nothing there is watched: add it, or leave namespaces out", value.Value)
+		at.c.Warn(finding.SelectKey, at.place(value), "namespaces of this entry lacks %s, so nothing there is watched: add it, or remove namespaces", value.Value)
 	}
 }
 

@@ -34,7 +34,7 @@ func (at *docCheck) endless(n *yaml.Node, path string) {
 			}
 		})
 		if reads && grows {
-			at.c.Warn(finding.EndlessStatus, types.Place{Text: at.s.Text, Offset: syntax.Start(action.Pipe), Length: len(action.Pipe.String())}, "%s is computed from itself, so that each pass changes it, and each change is another pass: compute it from .spec or .observed, or change it under a condition only", path)
+			at.c.Warn(finding.EndlessStatus, types.Place{Text: at.s.Text, Offset: syntax.Start(action.Pipe), Length: len(action.Pipe.String())}, "%s is computed from itself, so each reconciliation changes it and triggers the next one: compute it from .spec or .observed, or change it only under a condition", path)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func (c *checker) ownCondition(s *Skeleton) {
 		at := c.in(s, d)
 		for _, item := range conditions.Content {
 			if of := valueOf(item, "type"); of != nil && of.Kind == yaml.ScalarNode && of.Value == own && c.Step() {
-				c.Warn(finding.OwnCondition, at.place(of), "the condition %s is templater's own, and a status that has it is not written: leave it out, or set spec.status.readyCondition to another type, or to \"\" for none", own)
+				c.Warn(finding.OwnCondition, at.place(of), "the condition %s is written by templater, and a status that contains it is rejected: remove it, or set spec.status.readyCondition to another type, or to \"\" for none", own)
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func (s source) SourceLine(line int) string {
 
 func findings() []finding.Finding {
 	return []finding.Finding{
-		{Code: finding.UnknownFunction, Severity: finding.Error, Where: "status", Line: 1, Column: 4, Length: 5, Message: "there is no function <quoet>", Replacement: "quote"},
+		{Code: finding.UnknownFunction, Severity: finding.Error, Where: "status", Line: 1, Column: 4, Length: 5, Message: "unknown function <quoet>", Replacement: "quote"},
 		{Code: finding.Syntax, Severity: finding.Error, Where: "status", Line: 2, Message: "odd"},
 		{Code: finding.Optional, Severity: finding.Warning, Where: "spec.resyncPeriod", Message: "short"},
 	}
@@ -86,14 +86,14 @@ func TestText(t *testing.T) {
 	const want = `dir/a file.yaml:2:3: <y warning:> short [TL039]
     2 |   resyncPeriod: 1d
       | <y   ^^^^^^^^^^^^>
-dir/a file.yaml:10:8: <r error:> there is no function <quoet> [TL003]
+dir/a file.yaml:10:8: <r error:> unknown function <quoet> [TL003]
    10 |     {{ quoet 1 }}
       | <r        ^^^^^ quote>
 dir/a file.yaml:11: <r error:> odd [TL001]
    11 |     {{ quoet 1 }}
       | <r     ^^^^^^^^^^^^^>
 standard input: <r error:> b [TL001]
-<c note:> nothing is known of App of a/v1: no field of it was checked; give its CustomResourceDefinition by --schemas, or --cluster
+<c note:> no schema for App of a/v1: its fields were not checked; pass its CustomResourceDefinition with --schemas, or use --cluster
 2 TemplateControllers: 3 errors and 1 warning
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

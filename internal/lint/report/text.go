@@ -33,7 +33,7 @@ func Text(w io.Writer, paint Painter, all []Located, summary Summary) error {
 		fmt.Fprintf(&b, "%s %s\n", paint.Faint(strings.Repeat(" ", len(number))+" |"), colour(paint, l.Severity, marks))
 	}
 	for _, kind := range summary.UnknownKinds {
-		fmt.Fprintf(&b, "%s nothing is known of %s: no field of it was checked; give its CustomResourceDefinition by --schemas, or --cluster\n", paint.Cyan("note:"), plain(kind))
+		fmt.Fprintf(&b, "%s no schema for %s: its fields were not checked; pass its CustomResourceDefinition with --schemas, or use --cluster\n", paint.Cyan("note:"), plain(kind))
 	}
 	fmt.Fprintln(&b, summary.String())
 	_, err := w.Write(b.Bytes())

@@ -56,9 +56,9 @@ func (call *invocation) words(i int) string {
 func remedy(v *types.Value, p types.Param) string {
 	switch {
 	case p.Kinds == types.Scalar && v.Kinds&(openapi.List|openapi.Map) != 0:
-		return "; toJson makes text of it"
+		return "; convert it with toJson"
 	case p.Kinds == openapi.List && v.Kinds&^openapi.Null == openapi.Map:
-		return "; keys and values make lists of it"
+		return "; convert it with keys or values"
 	}
 	return ""
 }
@@ -67,7 +67,7 @@ func remedy(v *types.Value, p types.Param) string {
 func (e *evaluator) lacksArgument(call *invocation, i int, v *types.Value) {
 	e.fails(v.Notes...)
 	if len(v.Notes) == 0 {
-		e.errorf(finding.NoValue, e.at(call.node(i)), "%s: argument %d%s has no value; give it one, or use default, required or if", call.name.Ident, i+1, call.words(i))
+		e.errorf(finding.NoValue, e.at(call.node(i)), "%s: argument %d%s has no value; set it, or use default, required or if", call.name.Ident, i+1, call.words(i))
 	}
 }
 

@@ -74,7 +74,7 @@ func (e *evaluator) outOfEnum(call *invocation, v, w *types.Value, i int) bool {
 	if n, ok := call.node(i).(*parse.StringNode); ok && text != "" {
 		at = e.inString(n, text)
 	}
-	hint := "it is one of " + strings.Join(v.Type.Enum[:min(len(v.Type.Enum), 12)], ", ")
+	hint := "valid values are " + strings.Join(v.Type.Enum[:min(len(v.Type.Enum), 12)], ", ")
 	if nearest != "" {
 		hint = "did you mean " + nearest + "?"
 	}

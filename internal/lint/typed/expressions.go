@@ -51,10 +51,10 @@ func (w *walker) ofOthers(pipe *parse.PipeNode) {
 	if whole || first == nil {
 		return
 	}
-	const text = "does not look at .object, so that it says the same of all objects of this entry"
+	const text = "does not read .object, so it returns the same for all objects of this entry"
 	switch first.Ident[0] {
 	case "status", "metadata", "spec":
-		n := w.warnf(finding.ReadyOfOthers, w.at(first), "%s is of the parent, and readyWhen "+text+"; did you mean .object%s?", first, first)
+		n := w.warnf(finding.ReadyOfOthers, w.at(first), "%s belongs to the parent, and readyWhen "+text+"; did you mean .object%s?", first, first)
 		n.Replacement = ".object" + first.String()
 	default:
 		w.warnf(finding.ReadyOfOthers, w.at(pipe), "readyWhen "+text)

@@ -71,7 +71,7 @@ func index(e *evaluator, call *invocation) *types.Value {
 		bare := v.Kinds &^ openapi.Null
 		switch {
 		case v.Kinds != 0 && bare&(openapi.List|openapi.Map) == 0:
-			e.maybe(v.Kinds&openapi.Null == 0, finding.NoFields, e.at(call.node(i)), "index: %s has no keys and positions", bare.Words())
+			e.maybe(v.Kinds&openapi.Null == 0, finding.NoFields, e.at(call.node(i)), "index: %s has no keys or positions", bare.Words())
 			return types.Anything
 		case key.Kinds == openapi.Null:
 			if v.Kinds&openapi.Null == 0 && v.Kinds != 0 {
@@ -80,7 +80,7 @@ func index(e *evaluator, call *invocation) *types.Value {
 			return types.Anything
 		case bare == openapi.List:
 			if fault := types.WholeParam.Fault(key.Literal); fault != "" || !key.May(openapi.String|types.Numeric) {
-				e.maybe(v.Kinds&openapi.Null == 0, finding.Argument, e.at(call.node(i)), "index: argument %d%s is no position in a list; write a number, or use named or where", i+1, call.words(i))
+				e.maybe(v.Kinds&openapi.Null == 0, finding.Argument, e.at(call.node(i)), "index: argument %d%s is not a position in a list; write a number, or use named or where", i+1, call.words(i))
 				return types.Anything
 			}
 			v = v.Each().Nullable()

@@ -22,7 +22,7 @@ func TestKindThatMayBeMeant(t *testing.T) {
 				got = append(got, f.Message)
 			}
 		}
-		if want := "there is no kind " + of[1] + " in " + of[0] + want; len(got) != 1 || got[0] != want {
+		if want := "unknown kind " + of[1] + " in " + of[0] + want; len(got) != 1 || got[0] != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

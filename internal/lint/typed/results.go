@@ -58,9 +58,9 @@ func (e *evaluator) noFallback(call *invocation) *types.Value {
 	v := *call.args[0]
 	switch {
 	case len(call.nodes) > 0 && !written(call.nodes[0]):
-		e.warnf(finding.Order, e.at(call.name), "default has one argument, and nothing to fall back to; write default FALLBACK %s", syntax.Excerpt(call.nodes[0]))
+		e.warnf(finding.Order, e.at(call.name), "default has one argument and no fallback; write default FALLBACK %s", syntax.Excerpt(call.nodes[0]))
 	case len(call.nodes) == 0:
-		e.warnf(finding.Order, e.at(call.name), "default has one argument, and nothing to fall back to; write VALUE | default FALLBACK")
+		e.warnf(finding.Order, e.at(call.name), "default has one argument and no fallback; write VALUE | default FALLBACK")
 	}
 	v.Optional = nil // which is told, in better words
 	return &v
@@ -128,7 +128,7 @@ func joinText(e *evaluator, call *invocation) *types.Value {
 	case all.Kinds != 0 && all.Kinds&^openapi.Null == openapi.List && !separator.May(types.Scalar):
 		e.errorf(finding.Argument, e.at(call.node(0)), "join: argument 1%s is %s, not text; the list comes last", call.words(0), separator.Kinds.Words())
 	case all.Kinds == openapi.Map:
-		e.errorf(finding.Argument, e.at(call.node(1)), "join: argument 2%s is a map, not a list; keys and values make lists of it", call.words(1))
+		e.errorf(finding.Argument, e.at(call.node(1)), "join: argument 2%s is a map, not a list; convert it with keys or values", call.words(1))
 	}
 	return types.OfKinds(openapi.String)
 }

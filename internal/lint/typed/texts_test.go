@@ -28,10 +28,10 @@ func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known
 }
 
 func TestReadyWhenLooksAtItsObject(t *testing.T) {
-	const same = "does not look at .object, so that it says the same of all objects of this entry"
+	const same = "does not read .object, so it returns the same for all objects of this entry"
 	for text, want := range map[string]string{
 		`eq .object.status.phase "Bound"`:                 "",
-		`eq .status.phase "Bound"`:                        "warning TL051 children[pod].readyWhen:1:4+13 .status.phase is of the parent, and readyWhen " + same + "; did you mean .object.status.phase? -> .object.status.phase",
+		`eq .status.phase "Bound"`:                        "warning TL051 children[pod].readyWhen:1:4+13 .status.phase belongs to the parent, and readyWhen " + same + "; did you mean .object.status.phase? -> .object.status.phase",
 		`and .spec.paused (eq .object.status.phase "a")`:  "",
 		`and true (gt (len .related.maps) 1)`:             "warning TL051 children[pod].readyWhen:1:1+35 readyWhen " + same,
 		`true`:                                            "",
@@ -55,8 +55,8 @@ func TestReadyWhenLooksAtItsObject(t *testing.T) {
 func TestTextThatMeansDifferentThings(t *testing.T) {
 	const child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
 	for text, want := range map[string]string{
-		"  a: yes":                              "warning TL052 children[pod]:5:6+3 unquoted yes is a boolean to some versions of YAML; write true or false, or put it in quotes",
-		"  a: [x, 0400]":                        "warning TL052 children[pod]:5:10+4 unquoted 0400 means different things to versions of YAML; put it in quotes, or write a decimal number",
+		"  a: yes":                              "warning TL052 children[pod]:5:6+3 unquoted yes is a boolean in some versions of YAML; write true or false, or quote it",
+		"  a: [x, 0400]":                        "warning TL052 children[pod]:5:10+4 unquoted 0400 has different meanings in YAML versions; quote it, or write a decimal number",
 		"  a: \"yes\"\n  b: 'on'":               "",
 		"  a: |\n    yes":                       "",
 		"  a: yes{{ .spec.image }}":             "",
@@ -89,8 +89,8 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		whole = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 		at    = "warning TL053 children[pod]:"
 		fails = "error TL053 children[pod]:"
-		head  = " must stand in the template as it is, so that rights are known beforehand; use if to choose between several"
-		value = "a value cannot be a whole object: write apiVersion, kind and metadata.name in the template, and print the rest below them"
+		head  = " must be literal text in the template, so that the required permissions are known in advance; use if to choose between several"
+		value = "a value cannot be a whole object: write apiVersion, kind and metadata.name in the template, and print the other fields below them"
 		needs = ": every child needs apiVersion, kind and metadata.name"
 	)
 	const helpers = `{{ define "meta" }}metadata: {name: a}{{ end }}{{ define "written" }}ConfigMap{{ end }}{{ define "field" }}{{ .kind }}{{ end }}
@@ -119,24 +119,24 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		"apiVersion: v1\nkind: {{ if .spec.paused }}ConfigMap{{ else }}{{ .spec.mode }}{{ end }}\nmetadata: {name: a}": at + "2:7+65 kind" + head,
 		"{{ $k := include \"written\" . }}\napiVersion: v1\nkind: {{ $k }}\nmetadata: {name: a}":                       "",
 		"apiVersion: {{ .spec.version }}\nkind: ConfigMap\nmetadata: {name: a}":                                        fails + "1:13+19 apiVersion" + head,
-		"apiVersion: v1\nkind: {a: b}\nmetadata: {name: a}":                                                            fails + "2:7+1 kind must be written in the template as plain text",
+		"apiVersion: v1\nkind: {a: b}\nmetadata: {name: a}":                                                            fails + "2:7+1 kind must be plain text in the template",
 		"{{ toYaml .spec }}":     fails + "1:4+12 " + value,
 		"{{ mustToJson .spec }}": fails + "1:4+16 " + value,
 		"{{ range .spec.more }}\n---\n{{ toYaml . }}\n{{ end }}":                                                           at + "3:4+8 " + value,
 		"{{ include \"meta\" . | nindent 0 }}":                                                                             "",
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n{{ toYaml .spec }}":                                         "",
-		"apiVersion: v1\nkind: 5\nmetadata: {name: a}":                                                                     fails + "2:7+1 kind must be written in the template as plain text",
+		"apiVersion: v1\nkind: 5\nmetadata: {name: a}":                                                                     fails + "2:7+1 kind must be plain text in the template",
 		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {a: b}\n":                                                     fails + "4:9+1 metadata.name is not a string: write a name",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 17}\n":                                                          fails + "3:18+2 metadata.name is not a string: put quotes around it",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 17}\n":                                                          fails + "3:18+2 metadata.name is not a string: quote it",
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: [a]\n":                                                                 fails + "3:11+1 metadata is a list: write a mapping with a name",
-		"{{ if .spec.paused }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: 17}\n{{ end }}":                          at + "4:18+2 metadata.name is not a string: put quotes around it",
+		"{{ if .spec.paused }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: 17}\n{{ end }}":                          at + "4:18+2 metadata.name is not a string: quote it",
 		"apiVersion: v1\nkind: {{ if .spec.paused }}ConfigMap{{ else }}Secret{{ end }}\nmetadata: {name: a}":               "",
 		"{{ if .spec.paused }}\nkind: ConfigMap\n{{ else }}\nkind: Secret\n{{ end }}\napiVersion: v1\nmetadata: {name: a}": "",
-		whole + "status: {}":                                           at + "5:1+6 status is not for a template to set: remove it",
-		whole + "  uid: a":                                             at + "5:3+3 metadata.uid may not be set: the API server sets it: remove it",
+		whole + "status: {}":                                           at + "5:1+6 a template must not set status: remove it",
+		whole + "  uid: a":                                             at + "5:3+3 metadata.uid must not be set: the API server sets it: remove it",
 		whole + "  creationTimestamp: null":                            "", // as programs print it
 		whole + "  resourceVersion: null":                              "",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a}": at + "3:12+12 metadata.generateName may not be set: templater must know the name of each child beforehand: set metadata.name",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a}": at + "3:12+12 metadata.generateName must not be set: templater must know the name of each child in advance: set metadata.name",
 	} {
 		var got []string
 		for _, f := range checked(t, given{child: text, helpers: helpers}, nil) {

@@ -25,7 +25,7 @@ func (c *checker) unused() {
 			if i := strings.LastIndex(def.Text.Content[:min(at.Offset, len(def.Text.Content))], name); i >= 0 {
 				at.Offset, at.Length = i, len(name)
 			}
-			c.notes.Warn(finding.UnusedHelper, at, "nobody calls the define block %q: remove it, or include it", name)
+			c.notes.Warn(finding.UnusedHelper, at, "unused define block %q: remove it, or include it", name)
 		}
 	}
 	read, whole := c.valuesRead()
@@ -39,7 +39,7 @@ func (c *checker) unused() {
 		if !read[key] {
 			c.notes.AddFinding(finding.Finding{
 				Code: finding.UnusedValue, Severity: finding.Warning, Where: "spec.values." + syntax.OneLine(key),
-				Message: "no template reads .values." + syntax.OneLine(key) + ": remove it, or use it",
+				Message: "no template uses .values." + syntax.OneLine(key) + ": remove it, or use it",
 			})
 		}
 	}

@@ -96,7 +96,7 @@ func (w *walker) prints(v *types.Value, n *parse.PipeNode) {
 func (w *walker) lacks(v *types.Value, n parse.Node) {
 	w.fails(v.Notes...)
 	if len(v.Notes) == 0 {
-		w.errorf(finding.NoValue, w.at(n), "%s has no value; give it one, or use default, required or if", syntax.Excerpt(n))
+		w.errorf(finding.NoValue, w.at(n), "%s has no value; set it, or use default, required or if", syntax.Excerpt(n))
 	}
 }
 
@@ -182,7 +182,7 @@ func (w *walker) ranges(v *types.Value, n *parse.RangeNode) {
 	case v.Kinds&takes == 0:
 		w.maybe(v.Kinds&openapi.Null == 0, finding.RangeOver, w.at(n.Pipe), "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), (v.Kinds &^ openapi.Null).Words())
 	case v.Kinds == openapi.Integer && len(n.Pipe.Decl) > 1:
-		w.errorf(finding.RangeOver, w.at(n.Pipe), "range over an integer yields one variable, not two")
+		w.errorf(finding.RangeOver, w.at(n.Pipe), "range over an integer has one variable, not two")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // Words says why a value is always missing, and what to write in place of its key; "" = nobody knows.
 func (f *Finder) Words(n *Note) (message, replacement string) {
 	if n.Code == finding.NoFields {
-		return fmt.Sprintf("%s is %s, so there is no .%s in it%s", n.Origin.Words(), n.Kinds.Words(), n.Key, f.instead(n.Origin, n.Key)), ""
+		return fmt.Sprintf("%s is %s, so it has no .%s%s", n.Origin.Words(), n.Kinds.Words(), n.Key, f.instead(n.Origin, n.Key)), ""
 	}
 	return f.unknown(n)
 }
@@ -24,7 +24,7 @@ func (f *Finder) unknown(n *Note) (message, replacement string) {
 	hint := ""
 	switch {
 	case n.Origin.Hides(n.Key):
-		hint = ": templates do not see it, as it changes all the time"
+		hint = ": templates cannot read it, because it changes all the time"
 	case nearest != "" && !sure:
 		hint, replacement = "; did you mean "+nearest+"?", nearest
 	case where != "":
@@ -40,7 +40,7 @@ func (f *Finder) unknown(n *Note) (message, replacement string) {
 	}
 	switch {
 	case n.Origin == nil || n.Origin.Source == FromTemplate:
-		return fmt.Sprintf("there is no .%s in this map%s%s", n.Key, always, hint), replacement
+		return fmt.Sprintf("this map has no .%s%s%s", n.Key, always, hint), replacement
 	case n.Origin.Source == FromValues:
 		return fmt.Sprintf("spec.values has no %s%s%s", strings.TrimPrefix(n.Origin.Path+"."+n.Key, "."), always, hint), replacement
 	}

@@ -35,7 +35,7 @@ const (
 )
 
 // unchecked is what the writer is told where there was no time to look.
-const unchecked = "templater is busy and has not checked this: see the conditions of the TemplateController"
+const unchecked = "templater is overloaded and did not validate this: see the conditions of the TemplateController"
 
 // Handler answers admission reviews of TemplateControllers, v1, at Path. It is safe for concurrent use.
 type Handler struct {
@@ -108,7 +108,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var (
 	errBusy = errors.New("busy")
-	errBody = errors.New("the body is no AdmissionReview of at most 4 MiB")
+	errBody = errors.New("the body is not an AdmissionReview of at most 4 MiB")
 )
 
 // admit receives a request, and then takes a place for it: one that is sent slowly holds none of the few. The caller gives the place
@@ -153,7 +153,7 @@ func (h *Handler) look(ctx context.Context, request *request) (out outcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			klog.FromContext(ctx).Error(nil, "panic in an admission review: this is a bug, please report it", "stack", string(debug.Stack()))
-			out = outcome{err: errors.New("the check has failed")}
+			out = outcome{err: errors.New("the validation failed")}
 		}
 	}()
 	response, err := h.review(ctx, request)
@@ -176,7 +176,7 @@ func read(body []byte) (*review, error) {
 		return nil, errBody
 	}
 	if review.GroupVersionKind() != reviews || review.Request == nil {
-		return nil, fmt.Errorf("the body is no %s of %s with a request", reviews.Kind, reviews.GroupVersion())
+		return nil, fmt.Errorf("the body is not an %s of %s with a request", reviews.Kind, reviews.GroupVersion())
 	}
 	return review, nil
 }

@@ -39,12 +39,12 @@ spec:
 // wrong is fine with a mistake.
 var wrong = strings.Replace(fine, ".metadata.name", "lowre .metadata.name", 1)
 
-const wrongText = "children[maps]:4:12: there is no function lowre; did you mean lower? [TL003]\n" +
+const wrongText = "children[maps]:4:12: unknown function lowre; did you mean lower? [TL003]\n" +
 	"    4 |   name: {{ lowre .metadata.name }}\n" +
 	"      |            ^^^^^ lower"
 
 // asBefore is that of a mistake that was there already.
-const asBefore = "error, as before: children[maps]:4:12: there is no function lowre; did you mean lower? [TL003]: templater will not accept this spec, nor serve it until that is mended"
+const asBefore = "error, as before: children[maps]:4:12: unknown function lowre; did you mean lower? [TL003]: templater does not accept this spec until this is fixed"
 
 func compile(_, _ context.Context, tc *v1.TemplateController) []finding.Finding {
 	return lint.Check(tc, nil).Findings
@@ -230,16 +230,16 @@ func TestBadRequests(t *testing.T) {
 	defective := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { panic("a defect") }})
 	const review = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `
 	for body, want := range map[string]string{
-		"":    "the body is no AdmissionReview of at most 4 MiB",
-		"s3c": "the body is no AdmissionReview of at most 4 MiB",
-		`"` + strings.Repeat("x", bodyLimit) + `"`: "the body is no AdmissionReview of at most 4 MiB",
-		"{}": "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
-		`{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "DELETE"}}`: "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
-		review + `"response": {}}`:                                                   "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
-		review + `"request": {"operation": "CREATE"}}`:                               "request.object is no TemplateController",
-		review + `"request": {"operation": "UPDATE", "object": {}, "oldObject": 7}}`: "request.oldObject is no TemplateController",
-		review + `"request": {"operation": "CREATE", "object": {"spec": "s3cr3t"}}}`: "request.object is no TemplateController",
-		review + `"request": {"operation": "CREATE", "object": {}}}`:                 "the check has failed",
+		"":    "the body is not an AdmissionReview of at most 4 MiB",
+		"s3c": "the body is not an AdmissionReview of at most 4 MiB",
+		`"` + strings.Repeat("x", bodyLimit) + `"`: "the body is not an AdmissionReview of at most 4 MiB",
+		"{}": "the body is not an AdmissionReview of admission.k8s.io/v1 with a request",
+		`{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "DELETE"}}`: "the body is not an AdmissionReview of admission.k8s.io/v1 with a request",
+		review + `"response": {}}`:                                                   "the body is not an AdmissionReview of admission.k8s.io/v1 with a request",
+		review + `"request": {"operation": "CREATE"}}`:                               "request.object is not a TemplateController",
+		review + `"request": {"operation": "UPDATE", "object": {}, "oldObject": 7}}`: "request.oldObject is not a TemplateController",
+		review + `"request": {"operation": "CREATE", "object": {"spec": "s3cr3t"}}}`: "request.object is not a TemplateController",
+		review + `"request": {"operation": "CREATE", "object": {}}}`:                 "the validation failed",
 	} {
 		code, answer := send(t, defective, body)
 		if code != http.StatusBadRequest || strings.TrimSpace(answer) != want {
@@ -341,7 +341,7 @@ func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
 	}
 	server := httptest.NewServer(h)
 	defer server.Close()
-	if answer := call(t, server, wrong); !strings.Contains(answer, "there is no function lowre") {
+	if answer := call(t, server, wrong); !strings.Contains(answer, "unknown function lowre") {
 		t.Errorf("the answer is %s", answer)
 	}
 }

@@ -203,7 +203,7 @@ func TestSlowSendersKeepNobodyFromAnAnswer(t *testing.T) {
 	longest := time.Duration(0)
 	for range honest {
 		begin := time.Now()
-		if answer := call(t, server, wrong); !strings.Contains(answer, "there is no function lowre") {
+		if answer := call(t, server, wrong); !strings.Contains(answer, "unknown function lowre") {
 			t.Fatalf("the answer is %s", answer)
 		}
 		longest = max(longest, time.Since(begin))

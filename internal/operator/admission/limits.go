@@ -18,7 +18,7 @@ const objectLimit = 3 << 19 // bytes
 // one value at a time. An API server asks about no such object, but others reach the port, too.
 func tooLarge(text []byte) string {
 	if len(text) > objectLimit {
-		return fmt.Sprintf("the object has %d bytes: it may have at most %d", len(text), objectLimit)
+		return fmt.Sprintf("the object has %d bytes, the limit is %d", len(text), objectLimit)
 	}
 	m := &measure{from: json.NewDecoder(bytes.NewReader(text))}
 	m.value(schema.TemplateController())
@@ -52,7 +52,7 @@ func (m *measure) value(of *schema.Node) bool {
 		return m.object(of, nil)
 	case string:
 		if n := utf8.RuneCountInString(token); of.MaxLength != nil && n > *of.MaxLength {
-			m.fault = fmt.Sprintf(" has %d characters: write at most %d", n, *of.MaxLength)
+			m.fault = fmt.Sprintf(" has %d characters, the limit is %d", n, *of.MaxLength)
 		}
 	}
 	return m.fault == ""
@@ -62,7 +62,7 @@ func (m *measure) value(of *schema.Node) bool {
 func (m *measure) list(of *schema.Node) bool {
 	for i := 0; m.from.More(); i++ {
 		if of.MaxItems != nil && i >= *of.MaxItems {
-			m.fault = fmt.Sprintf(" has more than %d entries: give at most %d", *of.MaxItems, *of.MaxItems)
+			m.fault = fmt.Sprintf(" has more than %d entries: use at most %d", *of.MaxItems, *of.MaxItems)
 			return false
 		}
 		if !m.item(of.Items) {
@@ -80,7 +80,7 @@ func (m *measure) item(of *schema.Node) bool {
 		return m.value(of)
 	}
 	if token, err := m.from.Token(); err != nil || token != json.Delim('{') {
-		m.fault = " is no mapping"
+		m.fault = " is not a mapping"
 		return false
 	}
 	return m.object(of, slices.Clone(of.Required))

@@ -55,8 +55,8 @@ func TestWhatIsLargerThanTheCRDAllowsIsNotCompiled(t *testing.T) {
 	ones := strings.Repeat("{{1}}", 104_000)
 	for why, row := range map[string]struct{ object, want string }{
 		"as many entries as may be":   {manifestOf(entries(64, "a")...), "yes"},
-		"one entry more":              {manifestOf(entries(65, "a")...), "no: spec.children has more than 64 entries: give at most 64"},
-		"an entry that is no object":  {manifestOf("1"), "no: spec.children[0] is no mapping"},
+		"one entry more":              {manifestOf(entries(65, "a")...), "no: spec.children has more than 64 entries: use at most 64"},
+		"an entry that is no object":  {manifestOf("1"), "no: spec.children[0] is not a mapping"},
 		"an entry that lacks a field": {manifestOf(`{"name": "a", "template": "b"}`, `{"template": "b"}`), "no: spec.children[1] has no name"},
 		"a requirement of a selector that is empty": {
 			strings.Replace(manifestOf(entries(1, "a")...), `"children"`, `"related": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "labelSelector": {"matchExpressions": [{}]}}], "children"`, 1),
@@ -64,16 +64,16 @@ func TestWhatIsLargerThanTheCRDAllowsIsNotCompiled(t *testing.T) {
 		},
 		"entries that are given again": {
 			strings.Replace(manifestOf(entries(1, "a")...), `"children"`, `"children": [`+strings.Join(entries(65, "a"), ",")+`], "children"`, 1),
-			"no: spec.children has more than 64 entries: give at most 64",
+			"no: spec.children has more than 64 entries: use at most 64",
 		},
 		"a template as long as may be": {manifestOf(entries(1, strings.Repeat("ä", most))...), "yes"},
-		"one character more":           {manifestOf(entries(1, strings.Repeat("ä", most+1))...), "no: spec.children[0].template has 262145 characters: write at most 262144"},
-		"in a nested field":            {manifestOf(`{"name": "a", "template": "b"}, {"name": "c", "template": "d", "dependsOn": ["` + strings.Repeat("x", 64) + `"]}`), "no: spec.children[1].dependsOn[0] has 64 characters: write at most 63"},
+		"one character more":           {manifestOf(entries(1, strings.Repeat("ä", most+1))...), "no: spec.children[0].template has 262145 characters, the limit is 262144"},
+		"in a nested field":            {manifestOf(`{"name": "a", "template": "b"}, {"name": "c", "template": "d", "dependsOn": ["` + strings.Repeat("x", 64) + `"]}`), "no: spec.children[1].dependsOn[0] has 64 characters, the limit is 63"},
 		"in more bytes than etcd takes": {
 			strings.Replace(manifestOf(entries(1, "a")...), `"name": "apps"`, `"name": "apps", "annotations": {"a": "`+strings.Repeat("x", objectLimit)+`"}`, 1),
-			fmt.Sprintf("no: the object has %d bytes: it may have at most 1572864", len(manifestOf(entries(1, "a")...))+len(`, "annotations": {"a": ""}`)+objectLimit),
+			fmt.Sprintf("no: the object has %d bytes, the limit is 1572864", len(manifestOf(entries(1, "a")...))+len(`, "annotations": {"a": ""}`)+objectLimit),
 		},
-		"as the attack":                  {manifestOf(entries(2, ones)...), "no: spec.children[0].template has 520000 characters: write at most 262144"},
+		"as the attack":                  {manifestOf(entries(2, ones)...), "no: spec.children[0].template has 520000 characters, the limit is 262144"},
 		"deep nesting where none counts": {strings.Replace(manifestOf(entries(1, "a")...), `"metadata"`, `"x": `+strings.Repeat("[", 9_000)+strings.Repeat("]", 9_000)+`, "metadata"`, 1), "yes"},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -27,7 +27,7 @@ func named(t *testing.T, name string) *v1.TemplateController {
 }
 
 func TestWarnsOfAnotherThatWritesTheSameReadyCondition(t *testing.T) {
-	const want = "spec.watch.kind: TemplateController other wants the condition Ready of the same parents: give one of the two another spec.status.readyCondition, or let them select different parents"
+	const want = "spec.watch.kind: TemplateController other also writes the condition Ready of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents"
 	selects := func(tc *v1.TemplateController) *v1.TemplateController {
 		tc.Spec.Watch.Namespaces = []string{"a"}
 		return tc
@@ -91,7 +91,7 @@ func TestManyFindingsLeaveRoomForTheOtherTemplateController(t *testing.T) {
 		return slices.Values([]*v1.TemplateController{named(t, "other"), named(t, "some")})
 	}})
 	r := ask(t, h, "", fine)
-	if len(r.Warnings) != mostWarnings+3 || !strings.Contains(r.Warnings[mostWarnings+1], "TemplateController other wants") {
+	if len(r.Warnings) != mostWarnings+3 || !strings.Contains(r.Warnings[mostWarnings+1], "TemplateController other also writes") {
 		t.Errorf("the answer is %q", r.Warnings)
 	}
 	if bytes := len(strings.Join(r.Warnings, "")); bytes > 4096 {

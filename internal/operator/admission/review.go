@@ -170,7 +170,7 @@ func decode(what string, text []byte) (*v1.TemplateController, error) {
 		Spec v1.TemplateControllerSpec `json:"spec"`
 	}
 	if err := json.Unmarshal(text, &read); err != nil {
-		return nil, fmt.Errorf("request.%s is no TemplateController", what)
+		return nil, fmt.Errorf("request.%s is not a TemplateController", what)
 	}
 	tc := &v1.TemplateController{Spec: read.Spec}
 	tc.Name, tc.DeletionTimestamp = read.Metadata.Name, read.Metadata.DeletionTimestamp

@@ -47,7 +47,7 @@ func lineOf(tc *v1.TemplateController, f finding.Finding) string {
 }
 
 // stopped ends the line of an error that was there before, which does not keep anybody from writing.
-const stopped = ": templater will not accept this spec, nor serve it until that is mended"
+const stopped = ": templater does not accept this spec until this is fixed"
 
 // warnings returns all findings of a TemplateController that may be written as the lines that kubectl shows. Its errors were there
 // before.

@@ -25,39 +25,39 @@ metadata:
 		there, want string
 		retry       problem.Retry
 	}{
-		"it belongs to nobody": {
-			other, "False ChildConflict: ConfigMap ns/a exists already and belongs to nobody: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
+		"it has no owner": {
+			other, "False ChildConflict: ConfigMap ns/a already exists and has no owner: templater does not adopt it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to another object": {
-			owner("Other", "web", "u"), "False ChildConflict: ConfigMap ns/a exists already and belongs to Other web: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
+			owner("Other", "web", "u"), "False ChildConflict: ConfigMap ns/a already exists and belongs to Other web: templater does not adopt it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to another controller of the same parent": {
 			owner("App", "one", "uid-one") + "  labels: {templater.dev/controller: second, templater.dev/parent-uid: uid-one}\n",
-			"False ChildConflict: ConfigMap ns/a exists already and belongs to TemplateController second for App one: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
+			"False ChildConflict: ConfigMap ns/a already exists and belongs to TemplateController second for App one: templater does not adopt it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
-		"it belongs to an earlier object of the parent's name": {
-			owner("App", "one", "earlier"), "False Progressing: ConfigMap ns/a belongs to an earlier object of the parent's name; it is made anew once that one is collected", problem.RetrySoon,
+		"it belongs to an earlier parent of the same name": {
+			owner("App", "one", "earlier"), "False Progressing: ConfigMap ns/a belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it", problem.RetrySoon,
 		},
 		"it belongs to an object of the parent's kind and name, in another group": {
 			strings.Replace(owner("App", "one", "earlier"), "example.org/v1", "other.example.org/v1", 1),
-			"False ChildConflict: ConfigMap ns/a exists already and belongs to App one of other.example.org/v1: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
+			"False ChildConflict: ConfigMap ns/a already exists and belongs to App one of other.example.org/v1: templater does not adopt it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
-		"it belongs to an earlier object of the parent's name, in another version": {
+		"it belongs to an earlier parent of the same name, in another version": {
 			strings.Replace(owner("App", "one", "earlier"), "example.org/v1", "example.org/v1beta1", 1),
-			"False Progressing: ConfigMap ns/a belongs to an earlier object of the parent's name; it is made anew once that one is collected", problem.RetrySoon,
+			"False Progressing: ConfigMap ns/a belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it", problem.RetrySoon,
 		},
 		"it belongs to another object of the parent's kind": {
-			owner("App", "two", "u"), "False ChildConflict: ConfigMap ns/a exists already and belongs to App two: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
+			owner("App", "two", "u"), "False ChildConflict: ConfigMap ns/a already exists and belongs to App two: templater does not adopt it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to the parent, but we have not made it": {
-			owner("App", "one", "uid-one"), "False ChildConflict: ConfigMap ns/a exists already and belongs to App one: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
+			owner("App", "one", "uid-one"), "False ChildConflict: ConfigMap ns/a already exists and belongs to App one: templater does not adopt it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
-		"it has our labels and belongs to nobody": {
+		"it has our labels and has no owner": {
 			other + "  labels: {templater.dev/controller: apps, templater.dev/parent-uid: uid-one}\n",
-			"False ChildConflict: ConfigMap ns/a exists already and looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away; look at it, then delete it, or choose another name in the template; docs/operate/operations.md says how to keep it", problem.RetrySlower,
+			"False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal; inspect it, then delete it, or choose another name in the template; to keep the object, see docs/operate/operations.md", problem.RetrySlower,
 		},
 		"it is being deleted": {
-			other + "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", "False Progressing: ConfigMap ns/a is being deleted; it is made anew once it is gone", problem.RetrySoon,
+			other + "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", "False Progressing: ConfigMap ns/a is being deleted; it is recreated after that", problem.RetrySoon,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestChildOfAKindThatIsNotServedIsNotTakenForOneThatHasGone(t *testing.T) {
 			c.refuse[request] = unserved(configMap("a"))
 			c.hide("a")
 			result, _ := c.pass("apps", "one")
-			c.wantReady("False ChildRequestFailed: cannot create ConfigMap ns/a: the API server does not serve this kind at present")
+			c.wantReady("False ChildRequestFailed: cannot create ConfigMap ns/a: the API server does not serve this kind at the moment")
 			if result.Retry != problem.RetryBackoff {
 				t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
 			}
@@ -203,7 +203,7 @@ func TestChildThatGoesBeforeItGetsItsLabelBackIsMadeAnew(t *testing.T) {
 	c.hide("a")
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "it has gone", requests, "create configmaps a", "get configmaps a", "mark configmaps a", "status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: ConfigMap ns/a has just gone"; got != want || result.Retry != problem.RetryNow {
+	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: ConfigMap ns/a was just deleted"; got != want || result.Retry != problem.RetryNow {
 		t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, want, problem.RetryNow)
 	}
 }

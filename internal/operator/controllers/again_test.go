@@ -122,7 +122,7 @@ func TestStatusWithoutAnEndIsSlowedDown(t *testing.T) {
 	if diff := cmp.Diff(reconcile.Result{Retry: problem.RetrySlow, Outcome: record.Failed, Again: true}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
-	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: the templates yield something else each time for .status.count: let them not depend on what they bring about"; got != want {
+	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: the templates render something different each time for .status.count: do not compute it from what templater itself writes"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }

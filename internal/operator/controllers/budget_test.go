@@ -48,7 +48,7 @@ func TestAPassHasOneBudget(t *testing.T) {
 			}
 		}
 		got := c.condition("apps", "one", "Ready")
-		if !strings.HasPrefix(got, "False TemplateError: "+row.at) || !strings.Contains(got, "the templates do too much work for one pass, which has about 64 MiB or 0.2 s for all of them together; make loops shorter") || strings.Count(got, "too much work") > 1 {
+		if !strings.HasPrefix(got, "False TemplateError: "+row.at) || !strings.Contains(got, "the templates exceed the budget of one reconciliation, about 64 MiB or 0.2 s for all of them together; use shorter loops") || strings.Count(got, "too much work") > 1 {
 			t.Errorf("%s: condition %q, want one that names %s", why, got, row.at)
 		}
 	}

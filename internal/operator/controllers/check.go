@@ -23,7 +23,7 @@ import (
 type verdict struct {
 	rejection *spec.Rejection // nil = accepted
 	linted    metav1.Condition
-	compiles  bool // whether the spec makes sense, whatever fields objects have
+	compiles  bool // whether the spec is valid, whatever fields objects have
 	// asked has the kinds whose fields the verdict depends on; stale is when to check again because one of them has changed, zero = not.
 	asked map[schema.GroupKind]bool
 	stale time.Time

@@ -18,8 +18,8 @@ import (
 
 func TestLintedIsThereWhateverTheSpec(t *testing.T) {
 	for want, controller := range map[string]string{
-		"True NoWarnings: no warnings":                              apps,
-		"Unknown NotAccepted: not known until the spec is accepted": with(t, apps, "$.spec.text", "$.nothing"),
+		"True NoWarnings: no warnings":                            apps,
+		"Unknown NotAccepted: unknown until the spec is accepted": with(t, apps, "$.spec.text", "$.nothing"),
 	} {
 		c := newCluster(t)
 		c.apply(controller)
@@ -111,12 +111,12 @@ func TestWhatIsLearnedOfAKind(t *testing.T) {
 			}
 		}
 	}
-	expect("while it works", "True Accepted: the spec makes sense", "False Warnings: 1 warning: "+failure)
+	expect("while it works", "True Accepted: the spec is valid", "False Warnings: 1 warning: "+failure)
 	wantRequests(t, "again", c.run())
 
 	c.apply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n"))
 	wantRequests(t, "the next spec is not accepted", c.run(), "status apps one")
-	expect("the next spec", "False InvalidTemplate: "+failure, "Unknown NotAccepted: not known until the spec is accepted")
+	expect("the next spec", "False InvalidTemplate: "+failure, "Unknown NotAccepted: unknown until the spec is accepted")
 }
 
 // countChecks starts an operator with a TemplateController of Apps, and counts its checks from then on.

@@ -99,7 +99,7 @@ func TestARevertedTemplateNeedsNoPermission(t *testing.T) {
 			c.apply(odd(jobs(t)))
 			c.settleDenied(jobsWatch)
 			c.expectKinds("while the permission is missing", "ConfigMap; configmaps jobs")
-			c.expectReady("while the permission is missing", "False Forbidden: templater may not create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; nothing is deleted meanwhile")
+			c.expectReady("while the permission is missing", "False Forbidden: templater is not allowed to create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted")
 			if c.get("configmaps", "a") == nil {
 				t.Error("a child is deleted while the kind that replaces it may not be read")
 			}
@@ -141,8 +141,8 @@ func TestWhatIsNeededToReadFormerChildren(t *testing.T) {
 		former bool
 		want   string
 	}{
-		"templates yield the kind":           {false, "templater may not create, delete, get, list, patch and watch jobs"},
-		"templates no longer yield the kind": {true, "templater may not list and watch jobs"},
+		"templates yield the kind":           {false, "templater is not allowed to create, delete, get, list, patch and watch jobs"},
+		"templates no longer yield the kind": {true, "templater is not allowed to list and watch jobs"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c, found := deprived(t, "", "create", "delete", "get", "list", "patch", "watch")
@@ -259,7 +259,7 @@ func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
 // TestAKindWithObjectsIsNeverForgotten withdraws the permissions on a kind of which there are children, and has the template yield it no
 // more.
 func TestAKindWithObjectsIsNeverForgotten(t *testing.T) {
-	const needs = "False Forbidden: templater may not list and watch configmaps in all namespaces: add {apiGroups: [\"\"], resources: [configmaps], verbs: [list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; nothing is deleted meanwhile"
+	const needs = "False Forbidden: templater is not allowed to list and watch configmaps in all namespaces: add {apiGroups: [\"\"], resources: [configmaps], verbs: [list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted"
 	for why, restart := range map[string]func(*cluster){
 		"the operator goes on":         func(c *cluster) { c.apply(jobs(t)) },
 		"the operator restarts before": func(c *cluster) { c.start(); c.settleDenied(mapsWatch); c.apply(jobs(t)) },
@@ -292,7 +292,7 @@ func TestAKindWithObjectsIsNeverForgotten(t *testing.T) {
 			c.settle()
 			c.expectKinds("while the deletion is refused", "ConfigMap Job; configmaps jobs")
 			c.expectReady("while the deletion is refused", isReady)
-			if got := c.condition("apps", "one", v1.ConditionReady); !strings.Contains(got, "templater may not delete configmaps in namespace ns") {
+			if got := c.condition("apps", "one", v1.ConditionReady); !strings.Contains(got, "templater is not allowed to delete configmaps in namespace ns") {
 				t.Errorf("while the deletion is refused: Ready of the parent is %s", got)
 			}
 			c.permit(mapsWatch)

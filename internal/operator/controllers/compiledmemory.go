@@ -181,7 +181,7 @@ func (m *compiledMemory) refusal(d *demand) *spec.Rejection {
 			whose = "TemplateControllers whose service accounts are in namespace " + namespace
 		}
 	}
-	message := fmt.Sprintf("compiled, it takes about %d KiB of memory, which is more than is left of the %d KiB for %s: make its templates and values smaller, delete other TemplateControllers, or give templater more memory",
+	message := fmt.Sprintf("the compiled spec takes about %d KiB of memory, more than is left of the %d KiB for %s: make its templates and values smaller, delete other TemplateControllers, or give templater more memory",
 		d.bytes>>10, limit>>10, whose)
 	r := spec.Rejectf(v1.ReasonInsufficientMemory, "%s", message)
 	r.Findings = []finding.Finding{{Code: finding.TooMuch, Severity: finding.Error, Where: "spec", Message: message}}

@@ -105,7 +105,7 @@ func TestATenantHasNoMoreThanItsShareOfCompiledMemory(t *testing.T) {
 	}
 	c.apply(sized("other", "neighbours", 60))
 	c.wantAccepted("one is beyond the share", "a b other")
-	const want = "False InsufficientMemory: compiled, it takes about 38 KiB of memory, which is more than is left of the 100 KiB for TemplateControllers whose service accounts are in namespace team: " +
+	const want = "False InsufficientMemory: the compiled spec takes about 38 KiB of memory, more than is left of the 100 KiB for TemplateControllers whose service accounts are in namespace team: " +
 		"make its templates and values smaller, delete other TemplateControllers, or give templater more memory"
 	if got := c.condition("templatecontrollers", "c", "Ready"); got != want {
 		t.Errorf("c is\n%s, want\n%s", got, want)

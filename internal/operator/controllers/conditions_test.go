@@ -163,7 +163,7 @@ func TestThreeMissingRightsAreNamed(t *testing.T) {
 	c.Obstacle()
 	found()
 	reason, message := c.Obstacle()
-	if n := strings.Count(message, "may not list"); reason != v1.ReasonForbidden || n != 3 {
+	if n := strings.Count(message, "is not allowed to list"); reason != v1.ReasonForbidden || n != 3 {
 		t.Errorf("%s names %d rights: %s", reason, n, message)
 	}
 }
@@ -191,7 +191,7 @@ func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 func TestChildrenThatAreStillReadAreWaitedFor(t *testing.T) {
 	c := &running.Controller{Parents: map[string]*watch.Cache{"": cacheOf(t)}}
 	c.Parents[""].Fail(errors.New("no answer"))
-	if reason, message := c.ChildObstacle(); reason != v1.ReasonSyncing || message != "they are being read" {
+	if reason, message := c.ChildObstacle(); reason != v1.ReasonSyncing || message != "the caches are syncing" {
 		t.Errorf("%s: %s", reason, message)
 	}
 }

@@ -32,11 +32,11 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 	}{
 		{"a webhook refuses to create", "Apply", missing, "create configmaps a", webhook, "ChildRejected: cannot create ConfigMap ns/a: " + by},
 		{"a webhook refuses to create, as if the name were taken", "Apply", missing, "create configmaps a", taken, "ChildRejected: cannot create ConfigMap ns/a: " + by},
-		{"the name is taken by nothing", "Apply", missing, "create configmaps a", plain, "ChildRejected: cannot create ConfigMap ns/a: the API server answers 409 Conflict"},
+		{"the name is taken by nothing", "Apply", missing, "create configmaps a", plain, "ChildRejected: cannot create ConfigMap ns/a: the API server returned 409 Conflict"},
 		{"a webhook refuses to update", "Apply", changed, "update configmaps a", webhook, "ChildRejected: cannot update ConfigMap ns/a: " + by},
-		{"the server refuses to update what is as it was", "Apply", changed, "update configmaps a", plain, "ChildRejected: cannot update ConfigMap ns/a: the API server answers 409 Conflict"},
+		{"the server refuses to update what is as it was", "Apply", changed, "update configmaps a", plain, "ChildRejected: cannot update ConfigMap ns/a: the API server returned 409 Conflict"},
 		{"a webhook refuses to delete", "Apply", fewer, "delete configmaps b", webhook, "ChildRejected: cannot delete ConfigMap ns/b: " + by},
-		{"the server refuses to delete what is as it was", "Apply", fewer, "delete configmaps b", plain, "ChildRejected: cannot delete ConfigMap ns/b: the API server answers 409 Conflict"},
+		{"the server refuses to delete what is as it was", "Apply", fewer, "delete configmaps b", plain, "ChildRejected: cannot delete ConfigMap ns/b: the API server returned 409 Conflict"},
 		{"a webhook refuses to delete for a replacement", "Recreate", changed, "delete-foreground configmaps a", webhook, "ChildRejected: cannot delete ConfigMap ns/a: " + by},
 	} {
 		t.Run(row.why, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestConflictsOfTheStatusThatLastAreReported(t *testing.T) {
 		want string
 	}{
 		"by a webhook":  {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: x`), `denied by admission webhook "no.example.org"`},
-		"by the server": {apierrors.NewConflict(schema.GroupResource{Resource: "apps"}, "one", nil), "the API server answers 409 Conflict"},
+		"by the server": {apierrors.NewConflict(schema.GroupResource{Resource: "apps"}, "one", nil), "the API server returned 409 Conflict"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)

@@ -57,8 +57,8 @@ func controllerAt(name string) request.Location {
 
 func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
 	const (
-		fine  = "True StatusWritable: parents can hold the ready condition"
-		taken = "False FieldOwned: .status.color.now is written by TemplateController xs, and left alone in 1 parent: have one of the two leave it out, or select other parents"
+		fine  = "True StatusWritable: the ready condition can be written to parents"
+		taken = "False FieldOwned: .status.color.now is written by TemplateController xs, so this TemplateController does not write it to 1 parent: remove it from one of the two, or let them select different parents"
 	)
 	c := newCluster(t)
 	c.apply(painter("xs", "color: {now: red}"))
@@ -147,7 +147,7 @@ func TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced(t *testi
 			if got, want := c.condition("apps", "one", "XS"), "True Ready: all children are ready: 0"; got != want {
 				t.Errorf("ready condition %q, want %q", got, want)
 			}
-			if got, want := c.writable("xs"), "True StatusWritable: parents can hold the ready condition"; got != want {
+			if got, want := c.writable("xs"), "True StatusWritable: the ready condition can be written to parents"; got != want {
 				t.Errorf("condition %q, want %q", got, want)
 			}
 			wantRequests(t, "afterwards", c.settle())
@@ -203,7 +203,7 @@ func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "it waits", c.settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", "status apps one")
 	wantStatus(t, "during teardown", c, map[string]any{"color": "red", "count": int64(1)})
-	const taken = "False FieldOwned: .status.color is written by TemplateController xs, and left alone in 1 parent: have one of the two leave it out, or select other parents"
+	const taken = "False FieldOwned: .status.color is written by TemplateController xs, so this TemplateController does not write it to 1 parent: remove it from one of the two, or let them select different parents"
 	if got := c.writable("apps"); got != taken {
 		t.Errorf("condition %q, want %q", got, taken)
 	}
@@ -237,7 +237,7 @@ func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
 	c.apply(painter("xs", "{us: blue, vs: blue}"))
 	c.settle()
 	wantStatus(t, "both stay", c, map[string]any{"us": "red", "vs": "red"})
-	if got, want := c.writable("xs"), "False FieldOwned: .status.us is written by TemplateController us, and left alone"; !strings.HasPrefix(got, want) {
+	if got, want := c.writable("xs"), "False FieldOwned: .status.us is written by TemplateController us, so this TemplateController does not write it"; !strings.HasPrefix(got, want) {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
@@ -307,9 +307,9 @@ func wantsReady(t *testing.T, name string) string {
 
 func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.T) {
 	const (
-		fine = "True StatusWritable: parents can hold the ready condition"
+		fine = "True StatusWritable: the ready condition can be written to parents"
 		text = "False ConditionOwned: TemplateController %s also writes the condition Ready of %s: the first to write it keeps it; " +
-			"give one of the two another spec.status.readyCondition, or let them select different parents"
+			"set another spec.status.readyCondition in one of the two, or let them select different parents"
 	)
 	wantBoth := func(t *testing.T, c *cluster, parents string) {
 		t.Helper()

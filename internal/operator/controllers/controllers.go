@@ -380,7 +380,7 @@ func (c *Controllers) looked(name string) {
 func (c *Controllers) guarded(ctx context.Context, name string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			klog.FromContext(ctx).Error(nil, "panic in a pass over a TemplateController", "controller", name, "stack", string(debug.Stack()))
+			klog.FromContext(ctx).Error(nil, "panic while reconciling a TemplateController", "controller", name, "stack", string(debug.Stack()))
 			err = reconcile.ErrPanic
 		}
 	}()

@@ -57,7 +57,7 @@ func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
 			c.slow()
 			c.deletes(one, metav1.DeletePropagationBackground)
 			wantRequests(t, "deletion", c.writes(), "delete configmaps a", "delete clusterroles r", "status apps one", "status apps one")
-			const waits = "False Finalizing: being deleted: waits for its children to go: ConfigMap far/a; what keeps one is in its metadata.finalizers"
+			const waits = "False Finalizing: being deleted: waiting for its children to be deleted: ConfigMap far/a; if one is stuck, check its metadata.finalizers"
 			if got := c.condition("apps", "one", "Ready"); got != waits {
 				t.Errorf("ready condition %q, want %q", got, waits)
 			}

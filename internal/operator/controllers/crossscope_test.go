@@ -92,7 +92,7 @@ func TestChildrenInOtherNamespacesAndInNone(t *testing.T) {
 	for _, at := range []request.Location{clusterRole, farMap("a")} {
 		o := c.Objects[at]
 		if o == nil {
-			t.Fatalf("there is no %s %s in %q", at.Resource.Resource, at.Name, at.Namespace)
+			t.Fatalf("no %s %s in %q", at.Resource.Resource, at.Name, at.Namespace)
 		}
 		if got := o.GetAnnotations()[v1.AnnotationParent]; got != "ns/one" || len(o.GetOwnerReferences()) > 0 {
 			t.Errorf("%s has parent %q and owners %v, want ns/one and none", at.Name, got, o.GetOwnerReferences())
@@ -133,9 +133,9 @@ func TestTwoParentsThatWantTheSameObject(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.applyAs(two, "uid-other") // of the same name in another namespace
 	wantRequests(t, "the second", c.run(), parentHolds, "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
-	const want = "False ChildConflict: ClusterRole r exists already and belongs to TemplateController apps for another parent, which its annotation templater.dev/parent names: templater does not take it; " +
-		"delete it, or choose another name in the template; ConfigMap far/a exists already and belongs to TemplateController apps for another parent, which its annotation templater.dev/parent names: " +
-		"templater does not take it; delete it, or choose another name in the template"
+	const want = "False ChildConflict: ClusterRole r already exists and belongs to TemplateController apps for another parent, named in its annotation templater.dev/parent: templater does not adopt it; " +
+		"delete it, or choose another name in the template; ConfigMap far/a already exists and belongs to TemplateController apps for another parent, named in its annotation templater.dev/parent: " +
+		"templater does not adopt it; delete it, or choose another name in the template"
 	second := locationOf(parse(t, two))
 	if got := conditionOf(c.Objects[second], "Ready"); got != want {
 		t.Errorf("ready condition of the second %q, want %q", got, want)
@@ -229,7 +229,7 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 		c.Remove(locationOf(parse(t, tenant)))
 		c.applyAs(tenant, "uid-next")
 		wantRequests(t, "at once", c.run(), parentHolds, "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
-		const want = "False Progressing: ClusterRole r belongs to an earlier object of the parent's name; it is made anew once that one is collected; ConfigMap far/a belongs to an earlier object of the parent's name; it is made anew once that one is collected"
+		const want = "False Progressing: ClusterRole r belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it; ConfigMap far/a belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it"
 		if got := c.condition("apps", "one", "Ready"); got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
@@ -255,7 +255,7 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 		c.Remove(locationOf(parse(t, tenant)))
 		c.applyAs(with(t, tenant, "[a]", "[]"), "uid-next")
 		c.run()
-		const want = "False ChildConflict: ClusterRole r exists already and belongs to TemplateController apps for another parent, which its annotation templater.dev/parent names: templater does not take it; delete it, or choose another name in the template"
+		const want = "False ChildConflict: ClusterRole r already exists and belongs to TemplateController apps for another parent, named in its annotation templater.dev/parent: templater does not adopt it; delete it, or choose another name in the template"
 		if got := c.condition("apps", "one", "Ready"); got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}

@@ -43,7 +43,7 @@ func deletionMessage(of *running.Controller, deletesChildren bool) string {
 			children += ", except those of child templates with the policy Orphan"
 		}
 	}
-	return "TemplateController " + of.Name + " is deleted, so this object is not reconciled any more; its children " + children
+	return "TemplateController " + of.Name + " is deleted, so this object is no longer reconciled; its children " + children
 }
 
 // reportDeletion writes the ready condition of the parents of a TemplateController that is deleted: of some at a time. It returns

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	deletedText = "Unknown TemplateControllerDeleted: TemplateController apps is deleted, so this object is not reconciled any more; its children "
+	deletedText = "Unknown TemplateControllerDeleted: TemplateController apps is deleted, so this object is no longer reconciled; its children "
 	deletesAll  = "spec:\n  whenDeleted: DeleteChildren\n"
 )
 

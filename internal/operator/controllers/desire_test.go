@@ -70,7 +70,7 @@ func TestChildThatWouldBeAParentOfItsOwnController(t *testing.T) {
 			"apiVersion: example.org/v1\n      kind: App\n      metadata: {name: {{ . }}, labels: {"+labels+"}}"))
 		c.apply(with(t, app, "tier: front", "tier: front, app.kubernetes.io/managed-by: templater"))
 		c.run()
-		if got := strings.Contains(c.condition("apps", "one", "Ready"), "would be watched by this very TemplateController"); got != want {
+		if got := strings.Contains(c.condition("apps", "one", "Ready"), "matches spec.watch of its own TemplateController"); got != want {
 			t.Errorf("%s, labels {%s}: refused: %v, want %v", row.selector, labels, got, want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestChildThatWouldBeAParentOfItsOwnController(t *testing.T) {
 
 func TestChainsOfControllersEnd(t *testing.T) {
 	const deepest = 8
-	for depth, want := range map[int]string{deepest - 1: "True Ready: all children are ready: 2", deepest: "False InvalidChild: children[maps]:3: this child descends from 8 parents of templater: "} {
+	for depth, want := range map[int]string{deepest - 1: "True Ready: all children are ready: 2", deepest: "False InvalidChild: children[maps]:3: this child has 8 ancestors that are parents of TemplateControllers: "} {
 		c := newCluster(t)
 		c.apply(apps)
 		c.apply(with(t, app, "metadata: {", fmt.Sprintf("metadata: {annotations: {templater.dev/depth: %q}, ", fmt.Sprint(depth))))

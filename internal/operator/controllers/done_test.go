@@ -24,15 +24,15 @@ func TestDeletionsAndCorrectionsAreRecorded(t *testing.T) {
 		{"nothing changes", "Apply", func(*testing.T, *cluster) {}, nil},
 		{"children are created and updated", "Apply", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a, b, c]", "hello", "bye")) }, nil},
 		{"no template yields a child any more", "Apply", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
-			[]string{"one Normal SuccessfulDelete: pruned because no template yields it: ConfigMap ns/b"}},
+			[]string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b"}},
 		{"no template yields many", "Apply", func(t *testing.T, c *cluster) {
 			c.apply(with(t, app, "[a, b]", "[a, b, c, d, e, f]"))
 			c.run()
 			c.deliver()
 			c.apply(with(t, app, "[a, b]", "[a]"))
-		}, []string{"one Normal SuccessfulDelete: pruned because no template yields it: ConfigMap ns/b; ConfigMap ns/c; ConfigMap ns/d; and 2 more"}},
+		}, []string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b; ConfigMap ns/c; ConfigMap ns/d; and 2 more"}},
 		{"no template of a strategy that recreates yields a child any more", "Recreate", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
-			[]string{"one Normal SuccessfulDelete: pruned because no template yields it: ConfigMap ns/b"}},
+			[]string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b"}},
 		{"children are recreated", "Recreate", func(t *testing.T, c *cluster) { c.apply(with(t, app, "hello", "bye")) },
 			[]string{"one Normal SuccessfulDelete: deleted to be recreated: ConfigMap ns/a; ConfigMap ns/b"}},
 		{"a child that has lost its label is recreated", "Recreate", func(t *testing.T, c *cluster) {
@@ -40,7 +40,7 @@ func TestDeletionsAndCorrectionsAreRecorded(t *testing.T) {
 			c.apply(with(t, app, "hello", "bye", "[a, b]", "[a]"))
 		}, []string{
 			"one Normal SuccessfulDelete: deleted to be recreated: ConfigMap ns/a",
-			"one Normal SuccessfulDelete: pruned because no template yields it: ConfigMap ns/b",
+			"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b",
 		}},
 		{"somebody changes a field", "Apply", func(_ *testing.T, c *cluster) {
 			c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "scaled"} })

@@ -28,8 +28,8 @@ import (
 const (
 	failed      = "Warning TemplateFailed: status:1:11: no"
 	noCondition = "no condition EventsWritable"
-	mayNotSay   = "False Forbidden: Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io in namespace ns: " +
-		"add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it"
+	mayNotSay   = "False Forbidden: cannot write Events about parents: service account team/robot is not allowed to create and patch events.events.k8s.io in namespace ns: " +
+		"add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a Role in namespace ns bound to it by a RoleBinding"
 )
 
 // unheard returns a cluster with a controller that fails for the parents one and two, and whose account may not write Events.
@@ -201,7 +201,7 @@ func TestEventsThatTemplaterItselfMayNotWriteAreLeftOut(t *testing.T) {
 	c.apply(failingApps(t, apps))
 	c.apply(app)
 	c.run()
-	want := `False Forbidden: Events about parents are left out: templater may not create and patch events.events.k8s.io in namespace ns: ` +
+	want := `False Forbidden: cannot write Events about parents: templater is not allowed to create and patch events.events.k8s.io in namespace ns: ` +
 		`add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
 	if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != want || len(c.eventsAs) != 1 || c.eventsAs[0] != "" {
 		t.Errorf("Events were tried as %q, and the condition is\n%s, want\n%s", c.eventsAs, got, want)
@@ -288,7 +288,7 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 	}
 	c.apply(failingApps(t, with(t, asRobot(t), "[ns]", "[ns, other]")))
 	c.run()
-	const want = "False Forbidden: Events about parents are left out: service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
+	const want = "False Forbidden: cannot write Events about parents: service account team/robot does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"
 	c.wantSaid("refused", 2, nil, want)
 }
 
@@ -318,10 +318,10 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 		unlimited bool
 		want      string
 	}{
-		"Namespace":             {"", true, "in all namespaces: " + rule + "ClusterRole that a ClusterRoleBinding gives to it"},
-		"ConfigMap":             {"ns", false, "in namespace ns: " + rule + "Role in namespace ns that a RoleBinding gives to it"},
-		"Namespace.example.org": {"default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
-		"Cluster.example.org":   {"default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
+		"Namespace":             {"", true, "in all namespaces: " + rule + "ClusterRole bound to it by a ClusterRoleBinding"},
+		"ConfigMap":             {"ns", false, "in namespace ns: " + rule + "Role in namespace ns bound to it by a RoleBinding"},
+		"Namespace.example.org": {"default", false, "in namespace default: " + rule + "Role in namespace default bound to it by a RoleBinding"},
+		"Cluster.example.org":   {"default", false, "in namespace default: " + rule + "Role in namespace default bound to it by a RoleBinding"},
 	} {
 		need := events
 		need.Namespace, need.Unlimited = row.namespace, row.unlimited
@@ -337,7 +337,7 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 			s.Announce(robot, keyOf(c.Name, name), request.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
 		}
 		got, pending := conditions.Events(c, s)
-		if want := "Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
+		if want := "cannot write Events about parents: service account team/robot is not allowed to create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
 			t.Errorf("%s: pending is %v, and the condition is\n%+v, want\n%s", kind, pending, got, want)
 		}
 	}

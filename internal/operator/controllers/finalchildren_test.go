@@ -58,7 +58,7 @@ func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
 	wantRequests(t, "while the parent lives", c.settle())
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "they are made", c.settle(), "create jobs backup", "status apps one")
-	const waiting = "False Finalizing: being deleted: waits for spec.finalize.children: 0 of 1 children are ready: Job ns/backup: not started yet"
+	const waiting = "False Finalizing: being deleted: waiting for spec.finalize.children: 0 of 1 children are ready: Job ns/backup: not started yet"
 	if got := c.condition("apps", "one", "Ready"); got != waiting {
 		t.Errorf("ready condition %q, want %q", got, waiting)
 	}
@@ -183,8 +183,8 @@ func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
 }
 
 func TestFinalizeChildThatFails(t *testing.T) {
-	const failing = "being deleted: waits for spec.finalize.children: 1 of 1 children have failed: Job ns/backup: failed (BackoffLimitExceeded); " +
-		`correct that, or annotate the object with templater.dev/skip-finalize: "true" to release it at once`
+	const failing = "being deleted: waiting for spec.finalize.children: 1 of 1 children have failed: Job ns/backup: failed (BackoffLimitExceeded); " +
+		`fix that, or annotate the object with templater.dev/skip-finalize: "true" to release it at once`
 	c := finalizes(t, backedUp(t))
 	c.deletes(one, metav1.DeletePropagationBackground)
 	c.run()
@@ -241,7 +241,7 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
 		c.refuse["create jobs backup"] = ending
 		c.deletes(one, metav1.DeletePropagationBackground)
 		wantRequests(t, "it waits", c.run(), "create jobs backup", "create jobs far", "status apps one", "create jobs backup")
-		const want = "False Finalizing: being deleted: waits for spec.finalize.children: 0 of 1 children are ready: Job backups/far: not started yet"
+		const want = "False Finalizing: being deleted: waiting for spec.finalize.children: 0 of 1 children are ready: Job backups/far: not started yet"
 		if got := c.condition("apps", "one", "Ready"); got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
@@ -274,7 +274,7 @@ func TestFinalizeChildrenWithoutTheirTemplates(t *testing.T) {
 	c.run()
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "it waits", c.run(), "status apps one")
-	const want = "False Finalizing: being deleted: waits for spec.finalize.children until TemplateController apps is accepted: its condition Accepted says what is wrong"
+	const want = "False Finalizing: being deleted: waiting for spec.finalize.children until TemplateController apps is accepted: see its condition Accepted"
 	if got := c.condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -291,7 +291,7 @@ func TestFinalizeChildrenKeepTheirOwnOrder(t *testing.T) {
   watch:`))
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "the first", c.settle(), "create jobs backup", "status apps one")
-	const want = "False Finalizing: being deleted: waits for spec.finalize.children: children[last] waits for children[backup]: Job ns/backup: not started yet"
+	const want = "False Finalizing: being deleted: waiting for spec.finalize.children: children[last] waits for children[backup]: Job ns/backup: not started yet"
 	if got := c.condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -304,9 +304,9 @@ func TestFinalizeChildrenKeepTheirOwnOrder(t *testing.T) {
 
 func TestFinalizeChildrenMayBeWrong(t *testing.T) {
 	for want, spec := range map[string]string{
-		"spec.finalize.children[maps]: an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two": with(t, backedUp(t), "- name: backup", "- name: maps"),
-		"spec.finalize.children[backup].dependsOn names no entry of spec.finalize.children: there is no maps; there are none":                                 with(t, backedUp(t), "- name: backup", "- name: backup\n      dependsOn: [maps]"),
-		"spec.children[maps]: the template reads .children.backup, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children": with(t, backedUp(t),
+		"spec.finalize.children[maps]: an entry of spec.children has the same name: rename one of the two":                    with(t, backedUp(t), "- name: backup", "- name: maps"),
+		"spec.finalize.children[backup].dependsOn names no entry of spec.finalize.children: there is no maps; there are none": with(t, backedUp(t), "- name: backup", "- name: backup\n      dependsOn: [maps]"),
+		"spec.children[maps]: the template reads .children.backup, whose objects are only created when the parent is deleted: read it in the status template or in spec.finalize.children": with(t, backedUp(t),
 			"{{ range .spec.names }}", "{{ if .children.backup }}{{ end }}\n      {{ range .spec.names }}"),
 	} {
 		c := newCluster(t)

@@ -148,7 +148,7 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controll
 		if from.ChildrenReadable() { // a watch is between two requests, and no event says when it runs again
 			err = errBehind
 		}
-		return spec.Rejectf(reason, "being deleted: waits until it can read its children: %s", message), err
+		return spec.Rejectf(reason, "being deleted: waiting until it can read its children: %s", message), err
 	}
 	var left, due []*child.Live
 	from.EachChild(func(s running.Source, o *object.Object) {
@@ -208,7 +208,7 @@ func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*
 			continue
 		}
 		accepted++
-		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.Name, "child", l.ID().String())
+		klog.FromContext(ctx).Info("deleted a child of a TemplateController that is being deleted", "controller", from.Name, "child", l.ID().String())
 	}
 	if accepted > 0 {
 		c.queue.Add(from.Name) // until there is no more to ask for

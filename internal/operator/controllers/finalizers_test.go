@@ -98,7 +98,7 @@ func TestChildrenGoBeforeTheirParent(t *testing.T) {
 			})
 			c.deletes(one, metav1.DeletePropagationBackground)
 			wantRequests(t, "the last ones in the order first", c.settle(), "delete-foreground configmaps a", "status apps one")
-			const first = "False Finalizing: being deleted: waits for its children to go: ConfigMap ns/a; what keeps one is in its metadata.finalizers"
+			const first = "False Finalizing: being deleted: waiting for its children to be deleted: ConfigMap ns/a; if one is stuck, check its metadata.finalizers"
 			if got := c.condition("apps", "one", "Ready"); got != first {
 				t.Errorf("ready condition %q, want %q", got, first)
 			}
@@ -235,7 +235,7 @@ func TestSuspendedTemplateControllerKeepsItsFinalizers(t *testing.T) {
 	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "a parent goes", c.settle())
-	const waiting = "False Suspended: spec.suspend is true: nothing is created, changed or deleted, and parents that are being deleted wait"
+	const waiting = "False Suspended: spec.suspend is true: nothing is created, changed or deleted, and parents that are being deleted are not finalized"
 	if got := c.condition("templatecontrollers", "apps", "Ready"); got != waiting {
 		t.Errorf("ready condition %q, want %q", got, waiting)
 	}
@@ -246,7 +246,7 @@ func TestSuspendedTemplateControllerKeepsItsFinalizers(t *testing.T) {
 	c.edit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	c.goes()
 	wantRequests(t, "the TemplateController goes", c.settle(), "list apps everywhere")
-	const text = "False Suspended: being deleted: spec.suspend is true, so that parents keep the finalizer finalize.templater.dev/apps: set it to false, or remove that from their metadata.finalizers"
+	const text = "False Suspended: being deleted: spec.suspend is true, so parents keep the finalizer finalize.templater.dev/apps: set it to false, or remove the finalizer from the parents"
 	if got := c.condition("templatecontrollers", "apps", "Ready"); got != text {
 		t.Errorf("ready condition %q, want %q", got, text)
 	}
@@ -362,7 +362,7 @@ func TestRefusalsToFinalizersOfTheTemplateControllerAreTold(t *testing.T) {
 		c.refuse["list apps everywhere"] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "s3cr3t")
 		c.goes()
 		wantRequests(t, "it goes", c.run(), "status apps one", "list apps everywhere")
-		told(c, "False ListFailed: being deleted: waits until it can read which parents have the finalizer finalize.templater.dev/apps: the API server answers 500 InternalError")
+		told(c, "False ListFailed: being deleted: waiting until it can read the parents that have the finalizer finalize.templater.dev/apps: the API server returned 500 InternalError")
 	})
 }
 
@@ -472,7 +472,7 @@ func TestParentThatMatchesNoMoreLosesItsFinalizer(t *testing.T) {
 
 func TestFinalizerThatMayNotBeSetOrRemoved(t *testing.T) {
 	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "x" cannot patch resource "apps" in API group "example.org" in the namespace "ns"`)
-	const rule = `templater may not patch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
+	const rule = `templater is not allowed to patch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
 	t.Run("set", func(t *testing.T) {
 		c := newCluster(t)
 		c.refuse[parentHolds] = denied
@@ -531,7 +531,7 @@ func TestTemplateControllerThatNeedsAnAccountTouchesNoParentAsItGoes(t *testing.
 				}
 				return
 			}
-			const want = "False ServiceAccountRequired: being deleted: parents keep the finalizer finalize.templater.dev/apps: name a ServiceAccount in spec.serviceAccountRef that may patch them, " +
+			const want = "False ServiceAccountRequired: being deleted: cannot remove the finalizer finalize.templater.dev/apps from parents: name a ServiceAccount in spec.serviceAccountRef that may patch them, " +
 				"or remove it from their metadata.finalizers, and then templater.dev/children from that of this TemplateController"
 			if got := c.condition("templatecontrollers", "apps", "Ready"); got != want {
 				t.Errorf("ready condition %q, want %q", got, want)
@@ -559,7 +559,7 @@ func TestParentThatGoesWhileItsChildrenCannotBeRead(t *testing.T) {
 	c.hidesConfigMaps(t)
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "nothing is known", c.run(), "status apps one")
-	const want = "False Finalizing: being deleted: waits until its children can be read: templater may not list configmaps in all namespaces: "
+	const want = "False Finalizing: being deleted: waiting until its children can be read: templater is not allowed to list configmaps in all namespaces: "
 	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -599,7 +599,7 @@ func TestAParentWhoseKindIsNotServedIsNotReleased(t *testing.T) {
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
 	}
-	c.wantReady("False FinalizerRejected: cannot remove the finalizer finalize.templater.dev/apps: the API server does not serve this kind at present")
+	c.wantReady("False FinalizerRejected: cannot remove the finalizer finalize.templater.dev/apps: the API server does not serve this kind at the moment")
 	clear(c.refuse)
 	c.settle()
 	if c.get("apps", "one") != nil {
@@ -616,7 +616,7 @@ func TestARefusedReleaseIsReported(t *testing.T) {
 	}{
 		"a webhook answers 404":             {answer(http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
 		"a webhook answers 409":             {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
-		"the server answers 409 every time": {conflict(one), text + "the API server answers 409 Conflict"},
+		"the server answers 409 every time": {conflict(one), text + "the API server returned 409 Conflict"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := finalizes(t, ordered(t))
@@ -648,11 +648,11 @@ func TestRefusedReleaseOfAParentBacksOff(t *testing.T) {
 		err  error
 		want string
 	}{
-		"its kind is not served":      {unserved(one), text + "the API server does not serve this kind at present"},
+		"its kind is not served":      {unserved(one), text + "the API server does not serve this kind at the moment"},
 		"a webhook answers 409":       {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
 		"a webhook answers 404":       {answer(http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
-		"it changes again and again":  {conflict(one), "False Deleting: being deleted: removes the finalizer finalize.templater.dev/apps from its parents"},
-		"the server denies it itself": {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), text + "the API server answers 422 Invalid"},
+		"it changes again and again":  {conflict(one), "False Deleting: being deleted: removing the finalizer finalize.templater.dev/apps from its parents"},
+		"the server denies it itself": {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), text + "the API server returned 422 Invalid"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := finalizes(t, ordered(t))

@@ -34,7 +34,7 @@ var broken = answer(http.StatusInternalServerError, metav1.StatusReasonInternalE
 
 // Nothing goes before it is noted that all is done which may need it.
 func TestTeardownWaitsForItsNote(t *testing.T) {
-	const refused = "False FinalizerRejected: cannot annotate the object for the finalizer finalize.templater.dev/apps: the API server answers 500 InternalError"
+	const refused = "False FinalizerRejected: cannot annotate the object for the finalizer finalize.templater.dev/apps: the API server returned 500 InternalError"
 	t.Run("of finalize children", func(t *testing.T) {
 		c := finalizes(t, backedUp(t, "timeout: 0s"))
 		c.deletes(one, metav1.DeletePropagationBackground)
@@ -90,7 +90,7 @@ func TestChildrenThatStayAreKnownBefore(t *testing.T) {
 	c.hidesConfigMaps(t)
 	c.deletes(one, metav1.DeletePropagationOrphan)
 	wantRequests(t, "nothing is known", c.run(), noteDone, "status apps one")
-	const want = "False Finalizing: being deleted: waits until its children can be read: templater may not list configmaps in all namespaces: "
+	const want = "False Finalizing: being deleted: waiting until its children can be read: templater is not allowed to list configmaps in all namespaces: "
 	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -170,7 +170,7 @@ func TestFinalizeChildrenThatAreALoop(t *testing.T) {
 	}
 	c.clock.SetTime(c.clock.Now().Add(loopPause))
 	c.run()
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: somebody else keeps changing ConfigMap ns/last: ") {
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/last: ") {
 		t.Errorf("ready condition is %q", got)
 	}
 }
@@ -235,7 +235,7 @@ func TestChildrenGoByTheNewestSpecAlone(t *testing.T) {
 	if got := c.run(); slices.Contains(got, "delete-foreground configmaps a") {
 		t.Errorf("requests %q", got)
 	}
-	if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, "waiting for what is new in TemplateController apps") {
+	if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, "waiting to read the latest version of TemplateController apps") {
 		t.Errorf("ready condition %q", got)
 	}
 	delete(c.refuse, "get templatecontrollers apps")

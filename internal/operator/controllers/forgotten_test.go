@@ -99,7 +99,7 @@ func TestNothingIsRememberedOfAParentThatGoesWhileTheSpecIsBroken(t *testing.T) 
 func TestNothingIsForgottenBeforePassesHaveEnded(t *testing.T) {
 	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
 	for why, forget := range map[string]func(c *cluster) error{
-		"the TemplateController is gone": func(c *cluster) error { return c.controllers.forget(t.Context(), "apps") },
+		"the TemplateController is deleted": func(c *cluster) error { return c.controllers.forget(t.Context(), "apps") },
 		"the kind is gone": func(c *cluster) error {
 			c.controllers.forgetParents(t.Context(), "apps", c.controllers.tracked["apps"])
 			return nil

@@ -52,7 +52,7 @@ func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Contr
 	case kind.Missing(err):
 		return nil, spec.Rejectf(v1.ReasonKindNotFound, "%s", err), nil
 	case err != nil:
-		return nil, spec.Rejectf(v1.ReasonListFailed, "cannot ask the API server for its kinds: %s", problem.PublicReason(err)), nil
+		return nil, spec.Rejectf(v1.ReasonListFailed, "API discovery failed: %s", problem.PublicReason(err)), nil
 	}
 	in := []string{""}
 	switch watched := of.Spec.Watch.Namespaces; {
@@ -103,7 +103,7 @@ func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController,
 	}
 	holders, waits, err := c.holders(ctx, e, next)
 	if waits != nil {
-		klog.FromContext(ctx).Info("cannot look for parents that match no longer, will retry", "controller", next.Name, "reason", waits.Message)
+		klog.FromContext(ctx).Info("cannot list parents that no longer match, will retry", "controller", next.Name, "reason", waits.Message)
 		c.queue.AddAfter(next.Name, permissions.BelievedFor)
 		return nil
 	}
@@ -157,7 +157,7 @@ func (c *Controllers) noneHoldsIn(ctx context.Context, next *running.Controller,
 	}
 	holders, err := next.Cluster.Holders(ctx, parents.Resource, namespace, next.Finalizer)
 	if permissions.Denied(err) {
-		klog.FromContext(ctx).Info("parents in a namespace that is watched no longer are left as they are: they may not be read", "controller", next.Name, "namespace", namespace, "user", next.As)
+		klog.FromContext(ctx).Info("leaving parents in a namespace that is no longer watched: not allowed to read them", "controller", next.Name, "namespace", namespace, "user", next.As)
 		return true
 	}
 	c.lookAtHolders(next.Name, holders)

@@ -242,42 +242,42 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 		"an account in a namespace": {
 			asRobot(t), robot, "ns", denial(robot, "list", "apps", `in the namespace "ns"`),
 			[]string{"team:robot list apps ns", "team:robot watch apps ns", "team:robot patch apps/status ns"}, "",
-			`service account team/robot may not list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list, watch]} to a Role in namespace ns that a RoleBinding gives to it; ` +
-				`service account team/robot may not patch apps/status.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/status], verbs: [patch]} to a Role in namespace ns that a RoleBinding gives to it`,
+			`service account team/robot is not allowed to list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list, watch]} to a Role in namespace ns bound to it by a RoleBinding; ` +
+				`service account team/robot is not allowed to patch apps/status.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/status], verbs: [patch]} to a Role in namespace ns bound to it by a RoleBinding`,
 		},
 		"an account in all namespaces": {
 			with(t, asRobot(t), ", namespaces: [ns]", ""), robot, "", denial(robot, "watch", "apps", "at the cluster scope"),
 			[]string{"team:robot watch apps"}, "",
-			`service account team/robot may not watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [watch]} to a ClusterRole that a ClusterRoleBinding gives to it, or limit spec.watch.namespaces`,
+			`service account team/robot is not allowed to watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [watch]} to a ClusterRole bound to it by a ClusterRoleBinding, or limit spec.watch.namespaces`,
 		},
 		"the operator itself": {
 			apps, "", "", denial("templater", "list", "apps", "at the cluster scope"),
 			[]string{"get apps", "list apps", "watch apps"}, "",
-			`templater may not get, list and watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`templater is not allowed to get, list and watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"the server does not tell": {
 			apps, "", "", denial("templater", "list", "apps", "at the cluster scope"), nil, "ask get apps",
-			`templater may not list apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`templater is not allowed to list apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"the operator may not act as the account": {
 			asRobot(t), robot, "ns", denial(itself, "impersonate-on:serviceaccount:list", "apps", `in the namespace "ns"`),
 			[]string{"impersonate:serviceaccount serviceaccounts team"}, "",
-			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to service account templater-system/templater`,
+			`templater is not allowed to impersonate service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team bound to service account templater-system/templater by a RoleBinding`,
 		},
 		"the same, on a server without constrained impersonation": {
 			asRobot(t), robot, "ns", denial("templater", "impersonate", "serviceaccounts", `in the namespace "team"`),
 			[]string{"impersonate:serviceaccount serviceaccounts team"}, "",
-			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
+			`templater is not allowed to impersonate service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team bound to templater by a RoleBinding`,
 		},
 		"the operator may act as the account, but not to watch": {
 			asRobot(t), robot, "ns", denial(itself, "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
 			[]string{"impersonate-on:serviceaccount:watch apps ns"}, "",
-			`templater may act as service account team/robot, but not to watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:watch"]} to a Role in namespace ns that a RoleBinding gives to service account templater-system/templater`,
+			`templater is allowed to impersonate service account team/robot, but not to watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:watch"]} to a Role in namespace ns bound to service account templater-system/templater by a RoleBinding`,
 		},
 		"whether the operator may act is not known": {
 			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
 			nil, "ask impersonate:serviceaccount serviceaccounts team",
-			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
+			`templater is not allowed to impersonate service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team bound to templater by a RoleBinding`,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -292,10 +292,10 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 			c.refuse[row.refuse] = errors.New("no answer")
 			c.apply(row.manifest)
 			wantRequests(t, "nothing can be read", c.run())
-			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; nothing is deleted meanwhile"; got != want {
+			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; until then, nothing is deleted"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
-			if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "Unknown NotAccepted: not known until the kind is watched"; got != want {
+			if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "Unknown NotAccepted: unknown until the kind is watched"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -304,7 +304,7 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 
 // TestRightToWriteTheStatusIsAskedForWhereItIsWritten is about parents that cannot be read yet.
 func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
-	const known, unknown = "True StatusWritable: no ready condition is asked for", "Unknown NotAccepted: not known until the kind is watched"
+	const known, unknown = "True StatusWritable: no ready condition is configured: spec.status.readyCondition is empty", "Unknown NotAccepted: unknown until the kind is watched"
 	for status, row := range map[string]struct {
 		asked bool
 		want  string
@@ -324,7 +324,7 @@ func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
 			}
 			c.apply(with(t, asRobot(t), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: "+status+"\n"))
 			c.run()
-			if got := c.condition("templatecontrollers", "apps", "Watching"); strings.Contains(got, "apps/status") != row.asked || !strings.Contains(got, "may not list apps") {
+			if got := c.condition("templatecontrollers", "apps", "Watching"); strings.Contains(got, "apps/status") != row.asked || !strings.Contains(got, "is not allowed to list apps") {
 				t.Errorf("the right is asked for: want %v, in %s", row.asked, got)
 			}
 			if got := c.condition("templatecontrollers", "apps", "StatusWritable"); got != row.want {
@@ -348,7 +348,7 @@ func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 	}
 	c.deliver()
 	c.pass("apps", "one") // as its retry does
-	const want = `False ChildForbidden: cannot create ConfigMap ns/a and ns/b: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it`
+	const want = `False ChildForbidden: cannot create ConfigMap ns/a and ns/b: service account team/robot is not allowed to create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns bound to it by a RoleBinding`
 	if got := c.condition("apps", "one", "Ready"); got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
@@ -372,7 +372,7 @@ func TestChildrenThatMayNotBeReadAreLeftAlone(t *testing.T) {
 	c.silent[want] = true
 	c.apply(with(t, app, "[a, b]", "[a]"))
 	wantRequests(t, "children that may not be read", c.run(), "team:robot: status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: the condition Watching of TemplateController apps says why; nothing is deleted meanwhile"; got != want {
+	if got, want := c.condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: see the condition Watching of TemplateController apps; until then, nothing is deleted"; got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
 }
@@ -393,7 +393,7 @@ func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 		t.Fatal("no error, want one that deserves a retry")
 	}
 	const want = `False Forbidden: being deleted: cannot delete ConfigMap ns/`
-	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, want) || !strings.Contains(got, `may not delete configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [`) {
+	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, want) || !strings.Contains(got, `is not allowed to delete configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [`) {
 		t.Errorf("condition\n%s\nwant\n%s…", got, want)
 	}
 }
@@ -409,7 +409,7 @@ func TestAccountMayBeRequired(t *testing.T) {
 	if got := c.owners["apps"]; len(got) > 0 {
 		t.Errorf("the operator watches %v by itself", got)
 	}
-	if got, want := c.condition("templatecontrollers", "apps", "Accepted"), "False ServiceAccountRequired: spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about"; got != want {
+	if got, want := c.condition("templatecontrollers", "apps", "Accepted"), "False ServiceAccountRequired: spec.serviceAccountRef is required by --require-service-account: name a ServiceAccount with permissions for the parents and their children"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 	c.apply(asRobot(t))
@@ -470,11 +470,11 @@ func TestStatusThatMayNotBeWrittenIsToldByTheTemplateController(t *testing.T) {
 		c.run()
 		return c.condition("templatecontrollers", "apps", "StatusWritable")
 	}
-	if got, want := look(), "False Forbidden: cannot write the status: service account team/robot may not patch apps/status.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/status], verbs: [patch]} to a Role in namespace ns that a RoleBinding gives to it"; got != want {
+	if got, want := look(), "False Forbidden: cannot write the status: service account team/robot is not allowed to patch apps/status.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/status], verbs: [patch]} to a Role in namespace ns bound to it by a RoleBinding"; got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
 	clear(c.refuse)
-	if got, want := look(), "True StatusWritable: parents can hold the ready condition"; got != want {
+	if got, want := look(), "True StatusWritable: the ready condition can be written to parents"; got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
 }
@@ -484,8 +484,8 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 		refuse string
 		want   string
 	}{
-		"the server tells":         {"", `may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to`},
-		"the server does not tell": {"ask team:robot create configmaps ns", `may not patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, delete, get, list, patch, watch]} to`},
+		"the server tells":         {"", `is not allowed to create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to`},
+		"the server does not tell": {"ask team:robot create configmaps ns", `is not allowed to patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, delete, get, list, patch, watch]} to`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)

@@ -81,19 +81,19 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 		"nothing is left but the seal":                                {found: found{nil, "", mine, false}},
 		"the parent has made it in another way":                       {found{nil, parent, "", false}, "belongs to App one", false},
 		"somebody has copied all but the seal": {found{both, parent, "", false},
-			"looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away", false},
-		"somebody has copied all but the seal and the owner reference": {found{both, "", "", false}, "has no seal of templater's", false},
-		"somebody has copied the seal of another parent's child":       {found{both, parent, "uid-two", false}, "its seal is not for it: somebody has copied or changed it", false},
-		"the key of its seal is lost":                                  {found{both, parent, "lost", false}, "its seal is by a key that templater does not have; put that key back", false},
-		"nobody made it":                                               {found{nil, "", "", false}, "belongs to nobody", false},
-		"its label names another parent":                               {found{[]string{"controller", "parent=other"}, "", "", false}, "belongs to TemplateController apps for another parent, perhaps one that is gone: its label templater.dev/parent-uid has the UID: templater does not take it", false},
+			"is labelled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal", false},
+		"somebody has copied all but the seal and the owner reference": {found{both, "", "", false}, "has no seal", false},
+		"somebody has copied the seal of another parent's child":       {found{both, parent, "uid-two", false}, "its seal is not valid for it: another client copied or changed it", false},
+		"the key of its seal is lost":                                  {found{both, parent, "lost", false}, "its seal was made with a key that templater does not have; restore that key", false},
+		"nobody made it":                                               {found{nil, "", "", false}, "has no owner", false},
+		"its label names another parent":                               {found{[]string{"controller", "parent=other"}, "", "", false}, "belongs to TemplateController apps for another parent, which may no longer exist: its label templater.dev/parent-uid holds the UID: templater does not adopt it", false},
 		"its label names another controller":                           {found{[]string{"controller=other", "parent"}, "", "", false}, "belongs to TemplateController other", false},
 		"another object controls it":                                   {found{both, "Other web u", mine, false}, "belongs to TemplateController apps for Other web", false},
 		"another object of the kind controls it":                       {found{both, "App two u", mine, false}, "belongs to TemplateController apps for App two", false},
 		"an object of the name and another kind controls it":           {found{nil, "Other one u", "", false}, "belongs to Other one", false},
-		"an earlier parent has it":                                     {found{nil, earlier, "earlier", false}, "belongs to an earlier object", true},
-		"an earlier parent has it, and it has no seal":                 {found{both, earlier, "", false}, "belongs to an earlier object", false},
-		"an earlier parent has it, and its seal is for this one":       {found{both, earlier, mine, false}, "belongs to an earlier object", false},
+		"an earlier parent has it":                                     {found{nil, earlier, "earlier", false}, "belongs to an earlier parent of the same name", true},
+		"an earlier parent has it, and it has no seal":                 {found{both, earlier, "", false}, "belongs to an earlier parent of the same name", false},
+		"an earlier parent has it, and its seal is for this one":       {found{both, earlier, mine, false}, "belongs to an earlier parent of the same name", false},
 		"it is being deleted":                                          {found{both, parent, mine, true}, "is being deleted", false},
 		"an earlier parent has it, and it is being deleted":            {found{nil, earlier, "earlier", true}, "is being deleted", false},
 	} {
@@ -132,7 +132,7 @@ func TestStaleAnswers(t *testing.T) {
 		"another UID among the causes": {causes("spec", "metadata.uid"), true},
 		"something else is invalid":    {causes("spec"), false},
 		"nobody says what is invalid":  {invalid(nil), false},
-		"the object is gone":           {apierrors.NewNotFound(resource, "a"), false},
+		"the object is deleted":        {apierrors.NewNotFound(resource, "a"), false},
 		"a refusal that names the UID": {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "metadata.uid"}}}}}, false},
 		"no answer":                    {errors.New("no answer"), false},
 		"a webhook's conflict":         {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), false},
@@ -152,8 +152,8 @@ func TestWhatAParentHasLeftBehindIsNotItsSuccessors(t *testing.T) {
 	c.Remove(locationOf(parse(t, one)))
 	c.applyAs(one, "uid-next")
 	wantRequests(t, "there is another parent", c.run(), "create configmaps a", "get configmaps a", "status apps one")
-	const want = "False ChildConflict: ConfigMap ns/a exists already and belongs to TemplateController apps for another parent, perhaps one that is gone: " +
-		"its label templater.dev/parent-uid has the UID: templater does not take it; delete it, or choose another name in the template"
+	const want = "False ChildConflict: ConfigMap ns/a already exists and belongs to TemplateController apps for another parent, which may no longer exist: " +
+		"its label templater.dev/parent-uid holds the UID: templater does not adopt it; delete it, or choose another name in the template"
 	if got := c.condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}

@@ -55,7 +55,7 @@ func (c *Controllers) serve(ctx context.Context, tc *v1.TemplateController, e *t
 	if wait := c.handover(tc, e); wait > 0 {
 		c.stop(ctx, tc.Name)
 		c.queue.AddAfter(tc.Name, wait)
-		klog.FromContext(ctx).V(2).Info("waiting until the installation of another class hands over", "controller", tc.Name, "class", *tc.Status.ClassName)
+		klog.FromContext(ctx).V(2).Info("waiting until the installation with another --class-name releases the TemplateController", "controller", tc.Name, "class", *tc.Status.ClassName)
 		return false
 	}
 	c.mu.Lock()
@@ -97,7 +97,7 @@ func (c *Controllers) release(ctx context.Context, tc *v1.TemplateController) er
 	status.ClassName = nil
 	c.setCondition(&status, tc, metav1.Condition{
 		Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonHandedOver,
-		Message: fmt.Sprintf("the installation of class %q has handed it over to that of class %q, which has not taken it up yet: it is the one started with that --class-name",
+		Message: fmt.Sprintf("the installation with --class-name %q released it, and the installation with --class-name %q has not taken it over yet: check that it is running",
 			c.class, tc.Spec.ClassName),
 	})
 	if err := c.applyStatus(ctx, tc, status); err != nil {

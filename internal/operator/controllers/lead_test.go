@@ -153,9 +153,9 @@ func TestHandsOverToAnotherClass(t *testing.T) {
 	c.apply(ofClass("b"))
 	expect(t, "requests", []string{}, c.run())
 	expect(t, "class", "nobody", c.servedBy())
-	expect(t, "condition", `False HandedOver: the installation of class "" has handed it over to that of class "b", which has not taken it up yet: it is the one started with that --class-name`,
+	expect(t, "condition", `False HandedOver: the installation with --class-name "" released it, and the installation with --class-name "b" has not taken it over yet: check that it is running`,
 		c.condition("templatecontrollers", "apps", v1.ConditionReady))
-	expect(t, "Accepted", "True Accepted: the spec makes sense", c.condition("templatecontrollers", "apps", v1.ConditionAccepted))
+	expect(t, "Accepted", "True Accepted: the spec is valid", c.condition("templatecontrollers", "apps", v1.ConditionAccepted))
 	after, _, _ := unstructured.NestedSlice(c.Objects[appsController].Object, "status", "childKinds")
 	expect(t, "child kinds", kinds, after)
 	expect(t, "watches", 0, c.watched())

@@ -267,7 +267,7 @@ func TestChildrenAreKeptWhileTheKindOfTheirParentsIsNotServed(t *testing.T) {
 			}
 			c.controllers.queue.Add("apps")
 			wantRequests(t, "it goes away", c.settle())
-			const want = "False KindNotFound: the cluster has no kind App in example.org/v1: install its CustomResourceDefinition or API service, or correct spec.watch; templater then continues by itself, and children are kept until then"
+			const want = "False KindNotFound: the cluster does not serve kind App in example.org/v1: install its CustomResourceDefinition or APIService, or correct spec.watch; until then, children are kept"
 			if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
 				t.Errorf("condition %q, want %q", got, want)
 			}

@@ -35,9 +35,9 @@ func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 			c.refuse["kind App"] = err
 			c.controllers.queue.Add("apps")
 			wantRequests(t, "the version is gone", c.run())
-			advice := "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
+			advice := ": serve that version in the CustomResourceDefinition, or correct spec.watch; until then, children are left unchanged"
 			if err.Away {
-				advice = "; children stay as they are, and work goes on by itself when it is back"
+				advice = "; until it is served again, children are left unchanged"
 			}
 			want := "False KindNotFound: " + err.Error() + advice
 			if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
@@ -61,7 +61,7 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	wantRequests(t, "no answer", c.run())
-	want := "False ListFailed: cannot ask the API server for its kinds: the API server did not answer"
+	want := "False ListFailed: API discovery failed: the API server did not respond"
 	if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
@@ -89,14 +89,14 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 		err      error
 		watching string
 	}{
-		"no answer": {errors.New("no answer"), "False ListFailed: cannot list children of kind ConfigMap: cannot ask the API server for its kinds: the API server did not answer; nothing is deleted meanwhile"},
+		"no answer": {errors.New("no answer"), "False ListFailed: cannot list children of kind ConfigMap: API discovery failed: the API server did not respond; until then, nothing is deleted"},
 		"no version is served": {
 			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Definition: "x"},
-			"False KindNotFound: cannot list children: the cluster has no kind ConfigMap in v1: CustomResourceDefinition x is there, but does not serve it (kubectl describe crd x); nothing is deleted meanwhile",
+			"False KindNotFound: cannot list children: the cluster does not serve kind ConfigMap in v1: CustomResourceDefinition x exists, but does not serve it (kubectl describe crd x); until then, nothing is deleted",
 		},
 		"its own server is away": {
 			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Away: true},
-			"False KindNotFound: cannot list children: the cluster has no kind ConfigMap in v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices); nothing is deleted meanwhile",
+			"False KindNotFound: cannot list children: the cluster does not serve kind ConfigMap in v1 at the moment: check its APIService (kubectl get apiservices); until then, nothing is deleted",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestPanicInAPassIsToldOnce(t *testing.T) {
 		c.parentsDue.Add(key)
 		c.reconciler.Next(t.Context(), t.Context(), func() {})
 	}
-	want := []string{"one Warning InternalError: a defect in templater has ended the work on this object; it is tried again later: please report it with the stack in the operator's log"}
+	want := []string{"one Warning InternalError: the reconciliation panicked and will be retried: this is a bug in templater, please report it with the stack trace in the operator's log"}
 	if fmt.Sprint(c.events) != fmt.Sprint(want) {
 		t.Errorf("Events %q, want %q", c.events, want)
 	}

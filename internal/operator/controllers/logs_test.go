@@ -185,7 +185,7 @@ func TestLogsAreInTheStatusAlone(t *testing.T) {
 }
 
 func TestOnlyPodsThatTheParentSeesHaveLogs(t *testing.T) {
-	const refused = "False TemplateError: status:1:4: logs: the argument is no Pod that the parent sees by an entry of spec.related with logs"
+	const refused = "False TemplateError: status:1:4: logs: the argument is not a Pod that an entry of spec.related with logs selects for this parent"
 	c := newCluster(t)
 	c.apply(podOf("a", "1", 1))
 	c.apply(strings.Replace(podOf("far", "1", 1), "namespace: ns", "namespace: other", 1))
@@ -232,12 +232,12 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 		account bool
 		want    string
 	}{
-		"a right of templater is missing":   {missing("system:serviceaccount:templater-system:templater"), false, `False Forbidden: Logs of Pods are left out: templater may not get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`},
-		"a right of the account is missing": {missing(robot), true, `False Forbidden: Logs of Pods are left out: service account team/robot may not get pods/log in namespace ns: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a Role in namespace ns that a RoleBinding gives to it`},
-		"the node is away":                  {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the kubelet of its node gives no log: the API server answers 500 InternalError"},
-		"the node does not answer":          {fmt.Errorf("get EVIL: %w", context.DeadlineExceeded), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the kubelet of its node did not answer within 10s"},
-		"the server is busy":                {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the API server answers 429 TooManyRequests"},
-		"there is no answer":                {errors.New("EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the API server did not answer"},
+		"a right of templater is missing":   {missing("system:serviceaccount:templater-system:templater"), false, `False Forbidden: cannot read the logs of some Pods: templater is not allowed to get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`},
+		"a right of the account is missing": {missing(robot), true, `False Forbidden: cannot read the logs of some Pods: service account team/robot is not allowed to get pods/log in namespace ns: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a Role in namespace ns bound to it by a RoleBinding`},
+		"the node is away":                  {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet returned no log: the API server returned 500 InternalError"},
+		"the node does not answer":          {fmt.Errorf("get EVIL: %w", context.DeadlineExceeded), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet did not respond within 10s"},
+		"the server is busy":                {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the API server returned 429 TooManyRequests"},
+		"there is no answer":                {errors.New("EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the API server did not respond"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
@@ -291,8 +291,8 @@ func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
 	c.deliver()
 	c.clock.SetTime(c.clock.Now().Add(recountTime))
 	c.run()
-	const want = "False TooManyLogs: Logs of Pods are left out: that of container c0963 in Pod ns/d, and 36 more: there is no room, since all logs may take 64 MiB, and those of one tenant, " +
-		"which is a namespace of service accounts, 16 MiB; have spec.related select fewer Pods, or give its logs a smaller limitBytes"
+	const want = "False TooManyLogs: cannot read the logs of some Pods: container c0963 of Pod ns/d, and 36 more: the memory limit for logs is reached, which is 64 MiB in total and 16 MiB per tenant " +
+		"(a namespace of service accounts); select fewer Pods in spec.related, or set a smaller logs.limitBytes"
 	if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != want {
 		t.Errorf("the condition is\n%s, want\n%s", got, want)
 	}
@@ -327,7 +327,7 @@ func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
 			},
 			func(_ *testing.T, c *cluster) { c.apply(reporters) },
 		},
-		"the TemplateController is gone": {
+		"the TemplateController is deleted": {
 			func(_ *testing.T, c *cluster) { c.gone(controllerAt("apps")) }, func(_ *testing.T, c *cluster) { c.apply(reporters) },
 		},
 		"the account is another one": {

@@ -67,7 +67,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		}},
 	} {
 		for whose, owners := range map[string]func(child *unstructured.Unstructured) []metav1.OwnerReference{
-			"it belongs to nobody": func(*unstructured.Unstructured) []metav1.OwnerReference { return nil },
+			"it has no owner": func(*unstructured.Unstructured) []metav1.OwnerReference { return nil },
 			"it belongs to the child": func(child *unstructured.Unstructured) []metav1.OwnerReference {
 				return []metav1.OwnerReference{*metav1.NewControllerRef(child, child.GroupVersionKind())}
 			},

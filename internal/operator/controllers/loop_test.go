@@ -35,7 +35,7 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(loopPause))
 	_, requests := c.pass("apps", "one")
 	wantRequests(t, "after the pause", requests, "create configmaps a", "status apps one")
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: somebody else keeps changing ConfigMap ns/a: ") {
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a: ") {
 		t.Errorf("ready condition is %q", got)
 	}
 	c.clock.SetTime(c.clock.Now().Add(10 * time.Minute))
@@ -70,7 +70,7 @@ func TestLoopNamesTheFieldThatSomebodyTakes(t *testing.T) {
 	}
 	c.clock.SetTime(c.clock.Now().Add(loopPause))
 	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: somebody else keeps changing ConfigMap ns/a .data.text: "; !strings.HasPrefix(got, want) {
+	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a .data.text: "; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition is %q, want %q", got, want)
 	}
 }
@@ -90,7 +90,7 @@ func TestLoopNamesAnnotationsThatTheAuthorWrote(t *testing.T) {
 	}
 	c.clock.SetTime(c.clock.Now().Add(loopPause))
 	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: somebody else keeps changing ConfigMap ns/a .metadata.annotations.example.org/team: "; !strings.HasPrefix(got, want) {
+	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a .metadata.annotations.example.org/team: "; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition is %q, want %q", got, want)
 	}
 }

@@ -135,7 +135,7 @@ func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
 			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
 			c.Store(configMap("a"), o)
 		}, "ConfigMap ns/a is being replaced", problem.RetrySoon, true},
-		"it is gone": {func(c *cluster) { c.Remove(configMap("a")) }, "ConfigMap ns/a has just gone", problem.RetryNow, false},
+		"it is gone": {func(c *cluster) { c.Remove(configMap("a")) }, "ConfigMap ns/a was just deleted", problem.RetryNow, false},
 		"it is another one": {func(c *cluster) {
 			o := c.get("configmaps", "a").DeepCopy()
 			o.SetUID("uid-other")

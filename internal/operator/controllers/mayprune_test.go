@@ -229,7 +229,7 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 				}
 			}
 			wantRequests(t, "deletions", got, row.want...)
-			waits := c.condition("apps", "one", "Ready") == "False Progressing: waiting for what is new in TemplateController apps"
+			waits := c.condition("apps", "one", "Ready") == "False Progressing: waiting to read the latest version of TemplateController apps"
 			if waits == slices.Contains(row.want, "delete configmaps b") {
 				t.Errorf("ready condition %q", c.condition("apps", "one", "Ready"))
 			}

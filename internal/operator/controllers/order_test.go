@@ -208,8 +208,8 @@ func TestADependencyThatFailsHoldsOthersBack(t *testing.T) {
 func TestADependencyWhoseTemplateFailsHoldsOthersBack(t *testing.T) {
 	for template, want := range map[string]string{
 		`{{ fail "no" }}`:            "False TemplateFailed: children[db]:1:4: no",
-		`{{ wait "not yet" }}`:       "False Waiting: not yet; children[web] waits for children[db], of which it is not known what it yields; children[page] waits for children[web]",
-		`{kind: Job, a: {}}`:         "False TemplateError: children[db]:1:1: the object has no apiVersion, or one that is not text",
+		`{{ wait "not yet" }}`:       "False Waiting: not yet; children[web] waits for children[db], which has an error; children[page] waits for children[web]",
+		`{kind: Job, a: {}}`:         "False TemplateError: children[db]:1:1: the object has no apiVersion, or it is not a string",
 		`{{ if .spec.no }}{{ end }}`: "False TemplateError: children[web]:",
 	} {
 		before, _, _ := strings.Cut(shop, "      apiVersion: batch/v1")
@@ -228,9 +228,9 @@ func TestADependencyWhoseTemplateFailsHoldsOthersBack(t *testing.T) {
 func TestFaultsOfAnEntryThatWaitsAreToldInItsTurn(t *testing.T) {
 	for fault, want := range map[string]string{
 		`fail "no"`:                     "False TemplateFailed: children[web]:4:15: no",
-		`wait "not yet"`:                "False Waiting: not yet; children[page] waits for children[web], of which it is not known what it yields",
-		`.spec.none`:                    "False TemplateError: children[web]:4:15: .spec.none has no value; give it one, or use default, required or if",
-		"1 }}}\n      status: {a: {{ 1": "False InvalidChild: children[web]:1: status is not for a template to set: remove it",
+		`wait "not yet"`:                "False Waiting: not yet; children[page] waits for children[web], which has an error",
+		`.spec.none`:                    "False TemplateError: children[web]:4:15: .spec.none has no value; set it, or use default, required or if",
+		"1 }}}\n      status: {a: {{ 1": "False InvalidChild: children[web]:1: a template must not set status: remove it",
 	} {
 		c := newCluster(t)
 		c.apply(with(t, shop, `(named "db" .children.db).status.host`, fault, "  - name: web\n", "  - name: web\n    dependsOn: [db]\n", ", text: {{ .spec.text }}", ""))
@@ -277,7 +277,7 @@ func TestWhatIsPrunedWhileEntriesWait(t *testing.T) {
 			c.report("db", row.status)
 			c.run()
 			c.apply(shopApp)
-			wantRequests(t, "three are not wanted any more", withoutStatus(c.run()), row.want...)
+			wantRequests(t, "three are no longer rendered", withoutStatus(c.run()), row.want...)
 			c.quiet("it waits")
 			c.report("db", dbIsReady)
 			c.run()
@@ -329,7 +329,7 @@ func TestOtherStrategiesWhileTheirEntryWaits(t *testing.T) {
 		then           []string
 	}{
 		"CreateOnly": {"False Progressing: 2 of 3 children are ready: Job ns/db: " + dbIsRunning, "True Ready: all children are ready: 3", nil},
-		"OnDelete":   {"False Outdated: 1 of 3 children are out of date: delete them to have them made anew", "False Outdated: 1 of 3 children are out of date: delete them to have them made anew", nil},
+		"OnDelete":   {"False Outdated: 1 of 3 children are out of date: delete them to have them recreated", "False Outdated: 1 of 3 children are out of date: delete them to have them recreated", nil},
 		"Recreate":   {webWaits + dbIsRunning, "False Progressing: 2 of 3 children are ready: ConfigMap ns/web: being deleted", []string{"delete-foreground configmaps web"}},
 	} {
 		t.Run(strategy, func(t *testing.T) {
@@ -413,7 +413,7 @@ func TestATemplateWaitsForAFieldOfAnotherChild(t *testing.T) {
 	wantRequests(t, "db is made", c.run(), "create jobs db", "status apps one")
 	c.report("db", "{conditions: [{type: Complete, status: 'True'}]}")
 	wantRequests(t, "db is ready and has no host yet", c.run(), "status apps one")
-	c.wantReady("False Waiting: children[web] waits for .status.host of Job ns/db; children[page] waits for children[web], of which it is not known what it yields")
+	c.wantReady("False Waiting: children[web] waits for .status.host of Job ns/db; children[page] waits for children[web], which has an error")
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Failed != 0 {
 		t.Errorf("counts %+v, want none that has failed", got)
 	}

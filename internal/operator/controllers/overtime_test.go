@@ -379,15 +379,15 @@ func TestTimeoutThatCannotBeConfirmedIsReported(t *testing.T) {
 		set  func(c *cluster)
 		want string
 	}{
-		"answers have no Date":       {func(c *cluster) { c.dateless = true }, "spec.finalize.timeout has no effect: responses of the API server have no Date header; look for a proxy that removes it"},
-		"the server does not answer": {func(c *cluster) { c.refuse[askTime] = errors.New("no answer") }, "cannot ask the API server for the time, which spec.finalize.timeout needs: "},
+		"answers have no Date":       {func(c *cluster) { c.dateless = true }, "spec.finalize.timeout has no effect: responses of the API server have no Date header; check for a proxy that removes it"},
+		"the server does not answer": {func(c *cluster) { c.refuse[askTime] = errors.New("no answer") }, "cannot read the time of the API server, which spec.finalize.timeout needs: "},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := heldBack(t, ordered(t, ", timeout: 5m"))
 			row.set(c)
 			c.deletes(one, metav1.DeletePropagationBackground)
 			c.run()
-			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False Finalizing: being deleted: waits for its children to go: ConfigMap ns/a") || !strings.Contains(got, row.want) {
+			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False Finalizing: being deleted: waiting for its children to be deleted: ConfigMap ns/a") || !strings.Contains(got, row.want) {
 				t.Errorf("ready condition %q, want %q in it", got, row.want)
 			}
 		})

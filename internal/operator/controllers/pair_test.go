@@ -157,7 +157,7 @@ func TestNoneOfTwoDocumentsWithOneNameIsApplied(t *testing.T) {
 			if diff := cmp.Diff(before, c.get("configmaps", "b")); diff != "" {
 				t.Errorf("the object changed:\n%s", diff)
 			}
-			if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, "ConfigMap ns/b is already yielded by children[maps]:3, and neither") {
+			if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, "ConfigMap ns/b is also rendered by children[maps]:3, so neither") {
 				t.Errorf("ready condition is %q", got)
 			}
 			c.deliver()

@@ -99,7 +99,7 @@ func TestChildOfATemplateControllerThatWasReplacedDoesNotKeepItFromGoing(t *test
 	other.SetUID("uid-other")
 	c.Store(configMap("b"), other) // the watch does not tell
 	wantRequests(t, "it goes", c.run(), "status apps one", "delete configmaps a", "delete configmaps b", "get configmaps b", "delete configmaps b", "get configmaps b")
-	if got := c.condition("templatecontrollers", "apps", "Ready"); got != "False Deleting: being deleted: waits for its children to go: ConfigMap ns/a; ConfigMap ns/b; what keeps one is in its metadata.finalizers" {
+	if got := c.condition("templatecontrollers", "apps", "Ready"); got != "False Deleting: being deleted: waiting for its children to be deleted: ConfigMap ns/a; ConfigMap ns/b; if one is stuck, check its metadata.finalizers" {
 		t.Errorf("ready condition %q, want no refusal", got)
 	}
 	wantRequests(t, "the watches tell", c.settle(), "finalizers[] templatecontrollers apps")

@@ -48,7 +48,7 @@ func TestRewritesTellNoKeysFromData(t *testing.T) {
 	f := queue.NewRewrites()
 	f.Status(nil, map[string]any{"count": map[string]any{secret: int64(1)}}, c.Author().Path)
 	f.Status(nil, map[string]any{"count": map[string]any{}}, c.Author().Path)
-	if got, want := f.Advice(), "the templates yield something else each time for .status.count.…: "; !strings.HasPrefix(got, want) {
+	if got, want := f.Advice(), "the templates render something different each time for .status.count.…: "; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %s", got, want)
 	}
 }
@@ -70,8 +70,8 @@ func TestKeysThatAreTooLongAreToldByTheirPlace(t *testing.T) {
 	c := controllerOf(t, "spec: {known: {{ .spec.map }}}")
 	long := strings.Repeat("k", 2000)
 	for want, content := range map[string]map[string]any{
-		"the document holds a key":  {long: 1},
-		"spec.known.… holds a key ": {"spec": map[string]any{"known": map[string]any{secret: map[string]any{long: 1}}}},
+		"the document has a key":  {long: 1},
+		"spec.known.… has a key ": {"spec": map[string]any{"known": map[string]any{secret: map[string]any{long: 1}}}},
 	} {
 		if got := c.Factory.KeyFault(content); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %s", got, want)

@@ -15,9 +15,9 @@ import (
 )
 
 func TestAccountThatIsNotThereIsToldApartFromOneWithoutRights(t *testing.T) {
-	const rights = `service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]} to a Role in namespace ns that a RoleBinding gives to it`
-	const absent = "service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
-	const acting = `templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`
+	const rights = `service account team/robot is not allowed to list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]} to a Role in namespace ns bound to it by a RoleBinding`
+	const absent = "service account team/robot does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"
+	const acting = `templater is not allowed to impersonate service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team bound to templater by a RoleBinding`
 	list, act := denial(robot, "list", "apps", `in the namespace "ns"`), denial("templater", "impersonate", "serviceaccounts", `in the namespace "team"`)
 	for why, row := range map[string]struct {
 		denied              error
@@ -40,7 +40,7 @@ func TestAccountThatIsNotThereIsToldApartFromOneWithoutRights(t *testing.T) {
 			c.refuse[row.refuse] = errors.New("no answer")
 			c.apply(asRobot(t))
 			c.run()
-			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; nothing is deleted meanwhile"; got != want {
+			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; until then, nothing is deleted"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -63,7 +63,7 @@ func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 	c.apply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns, empty, typo]}"))
 	c.apply(app)
 	c.run()
-	want := "True Watching: all kinds are watched; of spec.watch.namespaces there is none called: typo"
+	want := "True Watching: all kinds are watched; namespaces in spec.watch.namespaces that do not exist: typo"
 	if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}

@@ -44,7 +44,7 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 		},
 		"a look at what is in the way": {
 			"Apply", hidden, "get configmaps a", errors.New("no answer"),
-			"False ChildRequestFailed: cannot create ConfigMap ns/a: the API server did not answer", problem.RetryBackoff,
+			"False ChildRequestFailed: cannot create ConfigMap ns/a: the API server did not respond", problem.RetryBackoff,
 		},
 		"labels for a child that has lost them": {
 			"OnDelete", hidden, "mark configmaps a", denied,
@@ -56,7 +56,7 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 		},
 		"a child that is said to exist, and is never there": {
 			"Apply", missing, "create configmaps a", apierrors.NewAlreadyExists(corev1.Resource("configmaps"), "a"),
-			"False ChildRejected: cannot create ConfigMap ns/a: the API server answers 409 AlreadyExists", problem.RetryBackoff,
+			"False ChildRejected: cannot create ConfigMap ns/a: the API server returned 409 AlreadyExists", problem.RetryBackoff,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
 	c.apply(app)
 	c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
 	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a quantity of resources is not valid; write it as 250m, 2 or 64Mi"; got != want {
+	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a resource quantity is not valid; write it as 250m, 2 or 64Mi"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-const notAccepted = "TemplateControllerNotAccepted: TemplateController apps is not accepted, so this object is not reconciled: look at the conditions of the TemplateController"
+const notAccepted = "TemplateControllerNotAccepted: TemplateController apps is not accepted, so this object is not reconciled: see the conditions of the TemplateController"
 
 func TestParentsReportThatTheirTemplateControllerIsNotAccepted(t *testing.T) {
 	broken := with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names")

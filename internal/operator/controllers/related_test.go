@@ -259,25 +259,25 @@ func TestWithoutASelectAllOfTheNamespaceIsSeen(t *testing.T) {
 
 // TestSelectionsThatMakeNoSense tells what is wrong, and leaves everything as it is.
 func TestSelectionsThatMakeNoSense(t *testing.T) {
-	const selector = "labelSelector is not valid: give matchLabels or matchExpressions with keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values"
+	const selector = "labelSelector is not valid: use matchLabels or matchExpressions with valid label keys and values; operators are In, NotIn, Exists and DoesNotExist, the last two without values"
 	for spec, want := range map[string]string{
-		"{}":                       "it is empty: give at least one of name, namespace, allNamespaces and labelSelector",
-		"{name: ''}":               "name is empty, and that would not mean all: leave the key out, or yield no mapping",
-		"{name: null}":             "name is no text; quote it, or leave the key out",
-		"{name: 5}":                "name is no text; quote it, or leave the key out",
-		"{name: a, namespace: ''}": "namespace is empty, and that would not mean all: leave the key out, or yield no mapping",
-		"{name: " + strings.Repeat("a", 254) + "}":                        "name is longer than 253 characters, as no name is",
-		"{namespace: " + strings.Repeat("a", 254) + "}":                   "namespace is longer than 253 characters, as no name is",
-		"{namespace: ns, allNamespaces: true}":                            "it has both a namespace and allNamespaces: true: give one of them",
-		"{allNamespaces: 'true'}":                                         "allNamespaces is neither true nor false",
-		"{s3cr3t: a}":                                                     "it has a key that is none of name, namespace, allNamespaces and labelSelector",
-		"{labelSelector: s3cr3t}":                                         "labelSelector is no mapping",
+		"{}":                       "it is empty: set at least one of name, namespace, allNamespaces and labelSelector",
+		"{name: ''}":               "name is empty, which does not mean all: remove the key, or render no mapping",
+		"{name: null}":             "name is not a string: quote it, or remove the key",
+		"{name: 5}":                "name is not a string: quote it, or remove the key",
+		"{name: a, namespace: ''}": "namespace is empty, which does not mean all: remove the key, or render no mapping",
+		"{name: " + strings.Repeat("a", 254) + "}":                        "name is longer than 253 characters, the limit for a name",
+		"{namespace: " + strings.Repeat("a", 254) + "}":                   "namespace is longer than 253 characters, the limit for a name",
+		"{namespace: ns, allNamespaces: true}":                            "it has both namespace and allNamespaces: true: remove one of them",
+		"{allNamespaces: 'true'}":                                         "allNamespaces must be true or false",
+		"{s3cr3t: a}":                                                     "it has an unknown key; valid keys are name, namespace, allNamespaces and labelSelector",
+		"{labelSelector: s3cr3t}":                                         "labelSelector is not a mapping",
 		"{labelSelector: {app: s3cr3t}}":                                  selector,
 		"{labelSelector: {matchLabels: {app: 's3 cr3t'}}}":                selector,
 		"{labelSelector: {matchExpressions: [{key: a, operator: Like}]}}": selector,
 		"{labelSelector: {matchExpressions: [{key: a, operator: In, values: [" + strings.Repeat("a,", 64) + "]}]}}": "labelSelector has more than 64 keys and values",
-		"[{name: a}, {name: ''}]":                     "mapping 2: name is empty, and that would not mean all: leave the key out, or yield no mapping",
-		"[" + strings.Repeat("{name: a},", 257) + "]": "it yields 257 mappings, and may yield 256: select by namespace or by a label",
+		"[{name: a}, {name: ''}]":                     "mapping 2: name is empty, which does not mean all: remove the key, or render no mapping",
+		"[" + strings.Repeat("{name: a},", 257) + "]": "the output has 257 mappings, the limit is 256: select by namespace or by label",
 	} {
 		c := begun(t, with(t, readers, "name: {{ .spec.job }}", "{{ toYaml .spec.select }}"), reader("ns", "one", "{select: [{name: a}]}"), job("ns", "a", "{}", "{note: x}"))
 		c.apply(reader("ns", "one", "{select: "+spec+"}"))
@@ -292,8 +292,8 @@ func TestSelectionsThatMakeNoSense(t *testing.T) {
 		wantRequests(t, spec+", again", c.run())
 	}
 	for _, row := range []struct{ from, to, want string }{
-		{"kind: App}", "kind: Cluster}", "the parent has no namespace: give namespace, or allNamespaces: true"},
-		{"apiVersion: batch/v1\n    kind: Job\n    select: |\n      name: {{ .spec.job }}", "apiVersion: v1\n    kind: Namespace\n    select: |\n      {name: a, namespace: ns}", "the kind is cluster-scoped: leave out namespace"},
+		{"kind: App}", "kind: Cluster}", "the parent has no namespace: set namespace, or allNamespaces: true"},
+		{"apiVersion: batch/v1\n    kind: Job\n    select: |\n      name: {{ .spec.job }}", "apiVersion: v1\n    kind: Namespace\n    select: |\n      {name: a, namespace: ns}", "the kind is cluster-scoped: remove namespace"},
 	} {
 		c := newCluster(t)
 		c.apply(with(t, readers, row.from, row.to))
@@ -309,7 +309,7 @@ func TestSelectionsThatMakeNoSense(t *testing.T) {
 func TestFailingSelectTemplateLeavesAllAsItIs(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: {{ required \"spec.job is missing\" .spec.job }}":                     "False TemplateFailed: related[jobs].select:1:10: spec.job is missing",
-		"name: {{ .spec.job }}":                                                      "False TemplateError: related[jobs].select:1:10: .spec.job has no value; give it one, or use default, required or if",
+		"name: {{ .spec.job }}":                                                      "False TemplateError: related[jobs].select:1:10: .spec.job has no value; set it, or use default, required or if",
 		"{{ if not .spec.job }}{{ wait \"a job is to be chosen\" }}{{ end }}name: a": "False Waiting: a job is to be chosen",
 	} {
 		c := begun(t, with(t, readers, "name: {{ .spec.job }}", text), reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"))
@@ -342,20 +342,20 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 		c.run()
 		c.caches[relatedJobs].Fail(errors.New("no answer"))
 	}
-	const told = "False RelatedUnreadable: templater cannot read related[jobs]: the condition Watching of TemplateController apps says why; nothing is changed meanwhile"
+	const told = "False RelatedUnreadable: templater cannot read related[jobs]: see the condition Watching of TemplateController apps; until then, nothing is changed"
 	for why, row := range map[string]struct {
 		spoil, mend     func(*cluster)
 		watching, aside string // no aside = an optional entry is no exception
 	}{
 		"the kind is missing": {
 			missing, func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
-			"False KindNotFound: spec.related[jobs]: the cluster has no kind Job in batch/v1: install it, correct the entry, or make it optional; children stay as they are meanwhile",
-			"related[jobs]: the cluster has no kind Job in batch/v1",
+			"False KindNotFound: spec.related[jobs]: the cluster does not serve kind Job in batch/v1: install it, correct the entry, or make it optional; until then, children are left unchanged",
+			"related[jobs]: the cluster does not serve kind Job in batch/v1",
 		},
 		"the server does not tell": {
 			func(c *cluster) { c.refuse["kind Job"] = errors.New("no answer") },
 			func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
-			"False ListFailed: spec.related[jobs]: cannot ask the API server for its kinds: the API server did not answer; children stay as they are meanwhile",
+			"False ListFailed: spec.related[jobs]: API discovery failed: the API server did not respond; until then, children are left unchanged",
 			"",
 		},
 		"its own server is away": {
@@ -363,18 +363,18 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 				c.refuse["kind Job"] = &kind.NotFoundError{GVK: batchJob.WithVersion("v1"), Away: true}
 			},
 			func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
-			"False KindNotFound: spec.related[jobs]: the cluster has no kind Job in batch/v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices); children stay as they are meanwhile",
+			"False KindNotFound: spec.related[jobs]: the cluster does not serve kind Job in batch/v1 at the moment: check its APIService (kubectl get apiservices); until then, children are left unchanged",
 			"",
 		},
 		"the first list fails": {
 			fails, func(c *cluster) { delete(c.silent, relatedJobs); c.sync(relatedJobs) },
-			"False ListFailed: cannot list or watch jobs.batch: the API server did not answer; nothing is deleted meanwhile",
+			"False ListFailed: cannot list or watch jobs.batch: the API server did not respond; until then, nothing is deleted",
 			"",
 		},
 		"a right is missing": {
 			denied, func(c *cluster) { delete(c.silent, relatedJobs); c.sync(relatedJobs) },
-			`False Forbidden: templater may not list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"; nothing is deleted meanwhile`,
-			`templater may not list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`False Forbidden: templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"; until then, nothing is deleted`,
+			`templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 	} {
 		for _, optional := range []bool{false, true} {
@@ -386,7 +386,7 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 			c.run()
 			watching, ready, says := row.watching, told, "no ConfigMap"
 			if optional && row.aside != "" {
-				watching, ready, says = "True Watching: all kinds are watched; left out, as they are optional: "+row.aside, "True Ready: all children are ready: 1", ": "
+				watching, ready, says = "True Watching: all kinds are watched; optional related objects that cannot be read: "+row.aside, "True Ready: all children are ready: 1", ": "
 			}
 			if got := c.condition("templatecontrollers", "apps", "Watching"); got != watching {
 				t.Errorf("%s, optional is %v: condition Watching\n%s\nwant\n%s", why, optional, got, watching)

@@ -26,7 +26,7 @@ func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *runn
 		return nil, nil
 	}
 	if c.accounts && from.As == "" { // the operator touches nothing by itself
-		return spec.Rejectf(v1.ReasonServiceAccountRequired, "being deleted: parents keep the finalizer %s: name a ServiceAccount in spec.serviceAccountRef that may patch them, or remove it from their metadata.finalizers, and then %s from that of this TemplateController", from.Finalizer, v1.FinalizerChildren), nil
+		return spec.Rejectf(v1.ReasonServiceAccountRequired, "being deleted: cannot remove the finalizer %s from parents: name a ServiceAccount in spec.serviceAccountRef that may patch them, or remove it from their metadata.finalizers, and then %s from that of this TemplateController", from.Finalizer, v1.FinalizerChildren), nil
 	}
 	if len(e.holders) == 0 {
 		holders, waits, err := c.holders(ctx, e, from)
@@ -34,7 +34,7 @@ func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *runn
 			waits = spec.Rejectf(v1.ReasonListFailed, "%s", problem.PublicReason(err))
 		}
 		if waits != nil {
-			waits.Message = "being deleted: waits until it can read which parents have the finalizer " + from.Finalizer + ": " + waits.Message
+			waits.Message = "being deleted: waiting until it can read the parents that have the finalizer " + from.Finalizer + ": " + waits.Message
 			return waits, err
 		}
 		if e.holders, e.released = holders, len(holders) == 0; e.released { // nobody adds to them: work has ended
@@ -43,11 +43,11 @@ func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *runn
 	}
 	if from.Spec.Suspend {
 		e.holders = nil // it may take long
-		return spec.Rejectf(v1.ReasonSuspended, "being deleted: spec.suspend is true, so that parents keep the finalizer %s: set it to false, or remove that from their metadata.finalizers", from.Finalizer), nil
+		return spec.Rejectf(v1.ReasonSuspended, "being deleted: spec.suspend is true, so parents keep the finalizer %s: set it to false, or remove the finalizer from the parents", from.Finalizer), nil
 	}
 	refused, err := c.releaseSome(ctx, e, from)
 	if refused == nil {
-		refused = spec.Rejectf(v1.ReasonDeleting, "being deleted: removes the finalizer %s from its parents", from.Finalizer)
+		refused = spec.Rejectf(v1.ReasonDeleting, "being deleted: removing the finalizer %s from its parents", from.Finalizer)
 	}
 	return refused, err
 }
@@ -72,7 +72,7 @@ func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running
 			refused = cmp.Or(refused, issue)
 			continue
 		}
-		klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent, whose TemplateController goes", "controller", from.Name, "parent", h.Name.String())
+		klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent: its TemplateController is being deleted", "controller", from.Name, "parent", h.Name.String())
 	}
 	if len(e.holders) > 0 || len(errs) == 0 {
 		c.queue.Add(from.Name)

@@ -83,7 +83,7 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 		"there is none":                     {configMaps, cacheOf(t), true},
 		"one is in another namespace":       {configMaps, cacheOf(t, string(written)), false},
 		"what is there is nobody's":         {configMaps, cacheOf(t, manifest), true},
-		"they are being read":               {configMaps, unread, false},
+		"the caches are syncing":            {configMaps, unread, false},
 		"a watch has failed":                {configMaps, failing(t, want, errors.New("no answer")), false},
 		"they may not be read any more":     {configMaps, failing(t, want, denial(robot, "list", "configmaps", "at the cluster scope")), true},
 		"the kind has no namespaces at all": {roles, unread, true},

@@ -125,7 +125,7 @@ func TestObjectMadeBeforehandIsNotTaken(t *testing.T) {
 			if diff := cmp.Diff(before, c.get("configmaps", "a")); diff != "" {
 				t.Errorf("it was changed:\n%s", diff)
 			}
-			const want = "False ChildConflict: ConfigMap ns/a exists already and looks like a child of this object, but its seal is not for it: somebody has copied or changed it; look at it, then delete it, or choose another name in the template"
+			const want = "False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but its seal is not valid for it: another client copied or changed it; inspect it, then delete it, or choose another name in the template"
 			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 				t.Errorf("ready condition is %q, want %q", got, want)
 			}
@@ -182,7 +182,7 @@ func TestChildThatLosesItsSealGetsItBack(t *testing.T) {
 			if slices.ContainsFunc(requests, func(r string) bool { return strings.HasPrefix(r, "delete") }) {
 				t.Errorf("requests after a restart: %v", requests)
 			}
-			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildConflict: ConfigMap ns/a exists already and looks like a child of this object, but has no seal of templater's") {
+			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but has no seal") {
 				t.Errorf("ready condition is %q", got)
 			}
 		})
@@ -372,7 +372,7 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 		"its seal is forged with the key that there is": func(_ *cluster, o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{v1.AnnotationSeal: "9:x:y:maps"})
 		},
-		"it belongs to nobody, and we hold nothing of it": func(_ *cluster, o *unstructured.Unstructured) {
+		"it has no owner, and we hold nothing of it": func(_ *cluster, o *unstructured.Unstructured) {
 			o.SetOwnerReferences(nil)
 			o.SetManagedFields(nil)
 		},

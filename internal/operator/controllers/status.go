@@ -52,7 +52,7 @@ func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController
 
 // errBehind says that a TemplateController is not what it was when it was read; the watch is about
 // to bring what it is.
-var errBehind = errors.New("the TemplateController has changed meanwhile")
+var errBehind = errors.New("the TemplateController was changed in the meantime")
 
 // applyStatus writes the status of the very version of a TemplateController that was read, and so
 // never over what somebody else, who serves it, has written since. The error

@@ -63,7 +63,7 @@ func TestStatusOfAKindThatIsNotServedIsReportedAndRetriedLater(t *testing.T) {
 		retry       problem.Retry
 	}{
 		{"the parent has been deleted", "", notFound(one), problem.RetryNow},
-		{"the kind is not served", "one Warning StatusRejected: cannot write the status: the API server does not serve this kind at present", unserved(one), problem.RetryBackoff},
+		{"the kind is not served", "one Warning StatusRejected: cannot write the status: the API server does not serve this kind at the moment", unserved(one), problem.RetryBackoff},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, apps, app)
@@ -84,7 +84,7 @@ func TestParentsWithoutRoomForConditions(t *testing.T) {
 	c.apply(controller)
 	c.apply(with(t, app, "kind: App", "kind: Statusless"))
 	wantRequests(t, "no status subresource", c.run(), "create configmaps a", "create configmaps b")
-	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), `False NoStatusSubresource: Statusless has no status subresource: the ready condition is left out; add "subresources: {status: {}}" to its CustomResourceDefinition`; got != want {
+	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), `False NoStatusSubresource: Statusless has no status subresource: the ready condition is not written; add "subresources: {status: {}}" to its CustomResourceDefinition`; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 	c.apply(with(t, controller, "  children:\n", "  status: {template: \"a: 1\"}\n  children:\n"))
@@ -120,7 +120,7 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	}
 	c.controllers.queue.Add("apps")
 	c.run()
-	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another manager owns the condition Ready of 1 parent, where it is left alone: give spec.status.readyCondition another type"; got != want {
+	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another field manager owns the condition Ready of 1 parent, so templater does not write it there: set spec.status.readyCondition to another type"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 	version := c.Version
@@ -150,7 +150,7 @@ func TestReadyConditionInAnAtomicList(t *testing.T) {
 	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
 		t.Errorf("ready condition %q, want True", got)
 	}
-	if got, want := c.writable("apps"), "True StatusWritable: parents can hold the ready condition"; got != want {
+	if got, want := c.writable("apps"), "True StatusWritable: the ready condition can be written to parents"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 	_, requests := c.pass("apps", "one")
@@ -349,7 +349,7 @@ func TestUnknownFieldOfAStatusIsLeftOut(t *testing.T) {
 			_, requests := c.pass("apps", "one")
 			wantRequests(t, "at first", requests, "status apps one")
 			got := c.condition("apps", "one", "Ready")
-			if want := "False StatusRejected: left out of the status: .status.coutn: the schema has no such field; .status.more.unknown: the schema has no such field"; got != want {
+			if want := "False StatusRejected: omitted from the status: .status.coutn: the schema has no such field; .status.more.unknown: the schema has no such field"; got != want {
 				t.Errorf("ready condition\n%q, want\n%q", got, want)
 			}
 			status := maps.Clone(c.get("apps", "one").Object["status"].(map[string]any))
@@ -399,7 +399,7 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	running.Cluster = choosy{running.Cluster, `"count":2`}
 	c.apply(app)
 	c.pass("apps", "one")
-	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: left out of the status: .status.count: the schema has no such field"; got != want {
+	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: omitted from the status: .status.count: the schema has no such field"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {

@@ -53,7 +53,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	klog.FromContext(ctx).V(4).Info("looked at TemplateController", "controller", name, "resourceVersion", l.tc.ResourceVersion)
+	klog.FromContext(ctx).V(4).Info("reconciled TemplateController", "controller", name, "resourceVersion", l.tc.ResourceVersion)
 	return nil
 }
 
@@ -61,7 +61,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
 	if l.packed == nil {
-		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", l.name)
+		klog.FromContext(ctx).V(2).Info("TemplateController is deleted", "controller", l.name)
 		if done, err := l.c.reportDeleted(ctx, l.name); !done || err != nil {
 			return true, err
 		}

@@ -124,13 +124,13 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 		}
 		c.goes()
 		c.run()
-		if got, want := ready(c), "False Deleting: being deleted: waits for its children to go, of which more than 3 are left"; got != want {
+		if got, want := ready(c), "False Deleting: being deleted: waiting for its children to be deleted: more than 3 are left"; got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
 		c.gone(configMap("a"))
 		c.gone(configMap("d"))
 		c.run()
-		if got, want := ready(c), "False Deleting: being deleted: waits for its children to go: ConfigMap ns/b; ConfigMap ns/c; ConfigMap ns/e; what keeps one is in its metadata.finalizers"; got != want {
+		if got, want := ready(c), "False Deleting: being deleted: waiting for its children to be deleted: ConfigMap ns/b; ConfigMap ns/c; ConfigMap ns/e; if one is stuck, check its metadata.finalizers"; got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
 	})
@@ -148,8 +148,8 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 		c.lacks["team:robot list configmaps ns"] = true
 		c.goes()
 		wantRequests(t, "it may not read its children", c.run())
-		const text = "False Forbidden: being deleted: waits until it can read its children: service account team/robot may not list configmaps in namespace ns: " +
-			"add {apiGroups: [\"\"], resources: [configmaps], verbs: [list]} to a Role in namespace ns that a RoleBinding gives to it; nothing is deleted meanwhile"
+		const text = "False Forbidden: being deleted: waiting until it can read its children: service account team/robot is not allowed to list configmaps in namespace ns: " +
+			"add {apiGroups: [\"\"], resources: [configmaps], verbs: [list]} to a Role in namespace ns bound to it by a RoleBinding; until then, nothing is deleted"
 		if got := ready(c); got != text {
 			t.Errorf("ready condition %q, want %q", got, text)
 		}

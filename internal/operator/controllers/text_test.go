@@ -54,11 +54,11 @@ func TestAKeyThatTheServerCannotReadIsToldByItsPlace(t *testing.T) {
 	for why, row := range map[string]struct{ from, to, want string }{
 		"in a child": {
 			"data: {text: {{ $.spec.text }}}", "spec: {list: [{map: {{ dict (repeat 1100 \"k\") \"x\" | toJson }}}]}",
-			"False InvalidChild: children[maps]:3: spec.list[0].map holds a key of more than 1022 characters, as JSON writes them, which the API server cannot read: shorten it",
+			"False InvalidChild: children[maps]:3: spec.list[0].map has a key of more than 1022 characters in JSON, which the API server cannot decode: shorten it",
 		},
 		"in the status": {
 			"count: {{ len .children.maps }}", "map: {{ dict (repeat 1100 \"k\") \"x\" | toJson }}",
-			"False TemplateError: status: status.map holds a key of more than 1022 characters, as JSON writes them, which the API server cannot read: shorten it",
+			"False TemplateError: status: status.map has a key of more than 1022 characters in JSON, which the API server cannot decode: shorten it",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -47,7 +47,7 @@ func conflictOf(t *testing.T, apiVersion, kind, name string) string {
 }
 
 func TestWordsOfOthersAreNotTold(t *testing.T) {
-	const message = "False ChildConflict: ConfigMap ns/a exists already and belongs to %s: templater does not take it; delete it, or choose another name in the template"
+	const message = "False ChildConflict: ConfigMap ns/a already exists and belongs to %s: templater does not adopt it; delete it, or choose another name in the template"
 	for _, words := range hostileWords {
 		for what, row := range map[string]struct{ apiVersion, kind, name, want string }{
 			"a kind":                {"v1", words, "web", "… web"},
@@ -147,7 +147,7 @@ func TestTheStatusOfATemplateControllerAlwaysFits(t *testing.T) {
 	c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ "+strings.Repeat("nosuchfunction", 30)+" }}"))
 	c.run()
 	got := c.condition("templatecontrollers", "apps", v1.ConditionAccepted)
-	if !strings.HasPrefix(got, "False InvalidTemplate: status:1:11: there is no function") || len(got) > 300 {
+	if !strings.HasPrefix(got, "False InvalidTemplate: status:1:11: unknown function") || len(got) > 300 {
 		t.Errorf("condition %q", got)
 	}
 }

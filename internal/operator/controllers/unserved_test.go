@@ -64,7 +64,7 @@ func TestAParentWaitsForChildrenOfAKindThatIsNotServedAfterARestart(t *testing.T
 			if row.released {
 				return
 			}
-			for _, part := range []string{"cluster has no kind ConfigMap in v1", "kubectl get apiservices", v1.AnnotationSkipFinalize} {
+			for _, part := range []string{"cluster does not serve kind ConfigMap in v1", "kubectl get apiservices", v1.AnnotationSkipFinalize} {
 				if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, part) {
 					t.Errorf("condition %q, want %q in it", got, part)
 				}

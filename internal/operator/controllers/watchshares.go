@@ -160,7 +160,7 @@ func (a *assembly) countWatches(but []schema.GroupKind) int {
 func (a *assembly) refuse(watches, most int) {
 	a.refused = true
 	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
-		"it needs %d watches, one for each kind in each namespace that it reads, and more than its tenant has left: the TemplateControllers of one tenant, which is a namespace of service accounts, may have %d together, and older ones come first; name fewer namespaces at a time in spec.watch.namespaces or spec.related, leave them out to read each kind in all namespaces by one watch, or delete other TemplateControllers of the tenant; children stay as they are meanwhile",
+		"it needs %d watches, one for each kind in each namespace, more than are left of the %d of its tenant (a namespace of service accounts), where older TemplateControllers come first; name fewer namespaces in spec.watch.namespaces or spec.related, remove them all to read each kind with one cluster-wide watch, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
 		watches, most))
 	a.parents, a.namespace, a.related, a.reports = map[string]watch.Want{}, nil, nil, false
 	for gk := range a.children {

@@ -138,7 +138,7 @@ func TestKindsOfChildrenWithoutRoomAreNotWatched(t *testing.T) {
 	c.apply(greedyApps("apps", 2, 4))
 	c.apply(strings.ReplaceAll(greedyApps("neighbour", 3, 4), "namespace: team", "namespace: other"))
 	c.turnKinds()
-	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the TemplateControllers of one tenant may have no more watches together: name fewer namespaces"
+	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the tenant (a namespace of service accounts) has reached its limit of watches: name fewer namespaces"
 	expect := func(when string) {
 		t.Helper()
 		if n, neighbour := c.watchesOf("older", "apps"), c.watchesOf("neighbour"); n != mostInTest || neighbour != 5*8 {
@@ -183,7 +183,7 @@ func full(t *testing.T) *cluster {
 	return c
 }
 
-const noRoom = "False TooManyWatches: it needs 8 watches, one for each kind in each namespace that it reads, and more than its tenant has left"
+const noRoom = "False TooManyWatches: it needs 8 watches, one for each kind in each namespace, more than are left"
 
 func TestATemplateControllerWithoutRoomIsRefused(t *testing.T) {
 	c := full(t)
@@ -235,7 +235,7 @@ func TestARefusalForTooManyWatchesHarmsNothing(t *testing.T) {
 			if row.deleted {
 				c.goes()
 				requests = append(requests, c.turnKinds()...)
-				if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, "TooManyWatches: being deleted: waits until it can read its children: children of kind ConfigMap are not watched") {
+				if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, "TooManyWatches: being deleted: waiting until it can read its children: children of kind ConfigMap are not watched") {
 					t.Errorf("condition %s", got)
 				}
 			}

@@ -61,7 +61,7 @@ func TestAliveUnlessSomethingIsStuck(t *testing.T) {
 			operator{watches: []watch.State{{Want: pods, Heard: start.Add(-WatchLimit)}}}, ok, 0},
 		"a watch that is blind": {
 			operator{watches: []watch.State{{Want: pods, Synced: true, Heard: start.Add(-16 * time.Minute)}, {Want: own, Heard: start}}},
-			"the watch of pods/v1 is stuck: no list, event, bookmark or new start since 2025-12-31T23:44:00Z (16m0s)\n", 1},
+			"the watch of pods/v1 is stuck: no list, event, bookmark or restart since 2025-12-31T23:44:00Z (16m0s)\n", 1},
 		"a watch that is refused tries on, and is not stuck": {
 			operator{watches: []watch.State{{Want: pods, Err: errors.New("forbidden"), Progress: start.Add(-time.Hour), Heard: start.Add(-time.Second)}}}, ok, 0},
 		"a watch while the API server is away": {
@@ -70,8 +70,8 @@ func TestAliveUnlessSomethingIsStuck(t *testing.T) {
 			operator{work: []queue.Work{{Key: key, Since: start.Add(-WorkLimit)}}}, ok, 0},
 		"workers that hang": {
 			operator{work: []queue.Work{{Key: key, Since: start.Add(-6 * time.Minute)}, {Key: queue.Key{Controller: "apps"}, Since: start.Add(-301 * time.Second)}}},
-			"a worker hangs: pass over ns/one for TemplateController apps, busy without a request since 2025-12-31T23:54:00Z (6m0s)\n" +
-				"a worker hangs: sync of TemplateController apps, busy without a request since 2025-12-31T23:54:59Z (5m1s)\n", 1},
+			"a worker is stuck: pass over ns/one for TemplateController apps, busy without a request since 2025-12-31T23:54:00Z (6m0s)\n" +
+				"a worker is stuck: sync of TemplateController apps, busy without a request since 2025-12-31T23:54:59Z (5m1s)\n", 1},
 		"a worker while the API server is away": {
 			operator{work: []queue.Work{{Key: key, Since: start.Add(-time.Hour)}}, down: errors.New("timeout")}, ok, 1},
 	} {
@@ -126,16 +126,16 @@ func TestReadyWhenEverythingWasSeenOnce(t *testing.T) {
 			t.Errorf("code %d with %q", code, body)
 		}
 	}
-	expect("the operator starts\n")
+	expect("the operator is starting\n")
 	states = []watch.State{{Want: own}}
 	expect("the watch of templatecontrollers.templater.dev/v1 has not synced yet\n")
 	states = []watch.State{{Want: own, Err: errors.New("forbidden")}}
-	expect("the watch of templatecontrollers.templater.dev/v1, which the operator needs, fails; its log says why\n")
+	expect("the watch of templatecontrollers.templater.dev/v1, which the operator needs, is failing: see the operator's log\n")
 	states = []watch.State{{Want: own, Synced: true}}
-	expect("the operator starts\n")
+	expect("the operator is starting\n")
 	r.Begin()
 	pending = []string{"apps", "b"}
-	expect("TemplateController apps has not been looked at yet\nTemplateController b has not been looked at yet\n")
+	expect("TemplateController apps has not been reconciled yet\nTemplateController b has not been reconciled yet\n")
 	pending, states = nil, append(states, watch.State{Want: pods})
 	expect("the watch of pods/v1 has not synced yet\n")
 	states[1].Err = errors.New("forbidden") // one TemplateController does not keep all others waiting
@@ -143,5 +143,5 @@ func TestReadyWhenEverythingWasSeenOnce(t *testing.T) {
 	states = append(states, watch.State{Want: pods}) // and what comes later is not for a probe
 	expect("ok\n")
 	stop()
-	expect("the operator stops\n")
+	expect("the operator is stopping\n")
 }

@@ -70,12 +70,12 @@ func (l *Live) overdue() []string {
 	var out []string
 	for _, s := range l.Watches() {
 		if over(s.Heard, WatchLimit) {
-			out = append(out, fmt.Sprintf("the watch of %s is stuck: no list, event, bookmark or new start %s", s.Want, ago(now, s.Heard)))
+			out = append(out, fmt.Sprintf("the watch of %s is stuck: no list, event, bookmark or restart %s", s.Want, ago(now, s.Heard)))
 		}
 	}
 	for _, w := range l.Work() {
 		if over(w.Since, WorkLimit) {
-			out = append(out, fmt.Sprintf("a worker hangs: %s, busy without a request %s", w, ago(now, w.Since)))
+			out = append(out, fmt.Sprintf("a worker is stuck: %s, busy without a request %s", w, ago(now, w.Since)))
 		}
 	}
 	slices.Sort(out)

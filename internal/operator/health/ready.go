@@ -35,13 +35,13 @@ func (r *Ready) ServeHTTP(w http.ResponseWriter, _ *http.Request) { answer(w, r.
 func (r *Ready) Missing() []string {
 	switch {
 	case r.Stopping.Err() != nil:
-		return []string{"the operator stops"}
+		return []string{"the operator is stopping"}
 	case r.done.Load():
 		return nil
 	}
 	var out []string
 	for _, name := range r.Pending() {
-		out = append(out, fmt.Sprintf("TemplateController %s has not been looked at yet", name))
+		out = append(out, fmt.Sprintf("TemplateController %s has not been reconciled yet", name))
 	}
 	for _, s := range r.Watches() {
 		switch {
@@ -49,11 +49,11 @@ func (r *Ready) Missing() []string {
 		case s.Err == nil:
 			out = append(out, fmt.Sprintf("the watch of %s has not synced yet", s.Want))
 		case s.Want.Role == watch.Definition || s.Want.Role == watch.Controller || s.Want.Role == watch.Seal:
-			out = append(out, fmt.Sprintf("the watch of %s, which the operator needs, fails; its log says why", s.Want))
+			out = append(out, fmt.Sprintf("the watch of %s, which the operator needs, is failing: see the operator's log", s.Want))
 		}
 	}
 	if len(out) == 0 && !r.began.Load() {
-		out = []string{"the operator starts"}
+		out = []string{"the operator is starting"}
 	}
 	slices.Sort(out)
 	r.done.Store(len(out) == 0)

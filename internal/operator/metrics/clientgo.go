@@ -13,20 +13,20 @@ import (
 // What client-go reports, which it does to one place in the process.
 var (
 	requests = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "rest_client_requests_total", Help: "Requests to the API server, by status code, method and host. The code is <error> where there was no answer.",
+		Name: "rest_client_requests_total", Help: "Requests to the API server, by status code, method and host. The code is <error> if there was no response.",
 	}, []string{"code", "method", "host"})
 	retries = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "rest_client_request_retries_total", Help: "Requests that client-go made again by itself, by the status code of the answer before, method and host.",
+		Name: "rest_client_request_retries_total", Help: "Requests retried by client-go, by status code of the previous response, method and host.",
 	}, []string{"code", "method", "host"})
 	latencies = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "rest_client_request_duration_seconds", Help: "How long requests to the API server take, by method and host.",
+		Name: "rest_client_request_duration_seconds", Help: "Latency of requests to the API server in seconds, by method and host.",
 		Buckets: []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60},
 	}, []string{"verb", "host"})
 	leader = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "leader_election_master_status", Help: "Whether this process holds the lease of that name: 1 or 0.",
+		Name: "leader_election_master_status", Help: "Whether this process holds the Lease: 1 or 0.",
 	}, []string{"name"})
 	slowpath = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "leader_election_slowpath_total", Help: "How often the lease had to be read before it could be renewed.",
+		Name: "leader_election_slowpath_total", Help: "Lease renewals that had to read the Lease first.",
 	}, []string{"name"})
 )
 

@@ -23,11 +23,11 @@ var (
 )
 
 var (
-	passes         = desc("templater_passes_total", "Passes over parents, by what became of them: success, waiting (for something that is still to come), failed, panic, skipped.", "controller", "result")
-	writes         = desc("templater_child_writes_total", "Requests that create, update or delete a child, by what the API server answered: success, conflict, forbidden, rejected, error.", "controller", "verb", "result")
+	passes         = desc("templater_passes_total", "Reconciliations of parents, by result: success, waiting (for children or other objects), failed, panic, skipped.", "controller", "result")
+	writes         = desc("templater_child_writes_total", "Requests that create, update or delete a child, by result: success, conflict, forbidden, rejected, error.", "controller", "verb", "result")
 	parents        = desc("templater_parents", "Parents by state: ready, failed (an error keeps templater from doing its work, or a child has failed), waiting (for children or other objects), suspended.", "controller", "state")
-	templateErrors = desc("templater_template_errors_total", "Passes in which a template failed.", "controller")
-	trips          = desc("templater_breaker_trips_total", "How often a parent was slowed down because it was written to again and again.", "controller")
+	templateErrors = desc("templater_template_errors_total", "Reconciliations in which a template failed.", "controller")
+	trips          = desc("templater_breaker_trips_total", "Parents put into backoff because they were written again and again.", "controller")
 	ready          = desc("templater_templatecontroller_ready", "Whether the TemplateController is Ready: 1 or 0.", "controller")
 )
 
@@ -55,7 +55,7 @@ var (
 
 func newMeters() *meters {
 	return &meters{each: map[string]*meter{}, durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "templater_pass_duration_seconds", Help: "How long passes over parents take, but for those that are skipped.", Buckets: passBuckets,
+		Name: "templater_pass_duration_seconds", Help: "Duration of reconciliations of parents in seconds, skipped ones excluded.", Buckets: passBuckets,
 	}, []string{"controller"})}
 }
 

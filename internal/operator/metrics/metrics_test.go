@@ -44,14 +44,14 @@ func TestAMeterCounts(t *testing.T) {
 	meter.Parents(v1.ParentCounts{Total: 9, Ready: 4, Failed: 2, Waiting: 1, Suspended: 2})
 	meter.Ready(true)
 	compare(t, m, `
-# HELP templater_passes_total Passes over parents, by what became of them: success, waiting (for something that is still to come), failed, panic, skipped.
+# HELP templater_passes_total Reconciliations of parents, by result: success, waiting (for children or other objects), failed, panic, skipped.
 # TYPE templater_passes_total counter
 templater_passes_total{controller="apps",result="failed"} 2
 templater_passes_total{controller="apps",result="panic"} 0
 templater_passes_total{controller="apps",result="skipped"} 1
 templater_passes_total{controller="apps",result="success"} 1
 templater_passes_total{controller="apps",result="waiting"} 0
-# HELP templater_child_writes_total Requests that create, update or delete a child, by what the API server answered: success, conflict, forbidden, rejected, error.
+# HELP templater_child_writes_total Requests that create, update or delete a child, by result: success, conflict, forbidden, rejected, error.
 # TYPE templater_child_writes_total counter
 templater_child_writes_total{controller="apps",result="forbidden",verb="create"} 1
 templater_child_writes_total{controller="apps",result="success",verb="create"} 1
@@ -64,16 +64,16 @@ templater_parents{controller="apps",state="failed"} 2
 templater_parents{controller="apps",state="ready"} 4
 templater_parents{controller="apps",state="suspended"} 2
 templater_parents{controller="apps",state="waiting"} 1
-# HELP templater_template_errors_total Passes in which a template failed.
+# HELP templater_template_errors_total Reconciliations in which a template failed.
 # TYPE templater_template_errors_total counter
 templater_template_errors_total{controller="apps"} 1
-# HELP templater_breaker_trips_total How often a parent was slowed down because it was written to again and again.
+# HELP templater_breaker_trips_total Parents put into backoff because they were written again and again.
 # TYPE templater_breaker_trips_total counter
 templater_breaker_trips_total{controller="apps"} 1
 # HELP templater_templatecontroller_ready Whether the TemplateController is Ready: 1 or 0.
 # TYPE templater_templatecontroller_ready gauge
 templater_templatecontroller_ready{controller="apps"} 1
-# HELP templater_pass_duration_seconds How long passes over parents take, but for those that are skipped.
+# HELP templater_pass_duration_seconds Duration of reconciliations of parents in seconds, skipped ones excluded.
 # TYPE templater_pass_duration_seconds histogram
 templater_pass_duration_seconds_bucket{controller="apps",le="0.001"} 0
 templater_pass_duration_seconds_bucket{controller="apps",le="0.005"} 0
@@ -137,14 +137,14 @@ func TestWatchesAreMeasuredWhenAsked(t *testing.T) {
 		}
 	}}
 	compare(t, w, `
-# HELP templater_watches Watches that run.
+# HELP templater_watches Running watches.
 # TYPE templater_watches gauge
 templater_watches 3
-# HELP templater_watch_last_progress_age_seconds How long ago the watch last had a list, a start, an event or a bookmark.
+# HELP templater_watch_last_progress_age_seconds Seconds since the last list, start, event or bookmark of the watch.
 # TYPE templater_watch_last_progress_age_seconds gauge
 templater_watch_last_progress_age_seconds{resource="customresourcedefinitions.apiextensions.k8s.io",role="definition",watch="customresourcedefinitions.apiextensions.k8s.io/v1"} 1
 templater_watch_last_progress_age_seconds{resource="pods",role="child",watch="pods/v1 labels \"a=b\""} 60
-# HELP templater_watch_synced Whether the watch has once brought everything: 1 or 0.
+# HELP templater_watch_synced Whether the watch has completed its initial list: 1 or 0.
 # TYPE templater_watch_synced gauge
 templater_watch_synced{resource="customresourcedefinitions.apiextensions.k8s.io",role="definition",watch="customresourcedefinitions.apiextensions.k8s.io/v1"} 0
 templater_watch_synced{resource="pods",role="child",watch="pods/v1 labels \"a=b\""} 1
@@ -175,12 +175,12 @@ func TestQueuesAreMeasuredByName(t *testing.T) {
 	item, _ := queue.Get()
 	queue.Done(item)
 	compare(t, q.depth, `
-# HELP workqueue_depth Items that wait in the queue.
+# HELP workqueue_depth Current depth of the queue.
 # TYPE workqueue_depth gauge
 workqueue_depth{name="parents"} 1
 `)
 	compare(t, q.adds, `
-# HELP workqueue_adds_total Items that were added to the queue.
+# HELP workqueue_adds_total Items added to the queue.
 # TYPE workqueue_adds_total counter
 workqueue_adds_total{name="parents"} 2
 `)

@@ -29,13 +29,13 @@ func newQueues() *queues {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: queueBuckets}, []string{"name"})
 	}
 	return &queues{
-		depth:      gauge("workqueue_depth", "Items that wait in the queue."),
-		adds:       counter("workqueue_adds_total", "Items that were added to the queue."),
-		latency:    histogram("workqueue_queue_duration_seconds", "How long items wait in the queue."),
-		work:       histogram("workqueue_work_duration_seconds", "How long the work on an item takes."),
-		unfinished: gauge("workqueue_unfinished_work_seconds", "How long the work under way has taken so far, in sum."),
-		longest:    gauge("workqueue_longest_running_processor_seconds", "How long the oldest work under way has taken so far."),
-		retries:    counter("workqueue_retries_total", "Items that were added to the queue for later, retries and resyncs among them."),
+		depth:      gauge("workqueue_depth", "Current depth of the queue."),
+		adds:       counter("workqueue_adds_total", "Items added to the queue."),
+		latency:    histogram("workqueue_queue_duration_seconds", "How long items wait in the queue, in seconds."),
+		work:       histogram("workqueue_work_duration_seconds", "How long processing an item takes, in seconds."),
+		unfinished: gauge("workqueue_unfinished_work_seconds", "Total duration of the work in progress so far, in seconds."),
+		longest:    gauge("workqueue_longest_running_processor_seconds", "Duration of the oldest work in progress so far, in seconds."),
+		retries:    counter("workqueue_retries_total", "Items added to the queue with a delay, including retries and resyncs."),
 	}
 }
 

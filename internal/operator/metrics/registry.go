@@ -54,7 +54,7 @@ func (r *Registry) Handler() http.Handler {
 func buildInfo() prometheus.Collector {
 	info := version.Get()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "templater_build_info", Help: "Which templater this is, always 1.",
+		Name: "templater_build_info", Help: "Build information of templater, always 1.",
 		ConstLabels: prometheus.Labels{"version": info.Version, "revision": info.Commit, "goversion": info.Go},
 	}, func() float64 { return 1 })
 }

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	watchCount  = desc("templater_watches", "Watches that run.")
-	watchAge    = desc("templater_watch_last_progress_age_seconds", "How long ago the watch last had a list, a start, an event or a bookmark.", "resource", "role", "watch")
-	watchSynced = desc("templater_watch_synced", "Whether the watch has once brought everything: 1 or 0.", "resource", "role", "watch")
+	watchCount  = desc("templater_watches", "Running watches.")
+	watchAge    = desc("templater_watch_last_progress_age_seconds", "Seconds since the last list, start, event or bookmark of the watch.", "resource", "role", "watch")
+	watchSynced = desc("templater_watch_synced", "Whether the watch has completed its initial list: 1 or 0.", "resource", "role", "watch")
 )
 
 var roles = map[watch.Role]string{

@@ -66,7 +66,7 @@ func (c *Certificate) get() (*tls.Certificate, error) {
 		return nil, err
 	}
 	c.current, c.renew = made, now.Add(madeFor/2)
-	c.logger.Info("made a certificate", "until", made.Leaf.NotAfter)
+	c.logger.Info("created a self-signed certificate", "until", made.Leaf.NotAfter)
 	return made, nil
 }
 
@@ -83,7 +83,7 @@ func (c *Certificate) look() {
 	case err != nil:
 		text = err.Error()
 		if text != c.obstacle {
-			c.logger.Error(err, "cannot use the certificate: put right tls.crt and tls.key, which have to fit together", "folder", c.folder)
+			c.logger.Error(err, "cannot use the certificate: tls.crt and tls.key must be valid and match", "folder", c.folder)
 		}
 	}
 	c.obstacle = text

@@ -102,7 +102,7 @@ func TestACertificateFollowsItsFiles(t *testing.T) {
 		t.Error("what was in use is no longer, because a file is gone")
 	}
 	for text, want := range map[string]int{
-		"waiting for tls.crt and tls.key": 1, "using the certificate": 2, "cannot use the certificate: put right tls.crt and tls.key": 2, "made a certificate": 1,
+		"waiting for tls.crt and tls.key": 1, "using the certificate": 2, "cannot use the certificate: tls.crt and tls.key must be valid": 2, "created a self-signed certificate": 1,
 	} {
 		if got := strings.Count(log.String(), text); got != want {
 			t.Errorf("%q was logged %d times, want %d, in\n%s", text, got, want, log)
@@ -119,7 +119,7 @@ func TestFilesThatAreNoCertificate(t *testing.T) {
 	if _, err := c.get(); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(log.String(), "cannot use the certificate") || !strings.Contains(log.String(), "made a certificate") || strings.Contains(log.String(), "secret") {
+	if !strings.Contains(log.String(), "cannot use the certificate") || !strings.Contains(log.String(), "created a self-signed certificate") || strings.Contains(log.String(), "secret") {
 		t.Errorf("the log is %s", log)
 	}
 }

@@ -20,7 +20,7 @@ const ClockSkew = time.Hour
 func SelfSigned(names []string, now time.Time, lasts time.Duration) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate: %w", err)
+		return nil, fmt.Errorf("create a certificate: %w", err)
 	}
 	leaf := &x509.Certificate{
 		Subject: pkix.Name{CommonName: "templater"}, NotBefore: now.Add(-ClockSkew), NotAfter: now.Add(lasts),
@@ -35,11 +35,11 @@ func SelfSigned(names []string, now time.Time, lasts time.Duration) (*tls.Certif
 	}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate: %w", err)
+		return nil, fmt.Errorf("create a certificate: %w", err)
 	}
 	parsed, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate: %w", err)
+		return nil, fmt.Errorf("create a certificate: %w", err)
 	}
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: parsed}, nil
 }

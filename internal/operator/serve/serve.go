@@ -65,7 +65,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	go func() {
 		defer close(s.ended)
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			logger.Error(err, "cannot serve any more", "what", o.Name)
+			logger.Error(err, "the server has stopped", "what", o.Name)
 		}
 	}()
 	return s, nil

@@ -60,7 +60,7 @@ func (f *Factory) KeyFault(content map[string]any) string {
 	default:
 		path = problem.Author(f.Program.Wrote).Path(path, content)
 	}
-	return fmt.Sprintf("%s holds a key of more than %d characters, as JSON writes them, which the API server cannot read: shorten it", path, object.LongestKey-len(`""`))
+	return fmt.Sprintf("%s has a key of more than %d characters in JSON, which the API server cannot decode: shorten it", path, object.LongestKey-len(`""`))
 }
 
 // Hash tells one text from another: 32 hexadecimal digits.

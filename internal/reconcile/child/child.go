@@ -145,9 +145,9 @@ func Sort(children []*Live) []*Live {
 func Going(left []*Live) string {
 	const most = 3
 	if len(left) > most {
-		return fmt.Sprintf("being deleted: waits for its children to go, of which more than %d are left", most)
+		return fmt.Sprintf("being deleted: waiting for its children to be deleted: more than %d are left", most)
 	}
-	return "being deleted: waits for its children to go: " + problem.JoinFunc(Sort(left), func(l *Live) string { return l.ID().String() }) + "; what keeps one is in its metadata.finalizers"
+	return "being deleted: waiting for its children to be deleted: " + problem.JoinFunc(Sort(left), func(l *Live) string { return l.ID().String() }) + "; if one is stuck, check its metadata.finalizers"
 }
 
 // Fault is a problem with what the template of an entry yields.

@@ -13,13 +13,13 @@ import (
 func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object.Object) *problem.Problem {
 	switch _, earlier := r.earlier(there, child.Kind.GroupKind(), parent); {
 	case there.Deleting():
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: problem.RetrySoon}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " is being deleted; it is recreated after that", Waiting: true, Retry: problem.RetrySoon}
 	case r.Ours(there, child.Kind.GroupKind(), identity(parent)):
 		return nil
 	case earlier:
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: problem.RetrySoon}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it", Waiting: true, Retry: problem.RetrySoon}
 	}
-	conflict := problem.Newf(v1.ReasonChildConflict, "%s exists already and %s", child.ID(), r.conflict(there, child.Kind.GroupKind(), parent))
+	conflict := problem.Newf(v1.ReasonChildConflict, "%s already exists and %s", child.ID(), r.conflict(there, child.Kind.GroupKind(), parent))
 	conflict.Retry = problem.RetrySlower
 	return conflict
 }
@@ -28,21 +28,21 @@ func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object
 func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent *object.Object) string {
 	const remedy = "delete it, or choose another name in the template"
 	if !r.alike(there, parent) {
-		return r.whose(there) + ": templater does not take it; " + remedy
+		return r.whose(there) + ": templater does not adopt it; " + remedy
 	}
 	_, verdict := r.Seals.Open(there.Annotation(v1.AnnotationSeal), r.subject(there.Key(), kind, identity(parent)))
 	switch verdict {
 	case seal.None:
-		return "looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away; look at it, then " + remedy + restore
+		return "is labelled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal; inspect it, then " + remedy + restore
 	case seal.Foreign:
-		return "looks like a child of this object, but its seal is by a key that templater does not have; put that key back, or look at the object, then " + remedy + restore
+		return "is labelled as a child of this object, but its seal was made with a key that templater does not have; restore that key, or inspect the object, then " + remedy + restore
 	case seal.Broken, seal.Valid:
 	}
-	return "looks like a child of this object, but its seal is not for it: somebody has copied or changed it; look at it, then " + remedy + restore
+	return "is labelled as a child of this object, but its seal is not valid for it: another client copied or changed it; inspect it, then " + remedy + restore
 }
 
 // restore is where the remedy is told that keeps the object.
-const restore = "; docs/operate/operations.md says how to keep it"
+const restore = "; to keep the object, see docs/operate/operations.md"
 
 // alike reports whether an object that is not ours says that it is the parent's child.
 func (r *Ownership) alike(there, parent *object.Object) bool {
@@ -64,11 +64,11 @@ func (r *Ownership) whose(there *object.Object) string {
 	case has:
 		return "belongs to " + name
 	case other != "" && there.CrossScope(): // who that is, is not for everybody who may read this parent
-		return "belongs to TemplateController " + other + " for another parent, which its annotation " + v1.AnnotationParent + " names"
+		return "belongs to TemplateController " + other + " for another parent, named in its annotation " + v1.AnnotationParent
 	case other == r.Controller && there.Label(v1.LabelParentUID) != "": // it is not alike, so the label is another parent's
-		return "belongs to TemplateController " + other + " for another parent, perhaps one that is gone: its label " + v1.LabelParentUID + " has the UID"
+		return "belongs to TemplateController " + other + " for another parent, which may no longer exist: its label " + v1.LabelParentUID + " holds the UID"
 	case other != "":
 		return "belongs to TemplateController " + other
 	}
-	return "belongs to nobody"
+	return "has no owner"
 }

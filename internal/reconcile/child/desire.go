@@ -30,7 +30,7 @@ func (f *Factory) Desire(parent *object.Object, entries Entries, observed []*Liv
 	free, moved := d.Pair(observed)
 	if moved { // what is written now tells the next pass
 		d.Faults = append(d.Faults, Fault{Always: true, Problem: &problem.Problem{
-			Reason: v1.ReasonProgressing, Message: "objects take on the new names of their entries in spec.children", Waiting: true, Retry: problem.RetryNow,
+			Reason: v1.ReasonProgressing, Message: "child templates were renamed: relabelling their objects", Waiting: true, Retry: problem.RetryNow,
 		}})
 	}
 	return d, free

@@ -87,7 +87,7 @@ func (f *Factory) Render(parent *object.Object, entries Entries, in *render.Inpu
 				continue
 			}
 			if other := first[w.ID()]; other != nil {
-				d.Faults = append(d.Faults, Fault{Entry: child.Name, Other: other.Entry.Name, Always: true, Problem: invalid(child, o, "%s is already yielded by children[%s]:%d, and neither is applied: give each object its own name", w.ID(), other.Entry.Name, other.line)})
+				d.Faults = append(d.Faults, Fault{Entry: child.Name, Other: other.Entry.Name, Always: true, Problem: invalid(child, o, "%s is also rendered by children[%s]:%d, so neither is applied: give each object its own name", w.ID(), other.Entry.Name, other.line)})
 				other.disputed = true
 				continue
 			}
@@ -157,10 +157,10 @@ func (f *Factory) want(child *v1.Child, maker *Maker, o render.Object) (*Wanted,
 	labels, _ := below(o.Content, "metadata")["labels"].(map[string]any)
 	w := &Wanted{Entry: child, Kind: kind, Name: nameOf(o.Content), Content: o.Content, line: int32(o.Line), Marks: maker.Marks(child, kind.GroupKind(), nameOf(o.Content).Namespace, labels[v1.LabelManagedBy] == nil)}
 	if f.watches(w, gvk) {
-		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
+		return nil, invalid(child, o, "this %s matches spec.watch of its own TemplateController, so it would get children of its own in an endless loop: narrow spec.watch with a labelSelector that the child does not match", gvk.Kind)
 	}
 	if maker.Depth > deepest {
-		return nil, invalid(child, o, "this child descends from %d parents of templater: TemplateControllers make children for each other without end; change what one of them watches, or makes", deepest)
+		return nil, invalid(child, o, "this child has %d ancestors that are parents of TemplateControllers: these create children for each other in an endless loop; change what one of them watches or creates", deepest)
 	}
 	text := texts.Get().(*[]byte) //nolint:forcetypeassert // texts has no others
 	*text = object.Append((*text)[:0], o.Content)
@@ -184,7 +184,7 @@ func kindProblem(child *v1.Child, o render.Object, err error) *problem.Problem {
 		p.Reason, p.Retry = v1.ReasonChildKindNotFound, problem.RetrySlow
 		return p
 	}
-	p := invalid(child, o, "cannot ask the API server for its kinds: %s", problem.PublicReason(err))
+	p := invalid(child, o, "API discovery failed: %s", problem.PublicReason(err))
 	p.Reason, p.Retry = v1.ReasonChildRequestFailed, problem.RetryBackoff
 	return p
 }

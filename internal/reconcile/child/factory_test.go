@@ -82,7 +82,7 @@ func TestNamespacesOfChildren(t *testing.T) {
 		"none, of a parent without":                  {false, true, v1.ScopeNamespaced, "", "", "a Child is namespaced and its parent is not: set metadata.namespace"},
 		"none, of two kinds without":                 {false, false, v1.ScopeNamespaced, "", "", ""},
 		"one, of two kinds without":                  {false, false, v1.ScopeNamespaced, "other", "other", "a Child is cluster-scoped: remove metadata.namespace"},
-		"a kind without, of a parent in a namespace": {true, false, v1.ScopeNamespaced, "", "", "a Child is cluster-scoped and cannot belong to the namespaced Parent: owner references do not cross that line; set scope: Cluster in this entry, or watch a cluster-scoped kind"},
+		"a kind without, of a parent in a namespace": {true, false, v1.ScopeNamespaced, "", "", "a Child is cluster-scoped and cannot be owned by the namespaced Parent: an owner reference cannot point from a cluster-scoped to a namespaced object; set scope: Cluster in this entry, or watch a cluster-scoped kind"},
 
 		"of scope Cluster: the parent's":       {true, true, v1.ScopeCluster, "", "ns", ""},
 		"of scope Cluster: another one":        {true, true, v1.ScopeCluster, "other", "other", ""},

@@ -65,7 +65,7 @@ func TestEveryFieldOfMetadata(t *testing.T) {
 			"all of the object":          "{{ toYaml .spec.object }}",
 		} {
 			allowed := row.data && why != "all of the object"
-			if err := valueSupplies(t, template, map[string]any{name: row.value}); (err == nil) != allowed || err != nil && !strings.Contains(err.Error(), "a key that comes from a value is") {
+			if err := valueSupplies(t, template, map[string]any{name: row.value}); (err == nil) != allowed || err != nil && !strings.Contains(err.Error(), "a key printed from a value ") {
 				t.Errorf("metadata.%s from %s: %v", name, why, err)
 			}
 		}
@@ -81,7 +81,7 @@ func authorWrites(t *testing.T, name string, value any, want mayWrite) {
 	metadata := map[string]any{"name": "x", name: value}
 	fault := shapeFault(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
 	switch _, there := metadata[name]; {
-	case (fault != "") != (want == refused), want == refused && !strings.Contains(fault, "metadata."+name+" may not be set"):
+	case (fault != "") != (want == refused), want == refused && !strings.Contains(fault, "metadata."+name+" must not be set"):
 		t.Errorf("metadata.%s is written: %q", name, fault)
 	case want == kept && !there, want == dropped && there:
 		t.Errorf("metadata.%s is written, and then: %v", name, there)

@@ -40,36 +40,36 @@ func shapeFault(content map[string]any) string {
 		}
 	}
 	if gv, err := schema.ParseGroupVersion(content["apiVersion"].(string)); err != nil || gv.Version == "" || gv.String() != content["apiVersion"] { //nolint:forcetypeassert // seen above
-		return "apiVersion is neither VERSION nor GROUP/VERSION"
+		return "apiVersion must be VERSION or GROUP/VERSION"
 	}
 	if _, ok := content["status"]; ok {
-		return "status is not for a template to set: remove it"
+		return "a template must not set status: remove it"
 	}
 	metadata, _ := content["metadata"].(map[string]any)
 	for _, owned := range document.NotForTemplates {
 		if metadata[owned.Field] != nil {
-			return "metadata." + owned.Field + " may not be set: " + owned.Advice
+			return "metadata." + owned.Field + " must not be set: " + owned.Advice
 		}
 		delete(metadata, owned.Field)
 	}
 	delete(metadata, "creationTimestamp") // manifests made by Go programs hold a null
 	if s, _ := metadata["name"].(string); s == "" {
-		return "the document has no metadata.name, or one that is no text: every child needs apiVersion, kind and metadata.name"
+		return "metadata.name is missing or not a string: every child needs apiVersion, kind and metadata.name"
 	}
 	return metadataFault(metadata)
 }
 
 func metadataFault(metadata map[string]any) string {
 	if name, _ := metadata["name"].(string); len(content.IsPathSegmentName(name)) > 0 {
-		return "metadata.name is no valid name: it may not hold / or %, nor be . or .."
+		return "metadata.name is not valid: it must not contain / or %, or be . or .."
 	}
 	if value, ok := metadata["namespace"]; ok {
 		ns, ok := value.(string)
 		if !ok {
-			return "metadata.namespace is no text: quote it"
+			return "metadata.namespace is not a string: quote it"
 		}
 		if ns != "" && len(content.IsDNS1123Label(ns)) > 0 {
-			return "metadata.namespace is no valid name: it may hold lower-case letters, digits and -"
+			return "metadata.namespace is not valid: use lower-case letters, digits and -"
 		}
 	}
 	for _, key := range []string{"labels", "annotations"} {
@@ -79,14 +79,14 @@ func metadataFault(metadata map[string]any) string {
 		}
 		m, ok := value.(map[string]any)
 		if !ok {
-			return "metadata." + key + " is no mapping"
+			return "metadata." + key + " is not a mapping"
 		}
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			if _, ok := m[name].(string); !ok {
-				return "metadata." + key + " holds a value that is no text: quote it"
+				return "metadata." + key + " has a value that is not a string: quote it"
 			}
 			if strings.HasPrefix(name, ownPrefix) {
-				return "metadata." + key + " holds a key of " + ownPrefix + ", which templater sets itself: remove it"
+				return "metadata." + key + " has a key of " + ownPrefix + ", which templater sets itself: remove it"
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (c Claim) role() string {
 	if c.As == "" {
 		return `a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
 	}
-	text := c.kindOfRole() + " that a " + c.kindOfBinding() + " gives to it"
+	text := c.kindOfRole() + " bound to it by a " + c.kindOfBinding()
 	if c.Namespaced && c.Namespace == "" && (!c.Unlimited || c.Use == Related) {
 		text += ", or limit " + c.limit()
 	}
@@ -100,14 +100,14 @@ func (c Claim) kindOfBinding() string {
 
 // mayNot says that the verbs are missing, with the rule for those to add.
 func mayNot(need Claim, missing, add []string) string {
-	return fmt.Sprintf("%s may not %s %s: add %s to %s", DisplayName(need.As), problem.And(missing), need.what(), need.rule(add), need.role())
+	return fmt.Sprintf("%s is not allowed to %s %s: add %s to %s", DisplayName(need.As), problem.And(missing), need.what(), need.rule(add), need.role())
 }
 
 // mayNotAct says which right the operator lacks to act as the claim's user.
 func mayNotAct(need Claim, f finding, operator string) string {
 	namespace, name := spec.Account(need.As)
 	if !f.constrained {
-		return fmt.Sprintf(`templater may not act as %s: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [%s], verbs: [impersonate]} to a Role in namespace %s that a RoleBinding gives to %s`,
+		return fmt.Sprintf(`templater is not allowed to impersonate %s: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [%s], verbs: [impersonate]} to a Role in namespace %s bound to %s by a RoleBinding`,
 			DisplayName(need.As), name, namespace, operator)
 	}
 	verbs := f.missing
@@ -120,8 +120,8 @@ func mayNotAct(need Claim, f finding, operator string) string {
 	for i, verb := range verbs {
 		plain[i], quoted[i] = strings.TrimPrefix(verb, actingPrefix), `"`+verb+`"`
 	}
-	return fmt.Sprintf("templater may act as %s, but not to %s %s: add %s to %s that a %s gives to %s",
-		DisplayName(need.As), problem.And(plain), need.what(), need.rule(quoted), need.kindOfRole(), need.kindOfBinding(), operator)
+	return fmt.Sprintf("templater is allowed to impersonate %s, but not to %s %s: add %s to %s bound to %s by a %s",
+		DisplayName(need.As), problem.And(plain), need.what(), need.rule(quoted), need.kindOfRole(), operator, need.kindOfBinding())
 }
 
 // DisplayName names a user.

@@ -29,7 +29,7 @@ func TestWhoCanBeLimited(t *testing.T) {
 	child := kind.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
 	for namespaced, want := range map[bool]string{true: ", or limit spec.watch.namespaces", false: ""} {
 		c := (*Tracker)(nil).For("", robot, kind.Kind{Namespaced: namespaced})
-		if got := c.Claim(Children, child, "").role(); got != "a ClusterRole that a ClusterRoleBinding gives to it"+want {
+		if got := c.Claim(Children, child, "").role(); got != "a ClusterRole bound to it by a ClusterRoleBinding"+want {
 			t.Errorf("parents in namespaces: %v: %q, want %q in the end", namespaced, got, want)
 		}
 		if got := c.Anywhere(true); strings.Contains(got.Claim(Children, child, "").role(), "limit") || strings.Contains(got.Claim(Parents, child, "").role(), "limit") != namespaced {
@@ -48,7 +48,7 @@ func TestWhichRightsAreNamed(t *testing.T) {
 	core.Resource = schema.GroupResource{Resource: "pods"}
 	unlimited := everywhere
 	unlimited.Unlimited = true
-	const role = " to a Role in namespace ns that a RoleBinding gives to "
+	const role = " to a Role in namespace ns bound to "
 	for why, row := range map[string]struct {
 		need, about Claim
 		found       finding
@@ -57,43 +57,43 @@ func TestWhichRightsAreNamed(t *testing.T) {
 	}{
 		"those that are missing": {
 			need, need, finding{known: true, missing: []string{"get", "list"}}, "list",
-			"service account team/robot may not get and list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list]}" + role + "it",
+			"service account team/robot is not allowed to get and list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list]}" + role + "it by a RoleBinding",
 		},
 		"that which was denied, and has been granted meanwhile": {
 			need, need, finding{known: true}, "list",
-			"service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]}" + role + "it",
+			"service account team/robot is not allowed to list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]}" + role + "it by a RoleBinding",
 		},
 		"all, while nothing is known": {
 			need, need, finding{}, "list",
-			"service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]}" + role + "it",
+			"service account team/robot is not allowed to list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]}" + role + "it by a RoleBinding",
 		},
 		"all to act as the account, where it is not known which": {
 			need, acting, finding{constrained: true}, "impersonate-on:serviceaccount:list",
-			`templater may act as service account team/robot, but not to get, list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}` + role + "service account templater-system/templater",
+			`templater is allowed to impersonate service account team/robot, but not to get, list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}` + role + "service account templater-system/templater by a RoleBinding",
 		},
 		"the operator, which acts as nobody, may not": {
 			own, own, finding{}, "impersonate",
-			`templater may not impersonate apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`templater is not allowed to impersonate apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"the operator, by its own name, may not act as the account": {
 			need, acting, finding{known: true}, "impersonate",
-			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to service account templater-system/templater`,
+			`templater is not allowed to impersonate service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team bound to service account templater-system/templater by a RoleBinding`,
 		},
 		"a kind of the core group": {
 			core, core, finding{known: true, missing: []string{"get"}}, "get",
-			`service account team/robot may not get pods in namespace ns: add {apiGroups: [""], resources: [pods], verbs: [get]}` + role + "it",
+			`service account team/robot is not allowed to get pods in namespace ns: add {apiGroups: [""], resources: [pods], verbs: [get]}` + role + "it by a RoleBinding",
 		},
 		"in all namespaces": {
 			everywhere, everywhere, finding{known: true, missing: []string{"get"}}, "get",
-			"service account team/robot may not get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it, or limit spec.watch.namespaces",
+			"service account team/robot is not allowed to get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole bound to it by a ClusterRoleBinding, or limit spec.watch.namespaces",
 		},
 		"in all namespaces, by a parent that is in none": {
 			unlimited, unlimited, finding{known: true, missing: []string{"get"}}, "get",
-			"service account team/robot may not get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it",
+			"service account team/robot is not allowed to get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole bound to it by a ClusterRoleBinding",
 		},
 		"in the cluster": {
 			cluster, cluster, finding{known: true, missing: []string{"get"}}, "get",
-			"service account team/robot may not get apps.example.org in the cluster: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it",
+			"service account team/robot is not allowed to get apps.example.org in the cluster: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole bound to it by a ClusterRoleBinding",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestWhichRightsAreNamed(t *testing.T) {
 			}
 		})
 	}
-	if got, want := (&Subject{}).WhyNot(errors.New(secret), need), "the API server did not answer"; got != want {
+	if got, want := (&Subject{}).WhyNot(errors.New(secret), need), "the API server did not respond"; got != want {
 		t.Errorf("reason %q, want %q", got, want)
 	}
 }
@@ -116,8 +116,8 @@ func TestRightToBlockTheDeletionOfParents(t *testing.T) {
 	err := answer(403, "Forbidden", `configmaps "a" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`)
 	cluster := kind.Kind{Kind: "Cluster", Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}}
 	for owner, want := range map[kind.Kind]string{
-		app:     "service account team/robot may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns that a RoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
-		cluster: "service account team/robot may not update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole that a ClusterRoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
+		app:     "service account team/robot is not allowed to update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns bound to it by a RoleBinding, which the admission plugin OwnerReferencesPermissionEnforcement requires for blockOwnerDeletion in the owner reference",
+		cluster: "service account team/robot is not allowed to update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole bound to it by a ClusterRoleBinding, which the admission plugin OwnerReferencesPermissionEnforcement requires for blockOwnerDeletion in the owner reference",
 	} {
 		c := (*Tracker)(nil).For("", robot, owner)
 		if got, pending := c.missingToWrite(err, "ns", kind.Kind{}); got != want || pending {
@@ -186,7 +186,7 @@ func TestAnAccountThatIsNotThereIsTold(t *testing.T) {
 	for about, a := range s.tracker.found {
 		a.absent = about.Use == Existence
 	}
-	want := "service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
+	want := "service account team/robot does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"
 	if got, pending := s.Missing(denial(robot, "list", "apps", ""), need); got != want || pending {
 		t.Errorf("pending is %v, and the text %q, want %q", pending, got, want)
 	}
@@ -204,7 +204,7 @@ func TestOnlyWhatIsKnownToBeMissingIsKnown(t *testing.T) {
 	need := Claim{As: robot, Use: Namespaces, Resource: namespaces}
 	for want, f := range map[string]finding{
 		"": {known: true},
-		"service account team/robot may not watch namespaces in the cluster: add {apiGroups: [\"\"], resources: [namespaces], verbs: [watch]} to a ClusterRole that a ClusterRoleBinding gives to it": {known: true, missing: []string{"watch"}},
+		"service account team/robot is not allowed to watch namespaces in the cluster: add {apiGroups: [\"\"], resources: [namespaces], verbs: [watch]} to a ClusterRole bound to it by a ClusterRoleBinding": {known: true, missing: []string{"watch"}},
 	} {
 		s := knowing(t, robot, need, f)
 		if got := s.Known(need); got != want {

@@ -43,7 +43,7 @@ func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *pr
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.Reason, p.Retry = v1.ReasonNamespaceEnding, problem.RetrySlower
-		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
+		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or recreate the namespace once it is deleted"
 	case Denied(err):
 		text, pending := s.missingToWrite(err, namespace, kind)
 		p.Reason, p.Message, p.Pending = v1.ReasonChildForbidden, "cannot "+what+": "+text, pending

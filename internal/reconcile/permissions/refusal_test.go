@@ -33,25 +33,25 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 		"a missing right": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `deployments.apps "`+secret+`" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "ns"`),
 			v1.ReasonChildForbidden,
-			`cannot update X: templater may not patch deployments.apps in namespace ns: add {apiGroups: [apps], resources: [deployments], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`cannot update X: templater is not allowed to patch deployments.apps in namespace ns: add {apiGroups: [apps], resources: [deployments], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"a right on the parent's finalizers": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "`+secret+`" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`),
 			v1.ReasonChildForbidden,
-			`cannot update X: templater may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true", which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent`,
+			`cannot update X: templater is not allowed to update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true", which the admission plugin OwnerReferencesPermissionEnforcement requires for blockOwnerDeletion in the owner reference`,
 		},
 		"a quota forbids, and no right is missing": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
 			v1.ReasonChildRejected,
-			"cannot update X: ResourceQuota few is used up; raise it, or delete what is not needed",
+			"cannot update X: ResourceQuota few is exceeded; raise it, or delete objects that are not needed",
 		},
 		"a namespace that is not there": {noNamespace, v1.ReasonNamespaceNotFound, "cannot update X: its namespace does not exist; create the namespace, or change metadata.namespace in the template"},
 		"a resource that is not served": {
 			apierrors.NewGenericServerResponse(http.StatusNotFound, "delete", schema.GroupResource{Resource: "deployments"}, secret, secret, 0, true),
 			v1.ReasonChildRequestFailed,
-			"cannot update X: the API server does not serve this kind at present",
+			"cannot update X: the API server does not serve this kind at the moment",
 		},
-		"no answer": {errors.New("dial " + secret), v1.ReasonChildRequestFailed, "cannot update X: the API server did not answer"},
+		"no answer": {errors.New("dial " + secret), v1.ReasonChildRequestFailed, "cannot update X: the API server did not respond"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if noNamespace.ErrStatus.Details != nil {

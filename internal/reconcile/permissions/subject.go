@@ -99,7 +99,7 @@ func (s *Subject) missingToWrite(err error, namespace string, kind kind.Kind) (t
 		need.Namespace = ""
 	}
 	return mayNot(need, need.Use.Verbs(), need.Use.Verbs()) +
-		", which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent", false
+		", which the admission plugin OwnerReferencesPermissionEnforcement requires for blockOwnerDeletion in the owner reference", false
 }
 
 // WhyNot says why the server did not answer a request that needs the claim.
@@ -122,7 +122,7 @@ func (s *Subject) accountIsAbsent() (text string, pending bool) {
 	if !f.absent {
 		return "", f.pending
 	}
-	return fmt.Sprintf("%s does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef", DisplayName(s.as)), false
+	return fmt.Sprintf("%s does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef", DisplayName(s.as)), false
 }
 
 // NamespaceIsAbsent reports whether a namespace is known not to be there.

@@ -115,7 +115,7 @@ func (t *Tracker) Next(ctx context.Context) bool {
 		defer cancel()
 		f, err := t.ask(limited, c)
 		if err != nil { // asked again when the request is forbidden again
-			klog.FromContext(ctx).V(2).Info("cannot find out which rights are missing", "user", c.As, "resource", c.Resource.String(), "reason", problem.PublicReason(err))
+			klog.FromContext(ctx).V(2).Info("cannot find out which permissions are missing", "user", c.As, "resource", c.Resource.String(), "reason", problem.PublicReason(err))
 		}
 		for _, controller := range t.take(c, f) {
 			t.changed(controller)

@@ -129,7 +129,7 @@ func TestParentsToWakeAfterAGrant(t *testing.T) {
 		{"nobody who has turned to another permission", func(w *Waiting) { w.Add(b, patchIn("ns")); w.Add(b, create) }, nil},
 		{"nobody who is gone", func(w *Waiting) { w.Add(b, patchIn("ns")); w.Forget(b) }, nil},
 		{"nobody who has got it", func(w *Waiting) { w.Add(b, patchIn("ns")); w.Done(b); w.Add(a, patchIn("ns")) }, nil},
-		{"nobody whose TemplateController is gone", func(w *Waiting) { w.Add(b, patchIn("ns")); w.ForgetController("apps"); w.Add(a, patchIn("ns")) }, nil},
+		{"nobody whose TemplateController is deleted", func(w *Waiting) { w.Add(b, patchIn("ns")); w.ForgetController("apps"); w.Add(a, patchIn("ns")) }, nil},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			w := NewWaiting()

@@ -151,7 +151,7 @@ func (c blockedEntry) String() string {
 	case len(c.unmet) > 0:
 		text += ": " + problem.JoinFunc(c.unmet, c.why)
 	case c.faulty:
-		text += ", of which it is not known what it yields"
+		text += ", which has an error"
 	}
 	return text
 }
@@ -160,11 +160,11 @@ func (c blockedEntry) String() string {
 func (o obstacle) why(u unmet) string {
 	switch {
 	case u.wanted.Live == nil:
-		return u.wanted.ID().String() + ": not there yet"
+		return u.wanted.ID().String() + ": does not exist yet"
 	case u.outdated && !u.wanted.Live.Object.Deleting() && u.wanted.Entry.UpdateStrategy.Type == v1.UpdateOnDelete:
-		return u.wanted.ID().String() + ": out of date, delete it to have it made anew"
+		return u.wanted.ID().String() + ": out of date, delete it to have it recreated"
 	case u.outdated && !u.wanted.Live.Object.Deleting():
-		return u.wanted.ID().String() + ": not as its template says yet"
+		return u.wanted.ID().String() + ": not updated yet"
 	}
 	return u.wanted.ID().String() + ": " + o.judge.Why(o.entry, u.wanted.Live.Object)
 }

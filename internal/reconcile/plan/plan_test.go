@@ -243,7 +243,7 @@ func TestPlan(t *testing.T) {
 			live:     []side{{name: "b", hash: "1", deleting: true}},
 			want:     []string{"2 pending"},
 		},
-		"Recreate waits for one that is not wanted any more, too": {
+		"Recreate waits for one that is no longer rendered, too": {
 			strategy: v1.UpdateRecreate,
 			wanted:   []side{{name: "a", hash: "2"}},
 			live:     []side{{name: "z", hash: "1"}},

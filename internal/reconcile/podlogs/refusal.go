@@ -98,9 +98,9 @@ func describe(err error) string {
 func unread(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("the kubelet of its node did not answer within %s", request.LogLimit)
+		return fmt.Sprintf("the kubelet did not respond within %s", request.LogLimit)
 	case request.Code(err) >= http.StatusInternalServerError:
-		return "the kubelet of its node gives no log: " + problem.PublicReason(err)
+		return "the kubelet returned no log: " + problem.PublicReason(err)
 	}
 	return problem.PublicReason(err)
 }

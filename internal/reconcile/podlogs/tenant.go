@@ -33,7 +33,7 @@ func (f *Fetcher) tidy(name string) {
 }
 
 // errFull says that there is no room for a log.
-var errFull = errors.New("there is no room for another log")
+var errFull = errors.New("the memory limit for logs is reached")
 
 // takeRoom has a log count in what is held, if there is room for it; the lock is held.
 func (f *Fetcher) takeRoom(l *log) bool {

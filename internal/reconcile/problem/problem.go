@@ -86,7 +86,7 @@ func (p *Problem) SetFaults(faults []string) {
 func FromTemplate(err error) *Problem {
 	var failure *syntax.Error
 	if !errors.As(err, &failure) {
-		return &Problem{Reason: v1.ReasonInternalError, Message: "rendering failed in an unexpected way, see the operator's log", Retry: RetryBackoff}
+		return &Problem{Reason: v1.ReasonInternalError, Message: "rendering failed unexpectedly: see the operator's log", Retry: RetryBackoff}
 	}
 	switch failure.Reason {
 	case syntax.Fail:

@@ -10,7 +10,7 @@ import (
 )
 
 // badQuantity is a fault of which the server does not name the field.
-const badQuantity = "a quantity of resources is not valid; write it as 250m, 2 or 64Mi"
+const badQuantity = "a resource quantity is not valid; write it as 250m, 2 or 64Mi"
 
 // quantities are the fields that hold quantities, or mappings of them, in the kinds of Kubernetes.
 var quantities = map[string]bool{

@@ -19,7 +19,7 @@ import (
 func PublicReason(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return "the API server did not answer"
+		return "the API server did not respond"
 	}
 	if by := request.AdmissionRefusal(err); by != "" {
 		return "denied by " + by
@@ -34,19 +34,19 @@ func PublicReason(err error) string {
 		return fault
 	}
 	if m := silentWebhook.FindStringSubmatch(err.Error()); m != nil {
-		return fmt.Sprintf("admission webhook %q does not answer as it should", m[1])
+		return fmt.Sprintf("calling admission webhook %q failed", m[1])
 	}
 	if request.Unserved(err) {
-		return "the API server does not serve this kind at present"
+		return "the API server does not serve this kind at the moment"
 	}
 	if apierrors.IsForbidden(err) {
 		return forbidden(err)
 	}
 	s := status.Status()
 	if !reasonWord.MatchString(string(s.Reason)) { // none, or one that a webhook made up
-		return fmt.Sprintf("the API server answers %d", s.Code)
+		return fmt.Sprintf("the API server returned %d", s.Code)
 	}
-	return fmt.Sprintf("the API server answers %d %s", s.Code, s.Reason)
+	return fmt.Sprintf("the API server returned %d %s", s.Code, s.Reason)
 }
 
 // forbidden says which rule of the cluster forbids a write. The names in it are those of cluster
@@ -54,18 +54,18 @@ func PublicReason(err error) string {
 func forbidden(err error) string {
 	text := err.Error()
 	if m := quota.FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("ResourceQuota %s is used up; raise it, or delete what is not needed", m[1])
+		return fmt.Sprintf("ResourceQuota %s is exceeded; raise it, or delete objects that are not needed", m[1])
 	}
 	if m := podSecurity.FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("the Pod Security level %s of the namespace refuses it; correct the Pod's securityContext and host settings in the template, or raise the level by the label pod-security.kubernetes.io/enforce", m[1])
+		return fmt.Sprintf("the Pod Security level %s of the namespace forbids it; correct the Pod's securityContext and host settings in the template, or choose a less strict level with the label pod-security.kubernetes.io/enforce", m[1])
 	}
 	switch {
 	case limitRange.MatchString(text):
-		return "a LimitRange of the namespace refuses its resources; keep to what kubectl describe limitrange shows"
+		return "its resources violate a LimitRange of the namespace; kubectl describe limitrange shows the limits"
 	case escalation.MatchString(text):
-		return "writing a role requires the permissions in it" + escape(err) + "; grant them to templater, or to the account that it works as, too"
+		return "writing a role requires all permissions that it grants" + escape(err) + "; grant them to templater, or to the service account that it impersonates"
 	}
-	return "an admission rule of the API server forbids it; kubectl apply of such an object says which"
+	return "an admission plugin of the API server forbids it; kubectl apply of the same object shows which"
 }
 
 // escape says which verb lets a user write a role, or a binding, who does not have the rights in it, or "". The names are those of roles.
@@ -165,12 +165,12 @@ var faultWords = map[metav1.CauseType]string{
 	metav1.CauseTypeFieldValueRequired:     "required value is missing",
 	metav1.CauseTypeFieldValueInvalid:      "invalid value",
 	metav1.CauseTypeFieldValueNotSupported: "value is not supported",
-	metav1.CauseTypeFieldValueDuplicate:    "value is there twice",
-	metav1.CauseTypeFieldValueNotFound:     "names something that is not there",
+	metav1.CauseTypeFieldValueDuplicate:    "duplicate value",
+	metav1.CauseTypeFieldValueNotFound:     "refers to something that does not exist",
 	metav1.CauseTypeTooLong:                "too long",
 	metav1.CauseTypeTooMany:                "too many items",
 	metav1.CauseTypeTypeInvalid:            "wrong type",
-	metav1.CauseTypeForbidden:              "may not be set or changed",
+	metav1.CauseTypeForbidden:              "must not be set or changed",
 }
 
 // SchemaFaults lists the fields that server-side apply finds not to fit the schema.
@@ -245,7 +245,7 @@ func formFault(text string) string {
 	case strings.Contains(text, "illegal base64 data"):
 		return "data is not base64; put plain text under stringData, or use b64enc"
 	}
-	return "a value has the wrong form for its field"
+	return "a value has the wrong format for its field"
 }
 
 // plainWord is what users call a type of the server's schema.

@@ -39,7 +39,7 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 				Kind: "PersistentVolumeClaim", Causes: []metav1.StatusCause{{Type: metav1.CauseTypeForbidden, Field: "spec", Message: secret}},
 			}}},
 			false,
-			"spec: may not be set or changed; to replace the object, whose data may then be lost, set updateStrategy.type to Recreate",
+			"spec: must not be set or changed; to replace the object, whose data may then be lost, set updateStrategy.type to Recreate",
 		},
 		"fields of other managers": {
 			answer(http.StatusConflict, metav1.StatusReasonConflict, `Apply failed with 2 conflicts: conflict with "kubectl" using v1: .spec.x`,
@@ -78,7 +78,7 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 		"a reason that somebody made up": {
 			answer(http.StatusTeapot, metav1.StatusReason(secret+"\n"), "no"),
 			false,
-			"the API server answers 418",
+			"the API server returned 418",
 		},
 		"a path without an end": {
 			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no", metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: strings.Repeat("a.", 300), Message: "no"}),
@@ -108,27 +108,27 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 		"a quota forbids, and no right is missing": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
 			false,
-			"ResourceQuota few is used up; raise it, or delete what is not needed",
+			"ResourceQuota few is exceeded; raise it, or delete objects that are not needed",
 		},
 		"a role that grants more than templater has": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `roles.rbac.authorization.k8s.io "`+secret+`" is forbidden: user "a" (groups=["b"]) is attempting to grant RBAC permissions not currently held:`+secret),
 			false,
-			"writing a role requires the permissions in it; grant them to templater, or to the account that it works as, too",
+			"writing a role requires all permissions that it grants; grant them to templater, or to the service account that it impersonates",
 		},
 		"an admission plugin that is not foreseen": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a" is forbidden: the moon is full: `+secret),
 			false,
-			"an admission rule of the API server forbids it; kubectl apply of such an object says which",
+			"an admission plugin of the API server forbids it; kubectl apply of the same object shows which",
 		},
-		"a quantity": {
+		"a resource quantity": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `failed to convert new object (ns/x; /v1, Kind=Pod) to proper version: unable to convert unstructured object to /v1, Kind=Pod: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`),
 			false,
-			"a quantity of resources is not valid; write it as 250m, 2 or 64Mi",
+			"a resource quantity is not valid; write it as 250m, 2 or 64Mi",
 		},
 		"a form that is not foreseen": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to /v1, Kind=Pod: cannot convert `+secret),
 			false,
-			"a value has the wrong form for its field",
+			"a value has the wrong format for its field",
 		},
 		"a key twice in a list": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `.spec.containers[name="`+secret+`"].env: duplicate entries for key [name="`+secret+`"]`),
@@ -138,25 +138,25 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 		"a webhook that does not answer": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "check.example.org": failed to call webhook: Post "https://`+secret+`": EOF`),
 			true,
-			`admission webhook "check.example.org" does not answer as it should`,
+			`calling admission webhook "check.example.org" failed`,
 		},
 		"the order of the server's findings is random": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, "errors:\n  .spec.b: field not declared in schema\n  .spec.a: field not declared in schema"),
 			false,
 			".spec.a: the schema has no such field; .spec.b: the schema has no such field",
 		},
-		"no answer":                      {errors.New("dial " + secret), true, "the API server did not answer"},
-		"a resource that is not served":  {apierrors.NewGenericServerResponse(http.StatusNotFound, "patch", schema.GroupResource{Resource: "widgets"}, secret, secret, 0, true), true, "the API server does not serve this kind at present"},
-		"an answer that is not foreseen": {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, secret), true, "the API server answers 429 TooManyRequests"},
+		"no answer":                      {errors.New("dial " + secret), true, "the API server did not respond"},
+		"a resource that is not served":  {apierrors.NewGenericServerResponse(http.StatusNotFound, "patch", schema.GroupResource{Resource: "widgets"}, secret, secret, 0, true), true, "the API server does not serve this kind at the moment"},
+		"an answer that is not foreseen": {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, secret), true, "the API server returned 429 TooManyRequests"},
 		"a Pod Security level": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: violates PodSecurity "restricted:latest": `+secret),
 			false,
-			"the Pod Security level restricted of the namespace refuses it; correct the Pod's securityContext and host settings in the template, or raise the level by the label pod-security.kubernetes.io/enforce",
+			"the Pod Security level restricted of the namespace forbids it; correct the Pod's securityContext and host settings in the template, or choose a less strict level with the label pod-security.kubernetes.io/enforce",
 		},
 		"a limit range": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: maximum cpu usage per Container is 1, but limit is `+secret),
 			false,
-			"a LimitRange of the namespace refuses its resources; keep to what kubectl describe limitrange shows",
+			"its resources violate a LimitRange of the namespace; kubectl describe limitrange shows the limits",
 		},
 		"data that is not base64": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to /v1, Kind=Secret: illegal base64 data at input byte 4`),
@@ -164,8 +164,8 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 			"data is not base64; put plain text under stringData, or use b64enc",
 		},
 		"another wrong type":       {answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, ".spec.a: expected string, got 1"), false, ".spec.a: wrong type, expected string"},
-		"an answer without a code": {answer(0, "", secret), true, "the API server answers 0"},
-		"a server that fails":      {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, secret), true, "the API server answers 500 InternalError"},
+		"an answer without a code": {answer(0, "", secret), true, "the API server returned 0"},
+		"a server that fails":      {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, secret), true, "the API server returned 500 InternalError"},
 		"the longest path":         {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "", metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: strings.Repeat("a", longestPath)}), false, strings.Repeat("a", longestPath) + ": required value is missing"},
 		"a path that is longer":    {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "", metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: strings.Repeat("a", longestPath+1)}), false, "a field: required value is missing"},
 	} {
@@ -215,8 +215,8 @@ func TestCausesWithoutAFieldAreNotTold(t *testing.T) {
 
 func TestAnswersWithoutWordsAreTold(t *testing.T) {
 	for want, err := range map[string]error{
-		"the API server answers 418":         answer(http.StatusTeapot, metav1.StatusReasonUnknown, secret),
-		"the API server answers 410 Expired": answer(http.StatusGone, metav1.StatusReasonExpired, secret),
+		"the API server returned 418":         answer(http.StatusTeapot, metav1.StatusReasonUnknown, secret),
+		"the API server returned 410 Expired": answer(http.StatusGone, metav1.StatusReasonExpired, secret),
 	} {
 		if got := PublicReason(err); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -261,7 +261,7 @@ func TestNamesOfRoles(t *testing.T) {
 
 // TestMissingVerbOfEscalation: the message names the verb and the role that it is about.
 func TestMissingVerbOfEscalation(t *testing.T) {
-	const begin, end = "writing a role requires the permissions in it", "; grant them to templater, or to the account that it works as, too"
+	const begin, end = "writing a role requires all permissions that it grants", "; grant them to templater, or to the service account that it impersonates"
 	for why, row := range map[string]struct {
 		content map[string]any
 		want    string

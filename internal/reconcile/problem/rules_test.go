@@ -61,9 +61,9 @@ func TestRuleOfTheServerIsToldWithoutTheValue(t *testing.T) {
 		"a limit":                          {invalid("must be less than or equal to memory limit of 64Mi"), "invalid value: must be less than or equal to the memory limit"},
 		"a rule with a value in it":        {invalid("must be equal to " + secret), "invalid value"},
 		"a sentence with more behind it":   {invalid("must be no more than 63 bytes, unlike " + secret), "invalid value"},
-		"what is twice":                    {field.Duplicate(at, secret), "value is there twice"},
-		"what is not found":                {field.NotFound(at, secret), "names something that is not there"},
-		"what is forbidden":                {field.Forbidden(at, secret), "may not be set or changed; to replace the object, set updateStrategy.type to Recreate"},
+		"what is twice":                    {field.Duplicate(at, secret), "duplicate value"},
+		"what is not found":                {field.NotFound(at, secret), "refers to something that does not exist"},
+		"what is forbidden":                {field.Forbidden(at, secret), "must not be set or changed; to replace the object, set updateStrategy.type to Recreate"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			err := answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, row.err.Error(), causeOf(row.err))

@@ -86,13 +86,13 @@ func noted(fields []string, field string) []string {
 func (f *Rewrites) Advice() string {
 	var out []string
 	if f != nil && len(f.taken) > 0 {
-		out = append(out, "somebody else keeps changing "+strings.Join(f.taken, ", ")+": find out who (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone")
+		out = append(out, "another client keeps changing "+strings.Join(f.taken, ", ")+": find it with kubectl get -o yaml --show-managed-fields, and let only one of the two write that")
 	}
 	if f != nil && len(f.own) > 0 {
-		out = append(out, "the templates yield something else each time for "+strings.Join(f.own, ", ")+": let them not depend on what they bring about")
+		out = append(out, "the templates render something different each time for "+strings.Join(f.own, ", ")+": do not compute it from what templater itself writes")
 	}
 	if len(out) == 0 {
-		return "every pass over this object writes again; find out who else writes to it or its children (kubectl get -o yaml --show-managed-fields)"
+		return "every reconciliation of this object writes again: find the client that also writes to it or its children (kubectl get -o yaml --show-managed-fields)"
 	}
 	return strings.Join(out, "; ")
 }

@@ -24,11 +24,11 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 		}
 	}
 	const (
-		nobody = "every pass over this object writes again; find out who else writes to it or its children (kubectl get -o yaml --show-managed-fields)"
-		other  = "somebody else keeps changing "
-		find   = ": find out who (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone"
-		own    = "the templates yield something else each time for "
-		let    = ": let them not depend on what they bring about"
+		nobody = "every reconciliation of this object writes again: find the client that also writes to it or its children (kubectl get -o yaml --show-managed-fields)"
+		other  = "another client keeps changing "
+		find   = ": find it with kubectl get -o yaml --show-managed-fields, and let only one of the two write that"
+		own    = "the templates render something different each time for "
+		let    = ": do not compute it from what templater itself writes"
 	)
 	for why, row := range map[string]struct {
 		writes []func(*Rewrites)

@@ -11,7 +11,7 @@ import (
 )
 
 // notLookedAt is what an object lacks whose status is about an earlier spec.
-const notLookedAt = "its controller has not looked at its present spec yet"
+const notLookedAt = "its controller has not observed its current spec yet"
 
 // compute returns how an object stands, which depends on the object alone: kstatus knows, but for Jobs, which
 // are ready for it once they run, for Pods, which may have failed and which it judges by the clock, and for
@@ -137,17 +137,17 @@ func progressOf(gk schema.GroupKind, content map[string]any, reason string) stri
 		if updated := count(state, "updatedReplicas", want); updated < want {
 			return fmt.Sprintf("%d of %d replicas are up to date", updated, want)
 		}
-		return "its replicas are being rolled out"
+		return "its rollout is in progress"
 	case "DaemonSet.apps":
 		return fmt.Sprintf("%d of %d Pods are ready", count(state, "numberReady", 0), count(state, "desiredNumberScheduled", 0))
 	case "PersistentVolumeClaim.":
 		return "not bound yet"
 	case "Service.":
-		return "it has no address yet"
+		return "no address assigned yet"
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		return "not established yet"
 	}
-	return problem.WithReason("its condition says that it is not ready", reason)
+	return problem.WithReason("its conditions say that it is not ready", reason)
 }
 
 // condition returns the condition of that type, or nil.

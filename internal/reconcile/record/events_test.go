@@ -27,7 +27,7 @@ func TestWhatWasSaidIsForgotten(t *testing.T) {
 		"all is well":                         {func(s *EventRecorder) { s.Fresh(one, "") }, []queue.Key{two, other}},
 		"all is well where nothing was wrong": {func(s *EventRecorder) { s.Fresh(keyOf("a", "3"), "") }, []queue.Key{one, two, other}},
 		"a parent is gone":                    {func(s *EventRecorder) { s.Forget(one) }, []queue.Key{two, other}},
-		"a TemplateController is gone":        {func(s *EventRecorder) { s.ForgetController("a") }, []queue.Key{other}},
+		"a TemplateController is deleted":     {func(s *EventRecorder) { s.ForgetController("a") }, []queue.Key{other}},
 	} {
 		s := NewEventRecorder(EventOptions{Clock: clock.RealClock{}})
 		for _, key := range []queue.Key{one, two, other} {

@@ -26,7 +26,7 @@ type Scope struct {
 // CompileSelection makes a selection of what a select template yields. A fault says what is wrong with it, and shows no value.
 func CompileSelection(yielded []map[string]any, of Scope) (s Selection, fault string) {
 	if len(yielded) > mostMappings {
-		return nil, fmt.Sprintf("it yields %d mappings, and may yield %d: select by namespace or by a label", len(yielded), mostMappings)
+		return nil, fmt.Sprintf("the output has %d mappings, the limit is %d: select by namespace or by label", len(yielded), mostMappings)
 	}
 	s = make(Selection, 0, len(yielded))
 	for i, m := range yielded {
@@ -47,7 +47,7 @@ const keysOfAMapping = "name, namespace, allNamespaces and labelSelector"
 // read makes a part of one mapping.
 func (of Scope) read(m map[string]any) (p Part, fault string) {
 	if len(m) == 0 {
-		return p, "it is empty: give at least one of " + keysOfAMapping
+		return p, "it is empty: set at least one of " + keysOfAMapping
 	}
 	everywhere := false
 	for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -59,12 +59,12 @@ func (of Scope) read(m map[string]any) (p Part, fault string) {
 		case "allNamespaces":
 			var isBool bool
 			if everywhere, isBool = m[key].(bool); !isBool {
-				fault = "allNamespaces is neither true nor false"
+				fault = "allNamespaces must be true or false"
 			}
 		case "labelSelector":
 			fault = p.readLabels(m[key])
 		default:
-			fault = "it has a key that is none of " + keysOfAMapping
+			fault = "it has an unknown key; valid keys are " + keysOfAMapping
 		}
 		if fault != "" {
 			return p, fault
@@ -77,12 +77,12 @@ func (of Scope) read(m map[string]any) (p Part, fault string) {
 func (of Scope) place(p *Part, everywhere bool) (fault string) {
 	switch {
 	case p.Namespace != "" && everywhere:
-		return "it has both a namespace and allNamespaces: true: give one of them"
+		return "it has both namespace and allNamespaces: true: remove one of them"
 	case p.Namespace != "" && !of.Namespaced:
-		return "the kind is cluster-scoped: leave out namespace"
+		return "the kind is cluster-scoped: remove namespace"
 	case p.Namespace != "" || everywhere || !of.Namespaced:
 	case of.Namespace == "":
-		return "the parent has no namespace: give namespace, or allNamespaces: true"
+		return "the parent has no namespace: set namespace, or allNamespaces: true"
 	default:
 		p.Namespace = of.Namespace
 	}
@@ -94,21 +94,21 @@ func nameIn(m map[string]any, key string) (name, fault string) {
 	name, isText := m[key].(string)
 	switch {
 	case !isText:
-		return "", key + " is no text; quote it, or leave the key out"
+		return "", key + " is not a string: quote it, or remove the key"
 	case name == "":
-		return "", key + " is empty, and that would not mean all: leave the key out, or yield no mapping"
+		return "", key + " is empty, which does not mean all: remove the key, or render no mapping"
 	case len(name) > longestName:
-		return "", fmt.Sprintf("%s is longer than %d characters, as no name is", key, longestName)
+		return "", fmt.Sprintf("%s is longer than %d characters, the limit for a name", key, longestName)
 	}
 	return strings.Clone(name), ""
 }
 
-const badSelector = "labelSelector is not valid: give matchLabels or matchExpressions with keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values"
+const badSelector = "labelSelector is not valid: use matchLabels or matchExpressions with valid label keys and values; operators are In, NotIn, Exists and DoesNotExist, the last two without values"
 
 func (p *Part) readLabels(v any) (fault string) {
 	m, isMap := v.(map[string]any)
 	if !isMap {
-		return "labelSelector is no mapping"
+		return "labelSelector is not a mapping"
 	}
 	text, err := json.Marshal(m)
 	if err != nil {

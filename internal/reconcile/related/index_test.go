@@ -41,7 +41,7 @@ func TestSelectionsOfOneTenantShareARoom(t *testing.T) {
 	expect("a parent is gone", one, "more", few, true)
 	expect("only one is", two, "more", few, false)
 	one.Index.Close()
-	expect("the TemplateController is gone", two, "more", few, true)
+	expect("the TemplateController is deleted", two, "more", few, true)
 	expect("a reconciliation goes on", one, "late", few, true)
 	one.Index.Forget(in("ns", "0"))
 	two.Index.Close()

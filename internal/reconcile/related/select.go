@@ -31,7 +31,7 @@ func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any, ro
 	}
 	if e.Select != "" {
 		if n := s.Size(); n > room {
-			return nil, problem.Newf(v1.ReasonTemplateError, "%s: what it yields takes %d bytes to remember, and may take %d, with what earlier entries yield, for a parent of this size: select by namespace or by a label", syntax.SelectName(e.Name), n, max(0, room))
+			return nil, problem.Newf(v1.ReasonTemplateError, "%s: the selection takes %d bytes of memory, but only %d are left for a parent of this size after the earlier entries: select by namespace or by label", syntax.SelectName(e.Name), n, max(0, room))
 		}
 	}
 	if !known && !e.Index.Set(parent, from, s) {
@@ -42,7 +42,7 @@ func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any, ro
 
 // noRoom is the problem of a selection that exceeds the memory of the tenant. It is retried.
 func (e *Entry) noRoom(size int) *problem.Problem {
-	p := problem.Newf(v1.ReasonTemplateError, "%s: the selection takes %d bytes, more than is left of the %d KiB that all TemplateControllers of the tenant share: select by namespace or by a label, delete parents, or raise the GOMEMLIMIT of templater",
+	p := problem.Newf(v1.ReasonTemplateError, "%s: the selection takes %d bytes, more than is left of the %d KiB that all TemplateControllers of the tenant share: select by namespace or by label, delete parents, or raise GOMEMLIMIT of templater",
 		syntax.SelectName(e.Name), size, e.Index.rooms.most>>10)
 	p.Retry = problem.RetrySlower
 	return p
@@ -55,7 +55,7 @@ func (e *Entry) compile(text []byte, yielded []map[string]any, of Scope) (s Sele
 	}
 	s, fault = CompileSelection(yielded, of)
 	if fault == "" && len(text) > mostText {
-		return nil, fmt.Sprintf("it yields %d bytes as JSON, and may yield %d: select by namespace or by a label", len(text), mostText)
+		return nil, fmt.Sprintf("the output is %d bytes of JSON, the limit is %d: select by namespace or by label", len(text), mostText)
 	}
 	return s, fault
 }

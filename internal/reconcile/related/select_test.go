@@ -29,8 +29,8 @@ func large(mappings, values int) []map[string]any {
 func TestASelectionIsNotTooLarge(t *testing.T) {
 	e := entryOf(t, false)
 	_, issue := e.Choose(in("ns", "one"), large(256, 60), 1<<20)
-	if issue == nil || issue.Reason != v1.ReasonTemplateError || !strings.HasPrefix(issue.Message, "related[pods].select: it yields ") ||
-		!strings.HasSuffix(issue.Message, " bytes as JSON, and may yield 32768: select by namespace or by a label") {
+	if issue == nil || issue.Reason != v1.ReasonTemplateError || !strings.HasPrefix(issue.Message, "related[pods].select: the output is ") ||
+		!strings.HasSuffix(issue.Message, " bytes of JSON, the limit is 32768: select by namespace or by label") {
 		t.Errorf("got %+v", issue)
 	}
 	if len(e.Index.parents) > 0 {
@@ -42,7 +42,7 @@ func TestASelectionIsNotTooLarge(t *testing.T) {
 		t.Errorf("there is just room enough: %s", issue.Message)
 	}
 	for what, name := range map[string]string{"a new parent": "three", "a parent that has become smaller": "one"} {
-		want := fmt.Sprintf("related[pods].select: what it yields takes %d bytes to remember, and may take %d, with what earlier entries yield, for a parent of this size: select by namespace or by a label", s.Size(), s.Size()-1)
+		want := fmt.Sprintf("related[pods].select: the selection takes %d bytes of memory, but only %d are left for a parent of this size after the earlier entries: select by namespace or by label", s.Size(), s.Size()-1)
 		if _, issue := e.Choose(in("ns", name), few, s.Size()-1); issue == nil || issue.Reason != v1.ReasonTemplateError || issue.Message != want {
 			t.Errorf("%s: got %+v, want %s", what, issue, want)
 		}

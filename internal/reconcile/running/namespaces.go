@@ -32,7 +32,7 @@ func (c *Controller) IsDrained(ctx context.Context, namespace string) bool {
 			return false
 		case cache == nil:
 		case apierrors.IsForbidden(cache.Err()):
-			klog.FromContext(ctx).Info("children in a namespace that is watched no longer are left as they are: they may not be read", "controller", c.Name, "namespace", namespace, "user", c.As, "resource", s.Kind.Resource.Resource)
+			klog.FromContext(ctx).Info("leaving children in a namespace that is no longer watched: not allowed to read them", "controller", c.Name, "namespace", namespace, "user", c.As, "resource", s.Kind.Resource.Resource)
 		case cache.Since() == 0 || c.within(cache, s.Kind.GroupKind()):
 			return false
 		}

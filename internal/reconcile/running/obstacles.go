@@ -30,7 +30,7 @@ func (c *Controller) ChildObstacle() (reason, message string) {
 		return n.need.Use != permissions.Children && n.need.Use != permissions.FormerChildren
 	})
 	if reason, message = c.obstacleTo(of); reason == "" {
-		return v1.ReasonSyncing, "they are being read"
+		return v1.ReasonSyncing, "the caches are syncing"
 	}
 	return reason, message
 }
@@ -96,7 +96,7 @@ func (c *Controller) unreadable(cache namedCache) (reason, message string) {
 		}
 		return v1.ReasonForbidden, text
 	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by %s.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.Brief(), cache.field)
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by %s.fieldSelector: unsupported field; use metadata.name, or a field that the CustomResourceDefinition lists in selectableFields", cache.need.Brief(), cache.field)
 	case errors.Is(err, watch.ErrDefect):
 		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.Brief(), err, Untouched)
 	case errors.Is(err, watch.ErrBehind):
@@ -163,4 +163,4 @@ func (c *Controller) Forbidden() bool {
 }
 
 // Untouched ends a message about what cannot be read.
-const Untouched = "; nothing is deleted meanwhile"
+const Untouched = "; until then, nothing is deleted"

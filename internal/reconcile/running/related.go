@@ -41,11 +41,11 @@ func lostEntry(e *related.Entry) (reason, message string) {
 	where := "spec." + syntax.RelatedName(e.Name)
 	switch {
 	case kind.Away(e.Err):
-		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s; children stay as they are meanwhile", where, e.Err)
+		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s; until then, children are left unchanged", where, e.Err)
 	case kind.Missing(e.Err):
-		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s: install it, correct the entry, or make it optional; children stay as they are meanwhile", where, e.Err)
+		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s: install it, correct the entry, or make it optional; until then, children are left unchanged", where, e.Err)
 	}
-	return v1.ReasonListFailed, fmt.Sprintf("%s: cannot ask the API server for its kinds: %s; children stay as they are meanwhile", where, problem.PublicReason(e.Err))
+	return v1.ReasonListFailed, fmt.Sprintf("%s: API discovery failed: %s; until then, children are left unchanged", where, problem.PublicReason(e.Err))
 }
 
 // Without says which related objects cannot be read though work goes on, and why, in the order of the spec.

@@ -25,7 +25,7 @@ type Source struct {
 }
 
 // ErrTooManyWatches says that the tenant has as many watches as it may have.
-var ErrTooManyWatches = errors.New("the TemplateControllers of one tenant may have no more watches together: name fewer namespaces in spec.watch.namespaces, leave them out to read each kind in all namespaces by one watch, have the templates yield fewer kinds, or delete other TemplateControllers of the tenant, which is a namespace of service accounts")
+var ErrTooManyWatches = errors.New("the tenant (a namespace of service accounts) has reached its limit of watches: name fewer namespaces in spec.watch.namespaces, remove them all to read each kind with one cluster-wide watch, render fewer kinds, or delete other TemplateControllers of the tenant")
 
 // Unwatched reports whether the children are not watched because that would be too many watches.
 func (s Source) Unwatched() bool { return errors.Is(s.Err, ErrTooManyWatches) }
@@ -78,7 +78,7 @@ func (s Source) lost() (reason, message string) {
 	case s.Unwatched():
 		return v1.ReasonTooManyWatches, fmt.Sprintf("children of kind %s are not watched: %s%s", s.Kind.Kind, s.Err, Untouched)
 	case s.Err != nil:
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list children of kind %s: cannot ask the API server for its kinds: %s%s", s.Kind.Kind, problem.PublicReason(s.Err), Untouched)
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list children of kind %s: API discovery failed: %s%s", s.Kind.Kind, problem.PublicReason(s.Err), Untouched)
 	}
 	return "", ""
 }

@@ -16,7 +16,7 @@ func TestAnAccountIsRequiredWhereThereIsNone(t *testing.T) {
 	if r := CheckAccount(&v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{}}); r != nil {
 		t.Errorf("with an account: %s", r.Message)
 	}
-	const text = "required here: name a ServiceAccount that has the rights to read and write what the templates are about"
+	const text = "required by --require-service-account: name a ServiceAccount with permissions for the parents and their children"
 	r := CheckAccount(&v1.TemplateControllerSpec{})
 	if r == nil || r.Reason != v1.ReasonServiceAccountRequired || r.Message != "spec.serviceAccountRef is "+text {
 		t.Fatalf("without an account: %+v", r)
@@ -32,7 +32,7 @@ func TestChildrenDoNotReadWhatIsMadeAtTheEnd(t *testing.T) {
 	s := specWith("{}", "a: {{ len .children.backup }}")
 	s.Finalize = &v1.Finalize{Children: []v1.Child{{Name: "backup", Template: "a: {{ len .children.backup2 }}"}, {Name: "backup2", Template: "a: b"}}}
 	_, r := Compile("tc", s)
-	const want = "spec.children[a]: the template reads .children.backup, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children"
+	const want = "spec.children[a]: the template reads .children.backup, whose objects are only created when the parent is deleted: read it in the status template or in spec.finalize.children"
 	if r == nil || len(r.Findings) != 1 || r.Findings[0].Code != finding.ReadsFinal || r.Message != want {
 		t.Errorf("got %+v", r)
 	}

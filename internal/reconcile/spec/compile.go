@@ -151,7 +151,7 @@ func parseDuration(text string) (time.Duration, string) {
 func selectorFault(where string, selector *metav1.LabelSelector) *Rejection {
 	message := "not valid"
 	if fault := firstFault(selector, field.NewPath(where)); fault != nil {
-		where, message = fault.Field, "not valid: give keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values"
+		where, message = fault.Field, "not valid: use valid label keys and values; operators are In, NotIn, Exists and DoesNotExist, the last two without values"
 	}
 	r := wrong(finding.Selector, where, "%s", message)
 	r.Message = where + " is " + message
@@ -220,7 +220,7 @@ func checkFilter(spec *v1.TemplateControllerSpec) *Rejection {
 	}
 	for _, name := range names {
 		if strings.Contains(spec.Watch.Filter, name) {
-			return wrong(finding.Selector, syntax.FilterName, "it reads %s, which templater writes itself: use other fields", name)
+			return wrong(finding.Selector, syntax.FilterName, "it reads %s, which templater itself writes: use other fields", name)
 		}
 	}
 	return nil
@@ -235,7 +235,7 @@ func valuesOf(spec *v1.TemplateControllerSpec) (map[string]any, *Rejection) {
 	if err == nil {
 		return values, nil
 	}
-	where, message := "spec.values", "this is no mapping"
+	where, message := "spec.values", "this is not a mapping"
 	if number, ok := errors.AsType[*data.NumberError](err); ok {
 		where, message = number.Path, number.Message
 	}

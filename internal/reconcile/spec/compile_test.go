@@ -48,8 +48,8 @@ func TestNumbersInValues(t *testing.T) {
 func TestValuesThatAreRefused(t *testing.T) {
 	const tooLarge = ": an integer does not fit in 64 bits; quote it to make it a string"
 	for values, want := range map[string]string{
-		`[]`:                         "spec.values is no mapping",
-		`{"a": `:                     "spec.values is no mapping",
+		`[]`:                         "spec.values is not a mapping",
+		`{"a": `:                     "spec.values is not a mapping",
 		`{"a": 9223372036854775808}`: "spec.values.a" + tooLarge,
 		`{"b": {"c": [1, {"d": -1` + strings.Repeat("0", 30) + `}]}}`: "spec.values.b.c[1].d" + tooLarge,
 		`{"a.b/c": {"": 18446744073709551615}}`:                       "spec.values['a.b/c']['']" + tooLarge,

@@ -74,7 +74,7 @@ func TestNamespacesOfRelatedObjectsAreCounted(t *testing.T) {
 		t.Errorf("128 namespaces are refused: %s", r.Message)
 	}
 	spec.Related[1].Namespaces = []string{"one-more"}
-	const want = "spec.related: the namespaces of all entries have 129 names, and may have 128: use namespaceSelector, or divide the TemplateController"
+	const want = "spec.related: the namespaces of all entries list 129 names, the limit is 128: use namespaceSelector, or split the TemplateController"
 	if _, r := Compile("tc", spec); r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != want || len(r.Findings) != 1 || r.Findings[0].Code != finding.RelatedNamespaces {
 		t.Errorf("129 namespaces: %+v", r)
 	}

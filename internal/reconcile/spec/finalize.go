@@ -45,7 +45,7 @@ func checkNames(spec *v1.TemplateControllerSpec) *Rejection {
 	var all faults
 	for _, final := range Finals(spec) {
 		if names[final.Name] {
-			all.add(wrong(finding.SecondName, inFinalize.entry(final.Name), "an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two"))
+			all.add(wrong(finding.SecondName, inFinalize.entry(final.Name), "an entry of spec.children has the same name: rename one of the two"))
 		}
 	}
 	return all.joined()
@@ -73,7 +73,7 @@ func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []str
 	var all faults
 	for _, final := range Finals(spec) {
 		for _, name := range by[final.Name] {
-			all.add(wrong(finding.ReadsFinal, inChildren.entry(name), "the template reads .children.%s, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children", final.Name))
+			all.add(wrong(finding.ReadsFinal, inChildren.entry(name), "the template reads .children.%s, whose objects are only created when the parent is deleted: read it in the status template or in spec.finalize.children", final.Name))
 		}
 	}
 	return all.joined()
@@ -92,7 +92,7 @@ func checkTimeout(f *v1.Finalize) *Rejection {
 		}
 	}
 	if f.OnTimeout != "" && f.OnTimeout != timeoutContinues {
-		removed = wrong(finding.RemovedField, "spec.finalize.onTimeout", "this field was removed: with a timeout, the parent is always released once it has passed; for Block, remove timeout, too: without it, the parent waits until its cleanup is done")
+		removed = wrong(finding.RemovedField, "spec.finalize.onTimeout", "this field is no longer supported: with a timeout, the parent is always released when it expires; for Block, remove timeout, too: without it, the parent waits until its cleanup is done")
 	}
 	return joined(timeout, removed)
 }
@@ -107,7 +107,7 @@ func Ignored(spec *v1.TemplateControllerSpec) []finding.Finding {
 	}
 	return []finding.Finding{{
 		Code: finding.RemovedField, Severity: finding.Warning, Where: "spec.finalize.onTimeout",
-		Message: "this field was removed and is ignored: the parent is always released when the timeout expires; remove the field",
+		Message: "this field is no longer supported and is ignored: the parent is always released when the timeout expires; remove the field",
 	}}
 }
 

@@ -52,7 +52,7 @@ func TestFinalizeTimeouts(t *testing.T) {
 
 // A timeout means that the parent is released. Whoever wrote Block must not lose backups by an upgrade.
 func TestOnTimeoutIsRefused(t *testing.T) {
-	const want = "spec.finalize.onTimeout: this field was removed: with a timeout, the parent is always released once it has passed; for Block, remove timeout, too: without it, the parent waits until its cleanup is done"
+	const want = "spec.finalize.onTimeout: this field is no longer supported: with a timeout, the parent is always released when it expires; for Block, remove timeout, too: without it, the parent waits until its cleanup is done"
 	for _, value := range []string{"Block", "Delete"} {
 		t.Run(value, func(t *testing.T) {
 			spec := specWith("{}", "x")
@@ -71,7 +71,7 @@ func TestStoredDefaultOfOnTimeoutIsIgnored(t *testing.T) {
 	if _, r := Compile("tc", spec); r != nil {
 		t.Errorf("rejected as %+v", r)
 	}
-	want := []string{"spec.finalize.onTimeout: this field was removed and is ignored: the parent is always released when the timeout expires; remove the field"}
+	want := []string{"spec.finalize.onTimeout: this field is no longer supported and is ignored: the parent is always released when the timeout expires; remove the field"}
 	var got []string
 	for _, f := range Ignored(spec) {
 		got = append(got, f.String())

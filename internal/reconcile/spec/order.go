@@ -212,5 +212,5 @@ func (l list) cycleFault(cycle []edge) *Rejection {
 			words[i] = fmt.Sprintf("%s names %s in dependsOn", e.from, e.to)
 		}
 	}
-	return wrong(finding.Cycle, string(l), "entries wait for each other, so that none would ever be made: %s; read .observed instead of .children in one of the templates, which does not wait, or remove a name from dependsOn", strings.Join(words, ", "))
+	return wrong(finding.Cycle, string(l), "dependency cycle, none of these entries would ever be applied: %s; in one of the templates, read .observed, which does not wait, instead of .children, or remove a name from dependsOn", strings.Join(words, ", "))
 }

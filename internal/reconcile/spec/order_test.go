@@ -62,7 +62,7 @@ func TestNoOrder(t *testing.T) {
 }
 
 func TestOrdersThatAreRefused(t *testing.T) {
-	const cycle, remedy = "spec.children: entries wait for each other, so that none would ever be made: ", "; read .observed instead of .children in one of the templates, which does not wait, or remove a name from dependsOn"
+	const cycle, remedy = "spec.children: dependency cycle, none of these entries would ever be applied: ", "; in one of the templates, read .observed, which does not wait, instead of .children, or remove a name from dependsOn"
 	for lines, want := range map[string]string{
 		"web: job|db|jobs":            "spec.children[web].dependsOn names no entry of spec.children: there is no job; did you mean jobs?; known: db jobs",
 		"web: db":                     "spec.children[web].dependsOn names no entry of spec.children: there is no db; there are none",

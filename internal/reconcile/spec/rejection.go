@@ -33,7 +33,7 @@ func CheckAccount(spec *v1.TemplateControllerSpec) *Rejection {
 	if spec.ServiceAccountRef != nil {
 		return nil
 	}
-	const message = "required here: name a ServiceAccount that has the rights to read and write what the templates are about"
+	const message = "required by --require-service-account: name a ServiceAccount with permissions for the parents and their children"
 	r := Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is %s", message)
 	r.Findings = []finding.Finding{{Code: finding.ServiceAccount, Severity: finding.Error, Where: "spec.serviceAccountRef", Message: message}}
 	return r
@@ -101,7 +101,7 @@ func CheckKind(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):
 		return unfit(v1.ReasonInvalidSpec, "spec.watch", "%s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
 	case writes && !kind.Custom:
-		return unfit(v1.ReasonBuiltInKind, "spec.status.template", "%s is no custom kind, and templater writes no status into others: remove the template", kind.Kind)
+		return unfit(v1.ReasonBuiltInKind, "spec.status.template", "%s is not a custom resource, and templater writes the status of custom resources only: remove the template", kind.Kind)
 	case writes && kind.Status == nil:
 		return unfit(v1.ReasonNoStatusSubresource, "spec.status.template", "%s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
 	}

@@ -39,7 +39,7 @@ func (c *Compiled) parseRelated(all []v1.Related) *Rejection {
 		namespaces += len(r.Namespaces)
 	}
 	if namespaces > mostRelatedNamespaces {
-		found.add(wrong(finding.RelatedNamespaces, "spec.related", "the namespaces of all entries have %d names, and may have %d: use namespaceSelector, or divide the TemplateController", namespaces, mostRelatedNamespaces))
+		found.add(wrong(finding.RelatedNamespaces, "spec.related", "the namespaces of all entries list %d names, the limit is %d: use namespaceSelector, or split the TemplateController", namespaces, mostRelatedNamespaces))
 	}
 	return found.joined()
 }
@@ -97,7 +97,7 @@ func selectorOf(where string, selector *metav1.LabelSelector) (labels.Selector, 
 		size += 1 + len(selector.MatchExpressions[i].Values)
 	}
 	if size > mostSelected {
-		return nil, wrong(finding.Selector, where, "there are %d labels and values, and there may be %d: select by a label that all these objects share", size, mostSelected)
+		return nil, wrong(finding.Selector, where, "the selector has %d labels and values, the limit is %d: select by a label that all these objects share", size, mostSelected)
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {

@@ -50,7 +50,7 @@ func (l list) checkRollouts(children []v1.Child) *Rejection {
 			continue
 		}
 		if u.Type == v1.UpdateCreateOnly || u.Type == v1.UpdateOnDelete {
-			all.add(wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy", "rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object"))
+			all.add(wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy", "rollingUpdate needs type Apply or Recreate: with CreateOnly and OnDelete, templater updates no object"))
 			continue
 		}
 		if _, _, ok := readMost(u.RollingUpdate); !ok {

@@ -31,7 +31,7 @@ func TestMostUnavailable(t *testing.T) {
 // TestRolloutsThatAreRefused also where an older CRD does not: as the API server would.
 func TestRolloutsThatAreRefused(t *testing.T) {
 	const (
-		strategy = "spec.children[a].updateStrategy: rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object"
+		strategy = "spec.children[a].updateStrategy: rollingUpdate needs type Apply or Recreate: with CreateOnly and OnDelete, templater updates no object"
 		number   = "spec.children[a].updateStrategy.rollingUpdate.maxUnavailable: write a number of objects from 1 to 2000, or a percentage from 1% to 100%"
 	)
 	compiled := func(u v1.UpdateStrategy, most *intstr.IntOrString) string {

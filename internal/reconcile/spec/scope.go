@@ -21,7 +21,7 @@ func checkScope(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	if kind.Namespaced {
 		return nil
 	}
-	const text = "%s is cluster-scoped, so its children may be anywhere as it is: remove scope"
+	const text = "%s is cluster-scoped, so its children can be in any namespace without it: remove scope"
 	if i := slices.IndexFunc(spec.Children, ofScopeCluster); i >= 0 {
 		return unfit(v1.ReasonInvalidSpec, inChildren.entry(spec.Children[i].Name)+".scope", text, kind.Kind)
 	}
@@ -55,8 +55,8 @@ func (p Placing) Fault(namespace, home string) PlaceFault {
 	switch {
 	case !p.ChildNamespaced && !anywhere:
 		return PlaceFault{
-			fmt.Sprintf("a %s is cluster-scoped and cannot belong to the namespaced %s", p.Child, p.Parent),
-			"owner references do not cross that line", "set scope: Cluster in this entry, or watch a cluster-scoped kind",
+			fmt.Sprintf("a %s is cluster-scoped and cannot be owned by the namespaced %s", p.Child, p.Parent),
+			"an owner reference cannot point from a cluster-scoped to a namespaced object", "set scope: Cluster in this entry, or watch a cluster-scoped kind",
 		}
 	case !p.ChildNamespaced && namespace != "":
 		return PlaceFault{fmt.Sprintf("a %s is cluster-scoped", p.Child), "", "remove metadata.namespace"}

@@ -46,13 +46,13 @@ func TestScopeOfChildren(t *testing.T) {
 		}
 		want := (*Rejection)(nil)
 		if row.rejected {
-			want = &Rejection{Reason: v1.ReasonInvalidSpec, Message: "spec.children[b].scope: Team is cluster-scoped, so its children may be anywhere as it is: remove scope"}
+			want = &Rejection{Reason: v1.ReasonInvalidSpec, Message: "spec.children[b].scope: Team is cluster-scoped, so its children can be in any namespace without it: remove scope"}
 		}
 		final := &v1.TemplateControllerSpec{Finalize: &v1.Finalize{Children: spec.Children}}
 		if got := CrossScope(final); got != row.crosses {
 			t.Errorf("%s, in spec.finalize: children may be in other namespaces: %v", why, got)
 		}
-		if r := CheckKind(final, kind.Kind{Kind: "Team"}); row.rejected && (r == nil || r.Message != "spec.finalize.children[b].scope: Team is cluster-scoped, so its children may be anywhere as it is: remove scope") {
+		if r := CheckKind(final, kind.Kind{Kind: "Team"}); row.rejected && (r == nil || r.Message != "spec.finalize.children[b].scope: Team is cluster-scoped, so its children can be in any namespace without it: remove scope") {
 			t.Errorf("%s, in spec.finalize, and the parents are cluster-scoped: %v", why, r)
 		}
 		if diff := cmp.Diff(want, CheckKind(spec, kind.Kind{Kind: "Team"}), cmpopts.IgnoreFields(Rejection{}, "Findings")); diff != "" {

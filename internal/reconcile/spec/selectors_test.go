@@ -39,7 +39,7 @@ func TestSelectorsAreBounded(t *testing.T) {
 		want           string
 	}{
 		"as many as may be": {500, 499, ""},
-		"one more":          {500, 500, "spec.watch.labelSelector: there are 1001 labels and values, and there may be 1000: select by a label that all these objects share"},
+		"one more":          {500, 500, "spec.watch.labelSelector: the selector has 1001 labels and values, the limit is 1000: select by a label that all these objects share"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			selector := &metav1.LabelSelector{MatchLabels: map[string]string{}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "b", Operator: "In", Values: make([]string, row.values)}}}

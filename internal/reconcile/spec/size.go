@@ -106,12 +106,12 @@ func checkSize(spec *v1.TemplateControllerSpec) *Rejection { return countAll(spe
 
 func (n counts) tooLarge() *Rejection {
 	if n.operands > maxOperands {
-		r := wrong(finding.TooMuch, n.largest, "the templates have %d actions and operands, most of them here, but may have %d in all: divide the TemplateController into several", n.operands, maxOperands)
+		r := wrong(finding.TooMuch, n.largest, "the templates have %d actions and operands in total, most of them here; the limit is %d: split the TemplateController", n.operands, maxOperands)
 		r.Reason = v1.ReasonInvalidTemplate
 		return r
 	}
 	if all := n.maps + n.items; all > maxValues {
-		return wrong(finding.TooMuch, "spec.values", "there are %d keys and items, but there may be %d: divide the TemplateController into several", all, maxValues)
+		return wrong(finding.TooMuch, "spec.values", "there are %d keys and items, the limit is %d: split the TemplateController", all, maxValues)
 	}
 	return nil
 }

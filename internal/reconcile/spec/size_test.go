@@ -20,26 +20,26 @@ func TestSpecsThatAreTooLargeAreRefused(t *testing.T) {
 		}, ""},
 		"one template with more": {func(s *v1.TemplateControllerSpec) {
 			s.Children[0].Template = `{{with .parent}}` + actions(most) + "{{end}}"
-		}, "children[a]: the templates have 50007 actions and operands, most of them here, but may have 50000 in all: divide the TemplateController into several"},
+		}, "children[a]: the templates have 50007 actions and operands in total, most of them here; the limit is 50000: split the TemplateController"},
 		"several with more in all": {func(s *v1.TemplateControllerSpec) {
 			s.Helpers, s.Status = actions(most/2), &v1.ParentStatus{Template: actions(most/2 + 1)}
-		}, "status: the templates have 50005 actions and operands, most of them here, but may have 50000 in all: divide the TemplateController into several"},
+		}, "status: the templates have 50005 actions and operands in total, most of them here; the limit is 50000: split the TemplateController"},
 		"a select template with more": {func(s *v1.TemplateControllerSpec) {
 			s.Related = []v1.Related{{Name: "b", Select: actions(most + 1)}}
-		}, "related[b].select: the templates have 50005 actions and operands, most of them here, but may have 50000 in all: divide the TemplateController into several"},
+		}, "related[b].select: the templates have 50005 actions and operands in total, most of them here; the limit is 50000: split the TemplateController"},
 		"an expression with more": {func(s *v1.TemplateControllerSpec) {
 			s.Children[0].ReadyWhen = strings.Repeat(".a", maxOperands)
-		}, "children[a].readyWhen: the templates have 50002 actions and operands, most of them here, but may have 50000 in all: divide the TemplateController into several"},
+		}, "children[a].readyWhen: the templates have 50002 actions and operands in total, most of them here; the limit is 50000: split the TemplateController"},
 		"other delimiters": {func(s *v1.TemplateControllerSpec) {
 			s.Delimiters.Left, s.Delimiters.Right = "<", ">"
 			s.Children[0].Template = strings.Repeat("<1>", maxOperands/3+1)
-		}, "children[a]: the templates have 50001 actions and operands, most of them here, but may have 50000 in all: divide the TemplateController into several"},
+		}, "children[a]: the templates have 50001 actions and operands in total, most of them here; the limit is 50000: split the TemplateController"},
 		"as many values as may be": {func(s *v1.TemplateControllerSpec) {
 			s.Values.Raw = []byte(`{"a": "` + strings.Repeat(`[{,\"`, maxValues) + `", "b": [` + strings.Repeat("1,", maxValues-3) + `1]}`)
 		}, ""},
 		"more values": {func(s *v1.TemplateControllerSpec) {
 			s.Values.Raw = []byte(`{"b": [` + strings.Repeat("1,", maxValues-1) + `1]}`)
-		}, "spec.values: there are 50001 keys and items, but there may be 50000: divide the TemplateController into several"},
+		}, "spec.values: there are 50001 keys and items, the limit is 50000: split the TemplateController"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := specWith(`{}`, "a: b")

@@ -56,7 +56,7 @@ func SharedReady(tc, other *v1.TemplateController) (finding.Finding, bool) {
 		return finding.Finding{}, false
 	}
 	return finding.Finding{Code: finding.SharedReady, Severity: finding.Warning, Where: "spec.watch.kind", Message: fmt.Sprintf(
-		"TemplateController %s wants the condition %s of the same parents: give one of the two another spec.status.readyCondition, or let them select different parents", other.Name, condition)}, true
+		"TemplateController %s also writes the condition %s of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents", other.Name, condition)}, true
 }
 
 // selectors returns spec.watch without the kind.

@@ -23,9 +23,9 @@ type unready struct {
 
 // String says which child it is, and why it is not ready.
 func (u unready) String() string {
-	why := "not there yet"
+	why := "does not exist yet"
 	if u.object != nil {
-		why = cmp.Or(u.judge.Why(u.wanted.Entry.Name, u.object), "changed a moment ago")
+		why = cmp.Or(u.judge.Why(u.wanted.Entry.Name, u.object), "just changed")
 	}
 	return u.wanted.ID().String() + ": " + why
 }
@@ -82,7 +82,7 @@ func (c ChildSummary) Failure() string {
 	text := fmt.Sprintf("%d of %d children have failed: ", len(c.Failing), c.Wanted) + problem.JoinFunc(c.Failing, unready.String)
 	for _, r := range c.Rollouts {
 		if r.Halted() {
-			text += fmt.Sprintf("; children[%s]: the rollout has halted: %d of %d are up to date", r.Entry.Name, r.Current, r.Objects)
+			text += fmt.Sprintf("; children[%s]: the rollout is halted: %d of %d are up to date", r.Entry.Name, r.Current, r.Objects)
 		}
 	}
 	return text
@@ -136,7 +136,7 @@ func (c ChildSummary) Verdict(problems problem.List, p *plan.Plan) Verdict {
 	case issue != nil:
 		return Verdict{"False", issue.Reason, problems.Message()}
 	case p.Outdated > 0:
-		return Verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.Outdated, c.Wanted)}
+		return Verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them recreated", p.Outdated, c.Wanted)}
 	case p.Pending > 0 || c.Ready < c.Wanted:
 		return Verdict{"False", v1.ReasonProgressing, c.Progress()}
 	}

@@ -55,12 +55,12 @@ func (p Conditions) Fill(status map[string]any) string {
 	}
 	conditions, ok := value.([]any)
 	if !ok {
-		return "conditions is no list"
+		return "conditions is not a list"
 	}
 	for i, c := range conditions {
 		condition, ok := c.(map[string]any)
 		if !ok {
-			return "conditions holds something else than mappings"
+			return "conditions has an item that is not a mapping"
 		}
 		if fault := p.fill(condition, fmt.Sprintf("conditions[%d]", i)); fault != "" {
 			return fault
@@ -78,19 +78,19 @@ func (p Conditions) fill(condition map[string]any, at string) string {
 	case len(kind) > longestType:
 		return fmt.Sprintf("%s.type is longer than %d characters", at, longestType)
 	case !conditionType.MatchString(kind):
-		return at + ".type is no name of a condition: it may hold letters, digits, - _ and ., and before a / a domain"
+		return at + ".type is not a valid condition type: use letters, digits, -, _ and ., optionally with a domain and / in front"
 	case kind == p.Own:
-		return at + ": the condition " + kind + " is templater's own: leave it out here, or set spec.status.readyCondition to another type, or to \"\" for none"
+		return at + ": the condition " + kind + " is written by templater: remove it here, or set spec.status.readyCondition to another type, or to \"\" for none"
 	}
 	switch s := condition["status"].(type) {
 	case bool:
 		condition["status"] = map[bool]string{true: "True", false: "False"}[s]
 	case string:
 		if s != "True" && s != "False" && s != "Unknown" {
-			return at + ".status is none of True, False and Unknown"
+			return at + ".status must be True, False or Unknown"
 		}
 	default:
-		return "a condition has no status: give True, False or Unknown"
+		return "a condition has no status: set True, False or Unknown"
 	}
 	if fault := fillWords(condition, at); fault != "" {
 		return fault
@@ -112,9 +112,9 @@ func fillWords(condition map[string]any, at string) string {
 	case len(reason) > longestReason:
 		return fmt.Sprintf("%s.reason is longer than %d characters", at, longestReason)
 	case !conditionReason.MatchString(reason):
-		return at + ".reason is no word such as NoDisk: it begins with a letter and may hold letters, digits, and _ , : in between; put the rest into message"
+		return at + ".reason is not valid: write a word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put the rest into message"
 	case !ok:
-		return at + ".message is no text: quote it"
+		return at + ".message is not a string: quote it"
 	}
 	condition["message"] = bounded(message)
 	return ""

@@ -49,7 +49,7 @@ func LeftOut(faults []string) *problem.Problem {
 	if len(faults) == 0 {
 		return nil
 	}
-	return &problem.Problem{Reason: v1.ReasonStatusRejected, Message: "left out of the status: " + problem.Join(slices.Compact(faults))}
+	return &problem.Problem{Reason: v1.ReasonStatusRejected, Message: "omitted from the status: " + problem.Join(slices.Compact(faults))}
 }
 
 // DropRefused removes the fields at those paths, which begin with .status, and reports whether there was one. A field in a list is

@@ -57,10 +57,10 @@ func (e Error) Error() string { return string(e) }
 
 // The parts of a budget that may be used up.
 const (
-	ErrWork   Error = "the templates do too much work for one pass, which has about 64 MiB or 0.2 s for all of them together; make loops shorter or text smaller, or divide the parent"
-	ErrFilter Error = "the filter does too much work for one object, which has about 256 KiB or a millisecond; compare fields, and leave the rest to labels"
-	ErrOutput Error = "the template writes more than 4 MiB; split it, or write less"
-	ErrNodes  Error = "the template writes more than 100000 values; split it, or write less"
+	ErrWork   Error = "the templates exceed the budget of one reconciliation, about 64 MiB or 0.2 s for all of them together; use shorter loops or smaller text, or split the parent"
+	ErrFilter Error = "the filter exceeds the budget of one object, about 256 KiB or a millisecond; only compare fields, and use labels for the rest"
+	ErrOutput Error = "the template renders more than 4 MiB; split it, or render less"
+	ErrNodes  Error = "the template renders more than 100000 values; split it, or render less"
 	ErrDeep   Error = "data is nested more than 100 deep"
 )
 
@@ -68,7 +68,9 @@ const (
 type InterruptedError struct{ cause error }
 
 // Error returns the same message whatever the cause.
-func (e *InterruptedError) Error() string { return "the pass was interrupted, and is repeated" }
+func (e *InterruptedError) Error() string {
+	return "the reconciliation was interrupted and is repeated"
+}
 
 // Unwrap returns what Memory, or the pause, has returned.
 func (e *InterruptedError) Unwrap() error { return e.cause }

@@ -158,7 +158,7 @@ func TestPassesEndFromOutside(t *testing.T) {
 			t.Errorf("%s: %d units are granted all the same", why, b.granted)
 		}
 		var ended *InterruptedError
-		if !errors.As(err, &ended) || !Ended(err) || ended.Unwrap() == nil || m.Work != 0 || err.Error() != "the pass was interrupted, and is repeated" {
+		if !errors.As(err, &ended) || !Ended(err) || ended.Unwrap() == nil || m.Work != 0 || err.Error() != "the reconciliation was interrupted and is repeated" {
 			t.Errorf("%s: %v, %d are left", why, err, m.Work)
 		}
 		if row.pause != nil && (!errors.Is(err, stop) || m.Pause() == nil) {

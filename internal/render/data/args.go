@@ -33,7 +33,7 @@ func (c *Call) StrOf(v any, i int) string {
 	case int64, float64:
 		return token.ScalarText(v)
 	}
-	c.Fail("argument %d is %s, not text; toJson makes text of it", i+1, token.KindOf(v))
+	c.Fail("argument %d is %s, not text; convert it with toJson", i+1, token.KindOf(v))
 	return ""
 }
 
@@ -189,7 +189,7 @@ func (c *Call) Keys(m map[string]any) []string {
 // fractions says what to do with a number that a function for whole numbers
 // does not take.
 func (c *Call) fractions() string {
-	const cutOff = "int cuts off its fraction"
+	const cutOff = "int drops its fraction"
 	if c.f.Fractions != "" {
 		return cutOff + ", and " + c.f.Fractions + " takes it as it is"
 	}

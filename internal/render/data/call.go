@@ -82,7 +82,7 @@ func missing(name string, i int, nodes []parse.Node) error {
 	if i < len(nodes) {
 		what = syntax.Excerpt(nodes[i])
 	}
-	return fmt.Errorf("%s: argument %d, %s, has no value; give it one, or use default, required or if", name, i+1, what)
+	return fmt.Errorf("%s: argument %d, %s, has no value; set it, or use default, required or if", name, i+1, what)
 }
 
 // End ends a call that yields v: it pays for that, and marks text that was computed

@@ -63,7 +63,7 @@ func TestCalls(t *testing.T) {
 		"a text":                     {args: []any{"a"}, work: costCall + 3, want: "a"},
 		"too few arguments":          {work: costCall, err: "upper needs 1 argument, not 0"},
 		"too many arguments":         {args: []any{"a", "b"}, work: costCall, err: "upper needs 1 argument, not 2"},
-		"no value":                   {args: []any{nil}, work: costCall, err: "upper: argument 1, the value before the |, has no value; give it one, or use default, required or if"},
+		"no value":                   {args: []any{nil}, work: costCall, err: "upper: argument 1, the value before the |, has no value; set it, or use default, required or if"},
 		"failing":                    {args: []any{"fail"}, work: 2 * costCall, err: "upper: argument 1 is bad"},
 		"no work left":               {args: []any{"a"}, work: costCall - 1, err: budget.ErrWork.Error()},
 		"no work for reading":        {args: []any{"a"}, work: costCall, err: budget.ErrWork.Error()},

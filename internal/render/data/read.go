@@ -18,7 +18,7 @@ func ReadValues(field string, text []byte) (map[string]any, error) {
 	decoder.UseNumber()
 	var values map[string]any
 	if err := decoder.Decode(&values); err != nil {
-		return nil, fmt.Errorf("%s is no mapping", field) // the decoder's words may quote it
+		return nil, fmt.Errorf("%s is not a mapping", field) // the decoder's words may quote it
 	}
 	if err := readNumbers(field, values); err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func Field(v any, key string) (any, error) {
 	case *Closed:
 		return v.Get(key)
 	}
-	return nil, fmt.Errorf("%s has no fields, so there is no .%s in it", token.KindOf(v), key)
+	return nil, fmt.Errorf("%s has no fields, so it has no .%s", token.KindOf(v), key)
 }
 
 // Keys returns the keys of m in order, and pays for them.

@@ -189,7 +189,7 @@ func (t *yamlText) explain(err error, marker string) error {
 		return &Error{Offset: at, Message: "YAML: a character or a tag is not allowed"}
 	}
 	if strings.Contains(load.Message, marker) || at >= 0 && strings.HasPrefix(t.content[at:], marker) {
-		fault := &Error{Offset: at, Message: "YAML: a value cannot stand here; it may be a scalar or a part of one"}
+		fault := &Error{Offset: at, Message: "YAML: a value is not allowed here; print it as a scalar or part of a scalar"}
 		if t.quotesInQuotes(at) {
 			fault.Hint = QuotesInQuotes
 		}

@@ -129,8 +129,8 @@ func TestWordsOfTheParser(t *testing.T) {
 		"the parser":                    {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 1}}, Error{Offset: 0, Message: "YAML: so"}},
 		"the composer":                  {&yaml.LoadError{Stage: "composer", Message: "so", Mark: yaml.Mark{Line: 2, Column: 2}}, Error{Offset: 4, Message: "YAML: so"}},
 		"the reader":                    {&yaml.LoadError{Stage: "reader", Message: "so"}, Error{Offset: -1, Message: "YAML: a character or a tag is not allowed"}},
-		"a token in the words":          {&yaml.LoadError{Stage: "parser", Message: "so M"}, Error{Offset: -1, Message: "YAML: a value cannot stand here; it may be a scalar or a part of one"}},
-		"a token at the place":          {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 2, Column: 1}}, Error{Offset: 3, Message: "YAML: a value cannot stand here; it may be a scalar or a part of one"}},
+		"a token in the words":          {&yaml.LoadError{Stage: "parser", Message: "so M"}, Error{Offset: -1, Message: "YAML: a value is not allowed here; print it as a scalar or part of a scalar"}},
+		"a token at the place":          {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 2, Column: 1}}, Error{Offset: 3, Message: "YAML: a value is not allowed here; print it as a scalar or part of a scalar"}},
 		"the place is before the token": {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 3}}, Error{Offset: 2, Message: "YAML: so"}},
 	} {
 		got, ok := errors.AsType[*Error](text.explain(row.err, "M"))
@@ -139,7 +139,7 @@ func TestWordsOfTheParser(t *testing.T) {
 		}
 	}
 	text = &yamlText{content: "M", starts: []int{0}}
-	want := Error{Offset: 0, Message: "YAML: a value cannot stand here; it may be a scalar or a part of one"}
+	want := Error{Offset: 0, Message: "YAML: a value is not allowed here; print it as a scalar or part of a scalar"}
 	got, ok := errors.AsType[*Error](text.explain(&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 1}}, "M"))
 	if !ok || *got != want {
 		t.Errorf("a token at the beginning: %+v", got)

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	tabs         = "a tab stands where this line is indented: use spaces"
-	anchors      = "* and & mean anchors where a value begins with them: put the value in quotes"
-	escapes      = `\ begins an escape between double quotes: write \\ for the character itself, or use single quotes`
-	tags         = "! means a tag where a value begins with it: put the value in quotes"
-	header       = "behind | and > there is nothing but signs for chomping and indentation: the text itself begins in the next line"
-	furtherRight = "this line stands further right than %s, which has a value already: indent both alike"
-	question     = "? means a key of several lines where something begins with it: put it in quotes"
+	tabs         = "this line is indented with a tab: use spaces"
+	anchors      = "a value that begins with * or & is an anchor: quote it"
+	escapes      = `\ begins an escape between double quotes: write \\ for a backslash, or use single quotes`
+	tags         = "a value that begins with ! is a tag: quote it"
+	header       = "only chomping and indentation indicators can follow | and >: the text begins in the next line"
+	furtherRight = "this line is indented deeper than %s, which already has a value: indent both alike"
+	question     = "? begins a key of several lines: quote it"
 )
 
 // QuotesInQuotes is the hint for double quotes that the output between them ends.
@@ -42,7 +42,7 @@ func init() {
 		"found unexpected end of stream":                               quotes,
 		"found unexpected document indicator":                          quotes,
 		"did not find expected <document start>":                       behindDocument,
-		"block sequence entries are not allowed in this context":       always("a - begins an item here, behind something else: begin the list in the line below its key, or put text that begins with - in quotes"),
+		"block sequence entries are not allowed in this context":       always("an item of a list cannot begin in the middle of a line: begin the list in the line below its key, or quote text that begins with -"),
 		"did not find expected node content":                           content,
 		"mapping keys are not allowed in this context":                 always(question),
 		"did not find expected alphabetic or numeric character":        anchor,
@@ -72,7 +72,7 @@ func value(e *explainer) string {
 		return hint
 	}
 	if before := e.before(); strings.Contains(before, ": ") {
-		return "there is a second colon with a space behind it: put the value in quotes"
+		return "the value contains a colon followed by a space: quote the value"
 	}
 	n := e.above(e.at.line, everything)
 	if n == 0 {
@@ -82,15 +82,15 @@ func value(e *explainer) string {
 	switch got, has := keyed(above); {
 	case !has && strings.Contains(above, ":"):
 		e.look = place{n, indentation(above) + 1}
-		return "the colon behind this key needs a space behind it"
+		return "the colon after this key needs a space after it"
 	case !has:
 		e.look = place{n, indentation(above) + 1}
-		return "this line has no colon behind its key, or it is text that needs quotes"
+		return "this line has no colon after its key, or it is text that needs quotes"
 	case got != "" && indentation(line) > indentation(above):
 		e.look = place{e.at.line, indentation(line) + 1}
 		return fmt.Sprintf(furtherRight, e.Name(n))
 	}
-	return "this line stands further right than its place, or quotes are missing"
+	return "this line is indented too deep, or quotes are missing"
 }
 
 // key is about something that is no key of a mapping.
@@ -116,18 +116,18 @@ func key(e *explainer) string {
 	}
 	outer := e.above(e.at.line, func(text string) bool { return indentation(text) <= indent })
 	if outer == 0 || outer == n {
-		return fmt.Sprintf("this line is no key of the mapping above: compare its indentation with that of %s", e.Name(n))
+		return fmt.Sprintf("this line is not a key of the mapping above: compare its indentation with that of %s", e.Name(n))
 	}
-	return fmt.Sprintf("this line is indented by %d, which is neither as far as %s (%d) nor as %s (%d)", indent, e.Name(n), indentation(e.Line(n)), e.Name(outer), indentation(e.Line(outer)))
+	return fmt.Sprintf("this line is indented by %d, which matches neither %s (%d) nor %s (%d)", indent, e.Name(n), indentation(e.Line(n)), e.Name(outer), indentation(e.Line(outer)))
 }
 
 // item is about an item of a list where a key is to be. n is the line above.
 func (e *explainer) item(indent, n int) string {
 	isItem := func(text string) bool { return strings.HasPrefix(strings.TrimSpace(text)+" ", "- ") }
 	if other := e.above(e.at.line, isItem); other > 0 && indentation(e.Line(other)) > indent {
-		return fmt.Sprintf("this item is indented by %d, and the one of %s by %d: indent all items of a list alike", indent, e.Name(other), indentation(e.Line(other)))
+		return fmt.Sprintf("this item is indented by %d, and that of %s by %d: indent all items of a list alike", indent, e.Name(other), indentation(e.Line(other)))
 	}
-	return fmt.Sprintf("an item of a list stands where a key is to be: %s has a value already, so no list can follow it", e.Name(n))
+	return fmt.Sprintf("an item of a list instead of a key: %s already has a value, so no list can follow it", e.Name(n))
 }
 
 // trailing is about what stands behind a value in its line.
@@ -137,9 +137,9 @@ func (e *explainer) trailing(before string) string {
 	}
 	switch before = strings.TrimSpace(before); before[len(before)-1] {
 	case '"', '\'':
-		return "something stands behind the closing quote: put all of the value between the quotes"
+		return "unexpected text after the closing quote: quote the whole value"
 	case ']', '}':
-		return "something stands behind the closing bracket: put the value in quotes if it is text"
+		return "unexpected text after the closing bracket: quote the value if it is a string"
 	}
 	return ""
 }
@@ -158,9 +158,9 @@ func noColon(e *explainer) string {
 	case e.braces(e.look.line) != "":
 		return e.braces(e.look.line)
 	case strings.Contains(line, ":"):
-		return "the colon behind a key needs a space behind it"
+		return "the colon after a key needs a space after it"
 	}
-	return "this line has no colon behind its key, or it is the rest of a text and stands too far left"
+	return "this line has no colon after its key, or it continues a text and is not indented enough"
 }
 
 // noItem is about what is no item of a list.
@@ -171,7 +171,7 @@ func noItem(e *explainer) string {
 	if e.from.line == 0 {
 		return ""
 	}
-	return fmt.Sprintf("this stands where an item of the list that begins with %s is to be: begin it with -, or indent it further if it belongs to the item above", e.Name(e.from.line))
+	return fmt.Sprintf("an item of the list that begins with %s is expected here: begin it with -, or indent it deeper if it belongs to the item above", e.Name(e.from.line))
 }
 
 // unclosed is about brackets of that kind.
@@ -186,7 +186,7 @@ func unclosed(bracket string) func(*explainer) string {
 		}
 		if e.from.line != e.at.line {
 			e.look = e.from
-			return fmt.Sprintf("the %s here is not closed, or a comma is missing behind an item", bracket)
+			return fmt.Sprintf("the %s here is not closed, or a comma is missing after an item", bracket)
 		}
 		return fmt.Sprintf("the %s before it is not closed, or a comma is missing", bracket)
 	}
@@ -198,7 +198,7 @@ func character(e *explainer) string {
 	case strings.HasPrefix(behind, "\t"):
 		return tabs
 	case behind != "":
-		return fmt.Sprintf("no value can begin with %c: put it in quotes", []rune(behind)[0])
+		return fmt.Sprintf("no value can begin with %c: quote it", []rune(behind)[0])
 	}
 	return ""
 }
@@ -217,7 +217,7 @@ func content(e *explainer) string {
 	if hint := e.braces(e.at.line); hint != "" {
 		return hint
 	}
-	return "a value is missing here, or a comma or a bracket is too many; text that begins with one of these needs quotes"
+	return "a value is missing here, or there is an extra comma or bracket; text that begins with one of these needs quotes"
 }
 
 // behindDocument is about what stands behind the end of a document.
@@ -227,7 +227,7 @@ func behindDocument(e *explainer) string {
 	}
 	n := e.above(e.at.line, everything)
 	if n > 0 && indentation(e.Line(n)) > len(e.before()) {
-		return "this line stands further left than the first one of its document: indent it like that, or begin another document with ---"
+		return "this line is indented less than the first one of its document: indent it alike, or begin another document with ---"
 	}
-	return "the document has ended before this: indent it to where it belongs, or begin another document with ---"
+	return "the document ended before this line: indent it, or begin another document with ---"
 }

@@ -98,10 +98,10 @@ func (c *converter) duplicate(key *yaml.Node, name string) error {
 	if c.fromData(key) {
 		return c.fail(key, keyTwice)
 	}
-	return c.fail(key, "key %q is there already", name)
+	return c.fail(key, "duplicate key %q", name)
 }
 
-const keyTwice = "a key that comes from a value already exists"
+const keyTwice = "a key printed from a value is a duplicate"
 
 // inside adds to an error about such a key which map it is in. Keys that came from data are left out.
 func (c *converter) inside(err error, key *yaml.Node, name string) error {
@@ -126,7 +126,7 @@ func (c *converter) fromData(key *yaml.Node) bool {
 // key returns the text of a key.
 func (c *converter) key(n *yaml.Node, at level) (string, error) {
 	if n.Kind != yaml.ScalarNode {
-		return "", c.fail(n, "a key must be text; if a value in braces was meant, put it in quotes")
+		return "", c.fail(n, "a key must be a string; if this is a value in braces, quote it")
 	}
 	if err := c.properties(n); err != nil {
 		return "", err
@@ -159,13 +159,13 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 // whose it is.
 func (c *converter) reserved(n *yaml.Node, name string, at level) error {
 	if domain, _, ok := strings.Cut(name, "/"); ok && (domain == ownDomain || strings.HasSuffix(domain, "."+ownDomain)) {
-		return c.fail(n, "a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit")
+		return c.fail(n, "a key printed from a value starts with templater.dev/, which is reserved; remove it with omit")
 	}
 	switch {
 	case at != elsewhere && reservedKeys[name]:
-		return c.fail(n, "a key that comes from a value is %s, which is reserved here; write it in the template", name)
+		return c.fail(n, "a key printed from a value is %s, which is reserved here; write it in the template", name)
 	case at == atMetadata && !freeMetadata[name]:
-		return c.fail(n, "a key of metadata that comes from a value is neither labels nor annotations; write it in the template")
+		return c.fail(n, "a key of metadata printed from a value is neither labels nor annotations; write it in the template")
 	}
 	return nil
 }
@@ -188,8 +188,8 @@ var freeMetadata = map[string]bool{"labels": true, "annotations": true}
 
 // NotForTemplates are fields of metadata that only the server, or templater, sets, and what to do in their place.
 var NotForTemplates = []struct{ Field, Advice string }{
-	{"generateName", "templater must know the name of each child beforehand: set metadata.name"},
-	{"ownerReferences", "templater sets the owner reference itself: remove it; to have none, set deletionPolicy: Orphan"},
+	{"generateName", "templater must know the name of each child in advance: set metadata.name"},
+	{"ownerReferences", "templater sets the owner reference: remove it; for no owner reference, set deletionPolicy: Orphan"},
 	{"uid", "the API server sets it: remove it"},
 	{"resourceVersion", "the API server sets it: remove it"},
 	{"generation", "the API server sets it: remove it"},

@@ -125,7 +125,7 @@ func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
 		case err != nil:
 			return nil, err
 		case left:
-			return nil, c.fail(item, "an item of a list is empty; write null, or leave out its dash")
+			return nil, c.fail(item, "an item of a list is empty; write null, or remove its dash")
 		}
 		v, err := c.value(item, elsewhere, depth+1)
 		if err != nil {
@@ -187,7 +187,7 @@ func (c *converter) literal(n *yaml.Node, name string) error {
 		n = n.Alias
 	}
 	if n.Kind != yaml.ScalarNode || c.x.Has(n.Value) {
-		return c.fail(n, "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", name)
+		return c.fail(n, "%s must be literal text in the template, so that the required permissions are known in advance; use if to choose between several", name)
 	}
 	return nil
 }

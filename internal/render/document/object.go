@@ -22,7 +22,7 @@ func (c *converter) child(n *yaml.Node) (map[string]any, error) {
 	}
 	for _, key := range [...]string{"apiVersion", "kind"} {
 		if s, _ := object[key].(string); s == "" {
-			return nil, c.fail(n, "the object has no %s, or one that is not text", key)
+			return nil, c.fail(n, "the object has no %s, or it is not a string", key)
 		}
 	}
 	if metadata, there := object["metadata"]; there {

@@ -51,12 +51,12 @@ func TestReading(t *testing.T) {
 		"a: |-\n  " + first + "\n":        {`{"a":"x\n0777"}`, `{"a":"` + first + `"}`},
 		"a: |+\n  " + first + "\n\n":      {`{"a":"x\n0777\n\n"}`, `{"a":"` + first + `\n\n"}`},
 		"a: &a {b: 1}\nc: {<<: *a, d: 2}": {`{"a":{"b":1},"c":{"b":1,"d":2}}`, `{"a":{"b":1},"c":{"b":1,"d":2}}`},
-		"[a]: 1":                          {"error: a key must be text; if a value in braces was meant, put it in quotes", "error: a key must be text; if a value in braces was meant, put it in quotes"},
+		"[a]: 1":                          {"error: a key must be a string; if this is a value in braces, quote it", "error: a key must be a string; if this is a value in braces, quote it"},
 		": 1":                             {"error: a key is empty", "error: a key is empty"},
 		"a: " + third:                     {"error: a value is not valid UTF-8; encode it with b64enc", `{"a":"` + third + `"}`},
 		"a: |\n  " + third:                {"error: a value is not valid UTF-8; encode it with b64enc", `{"a":"` + third + `"}`},
-		"a: " + first + "\na: 1":          {`error: key "a" is there already`, "error: a key that comes from a value already exists"},
-		"a: b: c":                         {"error: there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)", "error: there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)"},
+		"a: " + first + "\na: 1":          {`error: duplicate key "a"`, "error: a key printed from a value is a duplicate"},
+		"a: b: c":                         {"error: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)", "error: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)"},
 		"a: " + strings.Repeat("[", budget.MaxDepth+1) + strings.Repeat("]", budget.MaxDepth+1): {"error: data is nested more than 100 deep", "error: data is nested more than 100 deep"},
 	} {
 		shapes := &Shapes{}

@@ -51,7 +51,7 @@ func encodeJSON(t *testing.T, v any) string {
 
 // TestKeys has keys of a child's template that are refused, or not.
 func TestKeys(t *testing.T) {
-	const reserved = "error: a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit"
+	const reserved = "error: a key printed from a value starts with templater.dev/, which is reserved; remove it with omit"
 	for text, want := range map[string]string{
 		`"<<": {a: 1}`:                     `{"<<":{"a":1}}`,
 		`!!str a: 1`:                       `error: a key cannot have a tag`,
@@ -65,16 +65,16 @@ func TestKeys(t *testing.T) {
 		`{{ b64dec "/w==" }}: 1`:           `error: a value is not valid UTF-8; encode it with b64enc`,
 		`{{ b64dec "/w==" }}a: 1`:          `error: a value is not valid UTF-8; encode it with b64enc`,
 		`{{ "uid" }}: 1`:                   `{"uid":1}`,
-		"a: 1\nb:\na: 2":                   `error: key "a" is there already`,
-		"a:\na: 2":                         `error: key "a" is there already`,
-		"{{ \"a\" }}: 1\na: 2":             `error: key "a" is there already`,
-		"a: 1\n{{ \"a\" }}: 2":             `error: a key that comes from a value already exists in .v`,
-		"{{ \"a\" }}:\n{{ \"a\" }}: 2":     `error: a key that comes from a value already exists in .v`,
+		"a: 1\nb:\na: 2":                   `error: duplicate key "a"`,
+		"a:\na: 2":                         `error: duplicate key "a"`,
+		"{{ \"a\" }}: 1\na: 2":             `error: duplicate key "a"`,
+		"a: 1\n{{ \"a\" }}: 2":             `error: a key printed from a value is a duplicate in .v`,
+		"{{ \"a\" }}:\n{{ \"a\" }}: 2":     `error: a key printed from a value is a duplicate in .v`,
 		"<<: [{a: 1}, {a: 2, b: 3}]\na: 4": `{"a":4,"b":3}`,
 		"<<: {a: {b: 1}}\na: {c: 2}":       `{"a":{"c":2}}`,
 		"<<: x":                            `error: << needs a map or a list of maps`,
 		"<<: [x]":                          `error: << needs a map or a list of maps`,
-		"<<: [{a: 0777}]":                  `error: unquoted 0777 means different things to versions of YAML; put it in quotes, or write a decimal number`,
+		"<<: [{a: 0777}]":                  `error: unquoted 0777 has different meanings in YAML versions; quote it, or write a decimal number`,
 		"a: [!, 1]":                        `error: YAML tags other than !!str are not supported; remove the tag`,
 		"{a: !, b: 1}":                     `error: YAML tags other than !!str are not supported; remove the tag`,
 		"{a: !}":                           `error: YAML tags other than !!str are not supported; remove the tag`,
@@ -84,7 +84,7 @@ func TestKeys(t *testing.T) {
 		"a: !!str\nb: 'hi! '":              `{"a":"","b":"hi! "}`,
 		"a:\nb: 'hi! '":                    `{"b":"hi! "}`,
 		"a: &x\nb: 'hi! '\nc: *x":          `{"a":null,"b":"hi! ","c":null}`,
-		"- a\n-":                           `error: an item of a list is empty; write null, or leave out its dash`,
+		"- a\n-":                           `error: an item of a list is empty; write null, or remove its dash`,
 		"- a\n- &x":                        `["a",null]`,
 		"!!map {a: 1}":                     `{"a":1}`,
 	} {
@@ -116,18 +116,18 @@ func childOf(t *testing.T, text string) string {
 // TestObjects has documents of a child's template.
 func TestObjects(t *testing.T) {
 	for text, want := range map[string]string{
-		"kind: [A]\napiVersion: v1":                   "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
-		"kind: {{ \"A\" }}\napiVersion: v1":           "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
-		"kind: '{{ true }}'\napiVersion: v1":          "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
-		"kind: A{{ eq 1 1 }}\napiVersion: v1":         "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
-		"kind: A\napiVersion: v{{ toYaml false }}":    "apiVersion must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
-		"kind: {{ true }}\napiVersion: v1":            "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
-		"kind: A\napiVersion: {a: 1}":                 "apiVersion must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"kind: [A]\napiVersion: v1":                   "kind must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
+		"kind: {{ \"A\" }}\napiVersion: v1":           "kind must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
+		"kind: '{{ true }}'\napiVersion: v1":          "kind must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
+		"kind: A{{ eq 1 1 }}\napiVersion: v1":         "kind must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
+		"kind: A\napiVersion: v{{ toYaml false }}":    "apiVersion must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
+		"kind: {{ true }}\napiVersion: v1":            "kind must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
+		"kind: A\napiVersion: {a: 1}":                 "apiVersion must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
 		"x: &a A\nkind: *a\napiVersion: v1":           "",
-		"x: &a {{ \"A\" }}\nkind: *a\napiVersion: v1": "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
-		"kind: A":                                 "the object has no apiVersion, or one that is not text",
-		"kind: 5\napiVersion: v1":                 "the object has no kind, or one that is not text",
-		"kind: ''\napiVersion: v1":                "the object has no kind, or one that is not text",
+		"x: &a {{ \"A\" }}\nkind: *a\napiVersion: v1": "kind must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
+		"kind: A":                                 "the object has no apiVersion, or it is not a string",
+		"kind: 5\napiVersion: v1":                 "the object has no kind, or it is not a string",
+		"kind: ''\napiVersion: v1":                "the object has no kind, or it is not a string",
 		"kind: A\napiVersion: v1\nmetadata: a":    "the object's metadata is a string, not a map",
 		"kind: A\napiVersion: v1\nmetadata: null": "the object's metadata is a missing value, not a map",
 		"[a]": "an object is a map with apiVersion and kind, not a list",
@@ -139,11 +139,11 @@ func TestObjects(t *testing.T) {
 		"kind: Secret\napiVersion: v2\nstringData: a":                                    "",
 		"kind: Secrets\napiVersion: v1\nstringData: a":                                   "",
 		"kind: Secret\napiVersion: v1\nstringData: null\ndata: a":                        "",
-		"kind: A\napiVersion: v1\n{{ \"uid\" }}: 1":                                      "a key that comes from a value is uid, which is reserved here; write it in the template",
-		"kind: A\napiVersion: v1\nmetadata: {{ dict \"uid\" 1 }}":                        "a key that comes from a value is uid, which is reserved here; write it in the template",
+		"kind: A\napiVersion: v1\n{{ \"uid\" }}: 1":                                      "a key printed from a value is uid, which is reserved here; write it in the template",
+		"kind: A\napiVersion: v1\nmetadata: {{ dict \"uid\" 1 }}":                        "a key printed from a value is uid, which is reserved here; write it in the template",
 		"kind: A\napiVersion: v1\nspec: {{ dict \"uid\" 1 }}":                            "",
 		"kind: A\napiVersion: v1\nmetadata: {{ dict \"labels\" (dict \"a\" \"b\") }}":    "",
-		"kind: A\napiVersion: v1\nmetadata: {{ dict \"other\" 1 }}":                      "a key of metadata that comes from a value is neither labels nor annotations; write it in the template",
+		"kind: A\napiVersion: v1\nmetadata: {{ dict \"other\" 1 }}":                      "a key of metadata printed from a value is neither labels nor annotations; write it in the template",
 	} {
 		_, err := programOf(t, text).Child("x", &render.Input{})
 		got := ""

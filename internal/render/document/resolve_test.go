@@ -7,7 +7,7 @@ import (
 
 // TestPlainScalars reads what the author wrote without quotes.
 func TestPlainScalars(t *testing.T) {
-	const octal, boolean = "means different things", "is a boolean to some"
+	const octal, boolean = "has different meanings", "is a boolean in some"
 	for text, want := range map[string]any{
 		"": nil, "~": nil, "~a": "~a", "null": nil, "Null": nil, "NULL": nil, "nULL": "error: " + boolean, "nulls": "nulls", "true": true, "True": true, "TRUE": true,
 		"tRUE": "error: " + boolean, "false": false, "False": false, "FALSE": false, "fALSE": "error: " + boolean, "falsey": "falsey", "falses": "falses", "abcdef": "abcdef", "on": "error: " + boolean,

@@ -106,7 +106,7 @@ func resolve(s string) (any, error) {
 		return false, nil
 	}
 	if token.Ambiguous(s) {
-		return nil, errors.New("unquoted " + s + " is a boolean to some versions of YAML; write true or false, or put it in quotes")
+		return nil, errors.New("unquoted " + s + " is a boolean in some versions of YAML; write true or false, or quote it")
 	}
 	return s, nil
 }
@@ -143,9 +143,9 @@ func resolveNumber(s string) (any, error) {
 		}
 		return n, nil
 	case doubtful.MatchString(s):
-		return nil, errors.New("unquoted " + s + " means different things to versions of YAML; put it in quotes, or write a decimal number")
+		return nil, errors.New("unquoted " + s + " has different meanings in YAML versions; quote it, or write a decimal number")
 	case special.MatchString(s):
-		return nil, errors.New("JSON has no number " + s + "; put it in quotes if it is text")
+		return nil, errors.New("JSON has no number " + s + "; quote it if it is a string")
 	}
 	return s, nil
 }

@@ -73,7 +73,7 @@ const mostShown = 500
 
 // More says that there are more findings than are shown.
 func More() Finding {
-	return Finding{Code: NotShown, Severity: Warning, Where: "spec", Message: "more findings are not shown: fix these first"}
+	return Finding{Code: NotShown, Severity: Warning, Where: "spec", Message: "more findings are omitted: fix these first"}
 }
 
 // Bounded returns sorted findings up to a number. If it leaves some out, or some were left out before, the last one says so.

@@ -28,7 +28,7 @@ func lookup(c *data.Call, v any, key string) any {
 		return v[key]
 	case *data.Closed:
 		if v.Check(key) != nil {
-			return c.Fail("there is no such key; look at what the template sees under %s", v.Prefix)
+			return c.Fail("no such key; check what the template can read below %s", v.Prefix)
 		}
 		value, err := v.Get(key)
 		c.FailWith(err)
@@ -153,7 +153,7 @@ func dig(c *data.Call) any {
 				v = lookup(c, root, c.Str(i))
 				continue
 			}
-			return c.Fail("on the way to argument %d is %s, not a map", i+1, token.KindOf(v))
+			return c.Fail("on the path to argument %d is %s, not a map", i+1, token.KindOf(v))
 		}
 		if v, ok = m[c.Str(i)]; !ok || v == nil {
 			return c.Args[last-1]
@@ -183,7 +183,7 @@ func index(c *data.Call) any {
 		case data.IsCollection(v):
 			v = lookup(c, v, c.Str(i))
 		default:
-			return c.Fail("%s has no keys and positions", token.KindOf(v))
+			return c.Fail("%s has no keys or positions", token.KindOf(v))
 		}
 	}
 	return v

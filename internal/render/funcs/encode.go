@@ -24,7 +24,7 @@ import (
 func duration(c *data.Call) any {
 	n := c.Integer(0)
 	if n > longestSeconds || n < -longestSeconds {
-		return c.Fail("argument 1 is more than 285 years")
+		return c.Fail("argument 1 is longer than 285 years")
 	}
 	return sprigFunc[func(any) string]("duration")(n)
 }
@@ -50,7 +50,7 @@ func hash256(s string) string {
 func decoded(c *data.Call, decode func(string) ([]byte, error)) any {
 	out, err := decode(c.Str(0))
 	if err != nil {
-		return c.Fail("argument 1 is not validly encoded")
+		return c.Fail("argument 1 has an invalid encoding")
 	}
 	return string(out)
 }
@@ -82,7 +82,7 @@ func urlParse(c *data.Call) (v any) {
 }
 
 func urlJoin(c *data.Call) (v any) {
-	defer recovered(c, "argument 1 does not have the parts of a URL, as text", &v)
+	defer recovered(c, "argument 1 does not have the parts of a URL as strings", &v)
 	parts := c.Dict(0)
 	m := c.NewDict(len(parts))
 	for _, key := range c.Keys(parts) {
@@ -189,7 +189,7 @@ func unreadable(c *data.Call, err error, say bool, language string) any {
 	if say {
 		return c.Fail("%s", err)
 	}
-	return c.Fail("the text is not valid %s, or not without doubt", language)
+	return c.Fail("the text is not valid %s, or is ambiguous", language)
 }
 
 func fromJSON(c *data.Call) any {

@@ -119,7 +119,7 @@ func bounds(c *data.Call, length int) (from, to int) {
 	for i := 1; i < len(c.Args); i++ {
 		n := c.Integer(i)
 		if n < 0 || n > int64(length) {
-			c.Fail("argument %d is outside of what is sliced", i+1)
+			c.Fail("argument %d is out of range", i+1)
 			return 0, 0
 		}
 		bounds[i-1] = int(n)
@@ -252,7 +252,7 @@ func countSteps(c *data.Call, start, stop, step int64) int {
 	case max(start, stop, step) > largest || min(start, stop, step) < -largest:
 		c.FailWith(budget.ErrWork)
 	case step > 0 && stop < start, step < 0 && stop > start:
-		c.Fail("no numbers lead from the first bound to the second")
+		c.Fail("the step never leads from the first bound to the second")
 	case step > 0:
 		return int((stop - start + step - 1) / step)
 	default:

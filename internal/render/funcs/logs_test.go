@@ -81,7 +81,7 @@ func TestLogs(t *testing.T) {
 	for template, want := range map[string]string{
 		`a: {{ (logs (first .related.pods)).none | default "no log" }}`: "",
 		`a: {{ logs nil | len }}`:                                 "",
-		`a: {{ (logs (first .related.pods)).none }}`:              "status:1:7: (logs (first .related.pods)).none has no value; give it one, or use default, required or if",
+		`a: {{ (logs (first .related.pods)).none }}`:              "status:1:7: (logs (first .related.pods)).none has no value; set it, or use default, required or if",
 		`a: {{ logs .related.pods }}`:                             "status:1:7: logs: argument 1 is a list, not a map",
 		`a: {{ logs (dict "metadata" (dict "name" "x")) | len }}`: "status:1:7: logs: that is no Pod",
 		`a: {{ logs }}`:                                           "status:1:7: logs needs 1 argument, not 0",
@@ -91,7 +91,7 @@ func TestLogs(t *testing.T) {
 			t.Errorf("%s: error is %q, want %q", template, got, want)
 		}
 	}
-	const want = "status:1:7: logs: no entry of spec.related has logs; set logs in the one that the Pod is from"
+	const want = "status:1:7: logs: no entry of spec.related has logs; set logs in the entry that selects the Pod"
 	for _, logs := range []bool{false, true} { // the first is found without data
 		p, err := render.Compile(render.Source{Status: `a: {{ logs .parent | len }}`, Logs: logs})
 		if logs {

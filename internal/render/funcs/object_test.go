@@ -30,7 +30,7 @@ func TestObjectFunctions(t *testing.T) {
 		`collect "a.b" (list (dict "a" 1))`:                                 `error: collect: the path leads into a number, which has no fields`,
 		`collect "a.b" (list (dict "a" 1) (dict "a" 2))`:                    `error: collect: the path leads into a number, which has no fields`,
 		`collect "name" (list .controller)`:                                 `["tc"]`,
-		`collect "x" (list .controller)`:                                    `error: collect: there is no such key; look at what the template sees under .controller.`,
+		`collect "x" (list .controller)`:                                    `error: collect: no such key; check what the template can read below .controller.`,
 		`collect "metadata.name" .observed.pods`:                            `["p"]`,
 		`collect "a" (dict)`:                                                `error: collect: argument 2 is a map, not a list`,
 		`collect "[" (dict)`:                                                `error: collect: argument 1 is not a path such as status.phase or metadata.labels['a.b/c']`,

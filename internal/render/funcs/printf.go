@@ -80,7 +80,7 @@ func verb(c *data.Call, spec string, verb byte, i int) string {
 	}
 	v := c.Scalar(i)
 	if data.IsCollection(v) {
-		c.Fail("argument %d is %s; toJson makes text of it", i+1, token.KindOf(v))
+		c.Fail("argument %d is %s; convert it with toJson", i+1, token.KindOf(v))
 		return ""
 	}
 	v, fits := fitVerb(v, verb)

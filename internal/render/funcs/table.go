@@ -59,7 +59,7 @@ var table = []row{
 	{"include", "ta", "t", own, keeps, manyLines, "what the template of that name yields with the second argument as its dot", nil},
 	{"required", "AA", "a", own, passes, asks, "the second argument; if it is missing or empty, rendering fails with the first as its message", required},
 	{"fail", "t", "a", fromSprig, expands, 0, "nothing: rendering fails with this message, until something changes", func(c *data.Call) any { return stop(c, syntax.Fail) }},
-	{"wait", "t", "a", own, expands, 0, "nothing: children stay as they are and the parent is not ready yet, for this reason", func(c *data.Call) any { return stop(c, syntax.Wait) }},
+	{"wait", "t", "a", own, expands, 0, "nothing: children are left unchanged and the parent is not ready, for this reason", func(c *data.Call) any { return stop(c, syntax.Wait) }},
 
 	// Comparing and choosing.
 	{"eq", "AA+", "b", fromGo, expands, 0, "whether the first argument equals any of the others", equalsAny},
@@ -228,7 +228,7 @@ var table = []row{
 	{"values", "m", "l", fromSprig, passes, 0, "the values of the map, in the order of its keys", values},
 	{"merge mustMerge", "m+", "m", fromSprig, passes, 0, "a new map of all keys; earlier maps win", func(c *data.Call) any { return mergeAll(c, false) }},
 	{"mergeOverwrite mustMergeOverwrite", "m+", "m", fromSprig, passes, 0, "a new map of all keys; later maps win", func(c *data.Call) any { return mergeAll(c, true) }},
-	{"deepCopy mustDeepCopy", "a", "a", fromSprig, passes, 0, "the value itself, for no function changes its arguments", func(c *data.Call) any { return c.Args[0] }},
+	{"deepCopy mustDeepCopy", "a", "a", fromSprig, passes, 0, "the value itself, because values are immutable", func(c *data.Call) any { return c.Args[0] }},
 	{"dig", "aaa+", "a", fromSprig, passes, 0, "the value at a path of keys in the last argument, or else the default before it", dig},
 	{"dict", "A*", "m", fromSprig, passes, 0, "a map of keys and values", dict},
 	{"index", "A+", "a", fromGo, passes, 0, "the value at a path of keys and positions, or nothing", index},
@@ -236,7 +236,7 @@ var table = []row{
 	// Objects.
 	{"where", "tAL", "l", own, passes, 0, "the objects of a list, the third argument, whose field at a path, the first, equals the second", func(c *data.Call) any { return where(c, true) }},
 	{"whereNot", "tAL", "l", own, passes, 0, "the objects whose field at a path does not equal the second argument", func(c *data.Call) any { return where(c, false) }},
-	{"collect", "tL", "l", own, passes, 0, "the values at a path in the objects of a list; what is missing is left out", collect},
+	{"collect", "tL", "l", own, passes, 0, "the values at a path in the objects of a list; missing values are omitted", collect},
 	{"sortBy", "tL", "l", own, passes, 0, "the objects of a list in the order of their values at a path", sortBy},
 	{"named", "AL", "a", own, passes, 0, "the object of that metadata.name in a list, or nothing", named},
 	{"condition", "AM", "a", own, passes, 0, `the status of an object's condition of that type, such as "True", or nothing`, condition},

@@ -199,7 +199,7 @@ func (k *checker) call(at parse.Node, name string, root bool) {
 			known = append(known, sorted(k.u.own)...)
 		}
 		nearest := Nearest(name, known)
-		message := fmt.Sprintf("there is no define block named %q%s", name, didYouMean(nearest))
+		message := fmt.Sprintf("no define block named %q%s", name, didYouMean(nearest))
 		if nearest != "" {
 			nearest = strconv.Quote(nearest)
 		}
@@ -216,7 +216,7 @@ func (k *checker) discarded(pipe *parse.PipeNode) {
 	}
 	last := pipe.Cmds[len(pipe.Cmds)-1]
 	if f, ok := last.Args[0].(*parse.IdentifierNode); ok && slices.Contains(copying, f.Ident) {
-		k.errorf(finding.DiscardedCopy, f, "%s does not change its argument but yields a changed copy; write $x = %s $x …", f.Ident, f.Ident)
+		k.errorf(finding.DiscardedCopy, f, "%s does not change its argument but returns a changed copy; write $x = %s $x …", f.Ident, f.Ident)
 	}
 }
 
@@ -281,7 +281,7 @@ func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) bool {
 }
 
 // NoLogs says what templates lack that ask for logs.
-const NoLogs = "no entry of spec.related has logs; set logs in the one that the Pod is from"
+const NoLogs = "no entry of spec.related has logs; set logs in the entry that selects the Pod"
 
 // function checks that a function is there and takes so many arguments.
 func (k *checker) function(name *parse.IdentifierNode, args int) {
@@ -295,11 +295,11 @@ func (k *checker) function(name *parse.IdentifierNode, args int) {
 		return
 	}
 	if f, ok := refused[name.Ident]; ok {
-		k.errorf(finding.RefusedFunction, name, "there is no function %s: %s", name.Ident, f.Refused)
+		k.errorf(finding.RefusedFunction, name, "unsupported function %s: %s", name.Ident, f.Refused)
 		return
 	}
 	nearest := Nearest(name.Ident, sorted(k.c.src.Functions))
-	k.unknown(finding.UnknownFunction, name, name.Ident, nearest, fmt.Sprintf("there is no function %s%s", Excerpt(name), didYouMean(nearest)))
+	k.unknown(finding.UnknownFunction, name, name.Ident, nearest, fmt.Sprintf("unknown function %s%s", Excerpt(name), didYouMean(nearest)))
 }
 
 func (k *checker) operand(n parse.Node, s scope) {

@@ -14,7 +14,7 @@ func (c *compiler) expression(t *Text, helpers map[string]Definition, purpose Pu
 	t.lead = len(c.left()) + 1
 	switch text := strings.TrimSpace(t.Content); {
 	case text == "":
-		c.add(&Error{Template: t.Name, Reason: Invalid, Code: finding.NoExpression, Message: "the expression is empty: leave the field out, or write one, such as " + sample})
+		c.add(&Error{Template: t.Name, Reason: Invalid, Code: finding.NoExpression, Message: "the expression is empty: remove the field, or write an expression such as " + sample})
 		return nil
 	case strings.HasPrefix(text, c.left()):
 		c.add(t.broken(finding.NoExpression, t.lead, noExpression))
@@ -30,7 +30,7 @@ func (c *compiler) expression(t *Text, helpers map[string]Definition, purpose Pu
 
 const (
 	sample       = `eq .object.status.phase "Bound"`
-	noExpression = "write one expression, without delimiters around it and without if, range or define, such as " + sample
+	noExpression = "write one expression without delimiters, if, range or define, such as " + sample
 )
 
 // content returns what is parsed of a text: an expression stands between delimiters.

@@ -3,17 +3,17 @@ package syntax
 import "testing"
 
 func TestExpressionsThatAreNone(t *testing.T) {
-	const none = "write one expression, without delimiters around it and without if, range or define, such as " + sample
+	const none = "write one expression without delimiters, if, range or define, such as " + sample
 	for text, want := range map[string]string{
-		"":                                      "children[db].readyWhen: the expression is empty: leave the field out, or write one, such as " + sample,
-		" \n":                                   "children[db].readyWhen: the expression is empty: leave the field out, or write one, such as " + sample,
+		"":                                      "children[db].readyWhen: the expression is empty: remove the field, or write an expression such as " + sample,
+		" \n":                                   "children[db].readyWhen: the expression is empty: remove the field, or write an expression such as " + sample,
 		"{{ eq .object.a 1 }}":                  "children[db].readyWhen:1:1: " + none,
 		"/* eq .object.a 1 */":                  "children[db].readyWhen:1:1: unexpected \"/\" in command",
 		"if .object.a":                          "children[db].readyWhen:1:1: " + none,
 		"range .object.a":                       "children[db].readyWhen:1:1: " + none,
-		`template "x"`:                          "children[db].readyWhen:1:10: there is no define block named \"x\"",
+		`template "x"`:                          "children[db].readyWhen:1:10: no define block named \"x\"",
 		`template "h"`:                          "children[db].readyWhen:1:1: " + none,
-		"end":                                   "children[db].readyWhen:1:1: there is no block for this end: remove it",
+		"end":                                   "children[db].readyWhen:1:1: this end has no block: remove it",
 		"$x := true":                            "children[db].readyWhen:1:1: " + none,
 		"true }}{{ true":                        "children[db].readyWhen:1:1: " + none,
 		"true }}":                               "children[db].readyWhen:1:1: " + none,
@@ -28,10 +28,10 @@ func TestExpressionsThatAreNone(t *testing.T) {
 		"and .object.a\n  é .object.b == 1":     "children[db].readyWhen:2:15: unexpected \"=\" in operand",
 		"$y":                                    "children[db].readyWhen:1:1: undefined variable \"$y\"",
 		"eq .objct.a 1":                         "children[db].readyWhen:1:4: there is no .objct; did you mean .object?; known: .children .controller .metadata .object .observed .parent .related .spec .status .values",
-		"and true\n  (eqq .object.a .spec.b)":   "children[db].readyWhen:2:4: there is no function eqq; did you mean eq?",
+		"and true\n  (eqq .object.a .spec.b)":   "children[db].readyWhen:2:4: unknown function eqq; did you mean eq?",
 		"eq .children.bd 1":                     "children[db].readyWhen:1:4: there is no .children.bd; known: .children.db",
 		`eq "é" .Values`:                        "children[db].readyWhen:1:8: there is no .Values; did you mean .values?; known: .children .controller .metadata .object .observed .parent .related .spec .status .values",
-		"now":                                   "children[db].readyWhen:1:1: there is no function now: " + refused["now"].Refused,
+		"now":                                   "children[db].readyWhen:1:1: unsupported function now: " + refused["now"].Refused,
 		`include "h" .`:                         "",
 		`eq .object.status.phase "}} Bound {{"`: "",
 		"and\n true\n .object.a":                "",
@@ -53,6 +53,6 @@ func TestExpressionsBetweenOtherDelimiters(t *testing.T) {
 
 func TestTheObjectIsInReadyWhenAlone(t *testing.T) {
 	src := Source{Helpers: `{{ define "h" }}{{ .object }}{{ end }}`, Children: []Template{{"db", `{{ include "h" . }}`}}, ReadyWhen: []Template{{"db", `include "h" .`}}, Status: "a: {{ .object.a }}"}
-	const why = ": .object is there in readyWhen alone, where it is the object to judge; use .observed.NAME"
+	const why = ": .object is only available in readyWhen, where it is the object that is evaluated; use .observed.NAME"
 	wantFindings(t, src, []string{"helpers:1:20" + why, "status:1:7" + why})
 }

@@ -72,11 +72,11 @@ var goneFromFilters = map[string]string{
 	"children": ".children" + notInFilters, "observed": ".observed" + notInFilters, "related": ".related" + notInFilters,
 }
 
-const notInFilters = " is not available in a filter, which sees only one object: use .spec, .metadata, .parent, .values or .controller"
+const notInFilters = " is not available in a filter, which can read only one object: use .spec, .metadata, .parent, .values or .controller"
 
 const (
-	onlyTheParent   = " is not available in a select template, which sees the parent alone: use .spec, .metadata, .status, .values or .controller"
-	onlyInReadyWhen = ".object is there in readyWhen alone, where it is the object to judge; use .observed.NAME"
+	onlyTheParent   = " is not available in a select template, which can read only the parent: use .spec, .metadata, .status, .values or .controller"
+	onlyInReadyWhen = ".object is only available in readyWhen, where it is the object that is evaluated; use .observed.NAME"
 )
 
 // KeyError says that a key is not among those that there are.

@@ -63,15 +63,15 @@ type Templates struct {
 func Parse(src Source) (Templates, error) {
 	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}}
 	if c.left() == c.right() {
-		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Code: finding.Delimiters, Message: "left and right are the same, so the end of an action " +
-			"cannot be told from its beginning; give two different ones"}}
+		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Code: finding.Delimiters, Message: "left and right are equal, so the end of an action " +
+			"cannot be distinguished from its beginning; set two different ones"}}
 	}
 	helpers := c.helpers()
 	t := Templates{Names: c.names, Helpers: helpers, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
 	twice := repeated(src.Related)
 	for i, related := range src.Related {
 		if twice[i] {
-			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of related are named " + related.Name + ": give each a name of its own"})
+			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of related are named " + related.Name + ": use unique names"})
 		}
 		if related.Text != "" {
 			t.Selects[i] = c.unit(NewText(SelectName(related.Name), related.Text), helpers, ForSelect)
@@ -80,7 +80,7 @@ func Parse(src Source) (Templates, error) {
 	twice = repeated(src.Children)
 	for i, child := range src.Children {
 		if twice[i] {
-			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of children are named " + child.Name + ": give each a name of its own"})
+			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of children are named " + child.Name + ": use unique names"})
 		}
 		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, ForChild)
 	}
@@ -246,7 +246,7 @@ func (c *compiler) helpers() map[string]Definition {
 		}
 		for _, n := range tree.Root.Nodes {
 			if !parse.IsEmptyTree(n) {
-				c.add(t.broken(finding.TextInHelpers, Start(n), "helpers hold only define blocks; nothing else here would ever be rendered"))
+				c.add(t.broken(finding.TextInHelpers, Start(n), "helpers must contain only define blocks; other text is never rendered"))
 				break
 			}
 		}
@@ -261,7 +261,7 @@ func (c *compiler) unit(t *Text, helpers map[string]Definition, purpose Purpose)
 	trees := c.parse(t)
 	for _, name := range sorted(trees) {
 		if _, twice := helpers[name]; twice {
-			c.add(t.broken(finding.SecondDefinition, int(trees[name].Root.Pos), fmt.Sprintf("a define block named %q is in helpers already", name)))
+			c.add(t.broken(finding.SecondDefinition, int(trees[name].Root.Pos), fmt.Sprintf("helpers already has a define block named %q", name)))
 		}
 		u.own[name] = Definition{trees[name], t}
 	}
@@ -381,7 +381,7 @@ var plainParseErrors = []struct {
 	plain string
 }{
 	{regexp.MustCompile(`^unexpected EOF$`), missingEnd},
-	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "there is no block for this end: remove it"},
+	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "this end has no block: remove it"},
 	{regexp.MustCompile(`^unclosed action( started at [^:]*:\d+)?$`), notClosed},
 	{regexp.MustCompile(`^(.*) in action started at [^:]*:\d+$`), "$1" + mayBeOpen},
 }

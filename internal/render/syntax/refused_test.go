@@ -13,22 +13,22 @@ func TestRefusedFunctions(t *testing.T) {
 		why[f.Name] = f.Refused
 	}
 	for reason, names := range map[string]string{
-		"reads the clock":       "now ago",
-		"time zone":             "date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify htmlDate htmlDateInZone toDate mustToDate unixEpoch",
-		"it is random":          "randAlphaNum randAlpha randAscii randNumeric randBytes randInt shuffle uuidv4",
-		"a new key":             "genPrivateKey genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey buildCustomCert",
-		"has a random part":     "bcrypt htpasswd encryptAES",
-		"secrets":               "decryptAES",
-		"a third of a second":   "derivePassword",
-		"environment":           "env expandenv",
-		"the network":           "getHostByName",
-		"the operating system":  "osBase osDir osClean osExt osIsAbs",
-		"no value is":           "call",
-		"template text of data": "tpl",
-		"asks the API server":   "lookup",
-		"files of a chart":      "Files",
-		"fromYaml or fromJson":  "fromYamlArray fromJsonArray",
-		"toYaml or toJson":      "toToml fromToml",
+		"reads the clock":          "now ago",
+		"time zone":                "date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify htmlDate htmlDateInZone toDate mustToDate unixEpoch",
+		"it is random":             "randAlphaNum randAlpha randAscii randNumeric randBytes randInt shuffle uuidv4",
+		"a new key":                "genPrivateKey genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey buildCustomCert",
+		"has a random part":        "bcrypt htpasswd encryptAES",
+		"secrets":                  "decryptAES",
+		"a third of a second":      "derivePassword",
+		"environment":              "env expandenv",
+		"the network":              "getHostByName",
+		"the operating system":     "osBase osDir osClean osExt osIsAbs",
+		"values are never":         "call",
+		"parse data as a template": "tpl",
+		"queries the API server":   "lookup",
+		"files of a chart":         "Files",
+		"fromYaml or fromJson":     "fromYamlArray fromJsonArray",
+		"toYaml or toJson":         "toToml fromToml",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			if !strings.Contains(why[name], reason) {

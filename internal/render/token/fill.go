@@ -10,10 +10,10 @@ import (
 var ErrEncoding = errors.New("a value is not valid UTF-8; encode it with b64enc")
 
 // ErrMissing is for text with a value in it that is not there yet.
-var ErrMissing = errors.New("a value is not there yet")
+var ErrMissing = errors.New("a value does not exist yet")
 
 // errToken is a fault of ours.
-var errToken = errors.New("internal: a token is left over")
+var errToken = errors.New("internal error: a token is left over")
 
 // Expand returns the characters that rendered text stands for.
 func (t *Table) Expand(r Rendered) (string, error) {

@@ -251,7 +251,7 @@ func TestPlaygroundMarksMistakesAndWritesReplacements(t *testing.T) {
 	b.holds(`document.getElementById("text-controllers").value`, ".spec.sleepytime")
 
 	b.write("parents", "a: [")
-	b.until(findings + `.includes("no YAML")`)
+	b.until(findings + `.includes("invalid YAML")`)
 	b.write("parents", "")
 	b.until(findings + ` === ""`)
 }

@@ -40,11 +40,11 @@ func Handler(files fs.FS) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		switch {
 		case !local(r.Host):
-			http.Error(w, "call the playground by the address that it has printed", http.StatusMisdirectedRequest)
+			http.Error(w, "open the playground at the address that it has printed", http.StatusMisdirectedRequest)
 			return
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			header.Set("Allow", "GET, HEAD")
-			http.Error(w, "the playground can only be read", http.StatusMethodNotAllowed)
+			http.Error(w, "the playground is read-only", http.StatusMethodNotAllowed)
 			return
 		}
 		name := strings.TrimPrefix(r.URL.Path, "/")

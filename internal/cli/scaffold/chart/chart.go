@@ -119,13 +119,13 @@ func (c *chart) parts(r *rewriter) {
 		switch {
 		case !isTemplate:
 		case path.Base(name) == "NOTES.txt":
-			c.note(name, "notes are for who installs a chart: write a status template (spec.status.template) instead")
+			c.note(name, "notes are for the user who installs a chart: write a status template (spec.status.template) instead")
 		case strings.HasPrefix(below, "tests/"):
-			c.note(name, "tests of a release are left out: see templater test")
+			c.note(name, "release tests are skipped: see templater test")
 		case strings.HasPrefix(path.Base(name), "_") || slices.Contains([]string{".yaml", ".yml", ".tpl", ".json"}, path.Ext(name)):
 			c.template(r, name, strings.TrimSuffix(below, path.Ext(below)), taken)
 		default:
-			c.note(name, "it is no template of objects, and is left out")
+			c.note(name, "it is not a template of objects: skipped")
 		}
 	}
 	for name := range r.included { // as a file: checksums of other templates
@@ -155,7 +155,7 @@ func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) 
 	lead := len(rest) - len(strings.TrimLeft(rest, "\n"))
 	parts, ok := byHook(rest[lead:])
 	if !ok {
-		c.note(file, "the hook "+momentsOf(rest)+" shares a block or a variable of the template with other objects: divide the file; it is left out")
+		c.note(file, "the hook "+momentsOf(rest)+" shares a block or a variable of the template with other objects: split the file; skipped")
 		c.left = append(c.left, file)
 		return
 	}
@@ -168,10 +168,10 @@ func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) 
 func (c *chart) entry(r *rewriter, e entry, name, template string, taken map[string]bool) {
 	if moments := momentsOf(template); moments != "" {
 		if !strings.Contains(moments, "-delete") {
-			c.note(e.file, "the hook "+moments+" is left out: make its objects an entry of spec.children, and have the others name it in dependsOn")
+			c.note(e.file, "the hook "+moments+" is skipped: make its objects an entry of spec.children, and let the others name it in dependsOn")
 			return
 		}
-		c.note(e.file, "the hook "+moments+" is an entry of spec.finalize.children now: it is made when somebody deletes the parent"+alsoBefore(moments))
+		c.note(e.file, "the hook "+moments+" is an entry of spec.finalize.children now: it is created when the parent is deleted"+alsoBefore(moments))
 		e.final = true
 		template = markHooks(template)
 	}
@@ -207,7 +207,7 @@ func (c *chart) dependencies(r *rewriter) {
 		known[of] = true
 		var meta struct{ Type string }
 		if err := yaml.Unmarshal([]byte(c.files[name]), &meta); err != nil || meta.Type != "library" {
-			c.note("charts/"+of, "the chart is left out: convert it by itself, and make an object of its kind a child")
+			c.note("charts/"+of, "the subchart is skipped: convert it separately, and make an object of its kind a child")
 			continue
 		}
 		for _, helper := range slices.Sorted(maps.Keys(c.files)) {
@@ -218,7 +218,7 @@ func (c *chart) dependencies(r *rewriter) {
 	}
 	for _, d := range c.meta.Dependencies {
 		if !known[d.Name] {
-			c.note("Chart.yaml", "the dependency "+d.Name+" is not in charts: get it (helm dependency build), or leave it out")
+			c.note("Chart.yaml", "the dependency "+d.Name+" is not in charts: fetch it (helm dependency build), or remove it")
 		}
 	}
 }
@@ -236,11 +236,11 @@ func (c *chart) valuesOf(r *rewriter) map[string]any {
 	}
 	if r.kube {
 		values["kubeVersion"] = kubeVersion
-		c.note("Chart.yaml", "the version of Kubernetes is not asked for: it is spec.values.kubeVersion now")
+		c.note("Chart.yaml", "the Kubernetes version is not detected: set spec.values.kubeVersion")
 	}
 	if len(r.versions) > 0 {
 		values["apiVersions"] = r.known()
-		c.note("Chart.yaml", "which API versions there are is not asked for: they are spec.values.apiVersions now, correct them")
+		c.note("Chart.yaml", "API versions are not detected: correct spec.values.apiVersions")
 	}
 	if len(r.read) > 0 {
 		values["files"] = c.readable(r)
@@ -267,7 +267,7 @@ func (c *chart) readable(r *rewriter) map[string]any {
 	}
 	for name := range r.read {
 		if _, found := c.files[name]; !found && name != "" {
-			c.note(name, "templates read this file, and it is not there")
+			c.note(name, "templates read this file, but it does not exist")
 		}
 	}
 	return files

@@ -125,12 +125,12 @@ func TestMistakes(t *testing.T) {
 		want  string
 	}{
 		"no chart":               {map[string]string{"Chart.yaml": ""}, "Chart.yaml: the chart has no name"},
-		"a library":              {map[string]string{"Chart.yaml": "name: a\ntype: library\n"}, "Chart.yaml: a library chart makes no objects: give a chart that uses it"},
+		"a library":              {map[string]string{"Chart.yaml": "name: a\ntype: library\n"}, "Chart.yaml: a library chart renders no objects: pass a chart that uses it"},
 		"no YAML":                {map[string]string{"Chart.yaml": "a: ["}, "Chart.yaml: error converting YAML to JSON: "},
 		"values that are none":   {map[string]string{"values.yaml": "a: [", "templates/a.yaml": configMap}, "values.yaml: "},
 		"a schema that is none":  {map[string]string{"values.schema.json": "{", "templates/a.yaml": configMap}, "values.schema.json: "},
-		"no template":            {nil, "no template of the chart can be carried over"},
-		"no template that works": {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ .Files.Lines \"a\" }}}\n"}, "no template of the chart can be carried over: templates/a.yaml:4: .Files.Lines is not there"},
+		"no template":            {nil, "no template of the chart can be converted"},
+		"no template that works": {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ .Files.Lines \"a\" }}}\n"}, "no template of the chart can be converted: templates/a.yaml:4: .Files.Lines is not supported"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if _, err := Convert(small(row.files), group); err == nil || !strings.HasPrefix(err.Error(), row.want) {
@@ -138,7 +138,7 @@ func TestMistakes(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Convert(fstest.MapFS{}, group); err == nil || err.Error() != "there is no Chart.yaml: give the folder of a chart" {
+	if _, err := Convert(fstest.MapFS{}, group); err == nil || err.Error() != "no Chart.yaml: pass the folder of a chart" {
 		t.Errorf("got error %v for an empty folder", err)
 	}
 }
@@ -236,7 +236,7 @@ func TestSchemas(t *testing.T) {
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if got := result.Notes[0].String(); got != "values.schema.json: spec.replicas: not is left out: a CustomResourceDefinition has no such keyword here" {
+	if got := result.Notes[0].String(); got != "values.schema.json: spec.replicas: not is dropped: a CustomResourceDefinition does not support this keyword here" {
 		t.Errorf("got note %s", got)
 	}
 }

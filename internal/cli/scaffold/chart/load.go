@@ -44,7 +44,7 @@ func load(fsys fs.FS) (*chart, error) {
 	}
 	text, found := c.files["Chart.yaml"]
 	if !found {
-		return nil, errors.New("there is no Chart.yaml: give the folder of a chart")
+		return nil, errors.New("no Chart.yaml: pass the folder of a chart")
 	}
 	if err := yaml.Unmarshal([]byte(text), &c.meta); err != nil {
 		return nil, in("Chart.yaml", err)
@@ -53,7 +53,7 @@ func load(fsys fs.FS) (*chart, error) {
 		return nil, in("Chart.yaml", errors.New("the chart has no name"))
 	}
 	if c.meta.Type == "library" {
-		return nil, in("Chart.yaml", errors.New("a library chart makes no objects: give a chart that uses it"))
+		return nil, in("Chart.yaml", errors.New("a library chart renders no objects: pass a chart that uses it"))
 	}
 	return c, nil
 }
@@ -65,15 +65,15 @@ func (c *chart) load(fsys fs.FS, name string) error {
 	case err != nil:
 		return err
 	case info.IsDir():
-		c.note(name, "it is a link to a folder, and is left out: put the folder in its place")
+		c.note(name, "it is a symbolic link to a folder: skipped; replace it with the folder")
 		return nil
 	case !info.Mode().IsRegular():
-		c.note(name, "it is no file, and is left out")
+		c.note(name, "not a file: skipped")
 		return nil
 	case len(c.files) == maxFiles:
 		return fmt.Errorf("more than %d files: is this a chart?", maxFiles)
 	case info.Size() > maxFile:
-		c.note(name, "it has more than 1 MiB, and is left out")
+		c.note(name, "larger than 1 MiB: skipped")
 		return nil
 	}
 	c.files[name], err = readFile(fsys, name)
@@ -106,7 +106,7 @@ func readIgnore(fsys fs.FS) (ignore, error) {
 		}
 		_, err := path.Match(pattern, "")
 		if err != nil || pattern[0] == '!' || strings.Contains(pattern, "**") {
-			return nil, fmt.Errorf("%s:%d: the pattern %s is not understood: give names and paths with *, ? and [a-z]", name, number, pattern)
+			return nil, fmt.Errorf("%s:%d: unsupported pattern %s: use names and paths with *, ? and [a-z]", name, number, pattern)
 		}
 		patterns = append(patterns, pattern)
 	}

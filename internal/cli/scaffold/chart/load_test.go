@@ -56,7 +56,7 @@ func TestIgnoredFiles(t *testing.T) {
 	}
 	for _, pattern := range []string{"!a", "a/**", "[a"} {
 		_, err := Convert(small(map[string]string{".helmignore": "b\n" + pattern + "\n"}), group)
-		want := ".helmignore:2: the pattern " + pattern + " is not understood: give names and paths with *, ? and [a-z]"
+		want := ".helmignore:2: unsupported pattern " + pattern + ": use names and paths with *, ? and [a-z]"
 		if err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)
 		}
@@ -86,10 +86,10 @@ func TestLinks(t *testing.T) {
 	for _, n := range c.notes {
 		notes = append(notes, n.String())
 	}
-	const want = "large.txt: it has more than 1 MiB, and is left out\n" +
-		"link: it is a link to a folder, and is left out: put the folder in its place\n" +
-		"long: it has more than 1 MiB, and is left out\n" +
-		"null: it is no file, and is left out"
+	const want = "large.txt: larger than 1 MiB: skipped\n" +
+		"link: it is a symbolic link to a folder: skipped; replace it with the folder\n" +
+		"long: larger than 1 MiB: skipped\n" +
+		"null: not a file: skipped"
 	if got := strings.Join(notes, "\n"); got != want || c.files["link.txt"] != "a" {
 		t.Errorf("got link.txt %q and notes\n%s\nwant\n%s", c.files["link.txt"], got, want)
 	}
@@ -166,7 +166,7 @@ func TestHookOfSeveralMoments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "templates/b.yaml: the hook pre-install, pre-delete is an entry of spec.finalize.children now: it is made when somebody deletes the parent, " +
+	const want = "templates/b.yaml: the hook pre-install, pre-delete is an entry of spec.finalize.children now: it is created when the parent is deleted, " +
 		"and not at pre-install: for that, make its objects an entry of spec.children, too"
 	if len(result.Notes) != 1 || result.Notes[0].String() != want {
 		t.Errorf("got %v", result.Notes)

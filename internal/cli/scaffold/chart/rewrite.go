@@ -122,7 +122,7 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 		return replace(a.command(i), "dict")
 	case r.refused[t.value] != "" && (i == 0 || a.tokens[i-1].value != "|"):
 		r.todo[t.value] = true
-		note(i, t.value+": "+r.refused[t.value]+"; give the value in spec.values.todo."+t.value+" unless it is secret: many can read a TemplateController")
+		note(i, t.value+": "+r.refused[t.value]+"; give the value in spec.values.todo."+t.value+" unless it is confidential: many users can read a TemplateController")
 		return replace(a.command(i), r.missing(a, i))
 	case t.value == "(" && i+4 < len(a.tokens) && a.tokens[i+1].value == "print" && strings.HasSuffix(a.tokens[i+2].value, ".Template.BasePath") && a.tokens[i+3].kind == textToken && a.tokens[i+4].value == ")":
 		name := strings.Trim(a.tokens[i+3].value, "\"/`")
@@ -147,7 +147,7 @@ func (r *rewriter) missing(a *action, i int) string {
 var builtIns = []string{"Values", "Release", "Chart", "Capabilities", "Files", "Template", "Subcharts"}
 
 // notThere ends a note about what templater has not.
-const notThere = " is not there"
+const notThere = " is not supported"
 
 // path rewrites a path that leads through an object of Helm.
 func (r *rewriter) path(a *action, i int, replace func(int, string) int, note func(int, string)) int {
@@ -227,9 +227,9 @@ func release(head, key string) (with, message string) {
 	case "Revision":
 		return head + ".metadata.generation", "this is the generation of the parent now"
 	case "IsInstall":
-		return "true", "templates are rendered all the time: it is true now"
+		return "true", "templates are rendered continuously: it is always true"
 	case "IsUpgrade":
-		return "false", "templates are rendered all the time: it is false now"
+		return "false", "templates are rendered continuously: it is always false"
 	}
 	return "", ""
 }

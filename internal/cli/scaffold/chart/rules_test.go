@@ -34,7 +34,7 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		},
 		"a file that is not there": {
 			map[string]string{"b.txt": "text of b", "templates/a.yaml": configMap, "templates/c.yaml": use(`.Files.Get "a.txt" | quote`)},
-			[]string{"a.txt: templates read this file, and it is not there", "no text of b"},
+			[]string{"a.txt: templates read this file, but it does not exist", "no text of b"},
 		},
 		"files whose names are computed": {
 			map[string]string{"a.txt": "text of a", "b/c.txt": "text of c", "values.yaml": "file: a.txt\n", "templates/c.yaml": use(".Files.Get .Values.file | quote")},
@@ -42,19 +42,19 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		},
 		"API versions": {
 			map[string]string{"templates/c.yaml": use(`if or (.Capabilities.APIVersions.Has "apps/v1/Deployment") (.Capabilities.APIVersions.Has "autoscaling/v2") (.Capabilities.APIVersions.Has "example.org/v1") }}x{{ end`)},
-			[]string{"apiVersions:\n    - apps/v1/Deployment\n    - autoscaling/v2\n  ", "which API versions there are is not asked for"},
+			[]string{"apiVersions:\n    - apps/v1/Deployment\n    - autoscaling/v2\n  ", "API versions are not detected"},
 		},
 		"no API version": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.APIVersions.Has")},
-			[]string{"templates/c.yaml:4: .Capabilities.APIVersions.Has is not there; the template is left out"},
+			[]string{"templates/c.yaml:4: .Capabilities.APIVersions.Has is not supported; the template is skipped"},
 		},
 		"no name of a file": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": use(".Files.Get")},
-			[]string{"templates/c.yaml:4: .Files.Get is not there; the template is left out"},
+			[]string{"templates/c.yaml:4: .Files.Get is not supported; the template is skipped"},
 		},
 		"other parts of Helm's objects": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.HelmVersion"), "templates/d.yaml": use(".Release.Time"), "templates/e.yaml": use(".Chart.Maintainers.Name"), "templates/f.yaml": use(".Template.BasePath")},
-			[]string{"c.yaml:4: .Capabilities.HelmVersion is not there; the template", "d.yaml:4: .Release.Time is not there; the template", "e.yaml:4: .Chart.Maintainers.Name is not there; the template", "f.yaml:4: .Template.BasePath is not there; the template"},
+			[]string{"c.yaml:4: .Capabilities.HelmVersion is not supported; the template", "d.yaml:4: .Release.Time is not supported; the template", "e.yaml:4: .Chart.Maintainers.Name is not supported; the template", "f.yaml:4: .Template.BasePath is not supported; the template"},
 		},
 		"a file of helpers alone": {
 			map[string]string{"templates/helpers.tpl": `{{ define "x" }}one{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
@@ -62,15 +62,15 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		},
 		"a define that is wrong twice": {
 			map[string]string{"templates/_a.tpl": "{{ define \"x\" }}{{ nothing }}\n{{ nothing }}{{ end }}", "templates/b.yaml": configMap, "templates/c.yaml": use(`include "x" .`)},
-			[]string{"templates/_a.tpl:1: there is no function nothing; define x is left out\n", "no templates/_a.tpl:2: "},
+			[]string{"templates/_a.tpl:1: unknown function nothing; define x is skipped\n", "no templates/_a.tpl:2: "},
 		},
 		"a chart that is none of its charts": {
 			map[string]string{"other/Chart.yaml": "name: other\n", "charts/sub/Chart.yaml": "name: sub\n", "templates/c.yaml": configMap},
-			[]string{"charts/sub: the chart is left out", "no charts/other"},
+			[]string{"charts/sub: the subchart is skipped", "no charts/other"},
 		},
 		"an API version that is computed": {
 			map[string]string{"values.yaml": "version: v1\n", "templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.APIVersions.Has .Values.version")},
-			[]string{"templates/c.yaml:4: .Capabilities.APIVersions.Has is not there; the template is left out"},
+			[]string{"templates/c.yaml:4: .Capabilities.APIVersions.Has is not supported; the template is skipped"},
 		},
 		"what is ignored": {
 			map[string]string{".helmignore": "# [\n\na.txt/\n/b.txt\nsub/\n", "a.txt": "text of a", "b.txt": "text of b", "sub/c.txt": "text of c", "values.yaml": "file: a.txt\n", "templates/c.yaml": use(".Files.Get .Values.file | quote")},
@@ -82,7 +82,7 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		},
 		"an object after a hook that is left out": {
 			map[string]string{"templates/c.yaml": job("post-install") + "---\n" + configMap},
-			[]string{"  children:\n  # templates/c.yaml\n  - name: c\n    template: |\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n", "the hook post-install is left out", "no kind: Job"},
+			[]string{"  children:\n  # templates/c.yaml\n  - name: c\n    template: |\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n", "the hook post-install is skipped", "no kind: Job"},
 		},
 		"a hook and another object that share a variable": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "{{ $n := .Release.Name }}\n" + configMap + "---\n" + job("pre-delete") + "---\n" + configMap + "data: {n: {{ $n }}}\n"},
@@ -90,11 +90,11 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		},
 		"a hook that needs a variable of another object": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "{{ $n := .Release.Name }}\n" + configMap + "---\n" + job("pre-delete") + "# {{ $n }}\n"},
-			[]string{"templates/c.yaml: the hook pre-delete shares a block or a variable of the template with other objects: divide the file; it is left out", "no kind: Job"},
+			[]string{"templates/c.yaml: the hook pre-delete shares a block or a variable of the template with other objects: split the file; skipped", "no kind: Job"},
 		},
 		"a hook and another object in one block": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "{{ if .Values.a }}\n" + configMap + "---\n" + job("pre-delete") + "{{ end }}\n"},
-			[]string{"templates/c.yaml: the hook pre-delete shares a block or a variable of the template with other objects: divide the file; it is left out", "no kind: Job"},
+			[]string{"templates/c.yaml: the hook pre-delete shares a block or a variable of the template with other objects: split the file; skipped", "no kind: Job"},
 		},
 		"annotations that an action goes on with": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  annotations:\n    helm.sh/hook: pre-delete\n  {{- toYaml .Values.more | nindent 4 }}\n"},
@@ -110,7 +110,7 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		},
 		"helpers of a chart that is left out": {
 			map[string]string{"charts/sub/Chart.yaml": "name: sub\n", "charts/sub/templates/_x.tpl": `{{ define "x" }}one{{ end }}`, "templates/a.yaml": configMap, "templates/c.yaml": use(`include "x" .`)},
-			[]string{"charts/sub: the chart is left out", "the template is left out", "no define \"x\""},
+			[]string{"charts/sub: the subchart is skipped", "the template is skipped", "no define \"x\""},
 		},
 		"a helper that nobody uses": {
 			map[string]string{"templates/_a.tpl": `{{ define "x" }}one{{ end }}{{ define "y" }}two{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
@@ -119,7 +119,7 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		"the revision": {map[string]string{"templates/c.yaml": use(".Release.Revision")}, []string{"templates/c.yaml:4: .Release.Revision: this is the generation of the parent now"}},
 		"a field of a text": {
 			map[string]string{"values.yaml": "a: text\n", "templates/a.yaml": configMap, "templates/c.yaml": use(".Values.a.b")},
-			[]string{"templates/c.yaml:4: ", "the template is left out"},
+			[]string{"templates/c.yaml:4: ", "the template is skipped"},
 		},
 		"comments of values": {
 			map[string]string{"values.yaml": "# About what is below.\n#\n# -- About\n# a.\n# @default none\na: text\n", "templates/c.yaml": configMap},

@@ -60,7 +60,7 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 	for {
 		c.fill(tc)
 		if len(tc.Children) == 0 {
-			return nil, errors.New("no template of the chart can be carried over" + c.firstNote())
+			return nil, errors.New("no template of the chart can be converted" + c.firstNote())
 		}
 		parsed := &v1.TemplateController{}
 		if err := yaml.UnmarshalStrict([]byte(tc.YAML()), parsed); err != nil {
@@ -186,11 +186,11 @@ func (c *chart) defineAt(line int) (name string, at int) {
 func (c *chart) leftOut(n scaffold.Note, what string) {
 	for i, known := range c.notes {
 		if known.File == n.File && known.Line == n.Line && strings.HasSuffix(known.Message, notThere) {
-			c.notes[i].Message += "; " + what + " is left out"
+			c.notes[i].Message += "; " + what + " is skipped"
 			return
 		}
 	}
-	n.Message += "; " + what + " is left out"
+	n.Message += "; " + what + " is skipped"
 	c.notes = append(c.notes, n)
 }
 

@@ -183,7 +183,7 @@ var drops = []string{"$ref", "anyOf", "oneOf", "allOf", "not", "if", "patternPro
 func restrict(schema, by map[string]any, path string, note func(string)) {
 	for _, key := range drops {
 		if by[key] != nil {
-			note(fmt.Sprintf("%s: %s is left out: a CustomResourceDefinition has no such keyword here", path, key))
+			note(fmt.Sprintf("%s: %s is dropped: a CustomResourceDefinition does not support this keyword here", path, key))
 		}
 	}
 	for _, key := range restricts {

@@ -118,7 +118,7 @@ func (k *Keeper) look(ctx context.Context) {
 }
 
 // errNone says that there is no certificate yet.
-var errNone = errors.New("there is no certificate for the webhook yet")
+var errNone = errors.New("the webhook has no certificate yet")
 
 // Config returns how the webhook speaks TLS.
 func (k *Keeper) Config() *tls.Config {
@@ -158,7 +158,7 @@ func (k *Keeper) Keep(ctx context.Context) {
 		if text := k.explain(err); text != said && ctx.Err() == nil {
 			said = text
 			if text != "" {
-				klog.FromContext(ctx).Info("the webhook checks nothing for now", "because", text)
+				klog.FromContext(ctx).Info("the webhook validates nothing for now", "because", text)
 			}
 		}
 		timer := time.NewTimer(rest)

@@ -394,7 +394,7 @@ func TestNothingIsMadeForAWebhookThatNobodyAsks(t *testing.T) {
 	} {
 		b := newBed(t, configuration)
 		_, err := b.mend(b.ctx)
-		const want = "there is no ValidatingWebhookConfiguration templater with a webhook templatecontrollers.templater.dev: kubectl apply -k config/default makes it"
+		const want = "there is no ValidatingWebhookConfiguration templater with a webhook templatecontrollers.templater.dev: kubectl apply -k config/default creates it"
 		if got := b.explain(err); got != want || len(b.requests) > 0 {
 			t.Errorf("%s: %q, wrote %q", name, got, b.requests)
 		}
@@ -406,11 +406,11 @@ func TestWhatKeepsTheWebhookFromWorkingIsSaid(t *testing.T) {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Details: details, Message: "s3cr3t"}}
 	}
 	for want, refuse := range map[string]error{
-		"no right to create or patch Secret ns/templater-webhook: kubectl apply -k config/default grants it": status(403, metav1.StatusReasonForbidden, nil),
-		"the API server answers 500 to a request to create or patch Secret ns/templater-webhook":             status(500, metav1.StatusReasonInternalError, nil),
-		"namespace ns does not exist: create it, or give another --webhook-namespace":                        status(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "namespaces", Name: "ns"}),
-		"":                               status(409, metav1.StatusReasonConflict, nil),
-		"the API server does not answer": errors.New("dial tcp: s3cr3t"),
+		"no permission to create or patch Secret ns/templater-webhook: kubectl apply -k config/default grants it": status(403, metav1.StatusReasonForbidden, nil),
+		"the API server returned 500 to a request to create or patch Secret ns/templater-webhook":                 status(500, metav1.StatusReasonInternalError, nil),
+		"namespace ns does not exist: create it, or set another --webhook-namespace":                              status(404, metav1.StatusReasonNotFound, &metav1.StatusDetails{Kind: "namespaces", Name: "ns"}),
+		"":                                status(409, metav1.StatusReasonConflict, nil),
+		"the API server does not respond": errors.New("dial tcp: s3cr3t"),
 	} {
 		b := newBed(t, service)
 		b.refuse = refuse
@@ -432,7 +432,7 @@ func TestWhatKeepsTheWebhookFromWorkingIsSaid(t *testing.T) {
 	}
 	cache.Fail(status(403, metav1.StatusReasonForbidden, nil))
 	_, err = b.mend(b.ctx)
-	const want = `no right to list and watch secrets/v1 in ns fields "metadata.name=templater-webhook": kubectl apply -k config/default grants it`
+	const want = `no permission to list and watch secrets/v1 in ns fields "metadata.name=templater-webhook": kubectl apply -k config/default grants it`
 	if diff := cmp.Diff(want, b.explain(err)); diff != "" {
 		t.Error(diff)
 	}

@@ -34,7 +34,7 @@ func generate(names []string, now time.Time) (*pair, error) {
 	}
 	private, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate: %w", err)
+		return nil, fmt.Errorf("create a certificate: %w", err)
 	}
 	crt := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made.Certificate[0]})
 	return &pair{crt: crt, key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), shown: made}, nil

@@ -90,7 +90,7 @@ func (k *Keeper) publish(ctx context.Context, t *target, bundle []byte) error {
 	if err := k.apply(ctx, k.configuration(), request.Location{Resource: configurations, Name: k.Configuration}, body); err != nil {
 		return &requestError{"patch ValidatingWebhookConfiguration " + k.Configuration, err}
 	}
-	klog.FromContext(ctx).Info("told the API server which certificate to trust", "configuration", k.Configuration)
+	klog.FromContext(ctx).Info("updated the CA bundle of the webhook configuration", "configuration", k.Configuration)
 	return nil
 }
 
@@ -110,15 +110,15 @@ func (k *Keeper) explain(err error) string {
 	case err == nil, errors.Is(err, errSyncing), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && !request.MissingNamespace(err):
 		return "" // somebody else was first, and the watch is about to tell
 	case errors.Is(err, errNowhere):
-		return "there is no ValidatingWebhookConfiguration " + k.Configuration + " with a webhook " + WebhookName + ": kubectl apply -k config/default makes it"
+		return "there is no ValidatingWebhookConfiguration " + k.Configuration + " with a webhook " + WebhookName + ": kubectl apply -k config/default creates it"
 	case !errors.As(err, &failed):
 		return err.Error()
 	case request.MissingNamespace(err):
-		return "namespace " + k.Namespace + " does not exist: create it, or give another --webhook-namespace"
+		return "namespace " + k.Namespace + " does not exist: create it, or set another --webhook-namespace"
 	case apierrors.IsForbidden(err):
-		return "no right to " + failed.what + ": kubectl apply -k config/default grants it"
+		return "no permission to " + failed.what + ": kubectl apply -k config/default grants it"
 	case request.Code(err) != 0:
-		return fmt.Sprintf("the API server answers %d to a request to %s", request.Code(err), failed.what)
+		return fmt.Sprintf("the API server returned %d to a request to %s", request.Code(err), failed.what)
 	}
-	return "the API server does not answer"
+	return "the API server does not respond"
 }

@@ -52,7 +52,7 @@ func Of(f Facts) []metav1.Condition {
 	case f.Suspended:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
 		if f.Finalizes {
-			ready.Message += ", and parents that are being deleted wait"
+			ready.Message += ", and parents that are being deleted are not finalized"
 		}
 	}
 	return []metav1.Condition{accepted, f.Linted, watching, writableCondition(f), parentsCondition(f, watching), ready}
@@ -62,7 +62,7 @@ func acceptedCondition(f Facts) metav1.Condition {
 	if f.Rejection != nil {
 		return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: f.Rejection.Reason, Message: f.Rejection.Message}
 	}
-	return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, Message: "the spec makes sense"}
+	return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, Message: "the spec is valid"}
 }
 
 func watchingCondition(f Facts) metav1.Condition {
@@ -75,17 +75,17 @@ func watchingCondition(f Facts) metav1.Condition {
 	case kind.Missing(f.KindErr):
 		return no(v1.ReasonKindNotFound, f.KindErr.Error()+adviceFor(f.KindErr))
 	case f.KindErr != nil:
-		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+problem.PublicReason(f.KindErr))
+		return no(v1.ReasonListFailed, "API discovery failed: "+problem.PublicReason(f.KindErr))
 	}
 	if reason, message := f.Running.Obstacle(); reason != "" {
 		return no(reason, message)
 	}
 	message := "all kinds are watched"
 	if without := f.Running.Without(); len(without) > 0 {
-		message += "; left out, as they are optional: " + problem.Join(without)
+		message += "; optional related objects that cannot be read: " + problem.Join(without)
 	}
 	if absent := f.Running.AbsentNamespaces(); len(absent) > 0 {
-		message += "; of spec.watch.namespaces there is none called: " + problem.Join(absent)
+		message += "; namespaces in spec.watch.namespaces that do not exist: " + problem.Join(absent)
 	}
 	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: message}
 }
@@ -94,11 +94,11 @@ func watchingCondition(f Facts) metav1.Condition {
 func adviceFor(err error) string {
 	switch {
 	case kind.Gone(err):
-		return ": install its CustomResourceDefinition or API service, or correct spec.watch; templater then continues by itself, and children are kept until then"
+		return ": install its CustomResourceDefinition or APIService, or correct spec.watch; until then, children are kept"
 	case kind.Away(err):
-		return "; children stay as they are, and work goes on by itself when it is back"
+		return "; until it is served again, children are left unchanged"
 	}
-	return "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
+	return ": serve that version in the CustomResourceDefinition, or correct spec.watch; until then, children are left unchanged"
 }
 
 // Linted says which warnings there are. Behind an error there may be more than those that were found.
@@ -106,7 +106,7 @@ func Linted(all []finding.Finding) metav1.Condition {
 	warnings := finding.Of(finding.Warning, all)
 	switch count := len(warnings); {
 	case count == 0 && len(all) > 0:
-		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionUnknown, Reason: v1.ReasonNotAccepted, Message: "not known until the spec is accepted"}
+		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionUnknown, Reason: v1.ReasonNotAccepted, Message: "unknown until the spec is accepted"}
 	case count == 0:
 		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionTrue, Reason: v1.ReasonNoWarnings, Message: "no warnings"}
 	default:
@@ -117,12 +117,12 @@ func Linted(all []finding.Finding) metav1.Condition {
 
 // writableCondition says whether the parents' status can be written, and hold the ready condition.
 func writableCondition(f Facts) metav1.Condition {
-	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
+	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "the ready condition can be written to parents"}
 	no := func(reason, message string) {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
 	}
 	unknown := func() {
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "unknown until the kind is watched"
 	}
 	kind := f.Kind
 	switch {
@@ -131,25 +131,25 @@ func writableCondition(f Facts) metav1.Condition {
 	case len(f.Counts.Denied) > 0:
 		no(v1.ReasonForbidden, f.Counts.Denied.First())
 	case len(f.Counts.Contested) > 0:
-		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %s: have one of the two leave it out, or select other parents", f.Counts.Contested.First(), parents(f.Counts.Contested.Parents())))
+		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, so this TemplateController does not write it to %s: remove it from one of the two, or let them select different parents", f.Counts.Contested.First(), parents(f.Counts.Contested.Parents())))
 	case f.Running.WritesStatus() && f.Running.ParentsForbidden():
 		unknown()
 	case f.Running.ReadyCondition == "":
-		condition.Message = "no ready condition is asked for"
+		condition.Message = "no ready condition is configured: spec.status.readyCondition is empty"
 	case !kind.Custom:
-		no(v1.ReasonBuiltInKind, kind.Kind+" is no custom kind: templater reports by Events alone")
+		no(v1.ReasonBuiltInKind, kind.Kind+" is not a custom resource: templater reports with Events only")
 	case kind.Status == nil:
-		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
+		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is not written; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
 	case kind.Status.Conditions != "":
-		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
+		no(v1.ReasonNoConditions, "the ready condition is not written: "+kind.Status.Conditions)
 	case f.Rival != "":
-		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also writes the condition %s of %s: the first to write it keeps it; give one of the two another spec.status.readyCondition, or let them select different parents",
+		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also writes the condition %s of %s: the first to write it keeps it; set another spec.status.readyCondition in one of the two, or let them select different parents",
 			problem.PublicName(f.Rival), f.Running.ReadyCondition, parents(f.RivalParents)))
 	case f.Counts.Foreign > 0 && kind.Status.Atomic:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %s, where templater leaves it alone: the schema declares the list as atomic; "+
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %s, so templater does not write it there: the schema declares the list as atomic; "+
 			"declare it with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", parents(f.Counts.Foreign)))
 	case f.Counts.Foreign > 0:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %s, where it is left alone: give spec.status.readyCondition another type", f.Running.ReadyCondition, parents(f.Counts.Foreign)))
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns the condition %s of %s, so templater does not write it there: set spec.status.readyCondition to another type", f.Running.ReadyCondition, parents(f.Counts.Foreign)))
 	}
 	return condition
 }

@@ -29,9 +29,9 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 		want string
 	}{
 		"it is not there":         {&kind.NotFoundError{}, ": install its"},
-		"its server is away":      {&kind.NotFoundError{Away: true}, "; children stay as they are, and work goes on"},
-		"another version is":      {&kind.NotFoundError{Served: "v2"}, "; children stay as they are: have"},
-		"nobody knows what it is": {errors.New("no answer"), "; children stay as they are: have"},
+		"its server is away":      {&kind.NotFoundError{Away: true}, "; until it is served again"},
+		"another version is":      {&kind.NotFoundError{Served: "v2"}, ": serve that version"},
+		"nobody knows what it is": {errors.New("no answer"), ": serve that version"},
 	} {
 		if got := adviceFor(row.err); !strings.HasPrefix(got, row.want) {
 			t.Errorf("%s: %q, want %q", why, got, row.want)
@@ -42,10 +42,10 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 func TestKindWithoutRoomForConditions(t *testing.T) {
 	full := kind.Kind{Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}}
 	got := writableCondition(Facts{Kind: full, Running: &running.Controller{ReadyCondition: "Ready"}, Counts: status.NewCounts()})
-	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is left out: no room" {
+	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is not written: no room" {
 		t.Errorf("condition %+v", got)
 	}
-	if got, want := writableCondition(Facts{Kind: full, Running: &running.Controller{}, Counts: status.NewCounts()}), "no ready condition is asked for"; got.Message != want {
+	if got, want := writableCondition(Facts{Kind: full, Running: &running.Controller{}, Counts: status.NewCounts()}), "no ready condition is configured: spec.status.readyCondition is empty"; got.Message != want {
 		t.Errorf("condition %+v, want %q", got, want)
 	}
 }
@@ -72,7 +72,7 @@ func TestLintedCountsWarningsAndShowsThree(t *testing.T) {
 		want string
 	}{
 		"nothing":             {nil, "True NoWarnings: no warnings"},
-		"errors are Accepted": {[]finding.Finding{failure}, "Unknown NotAccepted: not known until the spec is accepted"},
+		"errors are Accepted": {[]finding.Finding{failure}, "Unknown NotAccepted: unknown until the spec is accepted"},
 		"one":                 {[]finding.Finding{failure, warning(1, "a")}, "False Warnings: 1 warning: children[pod]:1:2: a"},
 		"three":               {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c")}, "False Warnings: 3 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c"},
 		"more than three":     {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c"), warning(4, "d")}, "False Warnings: 4 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c; and 1 more"},

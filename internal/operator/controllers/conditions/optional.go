@@ -51,7 +51,7 @@ func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.
 	if n := len(texts) - problem.MostListed; n > 0 {
 		texts, more = texts[:problem.MostListed], fmt.Sprintf("; and %d more", n)
 	}
-	condition.Message = "Logs of Pods are left out: " + strings.Join(texts, "; ") + more
+	condition.Message = "cannot read the logs of some Pods: " + strings.Join(texts, "; ") + more
 	return condition, pending
 }
 
@@ -68,13 +68,13 @@ func logsClaim(c *running.Controller, namespace string) permissions.Claim {
 
 // tooManyLogs says what to do about logs that there is no room for.
 func tooManyLogs(f podlogs.Failure) string {
-	return oneLog(f) + fmt.Sprintf(": there is no room, since all logs may take %d MiB, and those of one tenant, which is a namespace of service accounts, %d MiB; have spec.related select fewer Pods, or give its logs a smaller limitBytes",
+	return oneLog(f) + fmt.Sprintf(": the memory limit for logs is reached, which is %d MiB in total and %d MiB per tenant (a namespace of service accounts); select fewer Pods in spec.related, or set a smaller logs.limitBytes",
 		podlogs.MostHeld>>20, podlogs.MostHeldOfTenant>>20)
 }
 
 // oneLog names one of the logs of a failure, and says how many there are.
 func oneLog(f podlogs.Failure) string {
-	text := fmt.Sprintf("that of container %s in Pod %s/%s", f.Container, f.Namespace, f.Pod)
+	text := fmt.Sprintf("container %s of Pod %s/%s", f.Container, f.Namespace, f.Pod)
 	if f.Logs > 1 {
 		text += fmt.Sprintf(", and %d more", f.Logs-1)
 	}
@@ -103,7 +103,7 @@ func Events(c *running.Controller, recorder *record.EventRecorder) (condition *m
 	texts = slices.Compact(texts)
 	return &metav1.Condition{
 		Type: v1.ConditionEventsWritable, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden,
-		Message: "Events about parents are left out: " + strings.Join(texts, "; "),
+		Message: "cannot write Events about parents: " + strings.Join(texts, "; "),
 	}, pending
 }
 
