@@ -47,6 +47,8 @@ CHAOS_FLAGS ?= --seed 0 --time 1h --longest-fault 20s
 RELATED_MANY ?= 10000
 DIFF_MANY ?= 5000
 STORED_MANY ?= 80
+ATTACK_TIME ?= 5m
+SELECTING_MANY ?= 3000
 OFFLINE_CASES ?= 1000
 BENCH_COUNT ?= 6
 BENCH_SMALL := --scenarios all --counts --check --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
@@ -186,6 +188,10 @@ test-related: cluster-build ## Count what a change costs among RELATED_MANY (100
 .PHONY: test-stored
 test-stored: cluster-build ## Store STORED_MANY (80) TemplateControllers of 1.25 MB in each of three ways that no webhook refuses, and check the operator's memory
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-stored TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestDefinitionsThatAreTooLarge -stored-many $(STORED_MANY) .
+
+.PHONY: test-attacks
+test-attacks: cluster-build ## Attack the operator as it is shipped in ten ways at once for ATTACK_TIME (5m), and have SELECTING_MANY (3000) parents select as much as they may (minutes)
+	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-attacks TEMPLATER_E2E_MODE=kwok go test -count=1 -v -parallel 1 -timeout $(E2E_TIMEOUT) -run '^(TestAllAttacksAtOnce|TestSelectionsTakeNoMoreMemoryThanTheyMay)$$' -attack-time $(ATTACK_TIME) -selecting-many $(SELECTING_MANY) .
 
 .PHONY: test-rbac
 test-rbac: cluster-build ## Run all samples with the smallest role, and with each right of it taken away in turn (minutes)

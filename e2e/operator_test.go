@@ -30,8 +30,17 @@ func classOf(t *testing.T) string {
 	return class.(string)
 }
 
+// users has the user of the operator of each test where that is not one of the group operators.
+var users sync.Map
+
 // operatorOf returns the user that the operator of a test runs as.
-func operatorOf(t *testing.T) string { return operators + "-" + classOf(t) }
+func operatorOf(t *testing.T) string {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	if user, ok := users.Load(name); ok {
+		return user.(string)
+	}
+	return operators + "-" + classOf(t)
+}
 
 // groupsOf returns the groups in which a user is.
 func groupsOf(user string) []string {

@@ -67,7 +67,7 @@ func (s *scope) mayImpersonate(user, account string) {
 }
 
 // policyFor installs the policy of the default installation, under another name and for the TemplateControllers of
-// this test alone, with homes in the test's namespace for the classes @id and @id-b.
+// this test alone, with homes in the test's namespace for the classes @id and @id-b, and for that of the test's operator in @id-home.
 func (s *scope) policyFor() {
 	s.t.Helper()
 	const name, homes = "  name: templater\n", "{'': 'templater-system/templater'}"
@@ -77,7 +77,7 @@ func (s *scope) policyFor() {
 			s.t.Fatalf("the policy does not have %q once", part)
 		}
 	}
-	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", homes, "{'@id': '@ns/templater', '@id-b': '@ns/templater-b'}", "  variables:\n", `
+	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", homes, "{'@id': '@ns/templater', '@id-b': '@ns/templater-b', '"+classOf(s.t)+"': '@id-home/templater'}", "  variables:\n", `
   matchConditions:
   - name: of-this-test
     expression: "(request.operation == 'DELETE' ? oldObject : object).metadata.name.startsWith('@id')"

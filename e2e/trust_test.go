@@ -453,6 +453,16 @@ children:
     metadata: {name: last, namespace: "@id-far"}
 `
 
+// orphanAttacks are patches of the children of keptElsewhere that take their marks away, by name. earlier is a seal of the last one from when it was to be deleted.
+func orphanAttacks(earlier string) map[string]string {
+	return map[string]string{
+		"unmarked": `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/prune": null}}}`,
+		"unsealed": `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": null}, "labels": {"templater.dev/child": "other"}}}`,
+		"broken":   `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": "x"}, "labels": {"templater.dev/child": "other"}}}`,
+		"earlier":  `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": "` + earlier + `"}}}`,
+	}
+}
+
 // TestEditedMarksDeleteNoOrphan has somebody who may patch children take away or change what they say of their end, before an operator starts
 // whose parents are gone, and while it runs. The child that goes tells when templater has decided about all of them.
 func TestEditedMarksDeleteNoOrphan(t *testing.T) {
@@ -467,12 +477,7 @@ func TestEditedMarksDeleteNoOrphan(t *testing.T) {
 	s.thing("one", `{color: red}`)
 	earlier := waitFor(t, children, "earlier", nil).GetAnnotations()["templater.dev/seal"]
 	s.controller(keptElsewhere)
-	attacks := map[string]string{
-		"unmarked": `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/prune": null}}}`,
-		"unsealed": `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": null}, "labels": {"templater.dev/child": "other"}}}`,
-		"broken":   `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": "x"}, "labels": {"templater.dev/child": "other"}}}`,
-		"earlier":  `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": "` + earlier + `"}}}`,
-	}
+	attacks := orphanAttacks(earlier)
 	before := map[string]types.UID{}
 	for name := range attacks {
 		before[name] = waitFor(t, children, name, func(o *unstructured.Unstructured) error {

@@ -145,31 +145,38 @@ func newAsked(t *testing.T) *asked {
 	if env.cluster == nil || env.cluster.Mode != layout.Kwok {
 		leaveOut(t, "the API server reaches this machine where it runs on it: TEMPLATER_E2E_MODE=kwok")
 	}
-	a := &asked{scope: newSharedScope(t), name: "templater-" + classOf(t)}
+	a := askedIn(newSharedScope(t))
 	a.apply(strings.NewReplacer(
 		"RULE-OF-SECRETS", ruleFor(t, "lease.yaml", "secrets", a.secretName()),
 		"RULE-OF-CONFIGURATIONS", ruleFor(t, "operator.yaml", webhooks.Resource, a.name),
 	).Replace(webhookRights))
+	for _, user := range []string{userA(t), userB(t)} {
+		a.waitAllowed(user, authorizationv1.ResourceAttributes{Group: webhooks.Group, Resource: webhooks.Resource, Verb: "watch", Name: a.name})
+	}
+	return a
+}
+
+// askedIn has the API server ask the webhook of the test's class at the first of two addresses, and defines a kind whose fields are all known.
+func askedIn(s *scope) *asked {
+	s.t.Helper()
+	a := &asked{scope: s, name: "templater-" + classOf(s.t)}
 	a.apply(sizes)
 	for range 2 {
 		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
 		if err != nil {
-			t.Fatal(err)
+			s.t.Fatal(err)
 		}
 		a.addresses = append(a.addresses, listener.Addr().String())
 		listener.Close()
 	}
 	configuration, err := manifest.Read(env.root, filepath.Join("webhook", "configuration.yaml"))
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	configuration.SetName(a.name)
 	configuration.Object["webhooks"].([]any)[0].(map[string]any)["clientConfig"] = map[string]any{"url": a.url(0)}
 	if err := a.applyObject(configuration); err != nil {
-		t.Fatal(err)
-	}
-	for _, user := range []string{userA(t), userB(t)} {
-		a.waitAllowed(user, authorizationv1.ResourceAttributes{Group: webhooks.Group, Resource: webhooks.Resource, Verb: "watch", Name: a.name})
+		s.t.Fatal(err)
 	}
 	return a
 }

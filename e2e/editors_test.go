@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// newcomer is what a TemplateController that somebody has just written waits for: until its first parent, which was there before, has its child.
+type newcomer struct {
+	waited       time.Duration
+	compilations int // that others had begun meanwhile
+}
+
+// newcomers measures that.
+type newcomers struct {
+	*scope
+	op       *operator
+	children watch.Interface
+	number   int
+}
+
+func newNewcomers(s *scope, op *operator) *newcomers {
+	s.t.Helper()
+	children, err := s.in(configMaps).Watch(s.t.Context(), metav1.ListOptions{LabelSelector: "side=new"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(children.Stop)
+	n := &newcomers{scope: s, op: op, children: children}
+	n.come() // the first one teaches the operator the kind of the children
+	return n
+}
+
+func (n *newcomers) come() newcomer {
+	n.t.Helper()
+	n.number++
+	name := fmt.Sprint("new-", n.number)
+	n.labelled(name, name)
+	since, began := mark(n.t), time.Now()
+	n.applyController("@id-"+name, `
+watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: `+name+`}}}
+children:
+- name: config
+  template: |
+    {apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .metadata.name }}, labels: {side: new}}}
+`)
+	limit := time.After(soon)
+	for {
+		select {
+		case <-limit:
+			n.t.Fatalf("the parent of %s has no child after %s", name, soon)
+		case event := <-n.children.ResultChan():
+			if child, ok := event.Object.(*unstructured.Unstructured); ok && child.GetName() == name {
+				ended := time.Now()
+				n.waitController("@id-"+name, func(o *unstructured.Unstructured) error { return condition(o, "Accepted", "True", "") })
+				return newcomer{ended.Sub(began), n.op.compilations(since, n.id+"-edited-", began, ended)}
+			}
+		}
+	}
+}
+
+// comes has so many come, one after the other, and returns what they have waited, and how many compilations others had begun meanwhile, in order.
+func (n *newcomers) comes(number int) (waited []time.Duration, compilations []int) {
+	n.t.Helper()
+	for range number {
+		one := n.come()
+		waited, compilations = append(waited, one.waited), append(compilations, one.compilations)
+		pause(n.t.Context(), 200*time.Millisecond)
+	}
+	slices.Sort(waited)
+	slices.Sort(compilations)
+	return waited, compilations
+}
+
+// TestDefinitionsThatChangeAllTheTimeKeepNobodyWaiting has a tenant with ten TemplateControllers of 1.2 MB change one after the other, so that there is always
+// something to compile, while neighbours write TemplateControllers, and parents. Time depends on the machine. So the compilations are counted that others
+// begin while a neighbour's TemplateController waits until its parent has its child: if all of them had their turn first, there were ten.
+func TestDefinitionsThatChangeAllTheTimeKeepNobodyWaiting(t *testing.T) {
+	parallel(t)
+	needsAudit(t)
+	const number, most, neighbours = 10, 4, 11
+	s := newScope(t)
+	s.defineThing()
+	goLimit, limit := shippedMemory(t)
+	v, args := newView(t)
+	op := startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, operatorOf(t), args...)
+	n := newNewcomers(s, op)
+	st := newStream(s, othersThan(v, s.expand("@id-quiet")))
+	edits := s.beside("edits").editsLarge(number)
+	quiet, _ := n.comes(neighbours)
+	before := st.during(5 * time.Second)
+
+	since, began := mark(t), time.Now()
+	for i := range number { // the first round writes them
+		if err := edits(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range number {
+		s.waitController(fmt.Sprint("@id-edited-", i), func(o *unstructured.Unstructured) error { return condition(o, "Accepted", "True", "") })
+	}
+	end := s.assault(attacker{"large definitions that change all the time", 50 * time.Millisecond, edits})
+	arrived := st.begin()
+	waited, compilations := n.comes(neighbours)
+	beside := arrived()
+	end(number)
+	all := op.compilations(since, s.id+"-edited-", began, time.Now())
+	t.Logf("a new TemplateController waits %v until its parent has its child, and %v beside; while it waited, others began %v compilations, of %d in all", quiet, waited, compilations, all)
+	if all < 2*number {
+		t.Errorf("the operator has compiled %d times only", all)
+	}
+	if got := middle(compilations); got > most {
+		t.Errorf("others have begun %d compilations while a TemplateController waited, want at most %d", got, most)
+	}
+	expectFair(t, before, beside, number)
+	op.withinMemory(limit)
+}
