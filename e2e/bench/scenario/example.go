@@ -15,7 +15,7 @@ import (
 type example struct{ parent, child string }
 
 // volatile are UIDs, hashes, seals, times, resource versions, and the addresses and volumes of Pods.
-var volatile = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}|\d{10}:2:[0-9a-z]{8}:[\w-]{22}:|\d{4}-\d\d-\d\dT[0-9:.]+Z|"resourceVersion":"\d+"|\d+\.\d+\.\d+\.\d+|kube-api-access-[a-z0-9]+`)
+var volatile = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}|\d{10}:3:[0-9a-z]{8}:[\w-]{22}:|\d{4}-\d\d-\d\dT[0-9:.]+Z|"resourceVersion":"\d+"|\d+\.\d+\.\d+\.\d+|kube-api-access-[a-z0-9]+`)
 
 // asItem makes a Twin look like an Item.
 var asItem = strings.NewReplacer("twin", "item", "Twin", "Item")

@@ -72,7 +72,7 @@ func hash(parts ...string) string {
 // seal has the form and length of the operator's: a key's number, the format, the serial, a MAC, no policies, the hash, and the name
 // of the child template.
 func seal(applied string, parts ...string) string {
-	return fmt.Sprintf("1700000000:2:%s:%s::%s:%s", strconv.FormatInt(time.Now().UnixMilli(), 36), hash(parts...)[:22], applied, entry)
+	return fmt.Sprintf("1700000000:3:%s:%s::%s:%s", strconv.FormatInt(time.Now().UnixMilli(), 36), hash(parts...)[:22], applied, entry)
 }
 
 // Status is a parent with its status as the operator would apply it. phases are

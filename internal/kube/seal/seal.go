@@ -37,6 +37,8 @@ type Definition struct {
 // Parent is whom a child was made for. Both parts count: once a parent is gone, nothing else tells which name went with a UID.
 type Parent struct {
 	UID types.UID
+	// Kind has no version. No format before 3 has it.
+	Kind schema.GroupKind
 	// Name may lack the namespace where that is the child's own.
 	Name types.NamespacedName
 }
@@ -50,7 +52,8 @@ type Note struct {
 	Policies Policies
 	// Serial is greater than that of every earlier seal of the same object. It looks like a time in milliseconds and is none.
 	Serial int64
-	// Old is whether the seal is of format 1. Such a seal proves ownership and the entry; Hash and Policies are empty.
+	// Old is whether the seal is of an earlier format, which does not cover everything. Such a seal proves ownership alone; Hash and Policies are
+	// empty.
 	Old bool
 }
 
@@ -124,14 +127,17 @@ func (r *Ring) Serial(now time.Time, before int64) int64 {
 	}
 }
 
-// A seal is KEY:2:SERIAL:MAC:POLICIES:HASH:ENTRY; the serial is to base 36. Format 1 is KEY:TIME:MAC:ENTRY, without the rest: no time of an
-// object is that of version. Both formats are pinned by tests, as a change would have all children sealed again.
+// A seal is KEY:3:SERIAL:MAC:POLICIES:HASH:ENTRY; the serial is to base 36. In format 2 the MAC does not cover the parent's kind. Format 1 is
+// KEY:TIME:MAC:ENTRY, without the rest: no time of an object is that of a version. All formats are pinned by tests, as a change would have
+// all children sealed again.
 const (
 	separator = ':'
 	macLength = 16 // bytes of HMAC-SHA256
-	version   = "2"
-	domain    = "templater.dev/seal/2"
-	domainOld = "templater.dev/seal/1"
+	version   = "3"
+	version2  = "2"
+	domain    = "templater.dev/seal/3"
+	domain2   = "templater.dev/seal/2"
+	domain1   = "templater.dev/seal/1"
 
 	flagPrune    = 'p'
 	flagDeletion = 'd'
@@ -166,7 +172,7 @@ func parsePolicies(text string) (p Policies, ok bool) {
 // Seal returns the seal of a subject.
 func (r *Ring) Seal(s Subject, n Note) string {
 	k := r.keys.Load().newest()
-	mac := k.sum(s, n)
+	mac := k.sum(s, n, domain)
 	out := make([]byte, 0, len(k.id)+len(n.Entry)+len(n.Hash)+48)
 	out = append(append(out, k.id...), separator)
 	out = append(append(out, version...), separator)
@@ -187,24 +193,32 @@ func (r *Ring) Open(text string, s Subject) (Note, Verdict) {
 	if k == nil {
 		return Note{}, Foreign
 	}
-	n, mac, ok := read(rest)
-	if !ok || n.Old && s.Definition.Kind != v1.KindTemplateController { // which alone made seals of format 1
+	n, format, mac, ok := read(rest)
+	if !ok || format == domain1 && s.Definition.Kind != v1.KindTemplateController { // which alone made seals of format 1
 		return Note{}, Broken
 	}
-	want := k.sum(s, n)
+	want := k.sum(s, n, format)
 	var buffer [24]byte
 	given := base64.RawURLEncoding.AppendEncode(buffer[:0], want[:])
 	if !hmac.Equal(given, []byte(mac)) {
 		return Note{}, Broken
 	}
-	return n, Valid
+	return n.proven(), Valid
+}
+
+// proven is the note without what its format does not prove.
+func (n Note) proven() Note {
+	if n.Old {
+		n.Hash, n.Policies = "", Policies{}
+	}
+	return n
 }
 
 // Read returns what a seal says, and proves nothing: it is for one that was found to be Valid before.
 func Read(text string) Note {
 	_, rest, _ := strings.Cut(text, string(separator))
-	n, _, _ := read(rest)
-	return n
+	n, _, _, _ := read(rest)
+	return n.proven()
 }
 
 // KeyOutdated reports whether a seal is by an older key than the newest.
@@ -213,27 +227,34 @@ func (r *Ring) KeyOutdated(text string) bool {
 	return len(text) <= len(id) || text[:len(id)] != id || text[len(id)] != separator
 }
 
-// read takes apart what follows the key in a seal.
-func read(text string) (n Note, mac string, ok bool) {
+// read takes apart what follows the key in a seal. The domain tells the format.
+func read(text string) (n Note, format, mac string, ok bool) {
 	serial, rest, _ := strings.Cut(text, string(separator))
-	if n.Old = serial != version; !n.Old {
+	switch format = domain1; serial {
+	case version:
+		format = domain
+	case version2:
+		format = domain2
+	}
+	n.Old = format != domain
+	if format != domain1 {
 		serial, rest, _ = strings.Cut(rest, string(separator))
 	}
 	var err error
 	if n.Serial, err = strconv.ParseInt(serial, 36, 64); err != nil {
-		return n, "", false
+		return n, format, "", false
 	}
 	mac, rest, ok = strings.Cut(rest, string(separator))
-	if n.Old || !ok {
+	if format == domain1 || !ok {
 		n.Entry = rest
-		return n, mac, ok
+		return n, format, mac, ok
 	}
 	policies, rest, _ := strings.Cut(rest, string(separator))
 	if n.Policies, ok = parsePolicies(policies); !ok {
-		return n, "", false
+		return n, format, "", false
 	}
 	n.Hash, n.Entry, ok = strings.Cut(rest, string(separator))
-	return n, mac, ok
+	return n, format, mac, ok
 }
 
 // key is one of the keys.
@@ -256,14 +277,10 @@ func newKey(id string, secret []byte) *key {
 }
 
 // sum returns the first bytes of the HMAC. Each part goes in with its length, so that no two subjects look alike.
-func (k *key) sum(s Subject, n Note) (mac [macLength]byte) {
+func (k *key) sum(s Subject, n Note, format string) (mac [macLength]byte) {
 	h := k.macs.Get().(*hasher) //nolint:forcetypeassert // the pool has no others
 	defer k.macs.Put(h)
-	if n.Old {
-		h.text = s.appendOld(h.text[:0], n)
-	} else {
-		h.text = s.append(h.text[:0], n)
-	}
+	h.text = s.append(h.text[:0], n, format)
 	h.Reset()
 	_, _ = h.Write(h.text) // never fails
 	h.text = h.Sum(h.text[:0])
@@ -271,9 +288,15 @@ func (k *key) sum(s Subject, n Note) (mac [macLength]byte) {
 	return mac
 }
 
-// append appends what a MAC covers.
-func (s Subject) append(text []byte, n Note) []byte {
-	text = binary.BigEndian.AppendUint64(append(text, domain...), uint64(n.Serial)) //nolint:gosec // any bits will do
+// append appends what a MAC covers in a format.
+func (s Subject) append(text []byte, n Note, format string) []byte {
+	text = binary.BigEndian.AppendUint64(append(text, format...), uint64(n.Serial)) //nolint:gosec // any bits will do
+	if format == domain1 {
+		return s.append1(text, n)
+	}
+	if format == domain {
+		text = appendPart(appendPart(text, s.Parent.Kind.Group), s.Parent.Kind.Kind)
+	}
 	var policies [16]byte
 	text = appendPart(text, n.Policies.append(policies[:0]))
 	for _, part := range [...]string{
@@ -285,9 +308,8 @@ func (s Subject) append(text []byte, n Note) []byte {
 	return text
 }
 
-// appendOld is append for format 1.
-func (s Subject) appendOld(text []byte, n Note) []byte {
-	text = binary.BigEndian.AppendUint64(append(text, domainOld...), uint64(n.Serial)) //nolint:gosec // any bits will do
+// append1 appends the parts of format 1.
+func (s Subject) append1(text []byte, n Note) []byte {
 	for _, part := range [...]string{
 		s.Definition.Name.Name, string(s.Parent.UID), s.away(), s.Parent.Name.Name, s.Kind.Group, s.Kind.Kind, s.Name.Namespace, s.Name.Name, n.Entry,
 	} {

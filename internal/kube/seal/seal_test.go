@@ -38,7 +38,7 @@ func ringOf(t testing.TB, ids ...string) *Ring {
 
 var (
 	subject = Subject{
-		Definition: Definition{Kind: "TemplateController", Name: types.NamespacedName{Name: "apps"}}, Parent: Parent{UID: "4f1f7a52-0000-4000-8000-000000000001", Name: types.NamespacedName{Namespace: "home", Name: "shop"}}, Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"},
+		Definition: Definition{Kind: "TemplateController", Name: types.NamespacedName{Name: "apps"}}, Parent: Parent{UID: "4f1f7a52-0000-4000-8000-000000000001", Kind: schema.GroupKind{Group: "example.org", Kind: "Shop"}, Name: types.NamespacedName{Namespace: "home", Name: "shop"}}, Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"},
 		Name: types.NamespacedName{Namespace: "ns", Name: "web"},
 	}
 	note = Note{Entry: "pods", Hash: "0123456789abcdef0123456789abcdef", Policies: Policies{PruneOrphan: true, Order: 2}, Serial: 1767225600123}
@@ -55,6 +55,8 @@ func TestSealHoldsForItsSubjectOnly(t *testing.T) {
 		"a definition of another kind":       func(s *Subject) { s.Definition.Kind = "NamespacedTemplateController" },
 		"a definition in a namespace":        func(s *Subject) { s.Definition.Name.Namespace = "ns" },
 		"another parent":                     func(s *Subject) { s.Parent.UID = "u" },
+		"a parent of another kind":           func(s *Subject) { s.Parent.Kind.Kind = "Cart" },
+		"a parent of another group":          func(s *Subject) { s.Parent.Kind.Group = "other.example.org" },
 		"a parent of another name":           func(s *Subject) { s.Parent.Name.Name = "other" },
 		"a parent in another namespace":      func(s *Subject) { s.Parent.Name.Namespace = "other" },
 		"a parent in the child's namespace":  func(s *Subject) { s.Parent.Name.Namespace = "ns" },
@@ -85,23 +87,32 @@ func TestNamespaceOfTheParentMayBeLeftOutWhereItIsTheChilds(t *testing.T) {
 	}
 }
 
-// sealOfFormat1 is what the package wrote before there was format 2, for subject, pods and 1767225600123 with the key 5.
-const sealOfFormat1 = "5:mjuohs3f:Ysc2E4SwUy_TEZdvB8Kodg:pods"
+// sealOfFormat1 and sealOfFormat2 are what the package wrote before there was format 3, for subject and note, with the key 5.
+const (
+	sealOfFormat1 = "5:mjuohs3f:Ysc2E4SwUy_TEZdvB8Kodg:pods"
+	sealOfFormat2 = "5:2:mjuohs3f:Rav4IImNEpMjPdRQs9vK6w:p2:0123456789abcdef0123456789abcdef:pods"
+)
 
-// TestFormats pins the bytes of both formats: with other ones, all children would be sealed again, or lost.
+// TestFormats pins the bytes of all formats: with other ones, all children would be sealed again, or lost. Format 3 came so that a TemplateController
+// of the same name for another kind of parents deletes no child.
 func TestFormats(t *testing.T) {
 	r := ringOf(t, "5")
-	const want = "5:2:mjuohs3f:Rav4IImNEpMjPdRQs9vK6w:p2:0123456789abcdef0123456789abcdef:pods"
+	const want = "5:3:mjuohs3f:NY81Y9-6aHq-1yc2I26OWw:p2:0123456789abcdef0123456789abcdef:pods"
 	if got := r.Seal(subject, note); got != want {
 		t.Errorf("the seal is %s, want %s", got, want)
 	}
-	bare := "5:2:1:5GiKjBWnbxUYhJ5Y8jA8_w:::pods"
+	bare := "5:3:1:EB6PAvMTkJ956qyUcONeUQ:::pods"
 	if got := r.Seal(subject, Note{Entry: "pods", Serial: 1}); got != bare {
 		t.Errorf("the seal is %s, want %s", got, bare)
 	}
 	old := Note{Entry: "pods", Serial: 1767225600123, Old: true}
-	if got, verdict := r.Open(sealOfFormat1, subject); verdict != Valid || got != old {
-		t.Errorf("of format 1: %+v, verdict %v; want %+v", got, verdict, old)
+	for format, text := range map[string]string{"1": sealOfFormat1, "2": sealOfFormat2} {
+		if got, verdict := r.Open(text, subject); verdict != Valid || got != old || Read(text) != old {
+			t.Errorf("of format %s: %+v, verdict %v, read %+v; want %+v", format, got, verdict, Read(text), old)
+		}
+	}
+	if _, verdict := r.Open(strings.Replace(sealOfFormat2, ":p2:", "::", 1), subject); verdict != Broken {
+		t.Errorf("of format 2, with other policies: verdict %v", verdict)
 	}
 	other := subject
 	other.Definition.Kind = "NamespacedTemplateController"
@@ -127,7 +138,8 @@ func TestSealThatWasChangedIsBroken(t *testing.T) {
 		"none":                    {"", None},
 		"an unknown key":          {with(0, "6"), Foreign},
 		"no key":                  {":" + text, Foreign},
-		"an unknown version":      {with(1, "3"), Broken},
+		"an unknown version":      {with(1, "4"), Broken},
+		"an earlier version":      {with(1, "2"), Broken},
 		"format 1":                {"5:" + strings.Join([]string{strings.Split(text, ":")[2], mac, "pods"}, ":"), Broken},
 		"another serial":          {with(2, "1"), Broken},
 		"no serial":               {with(2, ""), Broken},

@@ -331,6 +331,24 @@ func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
 }
 
 // TestScopeIsEdited moves objects between the scopes: each keeps its identity.
+// A TemplateController leaves its children, and another one of its name is for another kind of parents. Of these, none has the name of the
+// parent that the children were made for.
+func TestChildrenOfAParentOfAnotherKindAreKept(t *testing.T) {
+	c := begun(t, tenants, tenant)
+	c.goes()
+	c.settle()
+	c.gone(appsController)
+	c.settle()
+	c.apply(with(t, tenants, "kind: App}", "kind: Gadget}"))
+	c.apply(with(t, tenant, "kind: App", "kind: Gadget", "name: one", "name: two", "role: r", "role: s", "names: [a]", "names: [b]"))
+	c.settle()
+	c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
+	c.settle()
+	if c.Objects[clusterRole] == nil || c.Objects[farMap("a")] == nil {
+		t.Error("a child was deleted")
+	}
+}
+
 func TestScopeIsEdited(t *testing.T) {
 	near := with(t, tenant, "space: far, role: r", "space: ns")
 	namespaced := with(t, tenants, "name: maps\n    scope: Cluster", "name: maps")

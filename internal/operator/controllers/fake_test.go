@@ -149,7 +149,13 @@ func (c *cluster) seal(o *unstructured.Unstructured) {
 	ring, labels := &seal.Ring{}, o.GetLabels()
 	ring.Set(c.keys)
 	namespace, name := packed(c.t, o).ParentName()
-	parent := seal.Parent{UID: types.UID(labels[v1.LabelParentUID]), Name: types.NamespacedName{Namespace: namespace, Name: name}}
+	kind := schema.GroupKind{Group: "example.org", Kind: "App"}
+	if c.Server != nil {
+		if tc := c.get(v1.Resource.Resource, labels[v1.LabelController]); tc != nil {
+			kind.Kind, _, _ = unstructured.NestedString(tc.Object, "spec", "watch", "kind")
+		}
+	}
+	parent := seal.Parent{UID: types.UID(labels[v1.LabelParentUID]), Kind: kind, Name: types.NamespacedName{Namespace: namespace, Name: name}}
 	order, _ := strconv.Atoi(o.GetAnnotations()[v1.AnnotationOrder])
 	text := ring.Seal(seal.Subject{
 		Definition: definition(labels[v1.LabelController]), Parent: parent, Kind: o.GroupVersionKind().GroupKind(),

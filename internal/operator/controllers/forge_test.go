@@ -281,7 +281,7 @@ func TestSealsOfFormat1AreRenewed(t *testing.T) {
 			before := c.get("configmaps", "a").GetUID()
 			c.annotate(configMap("a"), v1.AnnotationSeal, sealOfFormat1)
 			if _, verdict := ring(t).Open(sealOfFormat1, seal.Subject{
-				Definition: definition("apps"), Parent: seal.Parent{UID: "uid-one", Name: configMapName("one")}, Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: configMapName("a"),
+				Definition: definition("apps"), Parent: seal.Parent{UID: "uid-one", Kind: schema.GroupKind{Group: "example.org", Kind: "App"}, Name: configMapName("one")}, Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: configMapName("a"),
 			}); verdict != seal.Valid {
 				t.Fatalf("the seal of format 1 does not hold: verdict %v", verdict)
 			}

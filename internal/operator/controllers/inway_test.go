@@ -53,7 +53,7 @@ func (f found) object(t *testing.T) *object.Object {
 	if f.sealed != "" {
 		ring := &seal.Ring{}
 		ring.Set(keysOf(t, map[bool]string{true: "9", false: "1"}[f.sealed == "lost"]))
-		subject := seal.Subject{Definition: definition("apps"), Parent: seal.Parent{UID: types.UID(f.sealed), Name: configMapName("one")}, Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: configMapName("a")}
+		subject := seal.Subject{Definition: definition("apps"), Parent: seal.Parent{UID: types.UID(f.sealed), Kind: schema.GroupKind{Group: "example.org", Kind: "App"}, Name: configMapName("one")}, Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: configMapName("a")}
 		o.SetAnnotations(map[string]string{v1.AnnotationSeal: ring.Seal(subject, seal.Note{Entry: "maps"})})
 	}
 	return packed(t, o)

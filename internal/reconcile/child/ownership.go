@@ -147,6 +147,7 @@ func (r *Ownership) sealedFor(o *object.Object, kind schema.GroupKind, parent se
 // subject is what the seal of an object of ours has to be for.
 func (r *Ownership) subject(name types.NamespacedName, kind schema.GroupKind, parent seal.Parent) seal.Subject {
 	definition := seal.Definition{Kind: v1.KindTemplateController, Name: types.NamespacedName{Name: r.Controller}}
+	parent.Kind = r.Parents
 	return seal.Subject{Definition: definition, Parent: parent, Kind: kind, Name: name}
 }
 
@@ -202,13 +203,15 @@ func (r *Ownership) earlier(o *object.Object, kind schema.GroupKind, parent *obj
 }
 
 // Proven reports whether the seal of a child proves that it was made for the earlier parent of that name that the child says. An
-// adopted child proves nothing: in a restored backup its parent exists, with another UID.
+// adopted child proves nothing: in a restored backup its parent exists, with another UID. Nor does a seal of an earlier format, which may
+// be of a TemplateController of the same name for another kind of parents.
 func (r *Ownership) Proven(l *Live, parent types.NamespacedName) bool {
 	uid := l.ParentUID()
 	if owner, has := l.Object.Controller(); has {
 		uid = owner.UID
 	}
-	return r.sealedFor(l.Object, l.Kind.GroupKind(), seal.Parent{UID: uid, Name: parent})
+	note, holds := r.open(l.Object, r.subject(l.Object.Key(), l.Kind.GroupKind(), seal.Parent{UID: uid, Name: parent}))
+	return holds && !note.Old
 }
 
 // createdAt returns when the object was made, by the clock of the server, the zero time where that is not known.

@@ -115,7 +115,7 @@ func (s side) content() map[string]any {
 func (s side) object(t testing.TB) *object.Object {
 	t.Helper()
 	content := s.content()
-	subject := seal.Subject{Definition: seal.Definition{Kind: v1.KindTemplateController, Name: types.NamespacedName{Name: "m"}}, Parent: seal.Parent{UID: "u", Name: types.NamespacedName{Namespace: "ns", Name: "one"}}, Kind: configMaps.GroupKind(), Name: types.NamespacedName{Namespace: "ns", Name: s.name}}
+	subject := seal.Subject{Definition: seal.Definition{Kind: v1.KindTemplateController, Name: types.NamespacedName{Name: "m"}}, Parent: seal.Parent{UID: "u", Kind: schema.GroupKind{Group: "example.org", Kind: "App"}, Name: types.NamespacedName{Namespace: "ns", Name: "one"}}, Kind: configMaps.GroupKind(), Name: types.NamespacedName{Namespace: "ns", Name: s.name}}
 	by := ring(t, "1", "2")
 	if s.worn {
 		by = ring(t, "1")
