@@ -229,7 +229,7 @@ func TestACacheIsNotCurrentBeforeItHasBeenReadAgain(t *testing.T) {
 			before := cache.Since()
 
 			server.lapse(map[string]string{"b": "7"})
-			eventually(t, "the failure is known", func() bool { return cache.Since() == 0 })
+			eventually(t, "the failure is known", func() bool { return cache.Err() != nil && cache.Since() == 0 })
 			server.accept()
 			if how == "by a watch-list" { // a list is not answered before it is read
 				eventually(t, "the 200 has come", func() bool { return errors.Is(cache.Err(), ErrBehind) })
@@ -261,7 +261,7 @@ func TestAResumedWatchIsCurrentAfterABookmark(t *testing.T) {
 			cache, stop := server.read(t, func(c *kube.Client) Client { return c })
 			defer stop()
 			server.lapse(server.objects)
-			eventually(t, "the failure is known", func() bool { return cache.Since() == 0 })
+			eventually(t, "the failure is known", func() bool { return cache.Err() != nil && cache.Since() == 0 })
 			server.accept()
 			eventually(t, "the 200 has come", func() bool { return errors.Is(cache.Err(), ErrBehind) })
 			if got := cache.Since(); got != 0 {

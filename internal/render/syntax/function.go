@@ -184,5 +184,5 @@ func init() {
 	refuse("helm", "it queries the API server; use .observed for children, and .related for other objects", "lookup")
 	refuse("helm", "it reads files of a chart; use .values", "Files")
 	refuse("helm", "use fromYaml or fromJson, which also read lists", "fromYamlArray", "fromJsonArray")
-	refuse("helm", "use toYaml or toJson", "toToml", "fromToml")
+	refuse("helm", "TOML is not supported; use toYaml or toJson", "toToml", "fromToml")
 }
