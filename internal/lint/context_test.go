@@ -40,7 +40,7 @@ func long() map[string]*v1.TemplateController {
 	return map[string]*v1.TemplateController{
 		"actions":                with(6, repeat("{{1}}", 13_000)),
 		"arguments":              with(1, "{{ print"+repeat(" 1", 90_000)+" }}"),
-		"mistakes in the syntax": with(6, repeat("{{1}}", 13_000)+"{{"),
+		"mistakes in the syntax": with(12, repeat("{{1}}", 6_500)+"{{"),
 		"a helper for all":       helper,
 		"YAML":                   with(6, repeat("- a: {b: c}\n", 20_000)),
 		"faults of YAML":         with(2, "a:\n"+repeat("{{ if .spec.x }}\n  a: 1\n{{ else }}\n  b: [1, {c: 2}]\n{{ end }}\n", 30_000)+"\n  a: b: c\n"),

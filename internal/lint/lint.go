@@ -61,11 +61,11 @@ type check struct {
 
 // all compiles the spec, and says all that is wrong with it.
 func (c check) all() Result {
-	compiled, rejection := spec.CompileWith(c.pause, c.tc.Name, &c.tc.Spec)
+	compiled, rejection, partial := spec.CompileWith(c.pause, c.tc.Name, &c.tc.Spec)
 	if rejection == nil {
 		return c.typed(compiled)
 	}
-	findings := append(slices.Clone(rejection.Findings), c.besides(rejection.Findings)...)
+	findings := append(slices.Clone(rejection.Findings), c.besides(partial)...)
 	return Result{Compiled: compiled, Rejection: rejection, Findings: finding.Bounded(finding.Sort(findings))}
 }
 
@@ -75,14 +75,13 @@ func (c check) typed(compiled *spec.Compiled) Result {
 	return Result{Compiled: compiled, Compiles: true, Rejection: rejected(finding.Of(finding.Error, findings)), Findings: finding.Bounded(finding.Sort(findings))}
 }
 
-// besides returns what types tell of a spec that is rejected for what was found: of the templates that can be compiled.
-func (c check) besides(found []finding.Finding) []finding.Finding {
-	program, whole := spec.Partial(c.pause, c.tc.Name, &c.tc.Spec, found)
-	if program == nil {
+// besides returns what types tell of the templates of a rejected spec that make sense.
+func (c check) besides(partial spec.Partial) []finding.Finding {
+	if partial.Program == nil {
 		return nil
 	}
-	return slices.DeleteFunc(typed.Check(c.pause, &c.tc.Spec, program, c.schemas), func(f finding.Finding) bool {
-		return !whole && (f.Code == finding.UnusedHelper || f.Code == finding.UnusedValue) // what is left out may use them
+	return slices.DeleteFunc(typed.Check(c.pause, &c.tc.Spec, partial.Program, c.schemas), func(f finding.Finding) bool {
+		return !partial.Whole && (f.Code == finding.UnusedHelper || f.Code == finding.UnusedValue) // what is left out may use them
 	})
 }
 

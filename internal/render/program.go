@@ -40,9 +40,22 @@ type unit struct {
 // Compile parses and checks all templates. The error is a [syntax.Errors] with
 // every finding, or that of a pause.
 func Compile(src Source) (*Program, error) {
+	p, err := CompileSound(src)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// CompileSound is Compile that returns a program with a [syntax.Errors], too: of the templates without errors, for checks alone, which must not
+// be executed. It is nil where these cannot be told from the others.
+func CompileSound(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
 		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Filter: src.Filter, FilterSeesStatus: src.FilterSeesStatus, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: funcs.Allowed(), Pause: src.Pause,
 	})
+	if err != nil && t.Names != nil {
+		return &Program{seen: data.Fixed{Values: src.Values}, templates: t}, err
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +95,12 @@ func Compile(src Source) (*Program, error) {
 		return nil, syntax.Errors{{Template: "helpers", Reason: syntax.Invalid, Code: finding.TooMuch, Message: "the templates use every private-use character of Unicode"}}
 	}
 	return p, nil
+}
+
+// Without returns a program without the templates of these names, for checks alone, and whether it had any of them. It must not be executed.
+func (p *Program) Without(names map[string]bool) (rest *Program, had bool) {
+	templates, had := p.templates.Without(names)
+	return &Program{seen: p.seen, templates: templates}, had
 }
 
 // Awaits returns the other children whose objects the template of a child reads as .children.NAME, sorted. Where it reads

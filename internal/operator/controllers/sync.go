@@ -23,6 +23,7 @@ type syncRun struct {
 	name     string
 	packed   *object.Object // as the cache has it
 	tc       *v1.TemplateController
+	work     work
 	entry    *tracked
 	assembly assembly
 	next     *running.Controller // what it comes to
@@ -95,7 +96,7 @@ func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 // turn waits for a processor where there is something to compile. What was read is not kept meanwhile, for many may wait, and it may be
 // another one afterwards.
 func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
-	if !l.compiles() {
+	if l.work = l.c.workOn(l.packed, l.tc); !l.work.long() {
 		return false, nil
 	}
 	l.tc, l.packed = nil, nil
@@ -103,58 +104,77 @@ func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 	if l.c.queue.ShuttingDown() { // do not compile during shutdown
 		return true, nil
 	}
-	return l.read(ctx)
-}
-
-// compiles reports whether there is something to compile.
-func (l *syncRun) compiles() bool {
-	if l.tc.Spec.ClassName != l.c.class || l.c.memory.Admit(l.tc, func() int { return sizeOf(l.packed, l.tc) }) != nil {
-		return false
+	if done, err := l.read(ctx); done || err != nil {
+		return true, err
 	}
-	l.c.mu.RLock()
-	defer l.c.mu.RUnlock()
-	e := l.c.tracked[l.name]
-	return e == nil || e.uid != l.tc.UID || e.outdated(l.c.clock.Now()) || e.fresh(l.tc, nil)
+	l.work = l.c.workOn(l.packed, l.tc)
+	return false, nil
 }
 
-// fresh reports whether the verdict is about another spec, or another rejection for its size.
-func (e *tracked) fresh(tc *v1.TemplateController, rejection *spec.Rejection) bool {
-	return e.generation != tc.Generation || e.refused != (rejection != nil)
+// work is what the compile step has to do for a TemplateController as it was read. It is decided once for each time that it is read.
+type work struct {
+	rejection *spec.Rejection // why there is no memory to compile the spec; nil = there is
+	fresh     bool            // whether the spec is another one, or there is memory for it where there was none, or none where there was
+	check     bool            // whether the spec is to be checked: it is fresh, or what is known of its kinds has changed
+	stale     time.Duration   // until it is to be checked because of its kinds; 0 = not
+}
+
+// long reports whether the work takes a processor.
+func (w work) long() bool { return w.check && w.rejection == nil }
+
+// workOn decides what the compile step has to do. There is nothing to do for a TemplateController of another class.
+func (c *Controllers) workOn(packed *object.Object, tc *v1.TemplateController) (w work) {
+	if tc.Spec.ClassName != c.class {
+		return work{}
+	}
+	w.rejection = c.memory.Admit(tc, func() int { return sizeOf(packed, tc) })
+	now := c.clock.Now()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	e := c.tracked[tc.Name]
+	if e == nil || e.uid != tc.UID {
+		w.fresh, w.check = true, true
+		return w
+	}
+	w.fresh = e.generation != tc.Generation || e.refused != (w.rejection != nil)
+	w.check = w.fresh || e.outdated(now)
+	if !e.stale.IsZero() {
+		w.stale = e.stale.Sub(now)
+	}
+	return w
 }
 
 // compile finds out what the spec means, once for each generation. It is checked once more where what is known of its kinds has changed.
 // There may be no memory to compile it.
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
-	rejection, now := l.c.memory.Admit(l.tc, func() int { return sizeOf(l.packed, l.tc) }), l.c.clock.Now()
 	e := l.entry
 	l.c.mu.RLock()
-	fresh := e.fresh(l.tc, rejection)
-	checks, compiled, known, stale := fresh || e.outdated(now), e.compiled, e.spec, e.stale
-	if fresh || !e.compiles {
+	known, compiled := e.spec, e.compiled
+	if l.work.fresh || !e.compiles {
 		compiled = nil
 	}
 	l.c.mu.RUnlock()
 	switch {
-	case !checks, compiled != nil:
+	case !l.work.check, compiled != nil:
 		l.tc.Spec = *known
-	case rejection == nil:
+	case l.work.rejection == nil:
 		read, err := l.c.whole(ctx, l.packed, l.tc)
 		if err != nil {
 			return true, err
 		}
 		l.tc.Spec = *read
 	}
-	if !checks {
-		if !stale.IsZero() { // the queue keeps only the earliest time per key, so an earlier sync may have replaced the one of KindLearned
-			l.c.queue.AddAfter(l.name, stale.Sub(now))
+	if !l.work.check {
+		if l.work.stale > 0 { // the queue keeps only the earliest time per key, so an earlier sync may have replaced the one of KindLearned
+			l.c.queue.AddAfter(l.name, l.work.stale)
 		}
 		return false, nil
 	}
-	x, err := l.examine(ctx, compiled, rejection)
+	x, err := l.examine(ctx, compiled)
 	if err != nil {
 		return true, err
 	}
-	l.take(fresh, rejection != nil, x)
+	l.take(x)
 	return false, nil
 }
 
@@ -164,12 +184,12 @@ type examined struct {
 	verdict
 }
 
-// examine takes the compile step. rejection is why there is no memory for that, or nil. Of a spec that does not compile, its outline is
-// left: its templates are not needed, and nobody has counted the memory that they take.
-func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled, rejection *spec.Rejection) (x examined, err error) {
+// examine takes the compile step. What was compiled before is not compiled again; nil is for nothing. Of a spec that does not compile, its
+// outline is left: its templates are not needed, and nobody has counted the memory that they take.
+func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled) (x examined, err error) {
 	l.c.setStale(l.entry, time.Time{})
-	if rejection != nil {
-		x.verdict = refused(rejection)
+	if l.work.rejection != nil {
+		x.verdict = refused(l.work.rejection)
 	} else if x.compiled, x.verdict, err = l.c.check(ctx, l.tc, compiled); err != nil {
 		l.c.setStale(l.entry, l.c.clock.Now())
 		return examined{}, err
@@ -188,20 +208,19 @@ func (c *Controllers) setStale(e *tracked, at time.Time) {
 	e.stale = at
 }
 
-// take takes over what the compile step has come to. fresh is whether the generation is new, or it is another question whether there is
-// memory for it.
-func (l *syncRun) take(fresh, refused bool, x examined) {
+// take takes over what the compile step has come to.
+func (l *syncRun) take(x examined) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	e := l.entry
 	x.verdict.stale = e.stale // meanwhile
 	e.verdict = x.verdict
-	if !fresh {
+	if !l.work.fresh {
 		l.tc.Spec = *e.spec
 		return // what the templates mean is the same
 	}
 	own := l.tc.Spec
-	e.generation, e.refused, e.compiled, e.spec = l.tc.Generation, refused, x.compiled, &own
+	e.generation, e.refused, e.compiled, e.spec = l.tc.Generation, l.work.rejection != nil, x.compiled, &own
 	e.counts.Begin(e.generation)
 	l.c.renewIndexes(l.name, e)
 	e.round++

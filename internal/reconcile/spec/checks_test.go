@@ -154,14 +154,16 @@ func TestWhatIsWrongIsLeftOut(t *testing.T) {
 		for _, where := range row.where {
 			found = append(found, finding.Finding{Where: where})
 		}
-		program, whole := Partial(nil, "tc", s, found)
-		if program == nil || whole != row.whole {
-			t.Errorf("%s: whole %v, want %v", why, whole, row.whole)
+		c := &Compiled{}
+		sound, _ := c.compile(nil, "tc", s)
+		partial := partialOf(sound, c.Program != nil, &Rejection{Findings: found})
+		if partial.Program == nil || partial.Whole != row.whole {
+			t.Errorf("%s: whole %v, want %v", why, partial.Whole, row.whole)
 			continue
 		}
 		var left []string
 		for _, name := range []string{"a", "b"} {
-			if slices.ContainsFunc(program.Templates().Children, func(u *syntax.Unit) bool { return u.Text.Name == syntax.ChildName(name) && u.Text.Content != "" }) {
+			if slices.ContainsFunc(partial.Program.Templates().Children, func(u *syntax.Unit) bool { return u.Text.Name == syntax.ChildName(name) && u.Text.Content != "" }) {
 				left = append(left, name)
 			}
 		}
@@ -169,7 +171,7 @@ func TestWhatIsWrongIsLeftOut(t *testing.T) {
 			t.Errorf("%s: %v is left, want %v", why, left, row.left)
 		}
 	}
-	if program, whole := Partial(nil, "tc", specWith("[", "x"), nil); program != nil || whole {
+	if _, _, partial := CompileWith(nil, "tc", specWith("[", "x")); partial.Program != nil || partial.Whole {
 		t.Error("something is left without values")
 	}
 }

@@ -43,32 +43,63 @@ type Compiled struct {
 // selectors, without templates and filter. It selects all objects where a selector is invalid. It is nil where the kind of the parents is
 // unknown. The rejection lists all errors; its message is that of the first one.
 func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
-	return CompileWith(nil, name, spec)
+	compiled, rejection, _ := CompileWith(nil, name, spec)
+	return compiled, rejection
 }
 
-// CompileWith is Compile with pauses, in which an error ends the work: what it returns then means nothing. nil is for no pauses.
-func CompileWith(pause func() error, name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
+// Partial is what makes sense of a rejected spec, for checks alone.
+type Partial struct {
+	// Program has the templates in which nothing is wrong. It is nil where there is nothing to check; it must not be executed.
+	Program *render.Program
+	// Whole is whether these are all templates.
+	Whole bool
+}
+
+// CompileWith is Compile that also returns what makes sense of a rejected spec. An error of pause, which is called now and then, ends the
+// work: what it returns then means nothing. nil is for no pauses.
+func CompileWith(pause func() error, name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection, Partial) {
 	if r := checkSize(spec); r != nil {
-		return Uncompiled(name, spec), r
+		return Uncompiled(name, spec), r, Partial{}
 	}
 	gvk, r := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
 	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
 	selectors, others := c.parse(spec)
-	r = joined(r, selectors, others, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), c.compile(pause, name, spec))
+	parents := *c
+	sound, templates := c.compile(pause, name, spec)
+	r = joined(r, selectors, others, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), templates)
 	if r == nil {
-		return c, nil
+		return c, nil, Partial{}
 	}
-	return Uncompiled(name, spec), r
+	return parents.identify(name, selectors), r, partialOf(sound, c.Program != nil, r)
+}
+
+// partialOf returns the templates in which nothing is wrong of those that have been compiled. whole is whether that is all of them.
+func partialOf(sound *render.Program, whole bool, r *Rejection) Partial {
+	if sound == nil {
+		return Partial{}
+	}
+	names := make(map[string]bool, len(r.Findings))
+	for _, f := range r.Findings {
+		names[f.Where] = true
+	}
+	program, had := sound.Without(names)
+	return Partial{program, whole && !had}
 }
 
 // Uncompiled returns what identifies the parents of a spec, as Compile does with a rejection, without compiling anything.
 func Uncompiled(name string, spec *v1.TemplateControllerSpec) *Compiled {
 	gvk, _ := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
-	if gvk.Empty() {
+	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
+	selectors, _ := c.parse(spec)
+	return c.identify(name, selectors)
+}
+
+// identify returns a spec that has been parsed as one without templates. invalid says what is wrong with its selectors, nil = nothing.
+func (c *Compiled) identify(name string, invalid *Rejection) *Compiled {
+	if c.GVK.Empty() {
 		return nil
 	}
-	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
-	if selectors, _ := c.parse(spec); selectors != nil {
+	if invalid != nil {
 		c = c.unread()
 	}
 	c.Program, _ = render.Compile(render.Source{Controller: name}) // which always compiles
@@ -89,21 +120,25 @@ func kindOf(where, apiVersion, kind string) (schema.GroupVersionKind, *Rejection
 	return gv.WithKind(kind), nil
 }
 
-// compile compiles the templates, and finds out which entries wait for which others.
-func (c *Compiled) compile(pause func() error, name string, spec *v1.TemplateControllerSpec) *Rejection {
-	source, r := sourceOf(name, spec)
+// compile compiles the templates, and finds out which entries wait for which others. It also returns the templates without errors, nil where
+// these cannot be told from the others, or where spec.values is wrong: then each template that reads a value would seem to be wrong.
+func (c *Compiled) compile(pause func() error, name string, spec *v1.TemplateControllerSpec) (sound *render.Program, r *Rejection) {
+	source, values := sourceOf(name, spec)
 	source.Pause = pause
 	awaits := func(string) []string { return nil }
-	program, err := render.Compile(source)
-	if err != nil {
+	program, err := render.CompileSound(source)
+	if r = values; err != nil {
 		r = joined(r, badTemplates(err))
 	} else {
 		c.Program, awaits = program, program.Awaits
 	}
+	if values == nil {
+		sound = program
+	}
 	var first, last *Rejection
 	c.Order, first = inChildren.order(spec.Children, awaits)
 	c.FinalOrder, last = inFinalize.order(Finals(spec), awaits)
-	return joined(r, first, last, checkReads(spec, awaits))
+	return sound, joined(r, first, last, checkReads(spec, awaits))
 }
 
 // parse reads all of a spec but its templates. It returns what is wrong with the selectors of parents, and with the rest.

@@ -87,3 +87,37 @@ func TestResyncPeriods(t *testing.T) {
 		}
 	}
 }
+
+// TestARejectedSpecIsCompiledOnce counts the pauses, of which there is one for each node of a template: compiled twice, a spec has twice as many.
+func TestARejectedSpecIsCompiledOnce(t *testing.T) {
+	build := func() *v1.TemplateControllerSpec {
+		s := specWith("{}", strings.Repeat("{{ .metadata.name }}", 100))
+		s.Helpers = `{{ define "x" }}` + strings.Repeat("{{ . }}", 100) + `{{ end }}`
+		s.Children = append(s.Children, v1.Child{Name: "b", Template: strings.Repeat(`{{ include "x" . }}`, 100)})
+		return s
+	}
+	pauses := func(s *v1.TemplateControllerSpec) (n int, rejected bool) {
+		_, r, _ := CompileWith(func() error { n++; return nil }, "tc", s)
+		return n, r != nil
+	}
+	most, rejected := pauses(build())
+	if rejected || most < 300 {
+		t.Fatalf("%d pauses, rejected %v: the test proves nothing", most, rejected)
+	}
+	for why, change := range map[string]func(*v1.TemplateControllerSpec){
+		"a field":          func(s *v1.TemplateControllerSpec) { s.ResyncPeriod = "1d" },
+		"an unknown name":  func(s *v1.TemplateControllerSpec) { s.Children[0].Template += "{{ foo }}" },
+		"the helpers":      func(s *v1.TemplateControllerSpec) { s.Helpers += "{{ end }}" },
+		"a helper in use":  func(s *v1.TemplateControllerSpec) { s.Helpers += `{{ define "y" }}{{ foo }}{{ end }}` },
+		"an unknown block": func(s *v1.TemplateControllerSpec) { s.Children[0].Template += `{{ include "y" . }}` },
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := build()
+			change(s)
+			const changed = 20 // what is wrong has nodes of its own, and its place is looked for
+			if n, rejected := pauses(s); !rejected || n > most+changed {
+				t.Errorf("%d pauses, rejected %v, want at most %d", n, rejected, most+changed)
+			}
+		})
+	}
+}

@@ -67,14 +67,14 @@ func TestSpecsThatAreTooLargeAreNotCompiled(t *testing.T) {
 	spec := specWith(`{"a": [`+strings.Repeat(`{"":1},`, maxValues)+`1]}`, strings.Repeat("{{1}}", maxOperands))
 	spec.Watch.Filter = "true"
 	if allocations := testing.AllocsPerRun(1, func() {
-		compiled, r := Compile("tc", spec)
+		compiled, r, partial := CompileWith(nil, "tc", spec)
 		if r == nil || compiled.Program.HasFilter() {
 			t.Errorf("refused for %v; the filter is not compiled", r)
 		}
 		if size, most := Size(spec), leastBytes+(4<<10); size > most {
 			t.Errorf("it takes %d bytes, want at most %d", size, most)
 		}
-		if program, _ := Partial(nil, "tc", spec, r.Findings); program != nil {
+		if partial.Program != nil {
 			t.Error("a part of it is compiled")
 		}
 	}); allocations > 2000 {

@@ -190,6 +190,9 @@ func (k *checker) call(at parse.Node, name string, root bool) {
 	if own := k.u.own[name]; name != "" && own.Text == k.src {
 		def, ok = own, true
 	}
+	if k.src == k.u.Text && (!ok && k.c.unread || ok && def.Text != k.src) {
+		k.c.callers[k.u.Text.Name] = true
+	}
 	if !ok && k.c.unread {
 		return
 	}

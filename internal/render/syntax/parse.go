@@ -59,9 +59,10 @@ type Templates struct {
 }
 
 // Parse parses and checks all templates. The error is an [Errors] with
-// every finding, or that of a pause.
+// every finding, or that of a pause. With an [Errors], it returns the templates that have none, for further checks alone: see sound. They have
+// neither Texts nor Reads nor Awaits.
 func Parse(src Source) (Templates, error) {
-	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}}
+	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}, callers: map[string]bool{}}
 	if c.left() == c.right() {
 		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Code: finding.Delimiters, Message: "left and right are equal, so the end of an action " +
 			"cannot be distinguished from its beginning; set two different ones"}}
@@ -91,7 +92,7 @@ func Parse(src Source) (Templates, error) {
 		t.Filter = c.expression(NewText(FilterName, src.Filter), helpers, src.filterPurpose())
 	}
 	if src.Status != "" {
-		t.Status = c.unit(NewText("status", src.Status), helpers, ForStatus)
+		t.Status = c.unit(NewText(statusName, src.Status), helpers, ForStatus)
 	}
 	if len(c.errors) == 0 {
 		t.Texts, t.Reads = c.texts, c.reads
@@ -103,7 +104,7 @@ func Parse(src Source) (Templates, error) {
 	case c.paused():
 		return Templates{}, c.ended
 	case len(c.errors) > 0:
-		return Templates{}, c.found()
+		return c.sound(&t), c.found()
 	}
 	return t, nil
 }
@@ -116,6 +117,9 @@ func ReadyWhenName(name string) string { return ChildName(name) + ".readyWhen" }
 
 // RelatedName returns how errors name an entry of related, SelectName how they name its template.
 func RelatedName(name string) string { return "related[" + name + "]" }
+
+// statusName is how errors name the template of the status.
+const statusName = "status"
 
 // FilterName is how errors name the expression that tells which objects are parents.
 const FilterName = "spec.watch.filter"
@@ -196,8 +200,9 @@ type compiler struct {
 	visited map[visit]bool
 	reads   Reads
 	traces  map[visit]*trace
-	unread  bool  // the helpers cannot be parsed, so that nobody knows which define blocks there are
-	ended   error // of a pause
+	callers map[string]bool // the templates that call a define block of helpers, or one that may be there: see unread
+	unread  bool            // the helpers cannot be parsed, so that nobody knows which define blocks there are
+	ended   error           // of a pause
 }
 
 // maxFindings is the number of findings after which nobody reads on.
@@ -235,7 +240,7 @@ func (c *compiler) add(e *Error) {
 
 // helpers parses the define blocks that all templates share.
 func (c *compiler) helpers() map[string]Definition {
-	t := NewText("helpers", c.src.Helpers)
+	t := NewText(helpersName, c.src.Helpers)
 	trees := c.parse(t)
 	c.unread = len(trees) == 0 && len(c.errors) > 0
 	defined := map[string]Definition{}
