@@ -34,7 +34,7 @@ type Event struct {
 type Cache struct {
 	want     Want
 	selector labels.Selector
-	trim     func(*object.Object) (*object.Object, error) // see TrimBy; nil = all is kept
+	trim     func(o, kept *object.Object) (*object.Object, error) // see TrimBy; nil = all is kept
 	notify   func(Event)
 	changed  func() // synced or failure changed
 	liveness liveness
@@ -79,14 +79,15 @@ func NewCache(want Want, notify func(Event), changed func()) (*Cache, error) {
 		items: map[types.NamespacedName]*item{}, index: newIndex(want.Role),
 	}
 	if want.Role == Definition {
-		c.trim = kind.Trim
+		c.trim = func(o, _ *object.Object) (*object.Object, error) { return kind.Trim(o) }
 	}
 	c.liveness.begin(time.Now)
 	return c, nil
 }
 
-// TrimBy has the cache keep of each object what trim returns, which notes that as object.Trimmed. It comes before all else.
-func (c *Cache) TrimBy(trim func(*object.Object) (*object.Object, error)) { c.trim = trim }
+// TrimBy has the cache keep of each object what trim returns, which notes that as object.Trimmed. kept is what the cache has of that name, nil =
+// nothing. It comes before all else.
+func (c *Cache) TrimBy(trim func(o, kept *object.Object) (*object.Object, error)) { c.trim = trim }
 
 // Of reports whether the cache is a copy of what that Want names.
 func (c *Cache) Of(want Want) bool { return c.want == want }

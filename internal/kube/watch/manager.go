@@ -51,7 +51,7 @@ type Manager struct {
 	handler Handler
 	now     func() time.Time
 	recheck time.Duration // see recheckPermission
-	trims   map[Role]func(*object.Object) (*object.Object, error)
+	trims   map[Role]func(o, kept *object.Object) (*object.Object, error)
 
 	allLines flowcontrol.PassiveRateLimiter // of all tenants
 
@@ -72,11 +72,11 @@ type running struct {
 // NewManager returns a manager whose watches end with ctx. clients returns the client
 // that reads as that user; empty is the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(*object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, allLines: allLines(), lines: lru.New(mostLogged)}
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(o, kept *object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, allLines: allLines(), lines: lru.New(mostLogged)}
 }
 
 // Trim has caches of that role keep of each object what trim returns: see Cache.TrimBy. It comes before Set.
-func (m *Manager) Trim(role Role, trim func(*object.Object) (*object.Object, error)) {
+func (m *Manager) Trim(role Role, trim func(o, kept *object.Object) (*object.Object, error)) {
 	m.trims[role] = trim
 }
 

@@ -206,7 +206,7 @@ func (c *Cache) trimmed(o *object.Object) (*object.Object, error) {
 	if c.trim == nil || o.Noted(object.Trimmed) {
 		return o, nil
 	}
-	return c.trim(o)
+	return c.trim(o, c.Get(o.Key()))
 }
 
 func (c *Cache) noteDefined(kind schema.GroupKind) {

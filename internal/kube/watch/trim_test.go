@@ -43,7 +43,7 @@ func TestWhateverIsKeptIsTrimmed(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			trims := 0
 			r := newRecorder(t, Want{Role: Controller})
-			r.TrimBy(func(o *object.Object) (*object.Object, error) {
+			r.TrimBy(func(o, _ *object.Object) (*object.Object, error) {
 				trims++
 				out := pack(map[string]any{"metadata": map[string]any{"name": o.Name(), "uid": "u", "resourceVersion": o.ResourceVersion()}})
 				out.Note(object.Trimmed)

@@ -23,9 +23,13 @@ const (
 )
 
 // Trim returns the part of a TemplateController that the cache keeps. Its size is bounded, because users may create many that are never
-// compiled. The full spec is read from the API server to compile it: see whole.
-func Trim(o *object.Object) (*object.Object, error) {
+// compiled. The full spec is read from the API server to compile it: see whole. kept is what the cache has of that name, nil = nothing: of the
+// same generation, a large spec is not read again.
+func Trim(o, kept *object.Object) (*object.Object, error) {
 	t := &trimmer{from: o}
+	if kept != nil && kept.UID() == o.UID() && kept.Generation() == o.Generation() {
+		t.kept = kept
+	}
 	t.b.WriteString(`{"apiVersion":"` + v1.GroupVersion.String() + `","kind":"` + v1.KindTemplateController + `","metadata":{"name":` + o.JSON("metadata", "name"))
 	for _, key := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp"} {
 		t.member(key, o.JSON("metadata", key))
@@ -46,6 +50,7 @@ func Trim(o *object.Object) (*object.Object, error) {
 // trimmer writes the text of a trimmed TemplateController.
 type trimmer struct {
 	from *object.Object
+	kept *object.Object // the trimmed one of the same generation; nil = there is none
 	b    strings.Builder
 }
 
@@ -72,6 +77,11 @@ func (t *trimmer) spec() {
 	text := t.from.JSON("spec")
 	if len(text) <= mostCached {
 		t.member("spec", text)
+		return
+	}
+	if t.kept != nil && t.kept.Int("size") > 0 {
+		t.member("spec", t.kept.JSON("spec"))
+		t.member("size", t.kept.JSON("size"))
 		return
 	}
 	tc, err := decode(t.from)

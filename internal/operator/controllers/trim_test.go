@@ -65,7 +65,7 @@ func TestTheCacheKeepsLittleOfATemplateController(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if kept[i], err = Trim(whole); err != nil {
+				if kept[i], err = Trim(whole, nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -101,7 +101,7 @@ func TestASmallTemplateControllerIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := Trim(whole)
+	kept, err := Trim(whole, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestWhatATrimmedTemplateControllerTakesIsKnown(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(sized("a", "team", kib)), tc); err != nil {
 			t.Fatal(err)
 		}
-		kept, err := Trim(packed(t, parse(t, sized("a", "team", kib))))
+		kept, err := Trim(packed(t, parse(t, sized("a", "team", kib))), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,6 +128,47 @@ func TestWhatATrimmedTemplateControllerTakesIsKnown(t *testing.T) {
 		if got, want := sizeOf(kept, outline), spec.Size(&tc.Spec); got != want {
 			t.Errorf("%d KiB take %d bytes, want %d", kib, got, want)
 		}
+	}
+}
+
+// TestALargeSpecIsReadOncePerGeneration has the cache keep another outline than that of the spec, which shows where the next one is from.
+func TestALargeSpecIsReadOncePerGeneration(t *testing.T) {
+	of := func(uid types.UID, generation int64, text string) *object.Object {
+		o := parse(t, text)
+		o.SetUID(uid)
+		o.SetGeneration(generation)
+		return packed(t, o)
+	}
+	const kib = 40
+	small, other := sized("a", "team", 22), with(t, sized("a", "team", kib), "name: config", "name: other")
+	for why, row := range map[string]struct {
+		uid        types.UID
+		generation int64
+		kept       string
+		want       string
+	}{
+		"the same generation":   {"u", 3, other, "other"},
+		"another generation":    {"u", 2, other, "config"},
+		"another object":        {"v", 3, other, "config"},
+		"a small spec was kept": {"u", 3, small, "config"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			kept, err := Trim(of(row.uid, row.generation, row.kept), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Trim(of("u", 3, sized("a", "team", kib)), kept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc, err := decode(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name := tc.Spec.Children[0].Name; name != row.want || got.Int("size") == 0 {
+				t.Errorf("the outline is that of %s, want %s", name, row.want)
+			}
+		})
 	}
 }
 
