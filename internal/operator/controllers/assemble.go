@@ -13,14 +13,28 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/kube/openapi"
+	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
+
+// builder makes the running form of TemplateControllers: of what their specs mean, the kinds of the cluster, and caches.
+type builder struct {
+	*registry
+
+	store       *store
+	kinds       running.Resolver
+	seals       *seal.Ring
+	departed    *child.Departed
+	rights      *permissions.Tracker
+	mayHave     func(object map[string]any, path []string) bool
+	watchShares *watchShares // how many watches each TemplateController may have
+}
 
 // assembly is what a TemplateController comes to on this cluster, now: the kinds
 // that are there, and what is to be watched.
@@ -56,31 +70,31 @@ const unansweredRetry = 4 * time.Second
 
 // assemble resolves the kinds of a TemplateController. It may have to ask the server, so that it
 // keeps nobody waiting meanwhile.
-func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
-	c.mu.RLock()
+func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
+	b.mu.RLock()
 	a := assembly{
 		rejection: e.rejection, linted: e.linted, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), former: e.former, round: e.round, released: e.released,
 		parents: map[string]watch.Want{}, as: spec.User(&tc.Spec),
 	}
 	childKinds, custom, in := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces)
-	c.mu.RUnlock()
-	if c.accounts && a.as == "" {
+	b.mu.RUnlock()
+	if b.store.accounts && a.as == "" {
 		return a // the operator touches nothing by itself
 	}
 	for gk, version := range childKinds {
-		a.children[gk] = c.childWant(gk.WithVersion(version), custom[gk], a.as, in)
+		a.children[gk] = b.childWant(gk.WithVersion(version), custom[gk], a.as, in)
 	}
-	c.noteCustom(e, a.children)
+	b.noteCustom(e, a.children)
 	if e.compiled == nil {
 		return a
 	}
-	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.GVK)
+	a.kind, a.kindErr = b.kinds.Resolve(e.compiled.GVK)
 	var relatedWants []relatedWant
 	if a.rejection == nil {
-		relatedWants, a.rejection = c.relatedWants(e.compiled.Related, a.as)
+		relatedWants, a.rejection = b.relatedWants(e.compiled.Related, a.as)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	ending := kind.Ending(a.kindErr)
 	switch {
 	case a.kindErr == nil:
@@ -104,26 +118,11 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	return a
 }
 
-// noteCustom notes which of the kinds that are served now are defined by CustomResourceDefinitions.
-func (c *Controllers) noteCustom(e *tracked, children map[schema.GroupKind]childWant) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for gk, of := range children {
-		switch {
-		case len(of.wants) == 0:
-		case of.kind.Custom:
-			e.custom[gk] = true
-		default:
-			delete(e.custom, gk)
-		}
-	}
-}
-
 // childWant is what is to be watched of a kind in these namespaces; nil means all. Children can be in any
 // version: the one that they were made in may be served no more. A kind that is not served has no objects only if it was custom: when a
 // CustomResourceDefinition is deleted, all objects of it are deleted before.
-func (c *Controllers) childWant(gvk schema.GroupVersionKind, custom bool, as string, in map[string]bool) childWant {
-	found, err := c.resolveServed(gvk)
+func (b *builder) childWant(gvk schema.GroupVersionKind, custom bool, as string, in map[string]bool) childWant {
+	found, err := b.resolveServed(gvk)
 	switch {
 	case custom && (kind.Gone(err) || kind.Away(err)):
 		return childWant{kind: kind.Kind{Kind: gvk.Kind}}
@@ -144,11 +143,11 @@ func (c *Controllers) childWant(gvk schema.GroupVersionKind, custom bool, as str
 }
 
 // resolveServed returns a kind in that version, or in another one where the server does not have that.
-func (c *Controllers) resolveServed(gvk schema.GroupVersionKind) (kind.Kind, error) {
-	found, err := c.kinds.Resolve(gvk)
+func (b *builder) resolveServed(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	found, err := b.kinds.Resolve(gvk)
 	var elsewhere *kind.NotFoundError
 	if errors.As(err, &elsewhere) && elsewhere.Served != "" {
-		return c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
+		return b.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
 	}
 	return found, err
 }
@@ -160,8 +159,8 @@ type doubter interface {
 
 // doubt has the server asked anew for kinds whose lists and watches are not found, now or a little later, and reports whether it was: an upgrade may have removed
 // their version.
-func (c *Controllers) doubt(name string, caches map[watch.Want]*watch.Cache) bool {
-	kinds, can := c.kinds.(doubter)
+func (b *builder) doubt(name string, caches map[watch.Want]*watch.Cache) bool {
+	kinds, can := b.kinds.(doubter)
 	if !can {
 		return false
 	}
@@ -170,7 +169,7 @@ func (c *Controllers) doubt(name string, caches map[watch.Want]*watch.Cache) boo
 		if err := cache.Err(); err == nil || !apierrors.IsNotFound(err) {
 			continue
 		}
-		c.queue.AddAfter(name, queue.Jitter(problem.SlowRetry)) // it may be one of several API servers that has been upgraded
+		b.queue.AddAfter(name, queue.Jitter(problem.SlowRetry)) // it may be one of several API servers that has been upgraded
 		asked = kinds.Doubt(want.Resource) || asked
 	}
 	return asked
@@ -261,14 +260,14 @@ func (e *tracked) filterOf(tc *v1.TemplateController, rejected bool, changed fun
 
 // build puts the controller together. Where the spec is rejected it has only the
 // children.
-func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers, caches map[watch.Want]*watch.Cache) *running.Controller {
+func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, caches map[watch.Want]*watch.Cache) *running.Controller {
 	keys := in.seals.Round() // before what it says of adoption, which may be newer then
 	c := &running.Controller{
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
-		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
+		As: a.as, Cluster: in.store.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.store.cache,
 		Kind: a.kind, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
 		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: a.mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
-		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: openapi.MayHave(in.schemas),
+		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: in.mayHave,
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)

@@ -29,9 +29,21 @@ type verdict struct {
 	stale time.Time
 }
 
+// compiler finds out what specs mean, and what is wrong with them.
+type compiler struct {
+	*registry
+
+	store  *store
+	memory *compiledMemory
+	// schemas say which fields objects have; nil = nothing is known of them.
+	schemas Schemas
+	// lint is lintOf, but in tests.
+	lint func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error)
+}
+
 // Refuse says why a TemplateController that is about to be written would not be compiled for its size; nothing is for one that would be.
-func (c *Controllers) Refuse(tc *v1.TemplateController) []finding.Finding {
-	if r := c.memory.Refuse(tc); r != nil {
+func (m *compiler) Refuse(tc *v1.TemplateController) []finding.Finding {
+	if r := m.memory.Refuse(tc); r != nil {
 		return r.Findings
 	}
 	return nil
@@ -39,23 +51,23 @@ func (c *Controllers) Refuse(tc *v1.TemplateController) []finding.Finding {
 
 // Check is the compile step of a TemplateController that is about to be written. What would not be compiled for its size is refused. Known is nil where nothing is known of the fields of objects. The error is that of ctx, and ends
 // it. It is safe for concurrent use.
-func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, known openapi.Set) (lint.Result, error) {
-	if r := c.memory.Refuse(tc); r != nil {
+func (m *compiler) Check(ctx context.Context, tc *v1.TemplateController, known openapi.Set) (lint.Result, error) {
+	if r := m.memory.Refuse(tc); r != nil {
 		return lint.Result{Rejection: r, Findings: r.Findings}, nil
 	}
 	result, err := lint.CheckWith(ctx.Err, tc, known)
-	return c.withAccount(tc, result), err
+	return m.withAccount(tc, result), err
 }
 
 // examine takes the compile step, with the pauses of the worker. What was compiled before is not compiled again; nil is for nothing.
-func (c *Controllers) examine(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
-	result, err := c.lint(queue.WorkerOf(ctx).Pauses(), tc, compiled, known)
-	return c.withAccount(tc, result), err
+func (m *compiler) examine(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
+	result, err := m.lint(queue.WorkerOf(ctx).Pauses(), tc, compiled, known)
+	return m.withAccount(tc, result), err
 }
 
 // withAccount adds to what a check has found that there has to be an account.
-func (c *Controllers) withAccount(tc *v1.TemplateController, result lint.Result) lint.Result {
-	if c.accounts {
+func (m *compiler) withAccount(tc *v1.TemplateController, result lint.Result) lint.Result {
+	if m.store.accounts {
 		if r := spec.CheckAccount(&tc.Spec); r != nil {
 			result.Compiles, result.Rejection, result.Findings = false, r, finding.Sort(append(result.Findings, r.Findings...))
 		}
@@ -83,13 +95,13 @@ const anewLimit = 5 * time.Second
 
 // check takes the compile step with all that is known of kinds. It compiles what has not been compiled. What works for some parents is not
 // stopped by what a kind, or a newer templater, shows of it. With an error, the work is to end, and nothing was found out.
-func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict, error) {
+func (m *compiler) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict, error) {
 	asked := map[schema.GroupKind]bool{}
-	result, err := c.examineWith(ctx, tc, compiled, c.schemas, asked)
-	if err == nil && result.Rejection != nil && result.Compiles && c.schemas != nil { // definitions that came together with it may not have been watched yet
+	result, err := m.examineWith(ctx, tc, compiled, m.schemas, asked)
+	if err == nil && result.Rejection != nil && result.Compiles && m.schemas != nil { // definitions that came together with it may not have been watched yet
 		anew, cancel := context.WithTimeout(ctx, anewLimit)
 		defer cancel()
-		result, err = c.examineWith(ctx, tc, result.Compiled, c.schemas.Anew(anew), asked)
+		result, err = m.examineWith(ctx, tc, result.Compiled, m.schemas.Anew(anew), asked)
 	}
 	if err != nil {
 		return nil, verdict{}, fmt.Errorf("check TemplateController %s: %w", tc.Name, err)
@@ -101,11 +113,11 @@ func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController, comp
 }
 
 // examineWith takes the compile step with what a Set knows, and notes the kinds that it is asked for; nil knows nothing.
-func (c *Controllers) examineWith(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set, asked map[schema.GroupKind]bool) (lint.Result, error) {
+func (m *compiler) examineWith(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set, asked map[schema.GroupKind]bool) (lint.Result, error) {
 	if known == nil {
-		return c.examine(ctx, tc, compiled, nil)
+		return m.examine(ctx, tc, compiled, nil)
 	}
-	return c.examine(ctx, tc, compiled, &noting{known, asked})
+	return m.examine(ctx, tc, compiled, &noting{known, asked})
 }
 
 // refused is the verdict on a TemplateController that is not compiled.
@@ -146,22 +158,3 @@ const learnDelay = time.Second
 
 // outdated reports whether it is time to check again because a kind has changed.
 func (v *verdict) outdated(now time.Time) bool { return !v.stale.IsZero() && !now.Before(v.stale) }
-
-// KindLearned has the TemplateControllers checked again whose verdict depends on a kind.
-func (c *Controllers) KindLearned(gk schema.GroupKind) {
-	c.mu.Lock()
-	var names []string
-	at := c.clock.Now().Add(learnDelay)
-	for name, e := range c.tracked {
-		if e.asked[gk] {
-			if e.stale.IsZero() {
-				e.stale = at
-			}
-			names = append(names, name)
-		}
-	}
-	c.mu.Unlock()
-	for _, name := range names {
-		c.queue.AddAfter(name, learnDelay)
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
@@ -186,4 +187,21 @@ func (m *compiledMemory) refusal(d *demand) *spec.Rejection {
 	r := spec.Rejectf(v1.ReasonInsufficientMemory, "%s", message)
 	r.Findings = []finding.Finding{{Code: finding.TooMuch, Severity: finding.Error, Where: "spec", Message: message}}
 	return r
+}
+
+// admitAll decides which of the TemplateControllers that are there may be compiled.
+func (m *compiler) admitAll() {
+	var packed []*object.Object // they are decoded without the lock of the cache
+	m.store.cache.Each(func(o *object.Object) bool {
+		packed = append(packed, o)
+		return true
+	})
+	var demands []*demand
+	for _, o := range packed {
+		if tc, err := decode(o); err == nil && tc.Spec.ClassName == m.store.class { // with an error, it is looked at again
+			m.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
+			demands = append(demands, m.memory.demandOf(tc, sizeOf(o, tc)))
+		}
+	}
+	m.memory.Begin(demands)
 }

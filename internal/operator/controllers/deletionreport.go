@@ -48,7 +48,7 @@ func deletionMessage(of *running.Controller, deletesChildren bool) string {
 
 // reportDeletion writes the ready condition of the parents of a TemplateController that is deleted: of some at a time. It returns
 // whether that is done: written, or refused. The error deserves a retry. No reconciliation may be under way.
-func (c *Controllers) reportDeletion(ctx context.Context, e *tracked, of *running.Controller, deletesChildren bool) (done bool, err error) {
+func (f *finalizer) reportDeletion(ctx context.Context, e *tracked, of *running.Controller, deletesChildren bool) (done bool, err error) {
 	unread := of.Rejected && !of.ReportsRejection // it is unknown which objects are the parents
 	if of.Spec.Suspend || of.Unknown || unread || !of.HoldsCondition() {
 		return true, nil
@@ -62,28 +62,28 @@ func (c *Controllers) reportDeletion(ctx context.Context, e *tracked, of *runnin
 		of.EachParent(func(o *object.Object) { report.left = append(report.left, o.Key()) })
 	}
 	var errs []error
-	start := c.clock.Now()
-	for n := min(len(report.left), deletionsAtATime); n > 0 && c.clock.Since(start) < queue.Patience; n-- {
+	start := f.clock.Now()
+	for n := min(len(report.left), deletionsAtATime); n > 0 && f.clock.Since(start) < queue.Patience; n-- {
 		key := report.left[0]
 		report.left = report.left[1:]
-		if err := c.reportDeletionOn(ctx, report, of, key); err != nil {
+		if err := f.reportDeletionOn(ctx, report, of, key); err != nil {
 			report.left = append(report.left, key)
 			errs = append(errs, err)
 		}
 	}
 	if len(report.left) > 0 && len(errs) == 0 {
-		c.queue.Add(of.Name)
+		f.queue.Add(of.Name)
 	}
 	return len(report.left) == 0, errors.Join(errs...)
 }
 
 // reportDeletionOn writes the ready condition of one parent. The error is that of a write worth another try; a refusal is logged.
-func (c *Controllers) reportDeletionOn(ctx context.Context, report *deletionReport, of *running.Controller, key types.NamespacedName) error {
+func (f *finalizer) reportDeletionOn(ctx context.Context, report *deletionReport, of *running.Controller, key types.NamespacedName) error {
 	parent := of.Parent(key)
 	if parent == nil || parent.Deleting() || report.denied[key.Namespace] {
 		return nil
 	}
-	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: report.message, Clock: c.clock, Controllers: c})
+	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: report.message, Clock: f.clock, Controllers: reconciliations{f.registry, f.requeuer, f.store}})
 	if err == nil || request.MissingObject(err) {
 		return nil
 	}
@@ -107,23 +107,23 @@ func lastingRefusal(err error) bool {
 
 // reportDeleted does the same for a TemplateController that no finalizer has kept, as far as this process ran it. An operator that was
 // not running then knows nothing of it.
-func (c *Controllers) reportDeleted(ctx context.Context, name string) (done bool, err error) {
-	c.mu.Lock()
-	e := c.tracked[name]
+func (f *finalizer) reportDeleted(ctx context.Context, name string) (done bool, err error) {
+	f.mu.Lock()
+	e := f.tracked[name]
 	if e != nil && e.current != nil {
 		e.last = e.current
 	}
-	c.mu.Unlock()
-	if e == nil || e.last == nil || c.standby.Load() {
+	f.mu.Unlock()
+	if e == nil || e.last == nil || f.store.standby.Load() {
 		return true, nil
 	}
-	c.stop(ctx, name)
-	return c.reportDeletion(ctx, e, e.last, false)
+	f.stop(ctx, name)
+	return f.reportDeletion(ctx, e, e.last, false)
 }
 
 // reportEnding reports on parents that a TemplateController is deleted that a finalizer keeps still. It returns what the deletion waits for.
-func (c *Controllers) reportEnding(ctx context.Context, e *tracked, next *running.Controller, deletesChildren bool) (*spec.Rejection, error) {
-	done, err := c.reportDeletion(ctx, e, next, deletesChildren)
+func (f *finalizer) reportEnding(ctx context.Context, e *tracked, next *running.Controller, deletesChildren bool) (*spec.Rejection, error) {
+	done, err := f.reportDeletion(ctx, e, next, deletesChildren)
 	if done {
 		return nil, err
 	}

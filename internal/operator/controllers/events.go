@@ -10,49 +10,63 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
+// eventHandler queues what the events of watches concern. It is a watch.Handler.
+type eventHandler struct {
+	*registry
+
+	requeuer  *requeuer
+	store     *store
+	watches   watcher
+	departed  *child.Departed
+	orphaning *queue.OrphaningParents
+	// patience is lossPatience, but in tests.
+	patience time.Duration
+}
+
 // Changed turns the change of an object into the keys that it concerns. Own
 // writes that come back concern nobody but other controllers. While another replica leads, nobody
 // looks at parents.
-func (c *Controllers) Changed(want watch.Want, event watch.Event) {
-	if c.standby.Load() && want.Role != watch.Definition && want.Role != watch.Controller {
+func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
+	if h.store.standby.Load() && want.Role != watch.Definition && want.Role != watch.Controller {
 		return
 	}
 	switch want.Role {
 	case watch.Parent:
-		c.parentChanged(want, event)
+		h.parentChanged(want, event)
 	case watch.Child:
 		if event.New == nil {
-			c.departed.Note(event.Old)
+			h.departed.Note(event.Old)
 		}
-		delay := c.lossDelay(event)
-		c.childChanged(want, event.Old, event.Writer, delay)
-		c.childChanged(want, event.New, event.Writer, delay)
+		delay := h.lossDelay(event)
+		h.childChanged(want, event.Old, event.Writer, delay)
+		h.childChanged(want, event.New, event.Writer, delay)
 	case watch.Related:
-		c.relatedChanged(want, event)
+		h.relatedChanged(want, event)
 	case watch.Namespace:
-		c.namespaceChanged(want, event)
+		h.namespaceChanged(want, event)
 	case watch.Definition:
-		c.definitionChanged(event)
+		h.definitionChanged(event)
 	case watch.Controller:
 		if event.Writer == "" {
-			c.queue.Add(either(event).Name())
+			h.queue.Add(either(event).Name())
 		}
 	case watch.Seal, watch.Webhook: // the operator sees to them
 	}
 }
 
 // StateChanged has the controllers look again whose caches have synced, failed or recovered.
-func (c *Controllers) StateChanged(want watch.Want) {
+func (h *eventHandler) StateChanged(want watch.Want) {
 	switch want.Role {
 	case watch.Definition, watch.Controller, watch.Seal, watch.Webhook: // wanted by the operator itself
 	case watch.Parent, watch.Child, watch.Related, watch.Namespace:
-		for _, name := range c.watches.Owners(want) {
-			c.queue.Add(name)
+		for _, name := range h.watches.Owners(want) {
+			h.queue.Add(name)
 		}
 	}
 }
@@ -64,36 +78,36 @@ func either(e watch.Event) *object.Object {
 	return e.Old
 }
 
-func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
+func (h *eventHandler) parentChanged(want watch.Want, event watch.Event) {
 	o := either(event)
 	name := o.Key()
-	for _, controller := range c.watches.Owners(want) {
+	for _, controller := range h.watches.Owners(want) {
 		key := queue.Key{Controller: controller, Parent: name}
-		c.noteOrphaning(key, o)
+		h.noteOrphaning(key, o)
 		if controller != event.Writer {
-			c.parents.Add(key)
+			h.requeuer.parents.Add(key)
 		}
 	}
 }
 
 // noteOrphaning remembers a parent that is deleted without its dependents. The garbage collector may end that before the next pass.
-func (c *Controllers) noteOrphaning(key queue.Key, parent *object.Object) {
+func (h *eventHandler) noteOrphaning(key queue.Key, parent *object.Object) {
 	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && plan.CascadesOrphan(parent) {
-		c.orphaning.Note(key, parent.UID())
+		h.orphaning.Note(key, parent.UID())
 	}
 }
 
 // lossDelay returns how long to wait until a child that is suddenly gone is missed: the garbage
 // collector may have taken it with a parent whose own deletion another
 // watch is still to bring.
-func (c *Controllers) lossDelay(event watch.Event) time.Duration {
+func (h *eventHandler) lossDelay(event watch.Event) time.Duration {
 	if event.New == nil && !event.Old.Deleting() {
-		return c.patience
+		return h.patience
 	}
 	return 0
 }
 
-func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer string, delay time.Duration) {
+func (h *eventHandler) childChanged(want watch.Want, o *object.Object, writer string, delay time.Duration) {
 	if o == nil {
 		return
 	}
@@ -101,18 +115,18 @@ func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer str
 	if name == writer {
 		return
 	}
-	c.mu.RLock()
-	e := c.tracked[name]
+	h.mu.RLock()
+	e := h.tracked[name]
 	var running *running.Controller
 	if e != nil {
 		running = e.current
 	}
-	c.mu.RUnlock()
+	h.mu.RUnlock()
 	switch {
 	case e == nil:
 		return
 	case running == nil:
-		c.queue.Add(strings.Clone(name)) // it may be waiting for its children to be gone
+		h.queue.Add(strings.Clone(name)) // it may be waiting for its children to be gone
 		return
 	}
 	source, reads := running.ReadBy(want)
@@ -120,28 +134,28 @@ func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer str
 		return // another watch tells it
 	}
 	if parent, concerned := running.Concerned(o, source.Kind.GroupKind()); concerned {
-		c.parents.AddAfter(queue.Key{Controller: running.Name, Parent: parent}, delay) // not name, which is a part of the child's text
+		h.requeuer.parents.AddAfter(queue.Key{Controller: running.Name, Parent: parent}, delay) // not name, which is a part of the child's text
 	}
 }
 
-func (c *Controllers) namespaceChanged(want watch.Want, event watch.Event) {
+func (h *eventHandler) namespaceChanged(want watch.Want, event watch.Event) {
 	if event.Old != nil && event.New != nil && event.Old.SameLabels(event.New) {
 		return
 	}
 	ns := either(event).Name()
-	for _, name := range c.watches.Owners(want) {
-		running := c.get(name)
+	for _, name := range h.watches.Owners(want) {
+		running := h.get(name)
 		if running == nil {
 			continue
 		}
-		c.relatedNamespaceChanged(running, want, event)
+		h.relatedNamespaceChanged(running, want, event)
 		if running.NamespaceSelector == nil {
 			continue
 		}
 		for _, cache := range running.Parents {
 			cache.Each(func(o *object.Object) bool {
 				if o.Namespace() == ns {
-					c.parents.Add(queue.Key{Controller: name, Parent: o.Key()})
+					h.requeuer.parents.Add(queue.Key{Controller: name, Parent: o.Key()})
 				}
 				return true
 			})
@@ -150,26 +164,45 @@ func (c *Controllers) namespaceChanged(want watch.Want, event watch.Event) {
 }
 
 // definitionChanged has the controllers look again that know the kind, or miss it.
-func (c *Controllers) definitionChanged(event watch.Event) {
+func (h *eventHandler) definitionChanged(event watch.Event) {
 	for _, definition := range []*object.Object{event.Old, event.New} { // an edit may have changed the kind's name
 		if definition != nil {
-			c.kindChanged(kind.Defined(definition))
-			c.KindLearned(kind.Defined(definition))
+			h.kindChanged(kind.Defined(definition))
+			h.KindLearned(kind.Defined(definition))
 		}
 	}
 }
 
-func (c *Controllers) kindChanged(gk schema.GroupKind) {
-	for _, name := range c.names(func(e *tracked) bool {
+func (h *eventHandler) kindChanged(gk schema.GroupKind) {
+	for _, name := range h.names(func(e *tracked) bool {
 		_, child := e.childKinds[gk]
 		parent := e.compiled != nil && (e.rejection == nil || e.current != nil) && e.compiled.GVK.GroupKind() == gk
 		return child || parent || e.compiled != nil && e.compiled.RelatesTo(gk)
 	}) {
-		c.queue.Add(name)
+		h.queue.Add(name)
 	}
-	for _, name := range c.names(func(e *tracked) bool { return e.missing[gk] }) {
-		if running := c.get(name); running != nil {
-			c.enqueueAll(running)
+	for _, name := range h.names(func(e *tracked) bool { return e.missing[gk] }) {
+		if running := h.get(name); running != nil {
+			h.requeuer.enqueueAll(running)
 		}
+	}
+}
+
+// KindLearned has the TemplateControllers checked again whose verdict depends on a kind.
+func (h *eventHandler) KindLearned(gk schema.GroupKind) {
+	h.mu.Lock()
+	var names []string
+	at := h.clock.Now().Add(learnDelay)
+	for name, e := range h.tracked {
+		if e.asked[gk] {
+			if e.stale.IsZero() {
+				e.stale = at
+			}
+			names = append(names, name)
+		}
+	}
+	h.mu.Unlock()
+	for _, name := range names {
+		h.queue.AddAfter(name, learnDelay)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -23,6 +22,18 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
+// finalizer does what has to be done before a TemplateController is deleted, and takes finalizers from parents that need them no more.
+type finalizer struct {
+	*registry
+
+	requeuer *requeuer
+	store    *store
+	builder  *builder
+	passing  *queue.WorkerTracker // of those who reconcile parents
+	// grace is stopGrace, but in tests.
+	grace time.Duration
+}
+
 // finalizing is how the deletion of a TemplateController gets on.
 type finalizing struct {
 	// leaving is whether it is on its way out, so that there is nothing else to do.
@@ -33,83 +44,44 @@ type finalizing struct {
 
 // finalize sees to the finalizer of a TemplateController, which it has only
 // where its children are to go with it, or parents may have a finalizer of its own; the children of a suspended one stay.
-func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
+func (f *finalizer) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
 	has := hasOwnFinalizer(tc)
 	needs := tc.Spec.WhenDeleted == v1.DeleteChildren || next.MayHold
 	switch {
 	case tc.DeletionTimestamp == nil && has == needs:
 		return finalizing{}, nil
 	case tc.DeletionTimestamp == nil && needs:
-		waits, err := c.setFinalizer(ctx, tc, packed, true)
+		waits, err := f.store.setFinalizer(ctx, tc, packed, true)
 		return finalizing{false, waits}, err
 	case tc.DeletionTimestamp != nil:
-		if waits, err := c.finalizeDeleted(ctx, tc, e, next); waits != nil || err != nil {
+		if waits, err := f.finalizeDeleted(ctx, tc, e, next); waits != nil || err != nil {
 			return finalizing{true, waits}, err
 		}
 	}
 	if !has {
 		return finalizing{leaving: true}, nil
 	}
-	waits, err := c.setFinalizer(ctx, tc, packed, false)
+	waits, err := f.store.setFinalizer(ctx, tc, packed, false)
 	return finalizing{tc.DeletionTimestamp != nil, waits}, err
 }
 
 // finalizeDeleted does what has to be done before the finalizer of a deleted TemplateController is removed.
-func (c *Controllers) finalizeDeleted(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) (*spec.Rejection, error) {
+func (f *finalizer) finalizeDeleted(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) (*spec.Rejection, error) {
 	has := hasOwnFinalizer(tc)
 	deletes := has && tc.Spec.WhenDeleted == v1.DeleteChildren
-	c.stop(ctx, tc.Name)
-	if waits, err := c.reportEnding(ctx, e, next, deletes); waits != nil || err != nil {
+	f.stop(ctx, tc.Name)
+	if waits, err := f.reportEnding(ctx, e, next, deletes); waits != nil || err != nil {
 		return waits, err
 	}
 	if has && next.MayHold {
-		if waits, err := c.releaseParents(ctx, e, next); waits != nil || err != nil {
+		if waits, err := f.releaseParents(ctx, e, next); waits != nil || err != nil {
 			return waits, err
 		}
 	}
 	if deletes && !tc.Spec.Suspend {
-		return c.deleteChildren(ctx, next)
+		return f.deleteChildren(ctx, next)
 	}
 	return nil, nil
-}
-
-// setFinalizer adds the finalizer to a TemplateController, or removes it. A refusal is told, too; the error deserves a retry.
-func (c *Controllers) setFinalizer(ctx context.Context, tc *v1.TemplateController, packed *object.Object, add bool) (*spec.Rejection, error) {
-	o := request.Location{Resource: v1.Resource, Name: packed.Name()}
-	all, err := c.finalizers(ctx, packed)
-	if err != nil {
-		return nil, err
-	}
-	all = slices.DeleteFunc(all, func(f string) bool { return f == v1.FinalizerChildren })
-	if add {
-		all = append(all, v1.FinalizerChildren)
-	}
-	after, err := c.clusters("").SetFinalizers(ctx, o, packed.ResourceVersion(), all)
-	if apierrors.IsConflict(err) {
-		return nil, errBehind
-	}
-	if err != nil {
-		return spec.Rejectf(v1.ReasonFinalizerRejected, "cannot set or remove the finalizer %s of this TemplateController: %s", v1.FinalizerChildren, problem.PublicReason(err)),
-			fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
-	}
-	tc.ResourceVersion = after.ResourceVersion()
-	c.cache.Put(after, ownWriter)
-	return nil, nil
-}
-
-// finalizers returns those of a TemplateController in the cache, which may have too many to be kept.
-func (c *Controllers) finalizers(ctx context.Context, packed *object.Object) ([]string, error) {
-	if packed.Int("metadata", "finalizersTrimmed") == 0 {
-		return packed.Finalizers(), nil
-	}
-	now, err := c.current(ctx, packed)
-	if err != nil {
-		return nil, err
-	}
-	if now.ResourceVersion() != packed.ResourceVersion() {
-		return nil, errBehind
-	}
-	return now.Finalizers(), nil
 }
 
 // stopGrace is how long passes may take to end by themselves where a controller, or the operator, stops. It is much
@@ -119,18 +91,18 @@ const stopGrace = 10 * time.Second
 
 // stop lets no pass of the controller begin, and returns when none is under way. Those that do not
 // end in time are cut short.
-func (c *Controllers) stop(ctx context.Context, name string) {
+func (f *finalizer) stop(ctx context.Context, name string) {
 	defer queue.WorkerOf(ctx).Wait()()
-	c.mu.Lock()
-	e := c.tracked[name]
+	f.mu.Lock()
+	e := f.tracked[name]
 	if e != nil {
 		e.current, e.state = nil, nil
 	}
-	c.mu.Unlock()
+	f.mu.Unlock()
 	if e == nil {
 		return
 	}
-	impatient := time.AfterFunc(c.grace, func() { c.passing.Cut(name) })
+	impatient := time.AfterFunc(f.grace, func() { f.passing.Cut(name) })
 	defer impatient.Stop()
 	e.passes.Wait()
 }
@@ -141,7 +113,7 @@ const deletionsAtATime = 100
 
 // deleteChildren asks for the deletion of children that go with their TemplateController, of some at a time, and
 // returns what it waits for, nil when none is left. The error deserves a retry.
-func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controller) (waits *spec.Rejection, err error) {
+func (f *finalizer) deleteChildren(ctx context.Context, from *running.Controller) (waits *spec.Rejection, err error) {
 	since := from.EverywhereSince()
 	if !from.CompleteEverywhere() { // comes again when the caches have synced
 		reason, message := from.ChildObstacle()
@@ -164,13 +136,13 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controll
 	if len(left) == 0 {
 		return nil, nil
 	}
-	if len(due) > 0 && (since == 0 || !c.MayPrune(ctx, from)) {
+	if len(due) > 0 && (since == 0 || !f.store.MayPrune(ctx, from)) {
 		return nil, errBehind // it may be suspended by now, or have other policies
 	}
 	if len(due) > deletionsAtATime { // those that the server refuses must not keep the others from their turn
 		due = slices.Concat(due[rand.IntN(len(due)):], due)[:deletionsAtATime] //nolint:gosec // keeps no secret
 	}
-	refused, err := c.deleteSome(ctx, decided{from, since}, due)
+	refused, err := f.deleteSome(ctx, decided{from, since}, due)
 	if refused == nil {
 		return &spec.Rejection{Reason: v1.ReasonDeleting, Message: child.Going(left)}, err
 	}
@@ -189,14 +161,14 @@ type decided struct {
 
 // deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
 // where that leads on. It returns the first refusal, too.
-func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*child.Live) (refused *problem.Problem, err error) {
+func (f *finalizer) deleteSome(ctx context.Context, from decided, children []*child.Live) (refused *problem.Problem, err error) {
 	var errs []error
-	start, accepted := c.clock.Now(), 0
+	start, accepted := f.clock.Now(), 0
 	for _, l := range child.Sort(children) {
-		if c.clock.Since(start) >= queue.Patience {
+		if f.clock.Since(start) >= queue.Patience {
 			break
 		}
-		if from.EverywhereSince() != from.since || !c.MayPrune(ctx, from.Controller) {
+		if from.EverywhereSince() != from.since || !f.store.MayPrune(ctx, from.Controller) {
 			return refused, errors.Join(append(errs, errBehind)...) // a watch has failed meanwhile, or there is a newer spec
 		}
 		done, issue := from.Delete(ctx, l, request.Deletion{Propagation: metav1.DeletePropagationBackground})
@@ -211,7 +183,7 @@ func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*
 		klog.FromContext(ctx).Info("deleted a child of a TemplateController that is being deleted", "controller", from.Name, "child", l.ID().String())
 	}
 	if accepted > 0 {
-		c.queue.Add(from.Name) // until there is no more to ask for
+		f.queue.Add(from.Name) // until there is no more to ask for
 	}
 	return refused, errors.Join(errs...)
 }

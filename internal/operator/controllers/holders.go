@@ -14,7 +14,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -35,8 +34,8 @@ func hasOwnFinalizer(tc *v1.TemplateController) bool {
 }
 
 // kindOfHolders returns the parents' kind, also where it is about to go.
-func (c *Controllers) kindOfHolders(of *running.Controller) (kind.Kind, error) {
-	found, err := c.resolveServed(of.GVK)
+func (f *finalizer) kindOfHolders(of *running.Controller) (kind.Kind, error) {
+	found, err := f.builder.resolveServed(of.GVK)
 	if ending := kind.Ending(err); ending != nil {
 		return *ending, nil
 	}
@@ -44,8 +43,8 @@ func (c *Controllers) kindOfHolders(of *running.Controller) (kind.Kind, error) {
 }
 
 // holders asks the server for all objects that have the finalizer of a controller, be they its parents still or not.
-func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Controller) ([]request.Holder, *spec.Rejection, error) {
-	parents, err := c.kindOfHolders(of)
+func (f *finalizer) holders(ctx context.Context, e *tracked, of *running.Controller) ([]request.Holder, *spec.Rejection, error) {
+	parents, err := f.kindOfHolders(of)
 	switch {
 	case kind.Gone(err):
 		return nil, nil, nil
@@ -86,7 +85,7 @@ func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Contr
 
 // seekStrays has the departure seen to of objects that have the finalizer and match no longer: no watch shows them. It is done once for each
 // spec that an operator starts with or gets.
-func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) error {
+func (f *finalizer) seekStrays(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) error {
 	if !tc.Status.Finalizes && !hasOwnFinalizer(tc) { // no parent can have it before the TemplateController does
 		e.sought = e.generation
 	}
@@ -101,30 +100,30 @@ func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController,
 	if next.Namespaces != nil && !next.Namespaces.Synced() {
 		return nil
 	}
-	holders, waits, err := c.holders(ctx, e, next)
+	holders, waits, err := f.holders(ctx, e, next)
 	if waits != nil {
 		klog.FromContext(ctx).Info("cannot list parents that no longer match, will retry", "controller", next.Name, "reason", waits.Message)
-		c.queue.AddAfter(next.Name, permissions.BelievedFor)
+		f.queue.AddAfter(next.Name, permissions.BelievedFor)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	e.sought = e.generation
-	c.lookAtHolders(next.Name, slices.DeleteFunc(holders, func(h request.Holder) bool { return next.Parent(h.Name) != nil }))
+	f.requeuer.lookAtHolders(next.Name, slices.DeleteFunc(holders, func(h request.Holder) bool { return next.Parent(h.Name) != nil }))
 	return nil
 }
 
 // noneHolds reports whether it is known that no parent has the finalizer of a controller that does not need it any more.
-func (c *Controllers) noneHolds(ctx context.Context, e *tracked, next *running.Controller) (bool, error) {
+func (f *finalizer) noneHolds(ctx context.Context, e *tracked, next *running.Controller) (bool, error) {
 	switch {
 	case !next.MayHold, next.NeedsFinalizer, next.TeardownOnly, next.Unknown, next.Spec.Suspend:
 		return false, nil
 	}
-	c.mu.RLock()
+	f.mu.RLock()
 	current := e.current // passes that are under way may be of an earlier spec
 	busy := e.underWay.Load() > 0
-	c.mu.RUnlock()
+	f.mu.RUnlock()
 	if current == nil || current.Generation != e.generation {
 		return false, nil // comes again once it runs
 	}
@@ -134,24 +133,24 @@ func (c *Controllers) noneHolds(ctx context.Context, e *tracked, next *running.C
 		return false, nil // the pass that takes the last one tells
 	}
 	if busy { // then the server is not worth asking
-		c.queue.AddAfter(next.Name, countsDelay)
+		f.queue.AddAfter(next.Name, countsDelay)
 		return false, nil
 	}
-	holders, waits, err := c.holders(ctx, e, next)
+	holders, waits, err := f.holders(ctx, e, next)
 	if err != nil || waits != nil {
-		c.queue.AddAfter(next.Name, permissions.BelievedFor)
+		f.queue.AddAfter(next.Name, permissions.BelievedFor)
 		return false, err
 	}
-	c.lookAtHolders(next.Name, holders)
+	f.requeuer.lookAtHolders(next.Name, holders)
 	return len(holders) == 0, nil
 }
 
 // noneHoldsIn reports whether no object in a namespace has the finalizer of a controller, or none can be read. Those that have it are looked at.
-func (c *Controllers) noneHoldsIn(ctx context.Context, next *running.Controller, namespace string) bool {
+func (f *finalizer) noneHoldsIn(ctx context.Context, next *running.Controller, namespace string) bool {
 	if !next.MayHold {
 		return true
 	}
-	parents, err := c.kindOfHolders(next)
+	parents, err := f.kindOfHolders(next)
 	if err != nil {
 		return kind.Gone(err)
 	}
@@ -160,13 +159,6 @@ func (c *Controllers) noneHoldsIn(ctx context.Context, next *running.Controller,
 		klog.FromContext(ctx).Info("leaving parents in a namespace that is no longer watched: not allowed to read them", "controller", next.Name, "namespace", namespace, "user", next.As)
 		return true
 	}
-	c.lookAtHolders(next.Name, holders)
+	f.requeuer.lookAtHolders(next.Name, holders)
 	return err == nil && len(holders) == 0
-}
-
-// lookAtHolders has a look at objects that match no longer.
-func (c *Controllers) lookAtHolders(name string, holders []request.Holder) {
-	for _, h := range holders {
-		c.parents.Add(queue.Key{Controller: name, Parent: h.Name})
-	}
 }

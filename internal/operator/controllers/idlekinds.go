@@ -27,9 +27,9 @@ func (e *tracked) bit(gk schema.GroupKind) uint64 {
 
 // recordReadable has the next status record the kinds of children that can be read by now. Next does not create children of the others.
 // So a kind that is not on record has no children, and can be forgotten although it cannot be read.
-func (c *Controllers) recordReadable(e *tracked, next *running.Controller) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (r *registry) recordReadable(e *tracked, next *running.Controller) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for gk := range e.unrecorded {
 		source, built := next.Sources[gk]
 		if !built {
@@ -55,16 +55,16 @@ func (e *tracked) dropUnrecorded() {
 // watches end and need no permission. It requires complete knowledge: every parent was reconciled since a kind was last added,
 // and no reconciliation is under way, which might still create an object. A kind that
 // comes back is put on record again before its first object is created.
-func (c *Controllers) dropIdleKinds(name string, e *tracked) {
-	c.mu.RLock()
+func (r *registry) dropIdleKinds(name string, e *tracked) {
+	r.mu.RLock()
 	current, due := e.current, len(e.unwanted()) > 0
-	c.mu.RUnlock()
+	r.mu.RUnlock()
 	complete, parents := false, []types.NamespacedName(nil)
 	if due && current.ParentsComplete() {
 		complete, parents = true, current.ParentNames() // without the lock: it may evaluate the filter
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	e.former = nil
 	if !complete || e.current != current || !e.allSeen(parents) {
 		return
@@ -80,7 +80,7 @@ func (c *Controllers) dropIdleKinds(name string, e *tracked) {
 		return
 	}
 	if e.underWay.Load() > 0 {
-		c.queue.AddAfter(name, countsDelay)
+		r.queue.AddAfter(name, countsDelay)
 		return
 	}
 	for _, gk := range empty {

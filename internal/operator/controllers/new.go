@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
@@ -109,25 +110,34 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	if o.Meters == nil {
 		o.Meters = record.Discard{}
 	}
-	c := &Controllers{
-		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents, orphaning: s.orphaning,
-		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), tracked: map[string]*tracked{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, schemas: o.Schemas, lint: lintOf, meters: o.Meters, tracker: queue.NewWorkerTracker(o.Clock, s.compilers(), nil), passing: s.passing,
-		tenants: s.tenants, watchShares: newWatchShares(s.controllers.Add), grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
-		events: record.NewEventRecorder(record.EventOptions{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
+	c := &Controllers{tracker: queue.NewWorkerTracker(o.Clock, s.compilers(), nil), shared: s.memory}
+	memoryLimit := debug.SetMemoryLimit(-1)
+	c.registry = &registry{
+		clock: o.Clock, meters: o.Meters, tenants: s.tenants, selections: related.NewMemory(int(memoryOf(memoryLimit) / selectionShare)), queue: s.controllers,
+		tracked: map[string]*tracked{}, first: map[string]struct{}{},
+	}
+	c.requeuer = &requeuer{registry: c.registry, parents: s.parents, backlog: queue.NewBacklog(s.parents, o.RolloutWorkers)}
+	c.store = &store{registry: c.registry, clusters: o.Cluster, class: o.ClassName, accounts: o.RequireServiceAccount}
+	c.standby.Store(o.Standby)
+	c.compiler = &compiler{registry: c.registry, store: c.store, memory: newCompiledMemory(memoryLimit, s.tenants, s.controllers.Add), schemas: o.Schemas, lint: lintOf}
+	departed := &child.Departed{}
+	c.builder = &builder{
+		registry: c.registry, store: c.store, seals: o.Seals, departed: departed, mayHave: openapi.MayHave(o.Schemas), watchShares: newWatchShares(s.controllers.Add),
 		rights: permissions.NewTracker(func(user string) permissions.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
 	}
-	c.memory = newCompiledMemory(debug.SetMemoryLimit(-1), s.tenants, c.queue.Add)
-	c.selections = related.NewMemory(int(memoryOf(debug.SetMemoryLimit(-1)) / selectionShare))
-	c.shared = s.memory
-	c.standby.Store(o.Standby)
+	c.statusWriter = &statusWriter{
+		registry: c.registry, store: c.store, requeuer: c.requeuer,
+		events: record.NewEventRecorder(record.EventOptions{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
+	}
+	c.finalizer = &finalizer{registry: c.registry, requeuer: c.requeuer, store: c.store, builder: c.builder, passing: s.passing, grace: s.grace}
+	c.eventHandler = &eventHandler{registry: c.registry, requeuer: c.requeuer, store: c.store, departed: departed, orphaning: s.orphaning, patience: lossPatience}
 	c.logs = podlogs.New(podlogs.Options{
 		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
 		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, queue.Cost(took, 0)) },
 	})
 	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, c.events, c.logs}, []memory{c.watchShares, s.tenants, c.memory}
 	return c, reconcile.New(reconcile.Options{
-		Controllers: c, SyncSoon: func(name string) { c.queue.AddAfter(name, countsDelay) },
+		Controllers: reconciliations{c.registry, c.requeuer, c.store}, SyncSoon: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning, Attempts: s.attempts,
 		Breaker: s.breaker, Recorder: c.events, Rights: c.rights, Waiting: s.waiting, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
 	})
@@ -143,23 +153,6 @@ func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, 
 	})
 	c.admitAll()
 	c.lookAtAll()
-}
-
-// admitAll decides which of the TemplateControllers that are there may be compiled.
-func (c *Controllers) admitAll() {
-	var packed []*object.Object // they are decoded without the lock of the cache
-	c.cache.Each(func(o *object.Object) bool {
-		packed = append(packed, o)
-		return true
-	})
-	var demands []*demand
-	for _, o := range packed {
-		if tc, err := decode(o); err == nil && tc.Spec.ClassName == c.class { // with an error, it is looked at again
-			c.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
-			demands = append(demands, c.memory.demandOf(tc, sizeOf(o, tc)))
-		}
-	}
-	c.memory.Begin(demands)
 }
 
 // Close ends the queues of both halves, also where neither has run.

@@ -1,11 +1,8 @@
 package controllers
 
 import (
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -20,12 +17,12 @@ type relatedWant struct {
 }
 
 // relatedWants is what is to be watched for spec.related, in its order. A rejection says which entry cannot be.
-func (c *Controllers) relatedWants(all []spec.Related, as string) ([]relatedWant, *spec.Rejection) {
+func (b *builder) relatedWants(all []spec.Related, as string) ([]relatedWant, *spec.Rejection) {
 	var out []relatedWant
 	for i := range all {
 		r := &all[i]
 		w := relatedWant{kind: kind.Kind{Kind: r.GVK.Kind}}
-		found, err := c.kinds.Resolve(r.GVK)
+		found, err := b.kinds.Resolve(r.GVK)
 		if err != nil {
 			w.err = err
 			out = append(out, w)
@@ -76,17 +73,6 @@ func (w relatedWant) entry(r *spec.Related, index *related.Index, caches map[wat
 // selectionShare is the part of GOMEMLIMIT that the selections of one tenant may take, one in so many.
 const selectionShare = 16
 
-// renewIndexes makes an empty index for each entry of spec.related; the lock is held.
-func (c *Controllers) renewIndexes(name string, e *tracked) {
-	e.closeIndexes()
-	if e.compiled == nil {
-		return
-	}
-	for range e.compiled.Related {
-		e.indexes = append(e.indexes, related.NewIndex(c.selections, c.tenants.Name(name)))
-	}
-}
-
 // closeIndexes gives back what the selections of parents take.
 func (e *tracked) closeIndexes() {
 	for _, index := range e.indexes {
@@ -96,30 +82,25 @@ func (e *tracked) closeIndexes() {
 }
 
 // relatedChanged has the parents looked at that see an object.
-func (c *Controllers) relatedChanged(want watch.Want, event watch.Event) {
-	for _, name := range c.watches.Owners(want) {
-		running := c.get(name)
+func (h *eventHandler) relatedChanged(want watch.Want, event watch.Event) {
+	for _, name := range h.watches.Owners(want) {
+		running := h.get(name)
 		if running == nil {
 			continue
 		}
 		for _, e := range running.Related {
 			if e.Reads(want) {
-				e.Changed(event, c.waker(running.Name))
+				e.Changed(event, h.requeuer.waker(running.Name))
 			}
 		}
 	}
 }
 
 // relatedNamespaceChanged has the parents looked at that see objects in a namespace which is selected since now, or no more.
-func (c *Controllers) relatedNamespaceChanged(running *running.Controller, want watch.Want, event watch.Event) {
+func (h *eventHandler) relatedNamespaceChanged(running *running.Controller, want watch.Want, event watch.Event) {
 	for _, e := range running.Related {
 		if e.Namespaces != nil && e.Namespaces.Of(want) {
-			e.NamespaceChanged(event, c.waker(running.Name))
+			e.NamespaceChanged(event, h.requeuer.waker(running.Name))
 		}
 	}
-}
-
-// waker has parents of a controller looked at.
-func (c *Controllers) waker(controller string) func(parent types.NamespacedName) {
-	return func(parent types.NamespacedName) { c.parents.Add(queue.Key{Controller: controller, Parent: parent}) }
 }

@@ -21,15 +21,15 @@ import (
 
 // releaseParents takes the finalizer from all parents of a TemplateController that goes, from some at a time, and returns what it waits for,
 // nil when none has it any more. The error deserves a retry.
-func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *running.Controller) (*spec.Rejection, error) {
+func (f *finalizer) releaseParents(ctx context.Context, e *tracked, from *running.Controller) (*spec.Rejection, error) {
 	if e.released {
 		return nil, nil
 	}
-	if c.accounts && from.As == "" { // the operator touches nothing by itself
+	if f.store.accounts && from.As == "" { // the operator touches nothing by itself
 		return spec.Rejectf(v1.ReasonServiceAccountRequired, "being deleted: cannot remove the finalizer %s from parents: name a ServiceAccount in spec.serviceAccountRef that may patch them, or remove it from their metadata.finalizers, and then %s from that of this TemplateController", from.Finalizer, v1.FinalizerChildren), nil
 	}
 	if len(e.holders) == 0 {
-		holders, waits, err := c.holders(ctx, e, from)
+		holders, waits, err := f.holders(ctx, e, from)
 		if err != nil {
 			waits = spec.Rejectf(v1.ReasonListFailed, "%s", problem.PublicReason(err))
 		}
@@ -45,7 +45,7 @@ func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *runn
 		e.holders = nil // it may take long
 		return spec.Rejectf(v1.ReasonSuspended, "being deleted: spec.suspend is true, so parents keep the finalizer %s: set it to false, or remove the finalizer from the parents", from.Finalizer), nil
 	}
-	refused, err := c.releaseSome(ctx, e, from)
+	refused, err := f.releaseSome(ctx, e, from)
 	if refused == nil {
 		refused = spec.Rejectf(v1.ReasonDeleting, "being deleted: removing the finalizer %s from its parents", from.Finalizer)
 	}
@@ -54,14 +54,14 @@ func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *runn
 
 // releaseSome takes the finalizer from parents for a while, and has the TemplateController looked at again.
 // It returns the first refusal, too; such parents are tried again after the others.
-func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running.Controller) (refused *spec.Rejection, err error) {
-	of, err := c.kindOfHolders(from)
+func (f *finalizer) releaseSome(ctx context.Context, e *tracked, from *running.Controller) (refused *spec.Rejection, err error) {
+	of, err := f.kindOfHolders(from)
 	if err != nil {
 		return nil, err
 	}
 	var errs []error
-	for start, n := c.clock.Now(), 0; n < deletionsAtATime && len(e.holders) > 0 && c.clock.Since(start) < queue.Patience; n++ {
-		if !c.MayPrune(ctx, from) {
+	for start, n := f.clock.Now(), 0; n < deletionsAtATime && len(e.holders) > 0 && f.clock.Since(start) < queue.Patience; n++ {
+		if !f.store.MayPrune(ctx, from) {
 			return refused, errors.Join(append(errs, errBehind)...) // it may be suspended by now
 		}
 		h := e.holders[0]
@@ -75,7 +75,7 @@ func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running
 		klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent: its TemplateController is being deleted", "controller", from.Name, "parent", h.Name.String())
 	}
 	if len(e.holders) > 0 || len(errs) == 0 {
-		c.queue.Add(from.Name)
+		f.queue.Add(from.Name)
 	}
 	return refused, errors.Join(errs...)
 }

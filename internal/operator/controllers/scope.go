@@ -47,23 +47,23 @@ func (e *tracked) mayNarrow() bool {
 
 // retreat stops reading in namespaces that the controller is leaving, once no child is left there. It
 // gives up where the account has no rights any more.
-func (c *Controllers) retreat(ctx context.Context, e *tracked, next *running.Controller) {
+func (f *finalizer) retreat(ctx context.Context, e *tracked, next *running.Controller) {
 	left := e.namespaces == nil && spec.ChildNamespaces(next.Spec) != nil // see widenScope
 	for ns := range e.namespaces {
 		if !next.IsLeaving(ns) {
 			continue
 		}
-		if !next.IsDrained(ctx, ns) || !c.noneHoldsIn(ctx, next, ns) {
+		if !next.IsDrained(ctx, ns) || !f.noneHoldsIn(ctx, next, ns) {
 			left = true
 			continue
 		}
-		c.mu.Lock()
+		f.mu.Lock()
 		e.namespaces = maps.Clone(e.namespaces)
 		delete(e.namespaces, ns)
-		c.mu.Unlock()
-		c.queue.Add(next.Name) // to end the watches
+		f.mu.Unlock()
+		f.queue.Add(next.Name) // to end the watches
 	}
 	if left {
-		c.queue.AddAfter(next.Name, permissions.BelievedFor)
+		f.queue.AddAfter(next.Name, permissions.BelievedFor)
 	}
 }

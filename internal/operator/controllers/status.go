@@ -3,90 +3,65 @@ package controllers
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// ownWriter is the field manager for TemplateControllers, and what marks own
-// writes of them in their cache.
-const ownWriter = "templater"
+// statusWriter keeps the status of TemplateControllers up to date.
+type statusWriter struct {
+	*registry
+
+	store    *store
+	requeuer *requeuer
+	events   *record.EventRecorder
+	logs     *podlogs.Fetcher
+}
 
 // writeStatus writes the status of a TemplateController if it differs.
-func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) error {
-	status := c.statusOf(tc, e, a, next)
+func (w *statusWriter) writeStatus(ctx context.Context, tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) error {
+	status := w.statusOf(tc, e, a, next)
 	e.meter.Ready(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady))
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}
-	err := c.applyStatus(ctx, tc, status)
+	err := w.store.applyStatus(ctx, tc, status)
 	if reconcile.Unfit(err) { // a TemplateController may be about as large as an object may be
 		for i := range status.Conditions {
 			status.Conditions[i].Message = object.Line(status.Conditions[i].Message, reconcile.ShortMessage)
 		}
-		err = c.applyStatus(ctx, tc, status)
+		err = w.store.applyStatus(ctx, tc, status)
 	}
 	if err != nil {
 		return err
 	}
-	c.noteVersion(e)
-	return nil
-}
-
-// errBehind says that a TemplateController is not what it was when it was read; the watch is about
-// to bring what it is.
-var errBehind = errors.New("the TemplateController was changed in the meantime")
-
-// applyStatus writes the status of the very version of a TemplateController that was read, and so
-// never over what somebody else, who serves it, has written since. The error
-// is errBehind when it was another version.
-func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
-	if err != nil {
-		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
-	}
-	body := object.Append(nil, map[string]any{
-		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
-		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}, "status": content,
-	})
-	after, err := c.clusters("").ApplyStatus(ctx, request.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter, true)
-	switch {
-	case request.MissingObject(err):
-		return nil // deleted meanwhile
-	case apierrors.IsConflict(err):
-		return errBehind
-	case err != nil:
-		return fmt.Errorf("write status of TemplateController %s: %w", tc.Name, err)
-	}
-	c.cache.Put(after, ownWriter)
+	w.noteVersion(e)
 	return nil
 }
 
 // statusOf is the status that a TemplateController should have.
-func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) v1.TemplateControllerStatus {
-	sealedSince, known := c.sealedSince(tc, e, a, next), c.parentsOf(tc, e, a, next)
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) v1.TemplateControllerStatus {
+	sealedSince, known := w.sealedSince(tc, e, a, next), w.parentsOf(tc, e, a, next)
+	w.mu.RLock()
+	defer w.mu.RUnlock()
 	status := v1.TemplateControllerStatus{
 		ObservedGeneration: tc.Generation,
-		ClassName:          &c.class,
+		ClassName:          &w.store.class,
 		Conditions:         slices.Clone(tc.Status.Conditions),
 		Parents:            e.counts.Parents,
 		Failing:            e.counts.Failing(tc.Status.Failing),
@@ -95,14 +70,14 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		SealedSince:        sealedSince,
 		Finalizes:          a.mayHold(tc) && !e.released,
 	}
-	left := recountTime - c.clock.Since(e.since)
+	left := recountTime - w.clock.Since(e.since)
 	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total && !known.counted
 	if recounting {
 		status.Parents, status.Children, status.Failing = tc.Status.Parents, tc.Status.Children, tc.Status.Failing
 		if tc.Status.ObservedGeneration != tc.Generation {
 			status.Parents.Updated = e.counts.Parents.Updated
 		}
-		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
+		w.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
 	}
 	if !recounting {
 		status.Parents.Total = max(status.Parents.Total, known.total) // with those that are not reconciled yet
@@ -126,14 +101,14 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 	})
 	facts := a.facts(tc, next, e.counts)
 	facts.Parents, facts.Failing = status.Parents, status.Failing
-	facts.Rival, facts.RivalParents = c.rival(tc.Name, e)
+	facts.Rival, facts.RivalParents = w.rival(tc.Name, e)
 	for _, condition := range conditions.Of(facts) {
 		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
 			continue // as far as is known
 		}
-		c.setCondition(&status, tc, condition)
+		w.store.setCondition(&status, tc, condition)
 	}
-	c.tellOfTries(tc, &status, next, left)
+	w.tellOfTries(tc, &status, next, left)
 	return status
 }
 
@@ -145,60 +120,51 @@ type knownParents struct {
 }
 
 // parentsOf looks at the parents in the caches, without the lock: that may evaluate the filter.
-func (c *Controllers) parentsOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) (known knownParents) {
+func (w *statusWriter) parentsOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) (known knownParents) {
 	if len(next.Parents) > 0 && (!next.Rejected || next.ReportsRejection) && next.ParentsComplete() {
 		known.total, known.complete = int64(next.CountParents()), true
 	}
-	c.mu.RLock()
-	fewer := e.counts.Parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime
-	c.mu.RUnlock()
-	known.counted = fewer && c.countsAll(e, a, next)
+	w.mu.RLock()
+	fewer := e.counts.Parents.Total < tc.Status.Parents.Total && w.clock.Since(e.since) < recountTime
+	w.mu.RUnlock()
+	known.counted = fewer && w.countsAll(e, a, next)
 	return known
 }
 
 // tellOfTries says in the status what passes have tried in vain: to write Events, and to read logs.
-func (c *Controllers) tellOfTries(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *running.Controller, left time.Duration) {
+func (w *statusWriter) tellOfTries(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *running.Controller, left time.Duration) {
 	var events, logs *metav1.Condition
 	var moreOfEvents, moreOfLogs bool
 	if next != nil {
-		events, moreOfEvents = conditions.Events(next, c.events)
-		logs, moreOfLogs = conditions.Logs(next, c.logs.Failures(next.Name))
+		events, moreOfEvents = conditions.Events(next, w.events)
+		logs, moreOfLogs = conditions.Logs(next, w.logs.Failures(next.Name))
 	}
 	var filter *metav1.Condition
 	if next != nil {
 		filter = conditions.Filter(next)
 	}
-	c.setWhileFalse(tc, status, v1.ConditionFilterEvaluated, filter, left)
+	w.setWhileFalse(tc, status, v1.ConditionFilterEvaluated, filter, left)
 	if !moreOfEvents {
-		c.setWhileFalse(tc, status, v1.ConditionEventsWritable, events, left)
+		w.setWhileFalse(tc, status, v1.ConditionEventsWritable, events, left)
 	}
 	if !moreOfLogs {
-		c.setWhileFalse(tc, status, v1.ConditionLogsReadable, logs, left)
+		w.setWhileFalse(tc, status, v1.ConditionLogsReadable, logs, left)
 	}
 }
 
 // setWhileFalse puts a condition of that type into the status that is there only while it is False; nil is for not at all. An operator
 // that has so much time left until it knows has tried nothing, and says what the last one did.
-func (c *Controllers) setWhileFalse(tc *v1.TemplateController, status *v1.TemplateControllerStatus, kind string, now *metav1.Condition, left time.Duration) {
+func (w *statusWriter) setWhileFalse(tc *v1.TemplateController, status *v1.TemplateControllerStatus, kind string, now *metav1.Condition, left time.Duration) {
 	before := meta.FindStatusCondition(tc.Status.Conditions, kind)
 	switch {
 	case now == nil && before == nil:
 	case now != nil:
-		c.setCondition(status, tc, *now)
+		w.store.setCondition(status, tc, *now)
 	case left > 0:
-		c.queue.AddAfter(tc.Name, left)
+		w.queue.AddAfter(tc.Name, left)
 	default:
 		meta.RemoveStatusCondition(&status.Conditions, kind)
 	}
-}
-
-// setCondition puts a condition into the status of a TemplateController, with a message as it may be told. All of them come from
-// here.
-func (c *Controllers) setCondition(status *v1.TemplateControllerStatus, tc *v1.TemplateController, condition metav1.Condition) {
-	condition.Message = problem.Line(condition.Message)
-	condition.ObservedGeneration = tc.Generation
-	condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(time.Second))
-	meta.SetStatusCondition(&status.Conditions, condition) //nolint:forbidigo // this is the place
 }
 
 // ownedByOthers reports whether the status says that other managers own the ready condition of
@@ -213,5 +179,55 @@ func (a *assembly) facts(tc *v1.TemplateController, next *running.Controller, co
 	return conditions.Facts{
 		Rejection: a.rejection, Linted: a.linted, Kind: a.kind, KindErr: a.kindErr, Ending: a.ending,
 		Suspended: tc.Spec.Suspend, Finalizes: a.mayHold(tc), Running: next, Counts: counts,
+	}
+}
+
+// sealedSince is what the status says of the seals of the children. It ends the adoption where none is left without:
+// see child.Ownership.
+func (w *statusWriter) sealedSince(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) *metav1.Time {
+	if !next.Factory.Adopting {
+		return tc.Status.SealedSince
+	}
+	w.mu.RLock()
+	recent := w.clock.Since(e.since) < strayPatience
+	w.mu.RUnlock()
+	if a.rejection != nil || a.kindErr != nil || next.Spec.Suspend || !next.AllSealed(recent) {
+		w.queue.AddAfter(tc.Name, strayPatience) // nobody may tell that the last one has gone
+		return tc.Status.SealedSince
+	}
+	next.Factory.Adopting = false
+	since := metav1.NewTime(next.Factory.Seals.Since())
+	return &since
+}
+
+// strayPatience is how long children without a seal may take to go whose parent is not there, or does not match.
+const strayPatience = 5 * time.Minute
+
+// askAgain has a controller looked at later that may not read something, or that watches a namespace that is not
+// there, to say what is missing still.
+func (w *statusWriter) askAgain(next *running.Controller) {
+	switch {
+	case next.Forbidden():
+		w.queue.AddAfter(next.Name, permissions.BelievedFor)
+	case len(next.AbsentNamespaces()) > 0:
+		w.queue.AddAfter(next.Name, problem.SlowRetry)
+	}
+	w.tryEventsAgain(next)
+}
+
+// tryEventsAgain has one of the parents looked at in each of the namespaces where Events were refused, to try again: they are written
+// as the account of the controller.
+func (w *statusWriter) tryEventsAgain(next *running.Controller) {
+	all := w.events.Refused(next.Name, next.As)
+	for _, one := range all {
+		switch due := w.clock.Since(one.At) >= problem.SlowRetry; {
+		case due && next.Parent(one.Key.Parent) == nil:
+			w.events.Forget(one.Key) // it has left, and no pass has anything to say about it
+		case due:
+			w.requeuer.parents.Add(one.Key)
+		}
+	}
+	if len(all) > 0 {
+		w.queue.AddAfter(next.Name, problem.SlowRetry)
 	}
 }

@@ -123,15 +123,15 @@ type work struct {
 func (w work) long() bool { return w.check && w.rejection == nil }
 
 // workOn decides what the compile step has to do. There is nothing to do for a TemplateController of another class.
-func (c *Controllers) workOn(packed *object.Object, tc *v1.TemplateController) (w work) {
-	if tc.Spec.ClassName != c.class {
+func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w work) {
+	if tc.Spec.ClassName != m.store.class {
 		return work{}
 	}
-	w.rejection = c.memory.Admit(tc, func() int { return sizeOf(packed, tc) })
-	now := c.clock.Now()
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	e := c.tracked[tc.Name]
+	w.rejection = m.memory.Admit(tc, func() int { return sizeOf(packed, tc) })
+	now := m.clock.Now()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	e := m.tracked[tc.Name]
 	if e == nil || e.uid != tc.UID {
 		w.fresh, w.check = true, true
 		return w
@@ -201,13 +201,6 @@ func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled) (x exami
 	return x, nil
 }
 
-// setStale sets when a TemplateController is to be checked again because of its kinds.
-func (c *Controllers) setStale(e *tracked, at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e.stale = at
-}
-
 // take takes over what the compile step has come to.
 func (l *syncRun) take(x examined) {
 	l.c.mu.Lock()
@@ -239,7 +232,7 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return true, fmt.Errorf("watch for TemplateController %s: %w", l.name, err)
 	}
-	l.next = l.assembly.build(l.tc, l.entry, l.c, caches)
+	l.next = l.assembly.build(l.tc, l.entry, l.c.builder, caches)
 	l.c.recordReadable(l.entry, l.next)
 	if again := l.assembly.recheck(); again > 0 {
 		l.c.queue.AddAfter(l.name, again)

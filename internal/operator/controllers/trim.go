@@ -1,17 +1,13 @@
 package controllers
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -104,36 +100,4 @@ func sizeOf(packed *object.Object, tc *v1.TemplateController) int {
 		return int(size)
 	}
 	return spec.Size(&tc.Spec)
-}
-
-// whole returns the spec of a cached TemplateController. If the cache has its outline, it reads the spec from the API server. It returns
-// errBehind if the server has another generation.
-func (c *Controllers) whole(ctx context.Context, packed *object.Object, tc *v1.TemplateController) (*v1.TemplateControllerSpec, error) {
-	if packed.Int("size") == 0 {
-		return &tc.Spec, nil
-	}
-	now, err := c.current(ctx, packed)
-	if err != nil {
-		return nil, err
-	}
-	if now.Generation() != packed.Generation() {
-		return nil, errBehind
-	}
-	read, err := decode(now)
-	if err != nil {
-		return nil, err
-	}
-	return &read.Spec, nil
-}
-
-// current reads a TemplateController from the server. The error is errBehind where it is another one than in the cache.
-func (c *Controllers) current(ctx context.Context, packed *object.Object) (*object.Object, error) {
-	now, err := c.clusters("").Get(ctx, request.Location{Resource: v1.Resource, Name: packed.Name()})
-	switch {
-	case apierrors.IsNotFound(err) || err == nil && now.UID() != packed.UID():
-		return nil, errBehind
-	case err != nil:
-		return nil, fmt.Errorf("read TemplateController %s: %w", packed.Name(), err)
-	}
-	return now, nil
 }

@@ -100,19 +100,19 @@ func (c *claim) grant(left *int) []bool {
 
 // limitWatches takes from an assembly what its tenant may not watch: kinds of children that are new, or all where the rest is too much.
 // Then the namespaces of children stay those on record, so that a spec that asks for less is taken again.
-func (c *Controllers) limitWatches(tc *v1.TemplateController, e *tracked, a *assembly) {
-	c.mu.RLock()
+func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembly) {
+	b.mu.RLock()
 	kinds := slices.SortedFunc(maps.Keys(e.unrecorded), func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
-	c.mu.RUnlock()
+	b.mu.RUnlock()
 	needs := []int{a.countWatches(kinds)} // without the lock, for they may be many
 	for _, gk := range kinds {
 		needs = append(needs, len(a.children[gk].wants))
 	}
-	granted := c.watchShares.claim(claim{name: tc.Name, tenant: c.tenants.Name(tc.Name), created: tc.CreationTimestamp.Time, needs: needs})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !granted[0] || wasRefused(tc) && c.starting(tc.Name) {
-		a.refuse(needs[0], c.watchShares.most)
+	granted := b.watchShares.claim(claim{name: tc.Name, tenant: b.tenants.Name(tc.Name), created: tc.CreationTimestamp.Time, needs: needs})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !granted[0] || wasRefused(tc) && b.starting(tc.Name) {
+		a.refuse(needs[0], b.watchShares.most)
 		if e.recordedNamespaces != nil {
 			e.namespaces = e.recordedNamespaces
 		}
@@ -129,18 +129,6 @@ func (c *Controllers) limitWatches(tc *v1.TemplateController, e *tracked, a *ass
 func wasRefused(tc *v1.TemplateController) bool {
 	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
 	return accepted != nil && accepted.Reason == v1.ReasonTooManyWatches
-}
-
-// starting reports whether other TemplateControllers of the tenant, which were there when this operator began, were not looked at yet,
-// so that it is not known how many watches they need. Then it has the TemplateController looked at again. The lock is held.
-func (c *Controllers) starting(name string) bool {
-	for other := range c.first {
-		if other != name && c.tenants.Name(other) == c.tenants.Name(name) {
-			c.queue.AddAfter(name, countsDelay)
-			return true
-		}
-	}
-	return false
 }
 
 // countWatches returns how many watches there are to be but for those of children of these kinds.

@@ -1,0 +1,256 @@
+package controllers
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
+	"github.com/templater-dev/templater/internal/reconcile/related"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// registry holds what is known of each TemplateController, and the queue of those that are to be synced. It is safe for concurrent use.
+type registry struct {
+	clock   clock.PassiveClock
+	meters  record.Meters
+	tenants *queue.Tenants
+	// selections bound what parents select of related objects.
+	selections *related.Memory
+	queue      workqueue.TypedRateLimitingInterface[string]
+
+	mu      sync.RWMutex
+	tracked map[string]*tracked
+	first   map[string]struct{} // the TemplateControllers that were there at first and were not looked at
+}
+
+// track returns what is known of tc, nothing for a TemplateController that is new, or another
+// one of the same name.
+func (r *registry) track(tc *v1.TemplateController) *tracked {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.tracked[tc.Name]
+	if e == nil || e.uid != tc.UID {
+		if e != nil {
+			e.closeIndexes()
+		}
+		e = newTracked(tc.UID)
+		e.meter = r.meters.Begin(tc.Name)
+		r.tracked[tc.Name] = e
+	}
+	if e.since.IsZero() {
+		clear(e.unrecorded)
+		clear(e.custom)
+		clear(e.childKinds) // who serves it may have another version of a kind by now
+		e.namespaces, e.recorded = nil, false
+		e.everywhere = len(tc.Status.ChildKinds) > 0 && len(tc.Status.ChildNamespaces) == 0
+		e.widenScope(tc.Status.ChildNamespaces)
+	}
+	e.learn(tc.Status.ChildKinds)
+	e.recordedNamespaces = e.namespaces
+	e.widenScope(spec.ChildNamespaces(&tc.Spec))
+	return e
+}
+
+// Enter returns the running controller of that name, or nil, and what to call
+// when the pass is over.
+func (r *registry) Enter(name string) (*running.Controller, func()) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	e := r.tracked[name]
+	if e == nil || e.current == nil {
+		return nil, func() {}
+	}
+	e.passes.Add(1)
+	e.underWay.Add(1)
+	return e.current, e.left
+}
+
+// Measure counts a pass, unless the TemplateController is gone.
+func (r *registry) Measure(name string, outcome record.Outcome, took time.Duration) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if e := r.tracked[name]; e != nil {
+		e.meter.Pass(outcome, took)
+	}
+}
+
+// get returns the running controller of that name, or nil.
+func (r *registry) get(name string) *running.Controller {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if e := r.tracked[name]; e != nil {
+		return e.current
+	}
+	return nil
+}
+
+// runs reports whether templates are executed for the parents of a controller.
+func (r *registry) runs(name string) bool {
+	running := r.get(name)
+	return running != nil && running.Runs() && !running.Rejected
+}
+
+// counted returns the parents that a controller counts.
+func (r *registry) counted(name string) []types.NamespacedName {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if e := r.tracked[name]; e != nil {
+		return slices.Collect(maps.Keys(e.counts.ByParent))
+	}
+	return nil
+}
+
+// countsAll reports whether all parents are known and counted.
+func (r *registry) countsAll(e *tracked, a assembly, next *running.Controller) bool {
+	if a.rejection != nil || len(next.Parents) == 0 || !next.ParentsComplete() {
+		return false
+	}
+	parents := next.ParentNames()
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return !slices.ContainsFunc(parents, func(name types.NamespacedName) bool {
+		_, counted := e.counts.ByParent[name]
+		return !counted
+	})
+}
+
+// names returns the controllers that f holds for.
+func (r *registry) names(f func(*tracked) bool) []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(r.tracked)) {
+		if f(r.tracked[name]) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// starting reports whether other TemplateControllers of the tenant, which were there when this operator began, were not looked at yet,
+// so that it is not known how many watches they need. Then it has the TemplateController looked at again. The lock is held.
+func (r *registry) starting(name string) bool {
+	for other := range r.first {
+		if other != name && r.tenants.Name(other) == r.tenants.Name(name) {
+			r.queue.AddAfter(name, countsDelay)
+			return true
+		}
+	}
+	return false
+}
+
+// Miss notes kinds that templates ask for and the server does not have.
+func (r *registry) Miss(name string, kinds []schema.GroupKind) {
+	if len(kinds) == 0 {
+		return // as in nearly every pass: do not make them wait for each other
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.tracked[name]; e != nil {
+		for _, gk := range kinds {
+			e.missing[gk] = true
+		}
+	}
+}
+
+// AddKinds has the controller watch kinds that it is about to create. The parent that needs them is reconciled again once they can be
+// read and are recorded: see recordReadable.
+func (r *registry) AddKinds(name string, kinds []schema.GroupVersionKind) {
+	r.mu.Lock()
+	if e := r.tracked[name]; e != nil {
+		for _, gvk := range kinds {
+			_, ok := e.childKinds[gvk.GroupKind()]
+			if !ok {
+				e.unrecorded[gvk.GroupKind()] = true
+			}
+			if !ok || !e.settled[gvk.GroupKind()] {
+				e.childKinds[gvk.GroupKind()] = gvk.Version
+				e.settled[gvk.GroupKind()] = true
+				e.round++
+			}
+		}
+	}
+	r.mu.Unlock()
+	r.queue.Add(name)
+}
+
+// noteCustom notes which of the kinds that are served now are defined by CustomResourceDefinitions.
+func (r *registry) noteCustom(e *tracked, children map[schema.GroupKind]childWant) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for gk, of := range children {
+		switch {
+		case len(of.wants) == 0:
+		case of.kind.Custom:
+			e.custom[gk] = true
+		default:
+			delete(e.custom, gk)
+		}
+	}
+}
+
+// setStale sets when a TemplateController is to be checked again because of its kinds.
+func (r *registry) setStale(e *tracked, at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.stale = at
+}
+
+// noteVersion takes note that the status was written of a TemplateController that is as it was read.
+func (r *registry) noteVersion(e *tracked) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.confirmed, e.recorded = true, true
+}
+
+// renewIndexes makes an empty index for each entry of spec.related; the lock is held.
+func (r *registry) renewIndexes(name string, e *tracked) {
+	e.closeIndexes()
+	if e.compiled == nil {
+		return
+	}
+	for range e.compiled.Related {
+		e.indexes = append(e.indexes, related.NewIndex(r.selections, r.tenants.Name(name)))
+	}
+}
+
+// rival returns another TemplateController that wants the same ready condition, the first by name, and of how many parents. Both of two see the same number,
+// whichever owns the condition of which parent. The lock is held.
+func (r *registry) rival(name string, e *tracked) (rival string, parents int64) {
+	for other, o := range r.tracked {
+		if n := e.counts.Rivals[other] + o.counts.Rivals[name]; n > 0 && (rival == "" || other < rival) {
+			rival, parents = other, n
+		}
+	}
+	for other, n := range e.counts.Rivals { // another installation may serve it
+		if r.tracked[other] == nil && (rival == "" || other < rival) {
+			rival, parents = other, n
+		}
+	}
+	return rival, parents
+}
+
+// looked takes note that a TemplateController was looked at, with whatever result.
+func (r *registry) looked(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.first, name)
+}
+
+// Pending returns the TemplateControllers that were there at first and that were not yet
+// looked at.
+func (r *registry) Pending() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Sorted(maps.Keys(r.first))
+}
