@@ -19,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/related"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -170,15 +171,9 @@ func (in *inputs) logsOf(pod map[string]any) (map[string]string, error) {
 
 // logOptions are those of an entry, with the defaults of the API.
 func logOptions(of *v1.PodLogs) request.LogOptions {
-	const lines, bytes = 20, 4096
-	o := request.LogOptions{TailLines: of.TailLines, LimitBytes: of.LimitBytes, Previous: of.Previous}
-	if o.TailLines == 0 {
-		o.TailLines = lines
-	}
-	if o.LimitBytes == 0 {
-		o.LimitBytes = bytes
-	}
-	return o
+	logs := *of
+	spec.DefaultLogs(&logs)
+	return request.LogOptions{TailLines: logs.TailLines, LimitBytes: logs.LimitBytes, Previous: logs.Previous}
 }
 
 // endLogs drops logs that the templates no longer read. It must be called only after the status template was executed, which alone reads

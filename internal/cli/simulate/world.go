@@ -115,7 +115,7 @@ func (w *world) born(o *unstructured.Unstructured) {
 // run makes the running TemplateController.
 func (w *world) run(read []schema.GroupVersionKind) error {
 	c := &running.Controller{
-		Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder,
+		Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder, Resync: w.compiled.Resync,
 		Kinds: w, Cluster: w.server, Factory: w.factory(w.clock), Meter: record.Discard{}, GVK: w.compiled.GVK, Kind: w.parents, Generation: 1,
 		Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{}, Settled: map[schema.GroupKind]bool{},
 		Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true, MayHave: w.mayHave,

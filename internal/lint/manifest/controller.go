@@ -9,9 +9,10 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// decodeController reads a TemplateController. A field that there is not, or that is of another type, is an error.
+// decodeController reads a TemplateController, with the defaults that the API server sets. A field that there is not, or that is of another type, is an error.
 func (d *yamlDocument) decodeController(content map[string]any, at *place) (*v1.TemplateController, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -33,6 +34,7 @@ func (d *yamlDocument) decodeController(content map[string]any, at *place) (*v1.
 			return nil, d.errorAt(at.follow(of.FieldPath()), "unknown field %s%s", short(of.FieldPath()), insteadOf(of.FieldPath()))
 		}
 	}
+	spec.Default(&tc.Spec)
 	return tc, nil
 }
 
