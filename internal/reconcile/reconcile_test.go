@@ -91,7 +91,7 @@ func (permissive) Confirmed(context.Context, *running.Controller, *object.Object
 
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
-		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Cluster: accepting{}, Meter: record.Discard{}}, nil)
+		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Access: running.Access{Cluster: accepting{}, Meter: record.Discard{}}}, nil)
 		rec.guard.rewrites = queue.NewRewrites()
 		rec.deletions.begin()
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
@@ -111,9 +111,7 @@ func TestTemplateControllerIsSyncedWhenAChildIsSealed(t *testing.T) {
 	}
 	syncs := []string{}
 	r := &Reconciler{Options: Options{SyncSoon: func(name string) { syncs = append(syncs, name) }}}
-	rec := reconciling(r, &running.Controller{
-		Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{}}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
-	}, nil)
+	rec := reconciling(r, &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{}}}, nil)
 	for _, adopting := range []bool{false, true} {
 		syncs = []string{}
 		rec.Factory.Adopting = adopting
@@ -157,7 +155,12 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 		server := &sealing{after: packed(t, parse(t, with(t, aConfigMap, "'1'", "'2'"))), err: row.err}
 		rule := &child.Ownership{Controller: "apps", Seals: keys}
 		rec := reconciling(&Reconciler{}, &running.Controller{
-			Name: "apps", Cluster: server, Meter: server, Factory: &child.Factory{Ownership: rule}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
+			Definition: running.Definition{Name: "apps"},
+			Access:     running.Access{Cluster: server, Meter: server},
+			Caches: running.Caches{
+				Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
+			},
+			Factory: &child.Factory{Ownership: rule},
 		}, nil)
 		maker := &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}
 		a := applier{convergence: &convergence{reconciliation: rec, desired: child.Desired{Maker: maker}}}
@@ -185,7 +188,7 @@ func TestASealThatCouldNotBeRenewedHastensNothing(t *testing.T) {
 		problem.RetryBackoff:  {unrenewed: true, problems: problem.List{{Retry: problem.RetryBackoff}}},
 		problem.RetryNow:      {unrenewed: true, problems: problem.List{{Retry: problem.RetryNow, Waiting: true}}},
 	} {
-		rec := reconciling(nil, &running.Controller{Program: program, Resync: time.Hour}, nil)
+		rec := reconciling(nil, &running.Controller{Definition: running.Definition{Program: program, Resync: time.Hour}}, nil)
 		if rec.problems = row.problems; row.unrenewed {
 			rec.next.Retry = problem.RetrySlow
 		}

@@ -21,7 +21,7 @@ func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 	parent.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
 		"manager": "templater/apps", "operation": "Apply", "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:status": map[string]any{}},
 	}}
-	rec := reconciling(nil, &running.Controller{Manager: "templater/apps"}, packed(t, parent))
+	rec := reconciling(nil, &running.Controller{Definition: running.Definition{Manager: "templater/apps"}}, packed(t, parent))
 	if got := rec.status.own(); got == nil || len(got) > 0 {
 		t.Errorf("kept %v, want an empty mapping, to which a condition can be added", got)
 	}
@@ -29,7 +29,7 @@ func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 
 func TestStatusOfOthersIsNotKeptAsOurs(t *testing.T) {
 	parent := parse(t, with(t, app, "spec:", "status: {count: 1}\nspec:"))
-	rec := reconciling(nil, &running.Controller{Manager: "templater/apps"}, packed(t, parent))
+	rec := reconciling(nil, &running.Controller{Definition: running.Definition{Manager: "templater/apps"}}, packed(t, parent))
 	if got := rec.status.own(); len(got) > 0 {
 		t.Errorf("kept %v, want nothing: it is somebody else's", got)
 	}

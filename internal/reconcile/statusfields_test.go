@@ -19,7 +19,7 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 		"the kind has no status":       {"Ready", nil, false},
 		"its status has no conditions": {"Ready", &kind.StatusSchema{Conditions: "no room"}, false},
 	} {
-		rec := reconciling(nil, &running.Controller{ReadyCondition: row.condition, Kind: kind.Kind{Status: row.status}}, packed(t, parse(t, app)))
+		rec := reconciling(nil, &running.Controller{Definition: running.Definition{ReadyCondition: row.condition}, Caches: running.Caches{Kind: kind.Kind{Status: row.status}}}, packed(t, parse(t, app)))
 		if got := rec.HoldsCondition(); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
@@ -34,7 +34,7 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 
 func TestConditionOfAKindWithoutStatus(t *testing.T) {
 	for _, status := range []*kind.StatusSchema{nil, {}} { // the second has no room for a generation
-		rec := reconciling(&Reconciler{}, &running.Controller{Kind: kind.Kind{Status: status}}, packed(t, parse(t, app)))
+		rec := reconciling(&Reconciler{}, &running.Controller{Caches: running.Caches{Kind: kind.Kind{Status: status}}}, packed(t, parse(t, app)))
 		if rec.status.conditions().Generations {
 			t.Errorf("%v: a condition is to tell of a generation", status)
 		}

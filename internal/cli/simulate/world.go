@@ -115,10 +115,18 @@ func (w *world) born(o *unstructured.Unstructured) {
 // run makes the running TemplateController.
 func (w *world) run(read []schema.GroupVersionKind) error {
 	c := &running.Controller{
-		Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder, Resync: w.compiled.Resync,
-		Kinds: w, Cluster: w.server, Factory: w.factory(w.clock), Meter: record.Discard{}, GVK: w.compiled.GVK, Kind: w.parents, Generation: 1,
-		Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{}, Settled: map[schema.GroupKind]bool{},
-		Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true, MayHave: w.mayHave,
+		Definition: running.Definition{
+			Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder, Resync: w.compiled.Resync, GVK: w.compiled.GVK, Generation: 1, Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition,
+		},
+		Access: running.Access{Cluster: w.server, Meter: record.Discard{}},
+		Mode: running.Mode{
+			Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true,
+		},
+		Caches: running.Caches{
+			Kinds: w, Kind: w.parents, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{}, Settled: map[schema.GroupKind]bool{},
+		},
+		Factory: w.factory(w.clock),
+		MayHave: w.mayHave,
 	}
 	c.Rights = permissions.NewTracker(func(string) permissions.Reviewer { return w.server }, w.clock, nil, func(string) {}).For(w.name, "", w.parents)
 	c.Factory.Cluster, w.controller = c, c

@@ -118,7 +118,7 @@ func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
 		"another schema": {Kind: kind.Kind{Revision: "2"}},
 		"it is away":     {Kind: kind.Kind{Revision: "1"}, Err: errors.New("away")},
 	} {
-		c := &running.Controller{Spec: &v1.TemplateControllerSpec{}, Factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}, Sources: map[schema.GroupKind]running.Source{{Kind: "A"}: s}}
+		c := &running.Controller{Definition: running.Definition{Spec: &v1.TemplateControllerSpec{}}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "A"}: s}}, Factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}}
 		now := c.State(false)
 		for other, state := range states {
 			if now.Equal(state) {

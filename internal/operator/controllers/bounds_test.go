@@ -76,7 +76,7 @@ func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &running.Controller{NamespaceSelector: selector, Namespaces: namespaces}
+	c := &running.Controller{Definition: running.Definition{NamespaceSelector: selector}, Caches: running.Caches{Namespaces: namespaces}}
 	for _, there := range []bool{false, true} {
 		if there {
 			namespace := packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns, resourceVersion: \"1\", labels: {a: b}}}"))
@@ -135,7 +135,7 @@ func TestNoWorkBeginsAtTheEnd(t *testing.T) {
 }
 
 func TestNamespacesThatAreLeft(t *testing.T) {
-	some := &running.Controller{Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}
+	some := &running.Controller{Definition: running.Definition{Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}}
 	for namespace, want := range map[string]bool{"team": false, "other": true, "": false} {
 		if got := some.IsLeaving(namespace); got != want {
 			t.Errorf("namespace %q: leaving is %v, want %v", namespace, got, want)
@@ -148,7 +148,7 @@ func TestNamespacesThatAreLeft(t *testing.T) {
 		"an account":                   {ServiceAccountRef: account},
 		"an account and an empty list": {ServiceAccountRef: account, Watch: v1.Watch{Namespaces: []string{}}},
 	} {
-		if all := (&running.Controller{Spec: spec}); all.IsLeaving("other") {
+		if all := (&running.Controller{Definition: running.Definition{Spec: spec}}); all.IsLeaving("other") {
 			t.Errorf("%s: a controller that reads in all namespaces leaves one", why)
 		}
 	}
@@ -159,7 +159,7 @@ func TestParentsAreKnownWhenTheirNamespacesAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &running.Controller{Namespaces: namespaces}
+	c := &running.Controller{Caches: running.Caches{Namespaces: namespaces}}
 	if c.ParentsSynced("ns") {
 		t.Error("parents count as known while the namespaces are not")
 	}

@@ -178,7 +178,7 @@ func TestAKindIsRecordedOnceItCanBeReadSomewhere(t *testing.T) {
 			c, e := newCluster(t), newTracked("u")
 			c.controllers.tracked["apps"] = e
 			c.controllers.AddKinds("apps", []schema.GroupVersionKind{gk.WithVersion("v1")})
-			next := &running.Controller{Sources: row.sources}
+			next := &running.Controller{Caches: running.Caches{Sources: row.sources}}
 			c.controllers.recordReadable(e, next)
 			if got := !e.unrecorded[gk]; got != row.want {
 				t.Errorf("recorded: %v, want %v", got, row.want)

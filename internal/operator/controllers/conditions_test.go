@@ -118,7 +118,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 		}
 		c.clock.SetTime(c.clock.Now().Add(row.took))
 		got := map[string]metav1.Condition{}
-		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &running.Controller{Factory: noChildren, ReadyCondition: "Ready"}).Conditions {
+		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &running.Controller{Definition: running.Definition{ReadyCondition: "Ready"}, Factory: noChildren}).Conditions {
 			got[condition.Type] = condition
 		}
 		if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {
@@ -150,7 +150,7 @@ func deprived(t *testing.T, user string, verbs ...string) (c *running.Controller
 			r.Next(t.Context())
 		}
 	}
-	return &running.Controller{As: user, Rights: r.For("", user, kind.Kind{})}, found
+	return &running.Controller{Access: running.Access{As: user, Rights: r.For("", user, kind.Kind{})}}, found
 }
 
 func TestThreeMissingRightsAreNamed(t *testing.T) {
@@ -189,7 +189,7 @@ func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 }
 
 func TestChildrenThatAreStillReadAreWaitedFor(t *testing.T) {
-	c := &running.Controller{Parents: map[string]*watch.Cache{"": cacheOf(t)}}
+	c := &running.Controller{Caches: running.Caches{Parents: map[string]*watch.Cache{"": cacheOf(t)}}}
 	c.Parents[""].Fail(errors.New("no answer"))
 	if reason, message := c.ChildObstacle(); reason != v1.ReasonSyncing || message != "the caches are syncing" {
 		t.Errorf("%s: %s", reason, message)

@@ -179,7 +179,7 @@ func TestWhichObjectsAreParents(t *testing.T) {
 		"those in another namespace":   {v1.Watch{Namespaces: []string{"ns"}}, labels.Everything(), true, false},
 		"those in one, with the label": {v1.Watch{Namespaces: []string{"other"}}, front, true, true},
 	} {
-		c := &running.Controller{Spec: &v1.TemplateControllerSpec{Watch: row.watch}, Labels: row.labels, Parents: map[string]*watch.Cache{}}
+		c := &running.Controller{Definition: running.Definition{Spec: &v1.TemplateControllerSpec{Watch: row.watch}, Labels: row.labels}, Caches: running.Caches{Parents: map[string]*watch.Cache{}}}
 		for _, ns := range row.watch.Namespaces {
 			c.Parents[ns] = some[ns]
 		}
@@ -195,7 +195,7 @@ func TestWhichObjectsAreParents(t *testing.T) {
 func TestWhatIsKnownOfChildren(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a, namespace: "
 	caches := map[string]*watch.Cache{"x": cacheOf(t, manifest+"x}"), "y": cacheOf(t, manifest+"y}")}
-	c := &running.Controller{Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{}}, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Caches: caches}}}
+	c := &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Caches: caches}}}, Factory: &child.Factory{Ownership: &child.Ownership{}}}
 	for namespace, want := range map[string]int{"x": 1, "": 2, "z": 0} {
 		all := func(cache *watch.Cache) (out []*object.Object) {
 			cache.EachChild("apps", func(o *object.Object) { out = append(out, o) })

@@ -24,7 +24,7 @@ func TestKindOfASourceIsCurrent(t *testing.T) {
 		"it is of another version":    {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: fakeKinds[gvk.GroupKind()]}}, "configmaps"},
 		"its kind cannot be read now": {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: kind.Kind{Kind: "ConfigMap"}}}, "configmaps"},
 	} {
-		kind, err := (&running.Controller{Kinds: newCluster(t), Sources: row.sources}).Resolve(gvk)
+		kind, err := (&running.Controller{Caches: running.Caches{Kinds: newCluster(t), Sources: row.sources}}).Resolve(gvk)
 		if got := kind.Resource.Resource; err != nil || got != row.want || kind.Resource.Version != "v2" {
 			t.Errorf("%s: %v, %v; want %s", why, kind, err, row.want)
 		}
@@ -46,7 +46,7 @@ func TestKindsThatAreTakenUp(t *testing.T) {
 		"it is known, and its version is settled": {running.Source{Kind: kind.Kind{Kind: "ConfigMap"}, Caches: served}, true, true},
 	} {
 		gk := schema.GroupKind{Kind: "ConfigMap"}
-		c := &running.Controller{Sources: map[schema.GroupKind]running.Source{gk: row.source}, Settled: map[schema.GroupKind]bool{gk: row.settled}}
+		c := &running.Controller{Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{gk: row.source}, Settled: map[schema.GroupKind]bool{gk: row.settled}}}
 		if got := c.Known(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}); got != row.known {
 			t.Errorf("%s: known is %v, want %v", why, got, row.known)
 		}

@@ -41,9 +41,12 @@ func newShedding(t *testing.T) *shedding {
 	s.childKinds[s.gk], s.settled[s.gk] = "v1", true
 	s.counts.Set(parent.Key(), &status.ParentSummary{Round: 1})
 	s.current = &running.Controller{
+		Definition: running.Definition{Name: "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1},
+		Caches: running.Caches{
+			Parents: map[string]*watch.Cache{"": s.parents}, Sources: map[schema.GroupKind]running.Source{s.gk: {Caches: map[string]*watch.Cache{"": s.children}, Bit: s.bit(s.gk)}},
+		},
 		Factory: &child.Factory{},
-		Name:    "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1, Round: 1, Parents: map[string]*watch.Cache{"": s.parents},
-		Sources: map[schema.GroupKind]running.Source{s.gk: {Caches: map[string]*watch.Cache{"": s.children}, Bit: s.bit(s.gk)}},
+		Round:   1,
 	}
 	return s
 }

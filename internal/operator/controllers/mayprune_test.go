@@ -423,7 +423,7 @@ func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testin
 func TestNothingIsDeletedForATemplateControllerThatIsNotKnown(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.led.Store(true)
-	if c.controllers.MayPrune(t.Context(), &running.Controller{Name: "gone"}) || len(c.requests) > 0 {
+	if c.controllers.MayPrune(t.Context(), &running.Controller{Definition: running.Definition{Name: "gone"}}) || len(c.requests) > 0 {
 		t.Errorf("it may delete, or requests %v", c.requests)
 	}
 }

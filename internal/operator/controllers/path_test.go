@@ -25,7 +25,7 @@ func controllerOf(t *testing.T, template string) *running.Controller {
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	return &running.Controller{Name: "c", Program: compiled.Program, Factory: &child.Factory{Program: compiled.Program}}
+	return &running.Controller{Definition: running.Definition{Name: "c", Program: compiled.Program}, Factory: &child.Factory{Program: compiled.Program}}
 }
 
 // TestContestedFieldsTellNoKeysFromData has two TemplateControllers write a field whose name is a value.

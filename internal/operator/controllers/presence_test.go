@@ -103,7 +103,7 @@ func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		(&running.Controller{Rights: c.controllers.rights.For("", "", kind.Kind{}), Parents: map[string]*watch.Cache{row.namespace: caches[want]}}).AbsentNamespaces()
+		(&running.Controller{Access: running.Access{Rights: c.controllers.rights.For("", "", kind.Kind{})}, Caches: running.Caches{Parents: map[string]*watch.Cache{row.namespace: caches[want]}}}).AbsentNamespaces()
 		if got := c.controllers.rights.Len() > 0; got != row.asked {
 			t.Errorf("namespace %q, whose parents are read: %v; asked for: %v, want %v", row.namespace, row.read, got, row.asked)
 		}

@@ -34,10 +34,10 @@ func cacheOf(t *testing.T, manifests ...string) *watch.Cache {
 
 func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a"
-	now := &running.Controller{Name: "apps", Sources: map[schema.GroupKind]running.Source{
+	now := &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{
 		{Kind: "ConfigMap"}: {Caches: map[string]*watch.Cache{"": cacheOf(t, head+", namespace: old}")}},
 		{Kind: "Cluster"}:   {Caches: map[string]*watch.Cache{"": cacheOf(t, head+"}")}},
-	}}
+	}}}
 	for why, row := range map[string]struct {
 		before  map[string]bool
 		running *running.Controller
@@ -89,10 +89,7 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 		"the kind has no namespaces at all": {roles, unread, true},
 	} {
 		e := newTracked("u")
-		e.current = &running.Controller{
-			Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}},
-			Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}},
-		}
+		e.current = &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}}}
 		e.widenScope([]string{"ns"})
 		if got := e.namespaces != nil; got != row.narrow {
 			t.Errorf("%s: children are read in %v", why, e.namespaces)
@@ -129,8 +126,11 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 		e := newTracked("u")
 		e.namespaces = before
 		next := &running.Controller{
-			Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}}, GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source},
-			Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
+			Definition: running.Definition{
+				Name: "apps", GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
+			},
+			Caches:  running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source}},
+			Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}},
 		}
 		c.controllers.retreat(t.Context(), e, next)
 		if e.namespaces["old"] != row.stays || !e.namespaces["ns"] || len(before) != 2 {
@@ -145,9 +145,9 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 
 func TestWatchesThatTellOfChildren(t *testing.T) {
 	resource := configMap("").Resource
-	c := &running.Controller{As: robot, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {
+	c := &running.Controller{Access: running.Access{As: robot}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {
 		Kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], Caches: map[string]*watch.Cache{"ns": cacheOf(t)},
-	}}}
+	}}}}
 	for why, row := range map[string]struct {
 		want  watch.Want
 		reads bool

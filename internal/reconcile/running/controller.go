@@ -30,48 +30,48 @@ type Resolver interface {
 	Resolve(gvk schema.GroupVersionKind) (kind.Kind, error)
 }
 
-// Controller is a TemplateController that is running. It is made anew when
-// anything about it changes, and is not changed itself.
+// Controller is a TemplateController that is running. It is made anew when anything about it changes, and is not changed itself. It has more
+// methods than its parts: reconciliations ask it for parents and children, which it finds by all of them.
 type Controller struct {
-	Name    string // of the TemplateController
-	Manager string // field manager
-	Spec    *v1.TemplateControllerSpec
-	Program *render.Program
-	Order   *spec.Order // of spec.children; nil = none waits for another
-	// FinalOrder is that of spec.finalize.children.
-	FinalOrder *spec.Order
-	Kinds      Resolver
-	As         string // user; empty = the operator itself
-	Cluster    Client // as that user
-	Rights     permissions.Subject
-	Factory    *child.Factory // of the children of its parents
-	Resync     time.Duration  // 0 = never
-	Meter      record.Meter
+	Definition
+	Access
+	Mode
+	Caches
 
-	GVK  schema.GroupVersionKind // of the parents
-	Kind kind.Kind
-	// Unknown is whether the parents' kind cannot be read: there may be parents all the same, also where the server does not have
-	// the kind. An API that is away keeps its objects.
-	Unknown    bool
-	Generation int64 // of the TemplateController
-	Round      int64 // of looks at all parents: see ParentSummary
-
-	Labels            labels.Selector
-	NamespaceSelector labels.Selector         // nil = all namespaces
-	Parents           map[string]*watch.Cache // by namespace; "" = all namespaces
-	Namespaces        *watch.Cache            // nil unless NamespaceSelector is set
-	Controllers       *watch.Cache            // of the TemplateControllers
-	Sources           map[schema.GroupKind]Source
-	Settled           map[schema.GroupKind]bool // kinds whose version in Sources stays as it is
-	ReadyCondition    string                    // "" = none
-	Related           []*related.Entry          // in the order of the spec
-
+	Factory *child.Factory // of the children of its parents
 	// Filter is that of the parents; nil = none.
 	Filter *Filter
-
+	Round  int64 // of looks at all parents: see ParentSummary
 	// MayHave is for the templates: see render.Input. Nil where nothing is known of schemas.
 	MayHave func(object map[string]any, path []string) bool
+}
 
+// Definition is what the spec of a TemplateController means.
+type Definition struct {
+	Name              string // of the TemplateController
+	Manager           string // field manager
+	Generation        int64  // of the TemplateController
+	Spec              *v1.TemplateControllerSpec
+	Program           *render.Program
+	Order             *spec.Order             // of spec.children; nil = none waits for another
+	FinalOrder        *spec.Order             // of spec.finalize.children
+	Resync            time.Duration           // 0 = never
+	GVK               schema.GroupVersionKind // of the parents
+	Labels            labels.Selector
+	NamespaceSelector labels.Selector // nil = all namespaces
+	ReadyCondition    string          // "" = none
+}
+
+// Access is how a controller reads and writes.
+type Access struct {
+	As      string // user; empty = the operator itself
+	Cluster Client // as that user
+	Rights  permissions.Subject
+	Meter   record.Meter
+}
+
+// Mode is how much a controller does.
+type Mode struct {
 	Finalizer string // that parents have where NeedsFinalizer is true
 	// NeedsFinalizer is whether the spec wants something to be done before a deleted parent goes.
 	NeedsFinalizer bool
@@ -84,6 +84,21 @@ type Controller struct {
 	Rejected bool
 	// ReportsRejection is whether parents that are not being deleted report that.
 	ReportsRejection bool
+}
+
+// Caches are what a controller watches.
+type Caches struct {
+	Kinds Resolver
+	Kind  kind.Kind // of the parents
+	// Unknown is whether the parents' kind cannot be read: there may be parents all the same, also where the server does not have
+	// the kind. An API that is away keeps its objects.
+	Unknown     bool
+	Parents     map[string]*watch.Cache // by namespace; "" = all namespaces
+	Namespaces  *watch.Cache            // nil unless NamespaceSelector is set
+	Controllers *watch.Cache            // of the TemplateControllers
+	Sources     map[schema.GroupKind]Source
+	Settled     map[schema.GroupKind]bool // kinds whose version in Sources stays as it is
+	Related     []*related.Entry          // in the order of the spec
 }
 
 // WithoutKinds returns the controller without these kinds of children, which it does not know any more.
@@ -99,7 +114,7 @@ func (c *Controller) WithoutKinds(kinds []schema.GroupKind) *Controller {
 }
 
 // Author tells what the author of the templates wrote from what came from data.
-func (c *Controller) Author() problem.Author { return c.Program.Wrote }
+func (d *Definition) Author() problem.Author { return d.Program.Wrote }
 
 // Runs reports whether passes are made over its parents, as far as these can be read.
 func (c *Controller) Runs() bool { return !c.Spec.Suspend && !c.Unknown }
@@ -139,7 +154,7 @@ func (c *Controller) HasParent(uid types.UID) bool {
 }
 
 // ParentCache returns the cache that holds the parents of a namespace, or nil.
-func (c *Controller) ParentCache(namespace string) *watch.Cache {
+func (c *Caches) ParentCache(namespace string) *watch.Cache {
 	if cache := c.Parents[""]; cache != nil {
 		return cache
 	}
@@ -163,9 +178,9 @@ func (c *Controller) Selects(namespace string, set labels.Labels) bool {
 }
 
 // Selective reports whether an object of the kind may be no parent.
-func (c *Controller) Selective() bool {
-	w := c.Spec.Watch
-	return len(w.Namespaces) > 0 || c.NamespaceSelector != nil || !c.Labels.Empty() || w.FieldSelector != "" || w.Filter != ""
+func (d *Definition) Selective() bool {
+	w := d.Spec.Watch
+	return len(w.Namespaces) > 0 || d.NamespaceSelector != nil || !d.Labels.Empty() || w.FieldSelector != "" || w.Filter != ""
 }
 
 // EachParent calls f for every parent that matches. It may evaluate the filter: see Filter.
@@ -216,7 +231,7 @@ func (c *Controller) CountParents() int {
 }
 
 // Resolve returns a kind; that of a source is current. See child.Cluster.
-func (c *Controller) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+func (c *Caches) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	if s := c.Sources[gvk.GroupKind()]; s.Kind.Resource.Version == gvk.Version {
 		return s.Kind, nil
 	}
@@ -224,7 +239,7 @@ func (c *Controller) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 }
 
 // Known reports whether the children of a kind are read, in that version or in one that stays as it is.
-func (c *Controller) Known(gvk schema.GroupVersionKind) bool {
+func (c *Caches) Known(gvk schema.GroupVersionKind) bool {
 	s := c.Sources[gvk.GroupKind()]
 	return (s.There() || s.Unwatched()) && (s.Kind.Resource.Version == gvk.Version || c.Settled[gvk.GroupKind()])
 }
@@ -242,12 +257,12 @@ func (c *Controller) WritesStatus() bool {
 // OutdatedKey reports whether the key names no parent of the kind as it is: while a kind is not served, it is not known
 // whether its parents have namespaces, and keys are made without. Such a key stands for the parents of that
 // name in all namespaces.
-func (c *Controller) OutdatedKey(key queue.Key) bool {
+func (c *Caches) OutdatedKey(key queue.Key) bool {
 	return c.Kind.Namespaced && key.Parent.Namespace == ""
 }
 
 // LocateParent returns where the server has a parent.
-func (c *Controller) LocateParent(key queue.Key) request.Location {
+func (c *Caches) LocateParent(key queue.Key) request.Location {
 	return request.Location{Resource: c.Kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
 }
 

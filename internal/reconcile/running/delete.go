@@ -68,11 +68,11 @@ func hasCause(err error, is func(metav1.StatusCause) bool) bool {
 // Overtaken reports whether a request failed because the object that it named has been deleted or replaced since or, where version
 // is not empty, is at another version. It reads the object: a conflict while the object is unchanged is a refusal. So is a conflict after
 // which the object cannot be read.
-func (c *Controller) Overtaken(ctx context.Context, err error, at request.Location, uid types.UID, version string) bool {
+func (a *Access) Overtaken(ctx context.Context, err error, at request.Location, uid types.UID, version string) bool {
 	if !Stale(err) {
 		return false
 	}
-	now, failure := c.Cluster.Get(ctx, at)
+	now, failure := a.Cluster.Get(ctx, at)
 	if failure != nil {
 		return request.MissingObject(failure)
 	}
@@ -88,7 +88,7 @@ func Locate(kind kind.Kind, name types.NamespacedName) request.Location {
 }
 
 // noteDeletion has the cache know what the server has accepted to delete.
-func (c *Controller) noteDeletion(l *child.Live) {
+func (c *Caches) noteDeletion(l *child.Live) {
 	if cache := c.Sources[l.Kind.GroupKind()].For(l.Object.Namespace()); cache != nil {
 		cache.Deleting(l.Object.Key(), l.Object.UID())
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // ParentsSynced reports whether the parents of that namespace are all known.
-func (c *Controller) ParentsSynced(namespace string) bool {
+func (c *Caches) ParentsSynced(namespace string) bool {
 	if c.Namespaces != nil && !c.Namespaces.Synced() {
 		return false
 	}
@@ -17,7 +17,7 @@ func (c *Controller) ParentsSynced(namespace string) bool {
 }
 
 // SyncingParents reports whether some parents are still being read for the first time.
-func (c *Controller) SyncingParents() bool {
+func (c *Caches) SyncingParents() bool {
 	syncing := c.Namespaces != nil && !c.Namespaces.Synced() && c.Namespaces.Err() == nil
 	for _, cache := range c.Parents {
 		syncing = syncing || !cache.Synced() && cache.Err() == nil
@@ -26,7 +26,7 @@ func (c *Controller) SyncingParents() bool {
 }
 
 // ParentsComplete reports whether all parents are known, as they are now.
-func (c *Controller) ParentsComplete() bool {
+func (c *Caches) ParentsComplete() bool {
 	if !Readable(c.Namespaces) {
 		return false
 	}
@@ -40,7 +40,7 @@ func (c *Controller) ParentsComplete() bool {
 
 // SyncingChildren reports whether some children in that namespace are still being read for the first time, or their kind is about to
 // be recorded.
-func (c *Controller) SyncingChildren(namespace string) bool {
+func (c *Caches) SyncingChildren(namespace string) bool {
 	for _, s := range c.Sources {
 		cache := s.For(namespace)
 		switch {
@@ -53,7 +53,7 @@ func (c *Controller) SyncingChildren(namespace string) bool {
 }
 
 // childrenSynced reports whether all children in that namespace have been read at least once.
-func (c *Controller) childrenSynced(namespace string) bool {
+func (c *Caches) childrenSynced(namespace string) bool {
 	for _, s := range c.Sources {
 		if cache := s.For(namespace); s.Err != nil || cache != nil && !cache.Synced() {
 			return false
@@ -63,7 +63,7 @@ func (c *Controller) childrenSynced(namespace string) bool {
 }
 
 // SyncingRelated reports whether some related objects are still being read for the first time.
-func (c *Controller) SyncingRelated() bool {
+func (c *Caches) SyncingRelated() bool {
 	return slices.ContainsFunc(c.Related, func(e *related.Entry) bool { return e.State() == related.Waiting })
 }
 
@@ -73,12 +73,12 @@ func (c *Controller) SyncingRelated() bool {
 
 // CurrentSince covers the data that decides which objects of a namespace are parents, and which children they have. A failed watch shows
 // old data: a newer parent may still want a child that looks superfluous.
-func (c *Controller) CurrentSince(namespace string) uint64 {
+func (c *Caches) CurrentSince(namespace string) uint64 {
 	return since(c.ParentCache(namespace), c.Namespaces, c.Controllers)
 }
 
 // CompleteSince is CurrentSince, and also covers all children in that namespace.
-func (c *Controller) CompleteSince(namespace string) uint64 {
+func (c *Caches) CompleteSince(namespace string) uint64 {
 	sum := c.CurrentSince(namespace)
 	for _, s := range c.Sources {
 		now := since(s.For(namespace))
@@ -91,7 +91,7 @@ func (c *Controller) CompleteSince(namespace string) uint64 {
 }
 
 // EverywhereSince covers the children in all namespaces, and the TemplateController.
-func (c *Controller) EverywhereSince() uint64 {
+func (c *Caches) EverywhereSince() uint64 {
 	controllers, children := since(c.Controllers), c.childrenSince()
 	if controllers == 0 || children == 0 {
 		return 0
@@ -100,7 +100,7 @@ func (c *Controller) EverywhereSince() uint64 {
 }
 
 // childrenSince covers the children in all namespaces. There are none of kinds that are not recorded.
-func (c *Controller) childrenSince() uint64 {
+func (c *Caches) childrenSince() uint64 {
 	sum := uint64(1)
 	for _, s := range c.Sources {
 		if s.Unrecorded {
@@ -139,12 +139,12 @@ func (c *Controller) ChildrenReadable() bool {
 }
 
 // RelatedSince covers all related objects.
-func (c *Controller) RelatedSince() uint64 { return c.relatedSince((*related.Entry).Since) }
+func (c *Caches) RelatedSince() uint64 { return c.relatedSince((*related.Entry).Since) }
 
 // ReadSince covers all related objects, of which those that are absent of optional entries count as none.
 func (c *Controller) ReadSince() uint64 { return c.relatedSince((*related.Entry).ReadSince) }
 
-func (c *Controller) relatedSince(of func(*related.Entry) uint64) uint64 {
+func (c *Caches) relatedSince(of func(*related.Entry) uint64) uint64 {
 	sum := uint64(1)
 	for _, e := range c.Related {
 		now := of(e)
@@ -173,16 +173,16 @@ func since(caches ...*watch.Cache) uint64 {
 }
 
 // Complete reports whether all children in that namespace are known, and what they are for.
-func (c *Controller) Complete(namespace string) bool { return c.CompleteSince(namespace) != 0 }
+func (c *Caches) Complete(namespace string) bool { return c.CompleteSince(namespace) != 0 }
 
 // RelatedComplete reports whether all related objects are known as they are now.
-func (c *Controller) RelatedComplete() bool { return c.RelatedSince() != 0 }
+func (c *Caches) RelatedComplete() bool { return c.RelatedSince() != 0 }
 
 // CompleteEverywhere reports whether all children are known.
-func (c *Controller) CompleteEverywhere() bool { return c.childrenSince() != 0 }
+func (c *Caches) CompleteEverywhere() bool { return c.childrenSince() != 0 }
 
 // Current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is now.
-func (c *Controller) Current(namespace string) bool { return c.CurrentSince(namespace) != 0 }
+func (c *Caches) Current(namespace string) bool { return c.CurrentSince(namespace) != 0 }
 
 // Readable reports whether what the cache is of is all known, and no watch has failed. Objects of a
 // kind that the server does not have are: there are none. It is not enough to delete by: see Since.

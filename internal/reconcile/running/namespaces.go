@@ -15,8 +15,8 @@ import (
 )
 
 // IsLeaving reports whether a namespace is watched only because children are left there.
-func (c *Controller) IsLeaving(namespace string) bool {
-	scope := spec.ChildNamespaces(c.Spec)
+func (d *Definition) IsLeaving(namespace string) bool {
+	scope := spec.ChildNamespaces(d.Spec)
 	if scope == nil || namespace == "" {
 		return false
 	}

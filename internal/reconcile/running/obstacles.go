@@ -15,10 +15,14 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
+// requirements lists what a controller has to read, and says why it cannot.
+type requirements struct{ *Controller }
+
 // Obstacle returns why something cannot be read that is needed, or "". Of missing rights it names the first three.
 func (c *Controller) Obstacle() (reason, message string) {
-	needed := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.optional })
-	if reason, message = c.obstacleTo(needed); reason == "" {
+	r := requirements{c}
+	needed := slices.DeleteFunc(r.caches(), func(n namedCache) bool { return n.optional })
+	if reason, message = r.obstacleTo(needed); reason == "" {
 		return c.lostRelated()
 	}
 	return reason, message
@@ -26,22 +30,23 @@ func (c *Controller) Obstacle() (reason, message string) {
 
 // ChildObstacle is the same for the children alone.
 func (c *Controller) ChildObstacle() (reason, message string) {
-	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool {
+	r := requirements{c}
+	of := slices.DeleteFunc(r.caches(), func(n namedCache) bool {
 		return n.need.Use != permissions.Children && n.need.Use != permissions.FormerChildren
 	})
-	if reason, message = c.obstacleTo(of); reason == "" {
+	if reason, message = r.obstacleTo(of); reason == "" {
 		return v1.ReasonSyncing, "the caches are syncing"
 	}
 	return reason, message
 }
 
-func (c *Controller) obstacleTo(caches []namedCache) (reason, message string) {
+func (r requirements) obstacleTo(caches []namedCache) (reason, message string) {
 	var missing []string
 	for _, cache := range caches {
-		because, text := c.unreadable(cache)
+		because, text := r.unreadable(cache)
 		if because == v1.ReasonForbidden {
 			missing = append(missing, text)
-			missing = append(missing, c.AlsoMissing(cache.need)...)
+			missing = append(missing, r.AlsoMissing(cache.need)...)
 		} else if reason == "" {
 			reason, message = because, text
 		}
@@ -53,7 +58,7 @@ func (c *Controller) obstacleTo(caches []namedCache) (reason, message string) {
 		return v1.ReasonForbidden, strings.Join(slices.Compact(missing), "; ") + Untouched
 	}
 	if reason == "" {
-		return c.lostKind()
+		return r.lostKind()
 	}
 	return reason, message
 }
@@ -71,7 +76,7 @@ func (c *Controller) AlsoMissing(need permissions.Claim) []string {
 }
 
 // lostKind returns why the children of some kind cannot be read because the kind is not served, or "".
-func (c *Controller) lostKind() (reason, message string) {
+func (c *Caches) lostKind() (reason, message string) {
 	names := map[string]Source{}
 	for gk, s := range c.Sources {
 		if s.Err != nil {
@@ -87,10 +92,10 @@ func (c *Controller) lostKind() (reason, message string) {
 }
 
 // unreadable returns why a cache does not hold everything, or "".
-func (c *Controller) unreadable(cache namedCache) (reason, message string) {
+func (r requirements) unreadable(cache namedCache) (reason, message string) {
 	switch err := cache.cache.Err(); {
 	case apierrors.IsForbidden(err):
-		text, pending := c.Rights.Missing(err, cache.need)
+		text, pending := r.Rights.Missing(err, cache.need)
 		if pending {
 			return v1.ReasonSyncing, "reading " + cache.need.Brief()
 		}
@@ -110,7 +115,7 @@ func (c *Controller) unreadable(cache namedCache) (reason, message string) {
 }
 
 // ParentsForbidden reports whether some parents may not be read, so that nobody has tried to write their status.
-func (c *Controller) ParentsForbidden() bool {
+func (c *Caches) ParentsForbidden() bool {
 	for _, cache := range c.Parents {
 		if apierrors.IsForbidden(cache.Err()) {
 			return true
@@ -129,37 +134,37 @@ type namedCache struct {
 
 // caches returns all caches of the controller that are to be filled, the parents' first. Namespaces
 // that it is leaving are not among them.
-func (c *Controller) caches() []namedCache {
+func (r requirements) caches() []namedCache {
 	var out []namedCache
-	for _, ns := range slices.Sorted(maps.Keys(c.Parents)) {
-		out = append(out, namedCache{need: c.Rights.Claim(permissions.Parents, c.Kind, ns), cache: c.Parents[ns], field: "spec.watch"})
+	for _, ns := range slices.Sorted(maps.Keys(r.Parents)) {
+		out = append(out, namedCache{need: r.Rights.Claim(permissions.Parents, r.Kind, ns), cache: r.Parents[ns], field: "spec.watch"})
 	}
-	if c.Namespaces != nil {
-		out = append(out, namedCache{need: c.namespacesClaim(), cache: c.Namespaces})
+	if r.Namespaces != nil {
+		out = append(out, namedCache{need: r.namespacesClaim(), cache: r.Namespaces})
 	}
 	byName := map[string]Source{}
-	for _, s := range c.Sources {
+	for _, s := range r.Sources {
 		byName[s.Kind.Resource.GroupResource().String()] = s
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		s := byName[name]
 		for _, ns := range slices.Sorted(maps.Keys(s.Caches)) {
-			if !c.IsLeaving(ns) {
-				out = append(out, namedCache{need: c.Rights.Claim(s.use(), s.Kind, ns), cache: s.Caches[ns]})
+			if !r.IsLeaving(ns) {
+				out = append(out, namedCache{need: r.Rights.Claim(s.use(), s.Kind, ns), cache: s.Caches[ns]})
 			}
 		}
 	}
-	return c.appendRelated(out)
+	return r.appendRelated(out)
 }
 
 // namespacesClaim is what it takes to read Namespaces.
-func (c *Controller) namespacesClaim() permissions.Claim {
-	return permissions.Claim{As: c.As, Use: permissions.Namespaces, Resource: Namespaces.GroupResource()}
+func (a *Access) namespacesClaim() permissions.Claim {
+	return permissions.Claim{As: a.As, Use: permissions.Namespaces, Resource: Namespaces.GroupResource()}
 }
 
 // Forbidden reports whether something may not be read.
 func (c *Controller) Forbidden() bool {
-	return slices.ContainsFunc(c.caches(), func(n namedCache) bool { return apierrors.IsForbidden(n.cache.Err()) })
+	return slices.ContainsFunc(requirements{c}.caches(), func(n namedCache) bool { return apierrors.IsForbidden(n.cache.Err()) })
 }
 
 // Untouched ends a message about what cannot be read.

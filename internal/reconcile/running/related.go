@@ -14,21 +14,21 @@ import (
 )
 
 // appendRelated appends the caches of related objects.
-func (c *Controller) appendRelated(out []namedCache) []namedCache {
-	for _, e := range c.Related {
+func (r requirements) appendRelated(out []namedCache) []namedCache {
+	for _, e := range r.Related {
 		optional := e.Optional && e.State() != related.Unreadable
 		for _, ns := range slices.Sorted(maps.Keys(e.Caches)) {
-			out = append(out, namedCache{c.Rights.Claim(permissions.Related, e.Kind, ns), e.Caches[ns], "spec." + syntax.RelatedName(e.Name), optional})
+			out = append(out, namedCache{r.Rights.Claim(permissions.Related, e.Kind, ns), e.Caches[ns], "spec." + syntax.RelatedName(e.Name), optional})
 		}
 		if e.Namespaces != nil {
-			out = append(out, namedCache{need: c.namespacesClaim(), cache: e.Namespaces, optional: optional})
+			out = append(out, namedCache{need: r.namespacesClaim(), cache: e.Namespaces, optional: optional})
 		}
 	}
 	return out
 }
 
 // lostRelated returns why the objects of an entry cannot be read that parents wait for, because their kind is not served, or "".
-func (c *Controller) lostRelated() (reason, message string) {
+func (c *Caches) lostRelated() (reason, message string) {
 	for _, e := range c.Related {
 		if e.Err != nil && e.State() == related.Unreadable {
 			return lostEntry(e)
@@ -50,15 +50,16 @@ func lostEntry(e *related.Entry) (reason, message string) {
 
 // Without says which related objects cannot be read though work goes on, and why, in the order of the spec.
 func (c *Controller) Without() []string {
+	r := requirements{c}
 	var out []string
 	for _, e := range c.Related {
 		if e.Err != nil && e.State() == related.Absent {
 			out = append(out, syntax.RelatedName(e.Name)+": "+e.Err.Error())
 		}
 	}
-	for _, cache := range c.appendRelated(nil) {
+	for _, cache := range r.appendRelated(nil) {
 		if cache.optional {
-			if reason, message := c.unreadable(cache); reason != "" {
+			if reason, message := r.unreadable(cache); reason != "" {
 				out = append(out, message)
 			}
 		}

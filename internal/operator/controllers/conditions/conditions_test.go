@@ -41,7 +41,7 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 
 func TestKindWithoutRoomForConditions(t *testing.T) {
 	full := kind.Kind{Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}}
-	got := writableCondition(Facts{Kind: full, Running: &running.Controller{ReadyCondition: "Ready"}, Counts: status.NewCounts()})
+	got := writableCondition(Facts{Kind: full, Running: &running.Controller{Definition: running.Definition{ReadyCondition: "Ready"}}, Counts: status.NewCounts()})
 	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is not written: no room" {
 		t.Errorf("condition %+v", got)
 	}
