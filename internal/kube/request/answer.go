@@ -2,8 +2,11 @@ package request
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +19,25 @@ func Code(err error) int32 {
 		return status.Status().Code
 	}
 	return 0
+}
+
+// WithoutText returns an error that says the same as err, but for the text of an answer of the API server: a webhook may have written that, and
+// it knows objects of users. What others have added around the answer is kept.
+func WithoutText(err error) error {
+	code := Code(err)
+	if code == 0 {
+		return err
+	}
+	answer := strings.TrimSpace(fmt.Sprintf("the API server returned %d %s", code, http.StatusText(int(code))))
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if _, is := inner.(apierrors.APIStatus); is { //nolint:errorlint // the text of this very error is replaced
+			before, found := strings.CutSuffix(err.Error(), inner.Error())
+			if found {
+				return errors.New(before + answer)
+			}
+		}
+	}
+	return errors.New(answer)
 }
 
 // Details returns the details of the API server's answer, which are empty where it gives none.

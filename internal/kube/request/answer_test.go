@@ -77,3 +77,24 @@ func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {
 		t.Errorf("details %v of an answer that nobody gave", got)
 	}
 }
+
+// TestErrorsWithoutTheTextOfAnAnswer: a conversion webhook writes the text of the answer to a list.
+func TestErrorsWithoutTheTextOfAnAnswer(t *testing.T) {
+	answer := apierrors.NewTooManyRequests("conversion webhook failed: s3cr3t", 1)
+	for name, row := range map[string]struct {
+		err  error
+		want string
+	}{
+		"no answer":                    {errors.New("connection refused"), "connection refused"},
+		"an answer":                    {answer, "the API server returned 429 Too Many Requests"},
+		"an answer, with its context":  {fmt.Errorf("list parents: %w", answer), "list parents: the API server returned 429 Too Many Requests"},
+		"an answer before other words": {fmt.Errorf("%w, will retry", answer), "the API server returned 429 Too Many Requests"},
+		"several errors":               {errors.Join(errors.New("one"), answer), "the API server returned 429 Too Many Requests"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := WithoutText(row.err).Error(); got != row.want {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
+	}
+}

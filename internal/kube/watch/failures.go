@@ -84,7 +84,7 @@ func (f *failures) log(ctx context.Context, want Want, err error) {
 		leftOut, ok = f.lines.next()
 	}
 	if ok {
-		klog.FromContext(ctx).Error(err, "cannot list or watch, will retry", "watch", want.String(), "similarLinesLeftOut", leftOut)
+		klog.FromContext(ctx).Error(request.WithoutText(err), "cannot list or watch, will retry", "watch", want.String(), "similarLinesLeftOut", leftOut)
 	}
 }
 

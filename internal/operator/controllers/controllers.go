@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -132,7 +133,7 @@ func (c *Controllers) again(ctx context.Context, name string, err error) {
 	case errors.Is(err, errBehind):
 		c.queue.AddRateLimited(name) // if the watch does not bring it before
 	default:
-		klog.FromContext(ctx).Error(err, "TemplateController not synced, will retry", "controller", name)
+		klog.FromContext(ctx).Error(request.WithoutText(err), "TemplateController not synced, will retry", "controller", name)
 		c.queue.AddRateLimited(name)
 	}
 }
