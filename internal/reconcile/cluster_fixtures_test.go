@@ -1,16 +1,24 @@
 package reconcile_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/openapi"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -94,3 +102,71 @@ func reach(t *testing.T, v reflect.Value, path []string) reflect.Value {
 	}
 	return reach(t, field, path[1:])
 }
+
+// appIn is a parent with that many ConfigMaps.
+func appIn(name types.NamespacedName, children int) *unstructured.Unstructured {
+	names := make([]any, 0, children)
+	for i := range children {
+		names = append(names, fmt.Sprint("child-", i))
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.org/v1", "kind": "App", "spec": map[string]any{"names": names, "text": "x"},
+	}}
+	o.SetNamespace(name.Namespace)
+	o.SetName(name.Name)
+	o.SetUID(types.UID("uid-" + name.Namespace))
+	return o
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true,
+		func(context.Context) (bool, error) { return condition(), nil }); err != nil {
+		t.Fatalf("never: %s", what)
+	}
+}
+
+// set is a Set that knows of nothing.
+type set struct{}
+
+func (set) Lookup(schema.GroupVersionKind) (*openapi.Type, bool) { return nil, true }
+
+func (set) Anew(context.Context) openapi.Set { return set{} }
+
+// painter is a TemplateController that writes a status alone.
+func painter(name, status string) string {
+	return `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: ` + name + `}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  status:
+    readyCondition: ` + strings.ToUpper(name) + `
+    template: '` + status + `'
+`
+}
+
+// painted is the status of the parent, without conditions.
+func painted(c *cluster) map[string]any {
+	status, _, _ := unstructured.NestedMap(c.get("apps", "one").Object, "status")
+	delete(status, "conditions")
+	return status
+}
+
+func wantStatus(t *testing.T, why string, c *cluster, want map[string]any) {
+	t.Helper()
+	if diff := cmp.Diff(want, painted(c)); diff != "" {
+		t.Errorf("%s: status (-want +got):\n%s", why, diff)
+	}
+}
+
+func controllerAt(name string) request.Location {
+	return request.Location{Resource: v1.Resource, Name: name}
+}
+
+func appAt(name string) request.Location {
+	return request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: name}
+}
+
+var appsController = request.Location{Resource: v1.Resource, Name: "apps"}
