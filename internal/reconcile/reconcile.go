@@ -4,8 +4,7 @@
 //
 //	inputs → desired → plan → apply → status
 //
-// One that finds no difference makes no request. The tests that drive whole reconciliations are in package controllers, since they need a
-// running controller.
+// One that finds no difference makes no request. The tests run whole reconciliations against an API server in memory: see cluster_test.go.
 package reconcile
 
 import (

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -90,28 +88,6 @@ func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
 	}
 }
 
-func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
-	c := newCluster(t)
-	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	gone := c.get("apps", "one").DeepCopy()
-	gone.SetResourceVersion("1000") // the watch says that it has left, and will bring it again
-	for want, cache := range c.caches {
-		if want.Role == watch.Parent {
-			if err := cache.Delete(packed(t, gone)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	result, requests := c.pass("apps", "one")
-	wantRequests(t, "a parent that no watch shows", requests, "get apps one")
-	if result.Retry != problem.RetrySoon {
-		t.Errorf("retry %v, want %v", result.Retry, problem.RetrySoon)
-	}
-}
-
 func TestTheClassWithoutANameIsWaitedForToo(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.class = "b"
@@ -119,18 +95,6 @@ func TestTheClassWithoutANameIsWaitedForToo(t *testing.T) {
 	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{ClassName: &served}}
 	if wait := c.controllers.handover(tc, &tracked{}); wait != handoverTime {
 		t.Errorf("wait %v, want %v", wait, handoverTime)
-	}
-}
-
-func TestNoWorkBeginsAtTheEnd(t *testing.T) {
-	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.runControllers()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if c.parentsDue.Len() != 1 || c.reconciler.Next(ctx, t.Context(), func() {}) || len(c.requests) > 0 {
-		t.Errorf("%d keys are left; requests %v", c.parentsDue.Len(), c.requests)
 	}
 }
 

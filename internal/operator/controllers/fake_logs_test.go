@@ -3,7 +3,6 @@ package controllers
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -43,16 +42,6 @@ func (l *nodeLogs) set(name, text string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.texts[name], l.err = text, err
-}
-
-// take returns what was asked for since the last time, sorted.
-func (l *nodeLogs) take() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	asked := l.asked
-	l.asked = nil
-	slices.Sort(asked)
-	return asked
 }
 
 func (c *cluster) readLogs(as string) podlogs.Reader { return logsAs{&c.logs, as} }

@@ -83,12 +83,10 @@ var (
 	conflict = memserver.Conflict
 
 	applied   = memserver.Usual.Applied
-	holdings  = memserver.Holdings
 	updated   = memserver.Updated
 	deprive   = memserver.Deprive
 	differing = memserver.Usual.Differing
 	fieldsOf  = memserver.Usual.FieldsOf
-	held      = memserver.Usual.Held
 	own       = memserver.Own
 )
 

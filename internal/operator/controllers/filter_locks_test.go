@@ -9,7 +9,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
@@ -79,25 +78,4 @@ func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
 
 func eachChildConcerns(_ *cluster, e *tracked, _ *v1.TemplateController) {
 	e.current.EachChild(func(s running.Source, o *object.Object) { e.current.Concerned(o, s.Kind.GroupKind()) })
-}
-
-func TestAFailingFilterWaitsForTheChildrenToSync(t *testing.T) {
-	c := newCluster(t)
-	c.apply(filtering(t, `eq .spec.mode 1`))
-	c.apply(managed)
-	c.run()
-	c.apply(with(t, managed, "mode: 1", "mode: x"))
-	c.settle()
-	maps := watch.Want{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Labels: v1.LabelController, Role: watch.Child}
-	c.silent[maps] = true
-	c.start()
-	wantRequests(t, "before the children are read", c.run())
-	delete(c.silent, maps)
-	c.sync(maps)
-	c.settle()
-	if c.controllers.get("apps").Parent(configMapName("one")) == nil {
-		t.Error("a parent with children is none any more")
-	}
-	c.gone(configMap("a"))
-	wantRequests(t, "a child is deleted", c.settle(), "create configmaps a")
 }

@@ -7,11 +7,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
 // sealOfFormat1 is what earlier versions sealed the ConfigMap ns/a with, for the parent ns/one of apps.
@@ -114,123 +112,6 @@ func relabelled(attack func(*cluster, request.Location, string)) func(*cluster, 
 	}
 }
 
-// edited has the attack change the values of the child, too.
-func edited(attack func(*cluster, request.Location, string)) func(*cluster, request.Location, string) {
-	return func(c *cluster, at request.Location, earlier string) {
-		c.edit(at, func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "edited"} })
-		attack(c, at, earlier)
-	}
-}
-
-// TestEditedAnnotationsReplaceNothing attacks a child under Recreate that has been replaced once, so that it has an earlier seal by name, with
-// and without an edit of its values, while the operator runs and before it starts.
-func TestEditedAnnotationsReplaceNothing(t *testing.T) {
-	for what, attack := range attacks {
-		for how, do := range map[string]func(*cluster, request.Location, string){"": attack, ", and its values": edited(attack)} {
-			for _, restart := range []bool{false, true} {
-				if restart && strings.Contains(what, "earlier") && how != "" {
-					continue // nothing tells an edit of an object from its replacement by an earlier state, while nobody looks
-				}
-				t.Run(what+how+map[bool]string{true: ", before a start", false: ""}[restart], func(t *testing.T) {
-					c := runs(t, withElsewhere(t, under(t, "Recreate")))
-					earlier := c.sealOf("a")
-					c.clock.SetTime(c.clock.Now().Add(time.Minute))
-					c.apply(with(t, app, "hello", "bye"))
-					c.settle()
-					before := c.get("configmaps", "a").GetUID()
-					do(c, configMap("a"), earlier)
-					if restart {
-						c.start()
-					}
-					wantNoDeletion(t, c.settle())
-					if now := c.get("configmaps", "a"); now == nil || now.GetUID() != before {
-						t.Errorf("it is another object: %v", now)
-					}
-					got := c.condition("apps", "one", "Ready")
-					if !strings.HasPrefix(got, "True Ready") && !strings.HasPrefix(got, "False Outdated") && (!restart || !strings.HasPrefix(got, "False ChildConflict")) {
-						t.Errorf("ready condition is %q", got)
-					}
-					if how == "" && strings.HasPrefix(got, "False Outdated") {
-						t.Errorf("its values are as they should be, and the ready condition is %q", got)
-					}
-					c.start()
-					wantNoDeletion(t, c.settle())
-				})
-			}
-		}
-	}
-}
-
-// TestAForgedHashHidesNoChange gives a child the hash of what its template will yield next.
-func TestAForgedHashHidesNoChange(t *testing.T) {
-	next := with(t, app, "hello", "bye")
-	for strategy, want := range map[string][]string{
-		"Apply":    {"update configmaps a", "update configmaps b", "status apps one"},
-		"Recreate": {"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one"},
-		"OnDelete": {"status apps one"},
-	} {
-		t.Run(strategy, func(t *testing.T) {
-			other := newCluster(t)
-			other.apply(under(t, strategy))
-			other.apply(next)
-			other.settle()
-			hash := other.get("configmaps", "a").GetAnnotations()[v1.AnnotationHash]
-
-			c := runs(t, under(t, strategy))
-			c.annotate(configMap("a"), v1.AnnotationHash, hash)
-			c.apply(next)
-			c.start() // which has seen neither before
-			got := c.run()
-			got = slices.DeleteFunc(got, func(r string) bool { return strings.HasPrefix(r, "mark") })
-			if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
-				t.Errorf("requests %v, want %v", got, want)
-			}
-			if got := c.condition("apps", "one", "Ready"); strategy == "OnDelete" && !strings.HasPrefix(got, "False Outdated: 2 of 2 children") {
-				t.Errorf("ready condition is %q", got)
-			}
-		})
-	}
-}
-
-// TestEditedMarksPruneNothing attacks a child that its prunePolicy keeps and that is no longer desired. Its child template had another
-// policy before, and exists or was removed.
-func TestEditedMarksPruneNothing(t *testing.T) {
-	for what, attack := range attacks {
-		for _, removed := range []bool{false, true} {
-			for _, restart := range []bool{false, true} {
-				if restart && strings.Contains(what, "earlier") {
-					continue // see docs/operate/security.md: nobody looked
-				}
-				t.Run(what+map[bool]string{true: ", and its child template was removed"}[removed]+map[bool]string{true: ", before a start"}[restart], func(t *testing.T) {
-					spec := withElsewhere(t, apps)
-					c := runs(t, spec)
-					earlier := c.sealOf("a")
-					c.clock.SetTime(c.clock.Now().Add(time.Minute))
-					spec = with(t, spec, "name: maps", "name: maps\n    prunePolicy: Orphan")
-					c.apply(spec)
-					c.settle()
-					if removed {
-						c.apply(with(t, spec, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
-					} else {
-						c.apply(with(t, app, "[a, b]", "[b]"))
-					}
-					wantNoDeletion(t, c.settle())
-					attack(c, configMap("a"), earlier)
-					if restart {
-						c.start()
-					}
-					wantNoDeletion(t, c.settle())
-					c.start()
-					wantNoDeletion(t, c.settle())
-					if c.get("configmaps", "a") == nil {
-						t.Error("it is gone")
-					}
-				})
-			}
-		}
-	}
-}
-
 // TestEditedMarksDeleteNoOrphan attacks a child in another namespace that outlives its parent, and then deletes the parent, or the
 // TemplateController.
 func TestEditedMarksDeleteNoOrphan(t *testing.T) {
@@ -270,28 +151,5 @@ func TestEditedMarksDeleteNoOrphan(t *testing.T) {
 				})
 			}
 		}
-	}
-}
-
-// TestSealsOfFormat1AreRenewed has children of an earlier version: nothing is replaced, whatever the strategy.
-func TestSealsOfFormat1AreRenewed(t *testing.T) {
-	for strategy, want := range map[string][]string{"Apply": {"update configmaps a"}, "Recreate": {"mark configmaps a"}, "CreateOnly": {"mark configmaps a"}, "OnDelete": {"mark configmaps a"}} {
-		t.Run(strategy, func(t *testing.T) {
-			c := runs(t, under(t, strategy))
-			before := c.get("configmaps", "a").GetUID()
-			c.annotate(configMap("a"), v1.AnnotationSeal, sealOfFormat1)
-			if _, verdict := ring(t).Open(sealOfFormat1, seal.Subject{
-				Definition: definition("apps"), Parent: seal.Parent{UID: "uid-one", Kind: schema.GroupKind{Group: "example.org", Kind: "App"}, Name: configMapName("one")}, Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: configMapName("a"),
-			}); verdict != seal.Valid {
-				t.Fatalf("the seal of format 1 does not hold: verdict %v", verdict)
-			}
-			c.start()
-			wantRequests(t, "after the upgrade", c.settle(), want...)
-			if note := seal.Read(c.sealOf("a")); note.Old || note.Hash == "" && strategy != "CreateOnly" || c.get("configmaps", "a").GetUID() != before {
-				t.Errorf("its seal is %+v, or it is another object", note)
-			}
-			c.start()
-			wantRequests(t, "after a restart", c.settle())
-		})
 	}
 }

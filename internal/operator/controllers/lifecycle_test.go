@@ -226,24 +226,6 @@ func TestPanicHurtsOneTemplateController(t *testing.T) {
 	}
 }
 
-func TestPanicInAPassIsToldOnce(t *testing.T) {
-	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.events = nil
-	c.controllers.get("apps").Spec = nil
-	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
-	for range 3 {
-		c.parentsDue.Add(key)
-		c.reconciler.Next(t.Context(), t.Context(), func() {})
-	}
-	want := []string{"one Warning InternalError: the reconciliation panicked and will be retried: this is a bug in templater, please report it with the stack trace in the operator's log"}
-	if fmt.Sprint(c.events) != fmt.Sprint(want) {
-		t.Errorf("Events %q, want %q", c.events, want)
-	}
-}
-
 func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	c := newCluster(t)

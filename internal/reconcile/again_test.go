@@ -1,0 +1,129 @@
+package reconcile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/record"
+)
+
+// machine goes from A to D by its own status, and has a child in D alone.
+const machine = `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  resyncPeriod: 0s
+  children:
+  - name: maps
+    template: |
+      {{ if eq .status.phase "D" }}
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: last}
+      {{ end }}
+  status:
+    template: |
+      phase: {{ index (dict "A" "B" "B" "C" "C" "D" "D" "D") (.status.phase | default "A") }}
+`
+
+func TestStatusThatReadsItselfComesToItsEnd(t *testing.T) {
+	c := newCluster(t)
+	c.apply(machine)
+	c.apply(app)
+	wantRequests(t, "from A to D", c.run(), "status apps one", "status apps one", "status apps one", "create configmaps last", "status apps one")
+	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 1"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.deliver()
+	wantRequests(t, "at the end", c.run())
+}
+
+func TestChildrenThatReadEachOtherAreAllMade(t *testing.T) {
+	c := newCluster(t)
+	entry := func(name, when string) string {
+		return "  - name: " + name + "\n    template: |\n      {{ if " + when + " }}\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: " + name + "}\n      {{ end }}\n"
+	}
+	children := entry("c", "and .observed.b (not .spec.few)") + entry("b", ".observed.a") + entry("a", "true")
+	c.apply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 0s\n", apps[strings.Index(apps, "  - name: maps"):], children))
+	c.apply(app)
+	wantRequests(t, "all", c.run(), "create configmaps a", "status apps one", "create configmaps b", "status apps one", "create configmaps c", "status apps one")
+	wantRequests(t, "and no more", c.run())
+	c.apply(with(t, app, "spec: {", "spec: {few: true, "))
+	wantRequests(t, "one goes", c.run(), "delete configmaps c", "status apps one")
+}
+
+func TestLooksAgainOnlyForWhatTemplatesCanSee(t *testing.T) {
+	const status = "      count: {{ len .children.maps }}\n"
+	for why, row := range map[string]struct {
+		template []string // what is replaced in apps
+		want     bool
+	}{
+		"nothing is read":                                  {nil, false},
+		"the status template reads the status":             {[]string{status, "      count: {{ .status.count | default 1 }}\n"}, true},
+		"a child's template reads the status":              {[]string{"{{ $.spec.text }}", "{{ $.spec.text | default $.status.text }}"}, true},
+		"a child's template reads children":                {[]string{"{{ $.spec.text }}", "{{ $.spec.text | default (len $.observed.maps) }}"}, true},
+		"the status template reads children of this pass":  {[]string{status, "      count: {{ len .observed.maps }}\n"}, false},
+		"the spec is read where another has a status, too": {[]string{"{{ $.spec.text }}", "{{ $.parent.spec.text }}"}, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(with(t, apps, row.template...))
+			c.run()
+			c.parentsDue.ShutDown() // each pass is made by hand
+			c.apply(app)
+			for _, pass := range []struct {
+				what  string
+				again bool
+			}{{"kinds get known", false}, {"everything is written", row.want}, {"nothing is", false}} {
+				result, requests := c.pass("apps", "one")
+				c.controllers.queue.Add("apps")
+				c.runControllers()
+				if result.Again != pass.again {
+					t.Errorf("%s: again is %v, want %v; requests %v", pass.what, result.Again, pass.again, requests)
+				}
+			}
+		})
+	}
+}
+
+func TestStatusThatIsTakenBackAsItWasCallsForNoLook(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "      count: {{ len .children.maps }}\n", "      count: {{ .status.count | default 2 }}\n"))
+	c.apply(app)
+	c.run()
+	o := c.get("apps", "one").DeepCopy() // as after an operator of another name: all is there, and ours is nothing
+	o.SetManagedFields(nil)
+	c.Store(locationOf(o), o)
+	c.deliver()
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "nothing is ours", requests, "status apps one")
+	if result.Again {
+		t.Error("another look although templates see what they saw")
+	}
+}
+
+func TestStatusWithoutAnEndIsSlowedDown(t *testing.T) {
+	c := newCluster(t)
+	c.restless = true
+	c.apply(with(t, apps, "{{ len .children.maps }}", "{{ add1 (.status.count | default 0) }}"))
+	c.apply(app)
+	requests := slices.DeleteFunc(c.run(), func(r string) bool { return r != "status apps one" })
+	if len(requests) != loopBurst+1 {
+		t.Errorf("%d writes of the status, want %d", len(requests), loopBurst+1)
+	}
+	c.clock.SetTime(c.clock.Now().Add(loopPause))
+	result, _ := c.pass("apps", "one")
+	if diff := cmp.Diff(reconcile.Result{Retry: problem.RetrySlow, Outcome: record.Failed, Again: true}, result); diff != "" {
+		t.Errorf("result (-want +got):\n%s", diff)
+	}
+	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: the templates render something different each time for .status.count: do not compute it from what templater itself writes"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,129 @@
+package reconcile_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/render/budget"
+)
+
+// toil is an action that uses up two thirds of what a pass may use.
+const toil = "{{ range 180000 }}{{ $x := 1 }}{{ end }}"
+
+// toiling is apps with another entry, and with that much to do in places.
+func toiling(t *testing.T, first, second, status string) string {
+	t.Helper()
+	return with(t, apps, "    template: |\n", "    template: |\n      "+first+"\n",
+		"  status:\n    template: |\n", "  - name: more\n    template: |\n      "+second+"\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: more}\n  status:\n    template: |\n      "+status+"\n")
+}
+
+// TestAPassHasOneBudget has templates that fit one by one, and not together. The one at which it ends is named,
+// and nothing is deleted.
+func TestAPassHasOneBudget(t *testing.T) {
+	for why, row := range map[string]struct {
+		first, second, status, at string
+	}{
+		"two entries":            {toil, toil, "", "children[more]:1:"},
+		"an entry and a status":  {"", toil, toil, "status:1:"},
+		"an entry is enough":     {toil + toil, "", "", "children[maps]:1:"},
+		"all that is left is it": {toil, "", toil, "status:1:"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(toiling(t, "", "", ""))
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.run()
+			c.apply(toiling(t, row.first, row.second, row.status))
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			for _, request := range c.run() {
+				if strings.HasPrefix(request, "delete") && !strings.HasPrefix(row.at, "status") {
+					t.Errorf("%s", request)
+				}
+			}
+			got := c.condition("apps", "one", "Ready")
+			if !strings.HasPrefix(got, "False TemplateError: "+row.at) || !strings.Contains(got, "the templates exceed the budget of one reconciliation, about 64 MiB or 0.2 s for all of them together; use shorter loops") || strings.Count(got, "too much work") > 1 {
+				t.Errorf("condition %q, want one that names %s", got, row.at)
+			}
+		})
+	}
+}
+
+// TestAPassIsCutShort ends a pass while its templates are rendered, and while it waits for memory. It makes no request.
+func TestAPassIsCutShort(t *testing.T) {
+	c := newCluster(t)
+	c.greedy = true
+	c.start()
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.apply(toiling(t, toil, "", ""))
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	c.runControllers()
+	before := len(c.requests)
+	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if result := c.reconciler.Reconcile(ctx, key); result.Retry == problem.RetryOnChange || len(c.requests) > before {
+		t.Errorf("while it renders: retry %v, requests %v", result.Retry, c.requests[before:])
+	}
+	pool := c.shared.memory
+	var other queue.Reservation
+	other.Open(t.Context(), pool, "other")
+	if err := other.Grow(budget.MaxBytes); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	done := make(chan reconcile.Result)
+	go func() { done <- c.reconciler.Reconcile(ctx, key) }()
+	eventually(t, "it waits for memory", func() bool {
+		return pool.Waiting() == 1
+	})
+	cancel()
+	if result := <-done; result.Retry == problem.RetryOnChange || len(c.requests) > before {
+		t.Errorf("while it waits: retry %v, requests %v", result.Retry, c.requests[before:])
+	}
+	other.Close()
+	if used := pool.Held(); used != 0 {
+		t.Errorf("%d bytes are held in the end", used)
+	}
+	wantRequests(t, "the next pass", c.run(), "create configmaps more", "delete configmaps b", "status apps one")
+}
+
+// TestPassesHoldWhatTheyNeed looks at what ordinary passes hold while they make requests, and large ones.
+func TestPassesHoldWhatTheyNeed(t *testing.T) {
+	for why, row := range map[string]struct {
+		toil  string
+		least int
+		most  int
+	}{
+		"a small pass":                        {"", 0, 0},
+		"a large one, when it makes requests": {toil, 1, 256 << 10},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(toiling(t, row.toil, "", ""))
+			c.apply(app)
+			c.runControllers()
+			held := -1
+			c.during = func() {
+				held = max(held, c.shared.memory.Held())
+			}
+			c.run()
+			if held < row.least || held > row.most {
+				t.Errorf("it holds %d bytes", held)
+			}
+			if used := c.shared.memory.Held(); used != 0 {
+				t.Errorf("in the end %d bytes are held", used)
+			}
+		})
+	}
+}

@@ -1,0 +1,483 @@
+package reconcile_test
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
+	"github.com/templater-dev/templater/internal/reconcile/related"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/status"
+)
+
+// shared is what the Reconciler of a cluster remembers between reconciliations.
+type shared struct {
+	tenants   *queue.Tenants
+	failures  *queue.RateLimiter
+	backlog   *queue.Backlog
+	pacer     *queue.DeparturePacer
+	absences  *queue.AbsentParents
+	orphaning *queue.OrphaningParents
+	attempts  *queue.Attempts
+	breaker   *queue.Breaker
+	recorder  *record.EventRecorder
+	rights    *permissions.Tracker
+	waiting   *permissions.Waiting
+	logs      *podlogs.Fetcher
+	memory    *queue.Memory
+	seals     *seal.Ring
+}
+
+// controllers run the TemplateControllers of a cluster. A spec is compiled and its caches are filled at once; an event of a watch queues
+// the parents that it concerns. The TemplateControllers write no status and have no finalizers.
+type controllers struct {
+	c        *cluster
+	tracked  map[string]*tracked
+	queue    *timed[string]
+	departed *child.Departed
+	meters   record.Meters
+	rooms    *related.Memory
+}
+
+// tracked is one TemplateController.
+type tracked struct {
+	tc         *v1.TemplateController
+	compiled   *spec.Compiled
+	filter     *running.Filter
+	indexes    []*related.Index
+	childKinds map[schema.GroupKind]string // to the version last used
+	settled    map[schema.GroupKind]bool
+	missing    map[schema.GroupKind]bool
+	counts     *status.Counts
+	round      int64
+	meter      record.Meter
+	current    *running.Controller
+	state      *running.State
+	rejected   bool // whether the spec makes no sense
+	held       bool // whether parents may have the finalizer, since now or since before
+}
+
+// startControllers makes a Reconciler that remembers nothing.
+func (c *cluster) startControllers() {
+	before := c.controllers
+	tenants := queue.NewTenants()
+	credit := queue.NewCredit(c.clock, 1, tenants)
+	turns := queue.NewTurns(1, tenants, credit)
+	parents, failures := queue.New(nil, turns)
+	names := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	c.parentsDue = newTimed(parents, c.clock, failures)
+	c.controllers = &controllers{
+		c: c, tracked: map[string]*tracked{}, queue: newTimed(names, c.clock, nil), departed: &child.Departed{}, meters: record.Discard{}, rooms: related.NewMemory(math.MaxInt),
+	}
+	limit := int64(math.MaxInt64)
+	if c.greedy {
+		limit = 0
+	}
+	c.shared = &shared{
+		tenants: tenants, failures: failures, backlog: queue.NewBacklog(c.parentsDue, 1), pacer: queue.NewDeparturePacer(c.clock), absences: queue.NewAbsentParents(c.clock),
+		orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: queue.NewBreaker(c.clock), waiting: permissions.NewWaiting(), memory: queue.NewMemory(limit, tenants), seals: &seal.Ring{},
+		recorder: record.NewEventRecorder(record.EventOptions{Events: c, Clock: c.clock, Parents: c.parentsDue, Controllers: c.controllers.queue}),
+		rights:   permissions.NewTracker(func(user string) permissions.Reviewer { return c.as(user) }, c.clock, nil, c.controllers.queue.Add),
+		logs: podlogs.New(podlogs.Options{
+			Reader: c.readLogs, Wake: c.parentsDue.AddAfter, Changed: func(string) {}, Tenant: tenants.Name,
+			Runs: func(string) bool { return true }, Charge: func(string, time.Duration) {},
+		}),
+	}
+	c.ends = append(c.ends, parents.ShutDown, names.ShutDown, c.shared.rights.ShutDown, c.shared.logs.Close)
+	c.shared.seals.Set(c.keys)
+	c.reconciler = reconcile.New(reconcile.Options{
+		Controllers: c.controllers, SyncSoon: c.controllers.queue.Add, Clock: c.clock, Queue: c.parentsDue, Failures: failures, Backlog: c.shared.backlog, Turns: turns,
+		Pacer: c.shared.pacer, Absences: c.shared.absences, Orphaning: c.shared.orphaning, Attempts: c.shared.attempts, Breaker: c.shared.breaker, Recorder: c.shared.recorder,
+		Rights: c.shared.rights, Waiting: c.shared.waiting, Logs: c.shared.logs, Tracker: queue.NewWorkerTracker(c.clock, queue.NewProcessors(1, tenants), credit), Memory: c.shared.memory,
+	})
+	if _, err := c.Set("", []watch.Want{templateControllers}); err != nil {
+		c.t.Fatal(err)
+	}
+	c.caches[templateControllers].Each(func(o *object.Object) bool {
+		name := o.Name()
+		c.controllers.track(name)
+		if before != nil && before.tracked[name] != nil {
+			c.controllers.tracked[name].childKinds, c.controllers.tracked[name].held = before.tracked[name].childKinds, before.tracked[name].held
+		}
+		c.controllers.queue.Add(name)
+		return true
+	})
+}
+
+var templateControllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
+
+// runControllers works until the queue of TemplateControllers is empty, and reports whether it was not.
+func (c *cluster) runControllers() bool {
+	progress := false
+	for c.controllers.queue.Len() > 0 {
+		name, _ := c.controllers.queue.Get()
+		c.controllers.sync(name)
+		c.controllers.queue.Done(name)
+		progress = true
+	}
+	return progress
+}
+
+func (cs *controllers) track(name string) *tracked {
+	if cs.tracked[name] == nil {
+		cs.tracked[name] = &tracked{childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{}, counts: status.NewCounts(), meter: cs.meters.Begin(name)}
+	}
+	return cs.tracked[name]
+}
+
+// sync has a TemplateController run as it is now, and queues its parents if that, or the state of a cache, is new.
+func (cs *controllers) sync(name string) {
+	packed := cs.c.caches[templateControllers].Get(types.NamespacedName{Name: name})
+	if packed == nil {
+		cs.forget(name)
+		return
+	}
+	tc := &v1.TemplateController{}
+	if err := packed.Unmarshal(tc); err != nil {
+		cs.c.t.Fatal(err)
+	}
+	e := cs.track(name)
+	if e.tc == nil || e.tc.Generation != tc.Generation {
+		cs.compile(e, tc)
+	}
+	next := cs.build(e)
+	next.Obstacle() // looks up missing permissions, as for the status of the TemplateController
+	state := next.State(false)
+	fresh := !state.Equal(e.state)
+	e.current, e.state = next, state
+	if fresh {
+		cs.enqueueAll(next)
+	}
+}
+
+// forget forgets a TemplateController that is deleted.
+func (cs *controllers) forget(name string) {
+	delete(cs.tracked, name)
+	s := cs.c.shared
+	for _, m := range []interface{ ForgetController(name string) }{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, s.recorder, s.logs, s.tenants} {
+		m.ForgetController(name)
+	}
+}
+
+// compile takes up another generation.
+func (cs *controllers) compile(e *tracked, tc *v1.TemplateController) {
+	compiled, rejection := spec.Compile(tc.Name, &tc.Spec)
+	if e.rejected = rejection != nil; e.rejected {
+		tc.Spec = *spec.Outline(&tc.Spec)
+	}
+	e.tc, e.compiled = tc, compiled
+	e.held = e.held || !e.rejected && spec.NeedsFinalizer(&tc.Spec)
+	e.round++
+	e.counts.Begin(tc.Generation)
+	clear(e.settled)
+	clear(e.missing)
+	for _, index := range e.indexes {
+		index.Close()
+	}
+	e.indexes = nil
+	cs.c.shared.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
+	for range compiled.Related {
+		e.indexes = append(e.indexes, related.NewIndex(cs.rooms, cs.c.shared.tenants.Name(tc.Name)))
+	}
+}
+
+// build returns the running controller.
+func (cs *controllers) build(e *tracked) *running.Controller {
+	tc, compiled, c := e.tc, e.compiled, cs.c
+	as := spec.User(&tc.Spec)
+	parents, err := c.Resolve(compiled.GVK)
+	ending := kind.Ending(err)
+	if ending != nil {
+		parents, err = *ending, nil
+	}
+	seals := c.shared.seals.Round()
+	out := &running.Controller{
+		Definition: running.Definition{
+			Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Generation: tc.Generation, Spec: &tc.Spec, Program: compiled.Program, Order: compiled.Order, FinalOrder: compiled.FinalOrder,
+			Resync: compiled.Resync, GVK: compiled.GVK, Labels: compiled.Labels, NamespaceSelector: compiled.NamespaceSelector, ReadyCondition: compiled.ReadyCondition,
+		},
+		Access: running.Access{As: as, Cluster: c.as(as), Rights: c.shared.rights.For(tc.Name, as, parents).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter},
+		Mode: running.Mode{
+			Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: e.held,
+			TeardownOnly: e.rejected || ending != nil, Rejected: e.rejected, ReportsRejection: e.rejected && !compiled.Unread && !tc.Spec.Suspend,
+		},
+		Caches: running.Caches{
+			Kinds: c, Kind: parents, Unknown: err != nil, Parents: map[string]*watch.Cache{}, Controllers: c.caches[templateControllers],
+			Sources: map[schema.GroupKind]running.Source{}, Settled: maps.Clone(e.settled),
+		},
+		Round: e.round,
+	}
+	out.Factory = &child.Factory{
+		Ownership: &child.Ownership{
+			Controller: out.Name, Manager: out.Manager, Parents: out.GVK.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion, Seals: c.shared.seals, Departed: cs.departed,
+			Adopting: child.Adopting(tc, c.shared.seals.Since()), Round: seals, Entries: slices.Concat(tc.Spec.Children, spec.Finals(&tc.Spec)), Levels: out.Order.Levels(),
+		},
+		Spec: out.Spec, Program: out.Program, ParentKind: out.Kind, Cluster: out, Clock: c.clock,
+	}
+	if tc.Spec.Watch.Filter != "" && !e.filter.Of(compiled.Program) {
+		e.filter = running.NewFilter(compiled.Program, e.filter, func() { cs.queue.Add(out.Name) })
+	}
+	if tc.Spec.Watch.Filter != "" {
+		out.Filter = e.filter
+	}
+	cs.attach(e, out)
+	return out
+}
+
+// attach gives a running controller its caches.
+func (cs *controllers) attach(e *tracked, out *running.Controller) {
+	var all []watch.Want
+	want := func(w watch.Want) *watch.Cache {
+		if w.As = out.As; !slices.Contains(all, w) {
+			all = append(all, w)
+		}
+		caches, err := cs.c.Set(out.Name, all)
+		if err != nil {
+			cs.c.t.Fatal(err)
+		}
+		return caches[w]
+	}
+	if !out.Unknown {
+		for _, ns := range namespacesOr(out.Kind.Namespaced, out.Spec.Watch.Namespaces) {
+			out.Parents[ns] = want(watch.Want{Resource: out.Kind.Resource, Namespace: ns, Labels: out.Labels.String(), Fields: e.compiled.Fields, Role: watch.Parent})
+		}
+	}
+	if out.TeardownOnly {
+		out.NamespaceSelector = nil
+	}
+	if out.NamespaceSelector != nil {
+		out.Namespaces = want(watch.Want{Resource: running.Namespaces, Role: watch.Namespace})
+	}
+	for gk, version := range e.childKinds {
+		out.Sources[gk] = cs.source(gk, version, out, want)
+	}
+	for i := range e.compiled.Related {
+		r := &e.compiled.Related[i]
+		entry := &related.Entry{Related: r, Index: e.indexes[i], Caches: map[string]*watch.Cache{}}
+		if entry.Kind, entry.Err = cs.c.Resolve(r.GVK); entry.Err == nil {
+			for _, ns := range namespacesOr(true, r.Namespaces) {
+				entry.Caches[ns] = want(watch.Want{Resource: entry.Kind.Resource, Namespace: ns, Labels: r.Labels, Fields: r.Fields, Role: watch.Related})
+			}
+			if r.NamespaceSelector != nil {
+				entry.Namespaces = want(watch.Want{Resource: running.Namespaces, Role: watch.Namespace})
+			}
+		}
+		out.Related = append(out.Related, entry)
+	}
+}
+
+// source is where the children of a kind are read from. A custom kind that is not served has no objects.
+func (cs *controllers) source(gk schema.GroupKind, version string, out *running.Controller, want func(watch.Want) *watch.Cache) running.Source {
+	s := running.Source{Caches: map[string]*watch.Cache{}}
+	if s.Kind, s.Err = cs.c.Resolve(gk.WithVersion(version)); s.Err != nil {
+		if kind.Gone(s.Err) && fakeKinds[gk].Custom {
+			s.Err = nil
+		}
+		s.Kind = kind.Kind{Kind: gk.Kind}
+		return s
+	}
+	for _, ns := range namespacesOr(s.Kind.Namespaced, spec.ChildNamespaces(out.Spec)) {
+		s.Caches[ns] = want(watch.Want{Resource: s.Kind.Resource, Namespace: ns, Labels: v1.LabelController, Role: watch.Child})
+	}
+	return s
+}
+
+// namespacesOr returns these namespaces, or "" for all.
+func namespacesOr(namespaced bool, some []string) []string {
+	if !namespaced || len(some) == 0 {
+		return []string{""}
+	}
+	return some
+}
+
+// enqueueAll queues all parents, and those that children name though they are not there.
+func (cs *controllers) enqueueAll(next *running.Controller) {
+	keys := map[queue.Key]struct{}{}
+	for _, name := range next.ParentNames() {
+		keys[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
+	}
+	for key := range keys {
+		cs.c.parentsDue.Forget(key)
+	}
+	next.EachChild(func(s running.Source, o *object.Object) {
+		if name, concerned := next.Concerned(o, s.Kind.GroupKind()); concerned {
+			keys[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
+		}
+	})
+	for name := range cs.tracked[next.Name].counts.ByParent {
+		keys[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
+	}
+	cs.c.shared.backlog.Add(next.Name, slices.Collect(maps.Keys(keys)))
+}
+
+// Changed queues the parents that the change of an object concerns.
+func (cs *controllers) Changed(want watch.Want, event watch.Event) {
+	either := event.New
+	if either == nil {
+		either = event.Old
+	}
+	if want.Role == watch.Controller {
+		cs.queue.Add(either.Name())
+		return
+	}
+	if want.Role == watch.Child && event.New == nil {
+		cs.departed.Note(event.Old)
+	}
+	for _, name := range cs.c.Owners(want) {
+		current := cs.get(name)
+		if current == nil {
+			continue
+		}
+		wake := func(parent types.NamespacedName) { cs.c.parentsDue.Add(queue.Key{Controller: name, Parent: parent}) }
+		switch want.Role {
+		case watch.Parent:
+			if either.HasFinalizer(current.Finalizer) && plan.CascadesOrphan(either) {
+				cs.c.shared.orphaning.Note(queue.Key{Controller: name, Parent: either.Key()}, either.UID())
+			}
+			if event.Writer != name {
+				wake(either.Key())
+			}
+		case watch.Child:
+			cs.childChanged(current, want, event, wake)
+		case watch.Related:
+			for _, e := range current.Related {
+				if e.Reads(want) {
+					e.Changed(event, wake)
+				}
+			}
+		default: // Namespaces
+			cs.namespaceChanged(current, want, event, wake)
+		}
+	}
+}
+
+func (cs *controllers) childChanged(current *running.Controller, want watch.Want, event watch.Event, wake func(types.NamespacedName)) {
+	source, reads := current.ReadBy(want)
+	if !reads {
+		return
+	}
+	for _, o := range []*object.Object{event.Old, event.New} {
+		if o == nil || o.Label(v1.LabelController) != current.Name || event.Writer == current.Name {
+			continue
+		}
+		if parent, concerned := current.Concerned(o, source.Kind.GroupKind()); concerned {
+			wake(parent)
+		}
+	}
+}
+
+func (cs *controllers) namespaceChanged(current *running.Controller, want watch.Want, event watch.Event, wake func(types.NamespacedName)) {
+	if event.Old != nil && event.New != nil && event.Old.SameLabels(event.New) {
+		return
+	}
+	for _, e := range current.Related {
+		if e.Namespaces != nil && e.Namespaces.Of(want) {
+			e.NamespaceChanged(event, wake)
+		}
+	}
+	if current.NamespaceSelector != nil {
+		cs.enqueueAll(current)
+	}
+}
+
+// StateChanged syncs the TemplateControllers that have a cache.
+func (cs *controllers) StateChanged(want watch.Want) {
+	for _, name := range cs.c.Owners(want) {
+		if name != "" {
+			cs.queue.Add(name)
+		}
+	}
+}
+
+// kindChanged syncs the TemplateControllers, and queues the parents that miss the kind.
+func (cs *controllers) kindChanged(gk schema.GroupKind) {
+	for name, e := range cs.tracked {
+		cs.queue.Add(name)
+		if e.missing[gk] {
+			cs.enqueueAll(e.current)
+		}
+	}
+}
+
+// get returns the running controller of that name, or nil.
+func (cs *controllers) get(name string) *running.Controller {
+	if e := cs.tracked[name]; e != nil {
+		return e.current
+	}
+	return nil
+}
+
+func (cs *controllers) Enter(name string) (*running.Controller, func()) {
+	return cs.get(name), func() {}
+}
+
+func (cs *controllers) Measure(name string, outcome record.Outcome, took time.Duration) {
+	cs.tracked[name].meter.Pass(outcome, took)
+}
+
+func (cs *controllers) Miss(name string, kinds []schema.GroupKind) {
+	for _, gk := range kinds {
+		cs.tracked[name].missing[gk] = true
+	}
+}
+
+func (cs *controllers) AddKinds(name string, kinds []schema.GroupVersionKind) {
+	e := cs.tracked[name]
+	for _, gvk := range kinds {
+		if gk := gvk.GroupKind(); e.childKinds[gk] == "" || !e.settled[gk] {
+			e.childKinds[gk], e.settled[gk] = gvk.Version, true
+			e.round++
+		}
+	}
+	cs.queue.Add(name)
+}
+
+func (cs *controllers) Count(key queue.Key, now status.ParentSummary) {
+	if cs.get(key.Controller).Parent(key.Parent) == nil {
+		cs.Left(key)
+		return
+	}
+	cs.tracked[key.Controller].counts.Set(key.Parent, &now)
+}
+
+func (cs *controllers) Left(key queue.Key) { cs.tracked[key.Controller].counts.Set(key.Parent, nil) }
+
+func (cs *controllers) MayPrune(_ context.Context, by *running.Controller) bool {
+	now := cs.c.caches[templateControllers].Get(types.NamespacedName{Name: by.Name})
+	return now != nil && now.Generation() == by.Generation
+}
+
+func (cs *controllers) Unchanged(ctx context.Context, by *running.Controller) bool {
+	now, err := cs.c.Get(ctx, request.Location{Resource: v1.Resource, Name: by.Name})
+	return err == nil && now.Generation() == by.Generation
+}
+
+// Confirmed reports that the parent is current: no other replica has led before.
+func (cs *controllers) Confirmed(context.Context, *running.Controller, *object.Object) bool {
+	return true
+}
+
+func (cs *controllers) MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool {
+	other := cs.get(name)
+	return other != nil && other.GVK.GroupKind() == kind && other.Parent(parent) != nil
+}

@@ -1,0 +1,241 @@
+package reconcile_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// left has a parent that its TemplateController selects no more, before anybody has looked at it.
+func left(t *testing.T, watched string) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", watched))
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	c.run()
+	c.deliver()
+	c.run()
+	c.apply(with(t, app, "[a, b]", "[a]", "tier: front", "tier: back"))
+	take(c.parentsDue)
+	return c
+}
+
+func TestWhatIsCollectedWithoutAParent(t *testing.T) {
+	for why, row := range map[string]struct {
+		change func(*cluster)
+		want   []string
+		retry  problem.Retry
+	}{
+		"a child": {func(*cluster) {}, []string{"get apps one", "delete configmaps a"}, problem.RetryOnChange},
+		"one whose only owner does not control it is somebody else's": {func(c *cluster) {
+			c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+				refs := o.GetOwnerReferences()
+				refs[0].Controller = nil
+				o.SetOwnerReferences(refs)
+				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
+				c.seal(o)
+			})
+		}, []string{"get apps one"}, problem.RetryOnChange},
+		"one that cannot be deleted": {func(c *cluster) {
+			c.refuse["delete configmaps a"] = errors.New("no answer")
+		}, []string{"get apps one", "delete configmaps a"}, problem.RetryBackoff},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := left(t, front)
+			row.change(c)
+			c.gone(locationOf(c.get("apps", "one")))
+			c.pass("apps", "one")
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			result, requests := c.pass("apps", "one")
+			wantRequests(t, why, requests, row.want...)
+			if n := lengths(t, c.shared.absences, "since"); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
+				t.Errorf("retry %v, want %v; %d parents count as absent", result.Retry, row.retry, n)
+			}
+		})
+	}
+}
+
+// A deletion with --cascade=orphan strips the owner references of the children, and the parent is gone, before the watch of the children
+// shows that.
+func TestChildrenStayThoughTheirWatchShowsOwnersThatAreGone(t *testing.T) {
+	for why, row := range map[string]struct {
+		failure error
+		want    []string
+	}{
+		"the watch is behind":  {nil, []string{"get apps one", "delete configmaps a", "get configmaps a"}},
+		"the watch has failed": {errors.New("no answer"), nil},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := left(t, front)
+			for want, cache := range c.caches {
+				if want.Role == watch.Child {
+					c.silent[want] = true
+					if row.failure != nil {
+						cache.Fail(row.failure)
+					}
+				}
+			}
+			c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
+			c.gone(locationOf(c.get("apps", "one")))
+			c.pass("apps", "one")
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, why, requests, row.want...)
+			clear(c.silent)
+			for want, cache := range c.caches {
+				if want.Role == watch.Child && row.failure != nil {
+					resumed(t, cache)
+				}
+			}
+			c.deliver()
+			c.settle()
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			c.settle()
+			if c.get("configmaps", "a") == nil {
+				t.Error("the child is deleted")
+			}
+		})
+	}
+}
+
+// inLine has a parent stand in line, where others have left just before.
+func inLine(p *queue.DeparturePacer, key queue.Key) {
+	for _, other := range manyKeys(key.Controller, departureBurst+1) {
+		p.Wait(other, 1)
+	}
+	p.Wait(key, 1)
+}
+
+func TestKeysOfAKindThatWasGone(t *testing.T) {
+	for why, row := range map[string]struct {
+		c         running.Controller
+		namespace string
+		want      bool
+	}{
+		"a key from then":                        {namespaced(), "", true},
+		"a key of now":                           {namespaced(), "ns", false},
+		"the kind has no namespaces in any case": {running.Controller{}, "", false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if got := row.c.OutdatedKey(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: row.namespace, Name: "one"}}); got != row.want {
+				t.Errorf("%v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+func namespaced() (c running.Controller) {
+	c.Kind.Namespaced = true
+	return c
+}
+
+func TestWhichChildrenAParentLeavesBehind(t *testing.T) {
+	owned := func(*unstructured.Unstructured) {}
+	orphan := func(o *unstructured.Unstructured) {
+		o.SetOwnerReferences(nil)
+		o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
+	}
+	ending := func(o *unstructured.Unstructured) {
+		now := metav1.Now()
+		o.SetDeletionTimestamp(&now)
+		o.SetFinalizers([]string{"example.org/slow"})
+	}
+	for why, row := range map[string]struct {
+		watched string
+		child   func(*unstructured.Unstructured)
+		want    int
+	}{
+		"its own":                   {"kind: App}", owned, 1},
+		"one that is being deleted": {front, ending, 0},
+		"one that outlives it, where all are parents": {"kind: App}", orphan, 0},
+		"one that outlives it, where it may be there": {front, orphan, 1},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := left(t, row.watched)
+			c.edit(configMap("a"), row.child)
+			running := *c.controllers.get("apps")
+			if got := running.LeftBehind(queue.Key{Controller: "apps", Parent: configMapName("one")}); len(got) != row.want {
+				t.Errorf("%d are left behind, want %d", len(got), row.want)
+			}
+		})
+	}
+}
+
+func TestStraysOfAnEarlierParent(t *testing.T) {
+	for why, row := range map[string]struct {
+		change func(*cluster)
+		want   []string // after a minute
+		after  bool     // whether to look again
+	}{
+		"they go":                    {func(*cluster) {}, []string{"get apps one", "delete configmaps b"}, false},
+		"the parent is gone, too":    {func(c *cluster) { c.Remove(locationOf(c.get("apps", "one"))) }, []string{"get apps one"}, true},
+		"the server does not answer": {func(c *cluster) { c.refuse["get apps one"] = errors.New("no answer") }, []string{"get apps one"}, true},
+		"one that is being deleted needs no help": {func(c *cluster) {
+			c.edit(configMap("b"), func(o *unstructured.Unstructured) {
+				now := metav1.Now()
+				o.SetDeletionTimestamp(&now)
+				o.SetFinalizers([]string{"example.org/slow"})
+			})
+		}, nil, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			c.settle()
+			stray := c.get("configmaps", "a").DeepCopy()
+			stray.SetName("b")
+			stray.SetUID("stray")
+			refs := stray.GetOwnerReferences()
+			refs[0].UID = "earlier"
+			stray.SetOwnerReferences(refs)
+			labels := stray.GetLabels()
+			labels[v1.LabelParentUID] = "earlier"
+			stray.SetLabels(labels)
+			c.seal(stray)
+			c.Store(configMap("b"), stray)
+			c.deliver()
+			c.run()
+			row.change(c)
+			c.pass("apps", "one")
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			result, requests := c.pass("apps", "one")
+			requests = slices.DeleteFunc(requests, func(r string) bool { return strings.HasPrefix(r, "status") })
+			wantRequests(t, why, requests, row.want...)
+			if result.After == queue.CollectorTime != row.after {
+				t.Errorf("looks again after %v", result.After)
+			}
+			if n := lengths(t, c.shared.absences, "since"); !row.after && n > 0 {
+				t.Errorf("%d parents count as absent", n)
+			}
+		})
+	}
+}
+
+func TestParentThatIsBackStandsInNoLine(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.settle()
+	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
+	c.shared.absences.Left(key)
+	inLine(c.shared.pacer, key)
+	if n := lengths(t, c.shared.pacer, "lines.apps.places"); n != 1 {
+		t.Fatalf("%d stand in line, want 1", n)
+	}
+	c.pass("apps", "one")
+	if n := lengths(t, c.shared.absences, "since") + lengths(t, c.shared.pacer, "lines.apps.places"); n > 0 {
+		t.Errorf("%d things are remembered of its absence", n)
+	}
+}

@@ -1,0 +1,176 @@
+package reconcile_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
+)
+
+// inOurName changes the ConfigMap "a" as an apply does that somebody makes in the name of our field manager, in the second of our own apply.
+func (c *cluster) inOurName(change func(o *unstructured.Unstructured)) {
+	c.t.Helper()
+	o := c.get("configmaps", "a").DeepCopy()
+	change(o)
+	c.Store(configMap("a"), o)
+}
+
+func setText(text string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) { o.Object["data"].(map[string]any)["text"] = text }
+}
+
+func setAnnotation(key, value string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		annotations := o.GetAnnotations()
+		annotations[key] = value
+		o.SetAnnotations(annotations)
+	}
+}
+
+// addField adds a field that the template does not set, which our manager holds then.
+func addField(o *unstructured.Unstructured) {
+	fields := held(o.Object, "")
+	fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
+	own(o, "templater/apps", "", fields)
+	o.Object["data"].(map[string]any)["more"] = "hidden"
+}
+
+// relabel changes the value of a label that templater adds, and of which it takes any value of others.
+func relabel(o *unstructured.Unstructured) {
+	labels := o.GetLabels()
+	labels[v1.LabelManagedBy] = "hidden"
+	o.SetLabels(labels)
+}
+
+func setController(name string) func(*unstructured.Unstructured) {
+	return func(o *unstructured.Unstructured) {
+		labels := o.GetLabels()
+		labels[v1.LabelController] = name
+		o.SetLabels(labels)
+	}
+}
+
+// shareLabels has another manager apply the labels, too.
+func shareLabels(o *unstructured.Unstructured) {
+	own(o, "other", "", held(map[string]any{"metadata": map[string]any{"labels": o.Object["metadata"].(map[string]any)["labels"]}}, ""))
+}
+
+// leaveLabels has our manager hold no labels.
+func leaveLabels(o *unstructured.Unstructured) {
+	fields, _ := memserver.Holdings(o, "templater/apps", "")
+	delete(fields["f:metadata"].(map[string]any), "f:labels")
+	own(o, "templater/apps", "", fields)
+}
+
+// TestAppliesInOurNameAreRepaired has somebody who may patch a child apply as our field manager: fields, time and seal are those of an
+// apply of ours. Nothing but the values tells.
+func TestAppliesInOurNameAreRepaired(t *testing.T) {
+	for what, changes := range map[string]func(current, earlier string) []func(*unstructured.Unstructured){
+		"a value": func(_, _ string) []func(*unstructured.Unstructured) {
+			return []func(*unstructured.Unstructured){setText("hidden")}
+		},
+		"a label": func(_, _ string) []func(*unstructured.Unstructured) {
+			return []func(*unstructured.Unstructured){relabel}
+		},
+		"another field": func(_, _ string) []func(*unstructured.Unstructured) {
+			return []func(*unstructured.Unstructured){addField}
+		},
+		"one after the other": func(_, _ string) []func(*unstructured.Unstructured) {
+			return []func(*unstructured.Unstructured){setText("hidden"), setText("hidden too")}
+		},
+		"a value with an earlier seal": func(_, earlier string) []func(*unstructured.Unstructured) {
+			return []func(*unstructured.Unstructured){func(o *unstructured.Unstructured) { setText("hidden")(o); setAnnotation(v1.AnnotationSeal, earlier)(o) }}
+		},
+		"an earlier seal, then a value with the present one": func(current, earlier string) []func(*unstructured.Unstructured) {
+			return []func(*unstructured.Unstructured){setAnnotation(v1.AnnotationSeal, earlier), func(o *unstructured.Unstructured) { setText("hidden")(o); setAnnotation(v1.AnnotationSeal, current)(o) }}
+		},
+		"a value while the label names another TemplateController": func(_, _ string) []func(*unstructured.Unstructured) {
+			return []func(*unstructured.Unstructured){
+				func(o *unstructured.Unstructured) { setText("hidden")(o); setController("x")(o) },
+				shareLabels, leaveLabels, setController("apps"),
+			}
+		},
+	} {
+		for when, restart := range map[string]func(c *cluster, step int){
+			"": func(*cluster, int) {},
+			", before a start": func(c *cluster, step int) {
+				if step < 0 {
+					c.start()
+				}
+			},
+			", after a start": func(c *cluster, step int) {
+				if step == 0 {
+					c.start()
+					c.settle()
+				}
+			},
+			", with a start in between": func(c *cluster, step int) {
+				if step == 1 {
+					c.start()
+					c.run()
+				}
+			},
+		} {
+			t.Run(what+when, func(t *testing.T) {
+				c := runs(t, apps)
+				earlier := c.sealOf("a")
+				c.clock.SetTime(c.clock.Now().Add(time.Minute))
+				c.apply(with(t, app, "hello", "bye"))
+				c.settle()
+				for step, change := range changes(c.sealOf("a"), earlier) {
+					restart(c, step)
+					c.inOurName(change)
+					c.deliver()
+				}
+				restart(c, -1)
+				c.settle()
+				o := c.get("configmaps", "a")
+				if diff := cmp.Diff(map[string]any{"text": "bye"}, o.Object["data"]); diff != "" {
+					t.Errorf("data (-want +got):\n%s", diff)
+				}
+				if got := o.GetLabels()[v1.LabelManagedBy]; got != v1.ManagedBy {
+					t.Errorf("the label %s is %q", v1.LabelManagedBy, got)
+				}
+				wantRequests(t, "once", c.settle())
+				c.start()
+				wantRequests(t, "after a restart", c.settle())
+			})
+		}
+	}
+}
+
+// TestValuesThatTheServerRewritesAreNoDrift has a webhook write other values than those that are applied.
+func TestValuesThatTheServerRewritesAreNoDrift(t *testing.T) {
+	c := newCluster(t)
+	c.admit = func(o *unstructured.Unstructured) {
+		if text, ok, _ := unstructured.NestedString(o.Object, "data", "text"); ok {
+			o.Object["data"].(map[string]any)["text"] = strings.ToUpper(text)
+		}
+	}
+	c.apply(apps)
+	c.apply(app)
+	wantRequests(t, "at first", c.settle(), "create configmaps a", "create configmaps b", "status apps one")
+	for _, who := range []string{"first", "second"} {
+		c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+			setAnnotation("example.org/seen", who)(o)
+			o.Object["data"].(map[string]any)["theirs"] = who
+		})
+		wantRequests(t, "another manager writes its own fields", c.settle())
+	}
+	c.inOurName(setText("HIDDEN"))
+	c.deliver()
+	wantRequests(t, "somebody applies in our name", c.settle(), "update configmaps a")
+	if got := c.textOf("a"); got != "HELLO" {
+		t.Errorf("the text is %q", got)
+	}
+	for range 2 {
+		c.start()
+		wantRequests(t, "after a restart, once", c.settle(), "update configmaps a", "update configmaps b")
+		wantRequests(t, "and then", c.settle())
+	}
+}

@@ -1,0 +1,123 @@
+package reconcile_test
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// What package reconcile has: how long newer data may be in coming at first, and in the end.
+const freshDataLag, longestSoon = 100 * time.Millisecond, 10 * time.Second
+
+func TestFailuresAreCountedUntilASuccess(t *testing.T) {
+	failed := []reconcile.Result{{Retry: problem.RetryBackoff}, {Retry: problem.RetrySoon}, {Retry: problem.RetryBackoff}}
+	for why, row := range map[string]struct {
+		results []reconcile.Result
+		want    int
+	}{
+		"all failures in a row":                              {failed, 3},
+		"nothing is left to do":                              {append(failed, reconcile.Result{}), 0},
+		"nothing is left to do until the next resync":        {append(failed, reconcile.Result{After: time.Hour}), 0},
+		"it waits for what others have to do":                {append(failed, reconcile.Result{Retry: problem.RetrySlow}), 0},
+		"newer data may be long in coming":                   {append(failed, reconcile.Result{Retry: problem.RetryNow}), 4},
+		"a failure after a success is the first of its row":  {append(failed, reconcile.Result{}, reconcile.Result{Retry: problem.RetryBackoff}), 1},
+		"one that is tried again soon counts like any other": {append(failed, reconcile.Result{Retry: problem.RetrySoon}), 4},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			key, other := keyOf("apps", "one"), keyOf("apps", "other")
+			c.reconciler.Again(other, reconcile.Result{Retry: problem.RetryBackoff})
+			for _, result := range row.results {
+				c.reconciler.Again(key, result)
+			}
+			if got := c.parentsDue.NumRequeues(key); got != row.want {
+				t.Errorf("%d failures are counted, want %d", got, row.want)
+			}
+			if got := c.parentsDue.NumRequeues(other); got != 1 {
+				t.Errorf("%d failures of another parent are counted, want 1", got)
+			}
+		})
+	}
+}
+
+func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
+	for retry, first := range map[problem.Retry]time.Duration{problem.RetrySoon: queue.FirstRetry, problem.RetryNow: freshDataLag} {
+		c := newCluster(t)
+		key := keyOf("apps", "one")
+		var waits []time.Duration
+		again := func(result reconcile.Result) {
+			clear(c.parentsDue.due)
+			c.reconciler.Again(key, result)
+			if at, waiting := c.parentsDue.due[key]; waiting {
+				waits = append(waits, at.Sub(c.clock.Now()))
+			}
+		}
+		for range 10 {
+			again(reconcile.Result{Retry: retry})
+		}
+		again(reconcile.Result{})
+		again(reconcile.Result{Retry: retry})
+		if len(waits) != 11 {
+			t.Fatalf("waits %v, want 11", waits)
+		}
+		for n, got := range waits {
+			want := min(first<<(n%10), longestSoon)
+			if got < want || got > want+want/10 {
+				t.Errorf("wait %d is %s, want %s and at most a tenth more", n, got, want)
+			}
+		}
+	}
+}
+
+func TestAWatchThatIsBehindCostsFewRequests(t *testing.T) {
+	notFound := apierrors.NewNotFound(schema.GroupResource{}, "")
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "", nil)
+	for why, refuse := range map[string]map[string]error{
+		"the status conflicts":             {"status apps one": conflict},
+		"a child is there and then is not": {"create configmaps a": conflict, "get configmaps a": notFound},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.refuse = refuse
+			c.apply(apps)
+			c.apply(app)
+			for range 600 {
+				c.run()
+				c.clock.SetTime(c.clock.Now().Add(100 * time.Millisecond))
+			}
+			if n := len(c.requests); n < 8 || n > 60 {
+				t.Errorf("%d requests within a minute, want some and not many", n)
+			}
+		})
+	}
+}
+
+func TestAPassThatPanicsIsAFailure(t *testing.T) {
+	c := newCluster(t)
+	c.restless = true
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	key := keyOf("apps", "one")
+	look := func() int {
+		c.parentsDue.Add(key)
+		c.reconciler.Next(t.Context(), t.Context(), func() {})
+		return c.parentsDue.NumRequeues(key)
+	}
+	controller := c.controllers.get("apps")
+	spec := controller.Spec
+	controller.Spec = nil
+	if got := look(); got != 1 {
+		t.Errorf("%d failures after a panic, want 1", got)
+	}
+	controller.Spec = spec
+	if got := look(); got != 0 {
+		t.Errorf("%d failures after a good pass, want 0", got)
+	}
+}

@@ -1,0 +1,140 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// forged is an object that somebody has labelled as a child, which says that its parent is of that address.
+func forged(t *testing.T, i int, address string) (request.Location, string) {
+	t.Helper()
+	at := farMap(fmt.Sprint("forged-", i))
+	return at, fmt.Sprintf(`
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  namespace: far
+  name: %s
+  labels: {templater.dev/controller: apps, templater.dev/child: maps, templater.dev/parent-uid: nobody}
+  annotations: {templater.dev/parent: %q}
+`, at.Name, address)
+}
+
+// TestObjectsThatAreNoChildrenAskForNobody has somebody label objects as children of parents that are not there. The server is not asked
+// about these, and nobody waits behind them.
+func TestObjectsThatAreNoChildrenAskForNobody(t *testing.T) {
+	c := begun(t, with(t, tenants, "kind: App}", front), tenant)
+	for i, address := range []string{"ns/none", "elsewhere/none", "none", "ns/a/b", "ns/..", "../none", "ns/" + strings.Repeat("a", 1<<16), "ns/none%00"} {
+		at, text := forged(t, i, address)
+		c.applyAs(text, types.UID(at.Name))
+		wantRequests(t, "an object appears that names the parent "+address[:min(len(address), 20)], c.run())
+		c.gone(at)
+		wantRequests(t, "it is gone", c.run())
+	}
+	c.start()
+	for i := range 40 {
+		at, text := forged(t, i, fmt.Sprint("ns/none-", i))
+		c.applyAs(text, types.UID(at.Name))
+	}
+	wantRequests(t, "objects that name many are there when the operator begins", c.run())
+}
+
+// TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor has somebody keep a child saying that it is of one parent after the other, none of which is
+// there. Nobody waits behind these, and the server is not asked about them.
+func TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor(t *testing.T) {
+	names := func(address string) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			notes := o.GetAnnotations()
+			notes["templater.dev/parent"] = address
+			o.SetAnnotations(notes)
+		}
+	}
+	owned := func(name string) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			owners := o.GetOwnerReferences()
+			owners[0].Name = name
+			o.SetOwnerReferences(owners)
+		}
+	}
+	const ofOwner = "maps\n    scope: Cluster"
+	for why, row := range map[string]struct {
+		spec, parent string
+		change       func(i int) func(*unstructured.Unstructured)
+	}{
+		"by its annotation":                       {tenants, tenant, func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("ns/none-", i)) }},
+		"in namespaces that are not there":        {tenants, tenant, func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprintf("none-%d/one", i)) }},
+		"by its owner reference":                  {with(t, tenants, ofOwner, "maps"), with(t, tenant, "space: far", "space: ns"), func(i int) func(*unstructured.Unstructured) { return owned(fmt.Sprint("none-", i)) }},
+		"by its annotation, outliving its parent": {with(t, tenants, ofOwner, "maps\n    deletionPolicy: Orphan"), with(t, tenant, "space: far", "space: ns"), func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("none-", i)) }},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, selective(t, row.spec), row.parent)
+			c.refuse["update configmaps a"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+			c.refuse["mark configmaps a"] = c.refuse["update configmaps a"]
+			at := farMap("a")
+			if c.Objects[at] == nil {
+				at = configMap("a")
+			}
+			for i := range 100 {
+				c.edit(at, row.change(i))
+				for _, request := range c.run() {
+					if strings.HasPrefix(request, "get ") {
+						t.Fatalf("name %d: %s", i, request)
+					}
+				}
+			}
+			c.start()
+			for _, request := range c.run() {
+				if strings.HasPrefix(request, "get apps none") {
+					t.Errorf("after a restart: %s", request)
+				}
+			}
+			clear(c.refuse)
+			c.apply(with(t, row.parent, "tier: front", "tier: back"))
+			if requests := c.run(); len(requests) == 0 || requests[0] != "get apps one" {
+				t.Errorf("a parent that leaves has to wait: %q", requests)
+			}
+		})
+	}
+}
+
+// TestChildOfALivingParentIsNoLeftover has somebody keep a child saying that it is of a parent that is not there, or of another one. The
+// child is not taken for one that was left behind.
+func TestChildOfALivingParentIsNoLeftover(t *testing.T) {
+	for why, address := range map[string]string{"nobody": "ns/none", "another parent": "ns/two"} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, tenants, tenant)
+			c.applyAs(with(t, tenant, "name: one", "name: two", "[a]", "[b]", "role: r", "role: s"), "two")
+			c.run()
+			c.deliver()
+			c.run()
+			c.refuse["update configmaps a"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+			c.edit(farMap("a"), func(o *unstructured.Unstructured) {
+				notes := o.GetAnnotations()
+				notes["templater.dev/parent"] = address
+				o.SetAnnotations(notes)
+			})
+			c.run()
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			requests := c.run()
+			if slices.Contains(requests, "delete configmaps a") || c.Objects[farMap("a")] == nil {
+				t.Errorf("the child is deleted: %q", requests)
+			}
+			delete(c.refuse, "update configmaps a")
+			c.apply(with(t, tenant, "tier: front", "tier: back"))
+			c.run()
+			if got := c.Objects[farMap("a")].GetAnnotations()["templater.dev/parent"]; got != "ns/one" {
+				t.Errorf("it says that it is of %s", got)
+			}
+		})
+	}
+}

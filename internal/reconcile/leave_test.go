@@ -1,0 +1,251 @@
+package reconcile_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/record"
+)
+
+func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.gone(locationOf(parse(t, app)))
+	wantRequests(t, "deletion of the parent", c.run())
+	result, _ := c.pass("apps", "one")
+	if result.After <= 0 || result.After > queue.CollectorTime {
+		t.Errorf("looks again after %v, want at most %v", result.After, queue.CollectorTime)
+	}
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after that", requests)
+}
+
+// While a kind is gone, it is not known whether its parents have namespaces.
+func TestKeyFromBeforeTheKindCameBackCostsNoChild(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Name: "one"}}
+	for _, when := range []string{"at once", "after a minute"} {
+		before := len(c.requests)
+		result := c.reconciler.Reconcile(t.Context(), key)
+		wantRequests(t, when, c.requests[before:])
+		if result != (reconcile.Result{Outcome: result.Outcome}) {
+			t.Errorf("%s: the key comes again: %+v", when, result)
+		}
+		c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+	}
+}
+
+// The garbage collector takes an object for its predecessor when it misses the moment between the two.
+func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
+	owned := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
+	for why, row := range map[string]struct {
+		change func(*unstructured.Unstructured)
+		want   []string // after a minute
+	}{
+		"it is ours": {owned, []string{"create configmaps a", "get configmaps a", "get apps one", "delete configmaps a"}},
+		"it has another owner": {func(o *unstructured.Unstructured) {
+			owned(o)
+			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
+		}, []string{"create configmaps a", "get configmaps a", "get apps one"}},
+		"somebody else's work": {func(o *unstructured.Unstructured) { owned(o); o.SetAnnotations(nil); o.SetUID("theirs") }, []string{"create configmaps a", "get configmaps a"}},
+		"of a parent of that name in another group": {func(o *unstructured.Unstructured) {
+			owned(o)
+			refs := o.GetOwnerReferences()
+			refs[0].APIVersion = "other.example.org/v1"
+			o.SetOwnerReferences(refs)
+		}, []string{"create configmaps a", "get configmaps a"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			c.run()
+			hidden := c.get("configmaps", "a").DeepCopy()
+			row.change(hidden)
+			c.gone(locationOf(parse(t, app)))
+			c.Store(configMap("a"), hidden)
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			parent := c.get("apps", "one").DeepCopy()
+			parent.SetUID("uid-next")
+			c.Store(locationOf(parent), parent)
+			c.deliver()
+			c.run()
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, "at once", requests, "create configmaps a", "get configmaps a")
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			_, requests = c.pass("apps", "one")
+			wantRequests(t, "after a minute", requests, row.want...)
+		})
+	}
+}
+
+// A child may be known before its parent is, where the watch of the parents has failed.
+func TestChildOfALaterParentIsNoStray(t *testing.T) {
+	for why, row := range map[string]struct {
+		parent types.UID // as the server has it
+		fault  error     // of asking for it
+		want   []string
+	}{
+		"there is a later parent":        {"uid-later", nil, nil},
+		"the parent cannot be asked for": {"uid-one", errors.New("no answer"), nil},
+		"it is an earlier one's":         {"uid-one", nil, []string{"delete configmaps a"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(with(t, app, "[a, b]", "[b]"))
+			c.run()
+			c.deliver()
+			one := c.get("apps", "one")
+			c.stray(one, "uid-later")
+			c.run()
+			one = one.DeepCopy()
+			one.SetUID(row.parent)
+			c.Objects[locationOf(one)] = one // the watch does not tell
+			c.refuse["get apps one"] = row.fault
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, "after a minute", requests, append([]string{"get apps one"}, row.want...)...)
+		})
+	}
+}
+
+// stray makes a ConfigMap that belongs to another object of a parent's name, with that UID.
+func (c *cluster) stray(parent *unstructured.Unstructured, owner types.UID) {
+	c.t.Helper()
+	controller := metav1.NewControllerRef(parent, parent.GroupVersionKind())
+	controller.UID = owner
+	child := parse(c.t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, labels: {templater.dev/controller: apps, templater.dev/child: data}}}")
+	child.SetOwnerReferences([]metav1.OwnerReference{*controller})
+	child.SetLabels(plus(child.GetLabels(), v1.LabelParentUID, string(owner)))
+	c.seal(child)
+	c.Store(configMap("a"), child)
+	c.deliver()
+}
+
+func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 5s\n"))
+	c.apply(with(t, app, "[a, b]", "[b]"))
+	c.run()
+	c.deliver()
+	one := c.get("apps", "one")
+	c.stray(one, "uid-earlier")
+	result, _ := c.pass("apps", "one")
+	if result.Retry != problem.RetryOnChange || result.After < 5*time.Second || result.After > 6*time.Second {
+		t.Errorf("it is looked at again as %+v, want as resyncPeriod says", result)
+	}
+	c.refuse["delete configmaps a"] = errors.New("no answer")
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a")
+	if result.Retry != problem.RetryBackoff {
+		t.Errorf("it is tried again as %+v, want with backoff", result)
+	}
+	clear(c.refuse)
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "then", requests, "get apps one", "delete configmaps a")
+}
+
+func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
+	selective := with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
+	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(selective)
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.apply(with(t, app, "tier: front", "tier: back"))
+			if restart {
+				c.start()
+			}
+			wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a", "delete configmaps b")
+			c.deliver()
+			wantRequests(t, "again", c.run())
+			if !slices.Contains(c.events, "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted") {
+				t.Errorf("Events: %v", c.events)
+			}
+		})
+	}
+	t.Run("Orphan keeps them", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(with(t, selective, "    template: |\n      {{ range", "    prunePolicy: Orphan\n    template: |\n      {{ range"))
+		c.apply(app)
+		c.run()
+		c.deliver()
+		c.apply(with(t, app, "tier: front", "tier: back"))
+		wantRequests(t, "label gone", c.run(), "get apps one")
+		if len(c.events) > 0 {
+			t.Errorf("nothing is lost; Events: %v", c.events)
+		}
+	})
+	t.Run("a parent that is gone leaves them to the garbage collector", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(selective)
+		c.apply(app)
+		c.run()
+		c.deliver()
+		c.gone(locationOf(parse(t, app)))
+		wantRequests(t, "gone", c.run(), "get apps one")
+	})
+}
+
+func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.Remove(locationOf(parse(t, app)))
+	next := c.apply(with(t, app, "tier: front", "tier: back"))
+	next.SetUID("uid-next")
+	wantRequests(t, "at once", c.run(), "get apps one")
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime / 2))
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "while they are the garbage collector's", requests, "get apps one")
+	if want := (reconcile.Result{After: queue.CollectorTime / 2, Outcome: record.Waiting}); result != want {
+		t.Errorf("got %+v, want %+v", result, want)
+	}
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime / 2))
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after that", requests)
+	if len(c.events) > 0 {
+		t.Errorf("the new parent has lost nothing; Events: %v", c.events)
+	}
+}
+
+// The server answers 404 for an object, and for all objects of a resource that it does not serve.
+func TestAResourceThatIsNotServedIsNoMissingParent(t *testing.T) {
+	c := left(t, front)
+	c.refuse["get apps one"] = unserved(one)
+	c.pass("apps", "one")
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one")
+	if result.Retry != problem.RetryBackoff {
+		t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
+	}
+}

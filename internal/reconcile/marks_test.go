@@ -1,0 +1,289 @@
+package reconcile_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// withEntry returns apps with these lines in its entry of spec.children.
+func withEntry(t *testing.T, manifest string, lines ...string) string {
+	t.Helper()
+	const template = "    template: |\n      {{ range"
+	return with(t, manifest, template, "    "+strings.Join(append(lines, "template: |"), "\n    ")+"\n      {{ range")
+}
+
+// edits are those of a TemplateController that leave alone what its author wants of the objects.
+func edits(t *testing.T, strategy string) map[string][2]string {
+	t.Helper()
+	plain := withEntry(t, apps, "updateStrategy: {type: "+strategy+"}")
+	return map[string][2]string{
+		"prunePolicy becomes Orphan":    {plain, withEntry(t, plain, "prunePolicy: Orphan")},
+		"prunePolicy becomes Delete":    {withEntry(t, plain, "prunePolicy: Orphan"), plain},
+		"deletionPolicy becomes Orphan": {plain, withEntry(t, plain, "deletionPolicy: Orphan")},
+		"deletionPolicy becomes Delete": {withEntry(t, plain, "deletionPolicy: Orphan"), plain},
+		"the entry has another name":    {plain, with(t, plain, "- name: maps", "- name: files", ".children.maps", ".children.files")},
+	}
+}
+
+// TestWhatTemplaterAddsIsNoReasonToReplaceAnObject edits policies and names: no object is lost, and
+// each has the metadata that a new one would have.
+func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
+	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
+		for why, edit := range edits(t, strategy) {
+			t.Run(strategy+": "+why, func(t *testing.T) {
+				fresh := newCluster(t)
+				fresh.apply(edit[1])
+				fresh.apply(app)
+				fresh.run()
+				c := newCluster(t)
+				c.apply(edit[0])
+				c.apply(app)
+				c.run()
+				c.deliver()
+				edited := c.get("configmaps", "a").DeepCopy()
+				edited.SetLabels(plus(edited.GetLabels(), "mine", "yes"))
+				edited.SetOwnerReferences(append(edited.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
+				if strategy != "Apply" {
+					edited.Object["data"] = map[string]any{"text": "edited"}
+				}
+				c.Store(configMap("a"), edited)
+				c.deliver()
+				c.run()
+				uid := edited.GetUID()
+
+				c.apply(edit[1])
+				verb := map[bool]string{true: "update", false: "mark"}[strategy == "Apply"]
+				requests := c.run()
+				if why == "deletionPolicy becomes Delete" && len(requests) > 0 && requests[0] == "get apps one" {
+					requests = requests[1:] // before a reference binds them to it
+				}
+				if len(requests) < 2 || requests[0] != verb+" configmaps a" || requests[1] != verb+" configmaps b" {
+					t.Errorf("requests %v, want to %s both objects", requests, verb)
+				}
+				got, want := c.get("configmaps", "a"), fresh.get("configmaps", "a")
+				if got.GetUID() != uid {
+					t.Error("the object was replaced")
+				}
+				labels, owners := want.GetLabels(), want.GetOwnerReferences()
+				labels, owners = plus(labels, "mine", "yes"), append([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}}, owners...)
+				if strategy != "Apply" {
+					if diff := cmp.Diff(edited.Object["data"], got.Object["data"]); diff != "" {
+						t.Errorf("data (-want +got):\n%s", diff)
+					}
+				}
+				if diff := cmp.Diff(labels, got.GetLabels()); diff != "" {
+					t.Errorf("labels (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(want.GetAnnotations(), got.GetAnnotations(), cmpopts.IgnoreMapEntries(func(key, _ string) bool { return key == v1.AnnotationSeal })); diff != "" {
+					t.Errorf("annotations (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(owners, got.GetOwnerReferences(), cmpopts.SortSlices(func(a, b metav1.OwnerReference) bool { return a.Name < b.Name })); diff != "" {
+					t.Errorf("owner references (-want +got):\n%s", diff)
+				}
+				c.deliver()
+				c.run()
+				_, again := c.pass("apps", "one")
+				wantRequests(t, "the pass after", again)
+				if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
+					t.Errorf("ready condition is %q", got)
+				}
+			})
+		}
+	}
+}
+
+// An apply takes away only what nobody else holds, and a patch is another holder.
+func TestMarksThatWerePatchedGoUnderApply(t *testing.T) {
+	keeps := withEntry(t, under(t, "CreateOnly"), "prunePolicy: Orphan", "deletionPolicy: Orphan")
+	c := newCluster(t)
+	c.apply(under(t, "CreateOnly"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.apply(keeps)
+	wantRequests(t, "the policies keep the objects", c.run(), "mark configmaps a", "mark configmaps b")
+	c.deliver()
+	c.apply(apps)
+	wantRequests(t, "they do no longer, under Apply", c.run(), "get apps one", "update configmaps a", "mark configmaps a", "update configmaps b", "mark configmaps b")
+	if got := c.get("configmaps", "a").GetAnnotations(); got[v1.AnnotationPrune]+got[v1.AnnotationParent] != "" {
+		t.Errorf("annotations are %v, want none of the policies", got)
+	}
+	c.deliver()
+	c.run()
+	_, again := c.pass("apps", "one")
+	wantRequests(t, "again", again)
+}
+
+func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
+	for why, row := range map[string]struct {
+		change func(*cluster)
+		want   string
+		retry  problem.Retry
+		asks   bool // whether a conflict is looked into
+	}{
+		"it has another owner, too": {func(c *cluster) {
+			o := c.get("configmaps", "a").DeepCopy()
+			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
+			c.Store(configMap("a"), o)
+		}, "ConfigMap ns/a is being replaced", problem.RetrySoon, true},
+		"it is gone": {func(c *cluster) { c.Remove(configMap("a")) }, "ConfigMap ns/a was just deleted", problem.RetryNow, false},
+		"it is another one": {func(c *cluster) {
+			o := c.get("configmaps", "a").DeepCopy()
+			o.SetUID("uid-other")
+			c.Store(configMap("a"), o)
+		}, "ConfigMap ns/a is being replaced", problem.RetrySoon, true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(under(t, "CreateOnly"))
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.apply(withEntry(t, under(t, "CreateOnly"), "deletionPolicy: Orphan"))
+			c.runControllers()
+			row.change(c) // the watch does not tell
+			result, requests := c.pass("apps", "one")
+			want := []string{"mark configmaps a", "get configmaps a", "mark configmaps b", "status apps one"}
+			if !row.asks {
+				want = slices.Delete(want, 1, 2)
+			}
+			wantRequests(t, "it has no owner now", requests, want...)
+			if got := c.condition("apps", "one", "Ready"); got != "False Progressing: "+row.want || result.Retry != row.retry {
+				t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, row.want, row.retry)
+			}
+			c.deliver()
+			c.run()
+			c.deliver()
+			for _, owner := range c.get("configmaps", "a").GetOwnerReferences() {
+				if owner.Kind == "App" {
+					t.Errorf("the object still has the owner %v", owner)
+				}
+			}
+		})
+	}
+}
+
+func TestLabelThatIsNewOrGoneIsWrittenUnderEveryStrategy(t *testing.T) {
+	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
+		t.Run(strategy, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(under(t, strategy))
+			c.apply(app)
+			c.run()
+			o := c.get("configmaps", "a").DeepCopy()
+			want := o.GetLabels()
+			o.SetLabels(map[string]string{v1.LabelController: "apps", v1.LabelParentUID: "uid-one"})
+			c.Store(configMap("a"), o)
+			c.deliver()
+			verb := map[bool]string{true: "update", false: "mark"}[strategy == "Apply"]
+			wantRequests(t, "as an earlier version has made it", c.run(), verb+" configmaps a")
+			if diff := cmp.Diff(want, c.get("configmaps", "a").GetLabels()); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+			_, again := c.pass("apps", "one")
+			wantRequests(t, "again", again)
+		})
+	}
+}
+
+func TestLabelManagedByOfTheAuthorIsKept(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "{name: {{ . }}}", "{name: {{ . }}, labels: {app.kubernetes.io/managed-by: team}}"))
+	c.apply(app)
+	c.run()
+	if got := c.get("configmaps", "a").GetLabels()[v1.LabelManagedBy]; got != "team" {
+		t.Errorf("label %s is %q, want the author's", v1.LabelManagedBy, got)
+	}
+	_, again := c.pass("apps", "one")
+	wantRequests(t, "again", again)
+}
+
+// What stays though nobody wants it is told by its marks how long, once its entry is gone.
+func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
+	for why, row := range map[string]struct {
+		entry, again []string // lines
+		parent       string
+		want         []string
+	}{
+		"prunePolicy becomes Orphan in the edit that wants them no longer": {
+			nil, []string{"prunePolicy: Orphan"}, with(t, app, "[a, b]", "[]"), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
+		},
+		"unpruned objects are to outlive their parent": {
+			[]string{"prunePolicy: Orphan"}, []string{"prunePolicy: Orphan", "deletionPolicy: Orphan"}, with(t, app, "[a, b]", "[]"), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
+		},
+		"the template fails": {
+			nil, []string{"prunePolicy: Orphan", "deletionPolicy: Orphan"}, with(t, app, ", text: hello", ""), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(withEntry(t, apps, row.entry...))
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.apply(withEntry(t, with(t, apps, "spec:\n", "spec:\n  suspend: true\n"), row.again...))
+			c.run()
+			c.apply(row.parent)
+			c.run()
+			c.apply(withEntry(t, apps, row.again...))
+			wantRequests(t, "the edit", c.run(), row.want...)
+			c.deliver()
+			c.apply(with(t, apps, "- name: maps", "- name: other", "{{ range .spec.names }}", "{{ range list }}", ".children.maps", ".children.other"))
+			for _, request := range c.run() {
+				if request == "delete configmaps a" {
+					t.Error("what was to stay is gone with its entry")
+				}
+			}
+		})
+	}
+}
+
+func TestWhatOthersDoToMarks(t *testing.T) {
+	manage := func(o *unstructured.Unstructured) { o.SetLabels(plus(o.GetLabels(), "x", "y")) }
+	take := func(o *unstructured.Unstructured) {
+		labels := o.GetLabels()
+		labels[v1.LabelManagedBy] = "other"
+		o.SetLabels(labels)
+	}
+	refer := func(change func(*metav1.OwnerReference)) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			owners := o.GetOwnerReferences()
+			change(&owners[0])
+			o.SetOwnerReferences(owners)
+		}
+	}
+	for why, row := range map[string]struct {
+		strategy string
+		do       func(*unstructured.Unstructured)
+		want     []string
+	}{
+		"another label is nobody's business":                    {"Apply", manage, nil},
+		"Apply takes the common label back":                     {"Apply", take, []string{"update configmaps a"}},
+		"other strategies leave an edit of it alone":            {"CreateOnly", take, nil},
+		"the owner reference names the version that is watched": {"CreateOnly", refer(func(r *metav1.OwnerReference) { r.APIVersion = "example.org/v0" }), []string{"mark configmaps a"}},
+		"the child blocks the deletion of its parent":           {"CreateOnly", refer(func(r *metav1.OwnerReference) { r.BlockOwnerDeletion = nil }), []string{"mark configmaps a"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(under(t, row.strategy))
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.edit(configMap("a"), row.do)
+			wantRequests(t, "the edit", c.run(), row.want...)
+			c.deliver()
+			c.run()
+			_, again := c.pass("apps", "one")
+			wantRequests(t, "again", again)
+		})
+	}
+}

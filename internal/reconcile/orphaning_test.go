@@ -1,0 +1,362 @@
+package reconcile_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// letsGo does what the garbage collector does with a parent that is deleted without its dependents. What that means for these, the watches
+// bring later.
+func (c *cluster) letsGo() {
+	c.t.Helper()
+	c.edit(one, func(o *unstructured.Unstructured) {
+		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
+	})
+	for at, o := range c.Objects {
+		if at != one && len(o.GetOwnerReferences()) > 0 {
+			free := o.DeepCopy()
+			free.SetOwnerReferences(nil)
+			c.Store(at, free)
+		}
+	}
+}
+
+// The garbage collector takes the finalizer orphan away without waiting for templater.
+func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
+	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "far"`)
+	for why, row := range map[string]struct {
+		manifest, parent string
+		first            func(c *cluster) // what happens after the deletion, before all else
+		want             []string
+	}{
+		"before the first pass": {tenants, tenant, (*cluster).letsGo, []string{noteDone, "mark clusterroles r", "mark configmaps a", parentRelease}},
+		"after a pass that could not mark everything, and before a restart": {tenants, tenant, func(c *cluster) {
+			c.refuse["mark configmaps a"] = denied
+			c.settle()
+			c.letsGo()
+			delete(c.refuse, "mark configmaps a")
+			c.start()
+		}, []string{"mark configmaps a", parentRelease}},
+		"between the note and the release": {tenants, tenant, func(c *cluster) {
+			c.during = func() {
+				if c.requests[len(c.requests)-1] == "mark clusterroles r" {
+					c.during = func() {}
+					c.letsGo()
+				}
+			}
+		}, []string{noteDone, "mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one", parentRelease}},
+		// a watch shows references that are gone: the server refuses to take them away
+		"children with owners, in order": {ordered(t), app, (*cluster).letsGo, []string{noteDone, "mark configmaps a", parentRelease}},
+		"finalize children, after a pass": {backedUp(t), app, func(c *cluster) {
+			c.run() // makes the note
+			c.letsGo()
+			c.deliver()
+		}, []string{parentRelease}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, row.manifest, row.parent)
+			c.settle()
+			there := len(c.Objects)
+			c.deletes(one, metav1.DeletePropagationOrphan)
+			row.first(c)
+			got := c.writes()
+			slices.Sort(got)
+			slices.Sort(row.want)
+			wantRequests(t, why, got, row.want...)
+			if c.Objects[one] != nil || len(c.Objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
+			}
+			wantRequests(t, "once more", c.writes())
+			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+				t.Errorf("%d parents are remembered", n)
+			}
+		})
+	}
+}
+
+// A parent is deleted, and the garbage collector lets its children go, while a pass is under way that saw the parent before.
+func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
+	for why, row := range map[string]struct {
+		at   string // the request during which that happens
+		want []string
+	}{
+		"while the status is written": {"status", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", parentRelease}},
+		// both children got their references back
+		"while a child is written": {"update configmaps a", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", "mark configmaps b", parentRelease}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, ordered(t), app)
+			c.settle()
+			c.edit(one, func(o *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
+			})
+			c.during = func() {
+				if !strings.HasPrefix(c.requests[len(c.requests)-1], row.at) {
+					return
+				}
+				c.during = nil
+				c.deletes(one, metav1.DeletePropagationOrphan)
+				c.letsGo()
+			}
+			there := len(c.Objects)
+			wantRequests(t, why, c.writes(), row.want...)
+			if c.during != nil {
+				t.Error("there was no pass beside the deletion")
+			}
+			if c.Objects[one] != nil || len(c.Objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
+			}
+			for at, o := range c.Objects {
+				if len(o.GetOwnerReferences()) > 0 {
+					t.Errorf("%s is bound to a parent that is gone", at.Name)
+				}
+			}
+			wantRequests(t, "once more", c.writes())
+			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+				t.Errorf("%d parents are remembered", n)
+			}
+		})
+	}
+}
+
+// The watch of the parents shows one that is gone, and no finalizer of templater has kept it. A reference to it would have the garbage
+// collector delete the child.
+func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
+	for why, row := range map[string]struct {
+		manifest string
+		failure  error
+		again    bool // whether another object has the name of the parent
+	}{
+		"the watch is behind":                     {apps, nil, false},
+		"the watch has failed":                    {apps, errors.New("no answer"), false},
+		"there is another parent of that name":    {apps, nil, true},
+		"the strategy restores nothing but marks": {with(t, apps, "- name: maps\n", "- name: maps\n    updateStrategy: {type: CreateOnly}\n"), nil, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, row.manifest, app)
+			for want := range c.caches {
+				c.silent[want] = want.Role == watch.Parent
+			}
+			if row.failure != nil {
+				c.fail("apps", row.failure)
+			}
+			again := c.Objects[one].DeepCopy()
+			c.Remove(one)
+			if again.SetUID("uid-again"); row.again {
+				c.Store(one, again)
+			}
+			for _, name := range []string{"a", "b"} {
+				c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
+			}
+			_, got := c.pass("apps", "one")
+			wantRequests(t, why, got, "get apps one", "status apps one")
+			c.CollectGarbage()
+			for _, name := range []string{"a", "b"} {
+				if o := c.get("configmaps", name); o == nil || len(o.GetOwnerReferences()) > 0 {
+					t.Errorf("%s is %v, want it without an owner", name, o)
+				}
+			}
+		})
+	}
+}
+
+// A child got its owner reference back, and templater may not take it away.
+func TestParentStaysAsLongAsSomethingBindsAChildThatStays(t *testing.T) {
+	c := begun(t, ordered(t), app)
+	c.settle()
+	c.deletes(one, metav1.DeletePropagationOrphan)
+	c.run() // makes the note
+	c.edit(one, func(o *unstructured.Unstructured) {
+		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
+	})
+	const release = "mark configmaps a"
+	c.refuse[release] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "ns"`)
+	c.settle()
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildForbidden: cannot release ConfigMap ns/a: ") {
+		t.Errorf("condition %q", got)
+	}
+	delete(c.refuse, release)
+	wantRequests(t, "with the right", c.writes(), release, "mark configmaps b", parentRelease)
+	for _, name := range []string{"a", "b"} {
+		if o := c.Objects[configMap(name)]; o == nil || len(o.GetOwnerReferences()) > 0 {
+			t.Errorf("%s is %v, want it without owner", name, o)
+		}
+	}
+}
+
+// Somebody has kept the text of a parent that was being deleted, and applies it again.
+func TestNotesOfATeardownAreOfOneParentAlone(t *testing.T) {
+	t.Run("its children were to stay", func(t *testing.T) {
+		c := begun(t, ordered(t), app)
+		c.edit(one, func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{v1.FinalizerParentPrefix + "apps": "children-stay/uid-of-another"})
+		})
+		c.settle()
+		c.deletes(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "deletion", c.writes(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+	})
+	for why, value := range map[string]string{"another parent": "children-finished/uid-of-another", "nobody": "children-finished"} {
+		t.Run("its backup was made, says "+why, func(t *testing.T) {
+			c := begun(t, backedUp(t, "timeout: 0s"), app)
+			c.edit(one, func(o *unstructured.Unstructured) {
+				o.SetAnnotations(map[string]string{v1.FinalizerParentPrefix + "apps": value})
+			})
+			c.settle()
+			c.deletes(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "deletion", c.writes(), "create jobs backup", "status apps one")
+		})
+	}
+}
+
+// A watch shows a parent that stops matching as one that is gone.
+func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
+	unlabel := func(c *cluster) { c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) }
+	for why, row := range map[string]struct {
+		manifest, parent string
+		first            func(c *cluster) // what happens after the deletion, before all else
+		want             []string
+	}{
+		"children elsewhere": {selective(t, tenants), tenant, unlabel, []string{"mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one"}},
+		"the garbage collector is first": {selective(t, tenants), tenant, func(c *cluster) {
+			unlabel(c)
+			c.letsGo()
+		}, []string{"mark clusterroles r", "mark configmaps a", parentRelease}},
+		"the garbage collector is between two tries": {selective(t, tenants), tenant, func(c *cluster) {
+			unlabel(c)
+			c.refuse["mark configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+			c.run()
+			c.letsGo()
+			delete(c.refuse, "mark configmaps a")
+		}, []string{"mark configmaps a", parentRelease}},
+		"children with owners": {selective(t, ordered(t)), with(t, app, "name: one", "name: one, labels: {tier: front}"), unlabel, []string{"finalizers[orphan] apps one"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, row.manifest, row.parent)
+			c.settle()
+			there := len(c.Objects)
+			c.deletes(one, metav1.DeletePropagationOrphan)
+			row.first(c)
+			got := c.writes()
+			slices.Sort(got)
+			slices.Sort(row.want)
+			wantRequests(t, why, got, row.want...)
+			if c.Objects[one] != nil {
+				c.letsGo()
+			}
+			c.settle()
+			c.start()
+			wantRequests(t, "a long time later", c.writes())
+			if c.Objects[one] != nil || len(c.Objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
+			}
+			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+				t.Errorf("%d parents are remembered", n)
+			}
+		})
+	}
+}
+
+// strays adds a child of an earlier parent of the name one.
+func (c *cluster) strays(name string) {
+	c.t.Helper()
+	o := c.Objects[farMap("a")].DeepCopy()
+	o.SetName(name)
+	o.SetUID("uid-stray")
+	labels := o.GetLabels()
+	labels[v1.LabelParentUID] = "uid-earlier"
+	o.SetLabels(labels)
+	c.seal(o)
+	c.Store(farMap(name), o)
+	c.deliver()
+}
+
+// A parent is deleted with --cascade=orphan while templater deletes children of an earlier parent of its name.
+func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testing.T) {
+	c := begun(t, tenants, tenant)
+	c.strays("old")
+	c.run()
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+	c.during = func() {
+		if c.requests[len(c.requests)-1] == "delete configmaps old" {
+			c.during = nil
+			c.deletes(one, metav1.DeletePropagationOrphan)
+			c.letsGo()
+		}
+	}
+	wantRequests(t, "the parent goes, and its children stay", c.writes(), "delete configmaps old", noteDone, "mark configmaps a", "mark clusterroles r", parentRelease)
+	if c.Objects[farMap("a")] == nil || c.Objects[clusterRole] == nil {
+		t.Error("a child was deleted")
+	}
+	if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+		t.Errorf("%d parents are remembered", n)
+	}
+}
+
+// Children that cannot be read may need the finalizer.
+func TestFinalizerIsKeptWhileChildrenCannotBeRead(t *testing.T) {
+	c := begun(t, tenants, with(t, tenant, "role: r", "role: ''"))
+	c.apply(with(t, tenants, "  - name: maps\n    scope: Cluster\n", "  - name: maps\n    scope: Cluster\n    deletionPolicy: Orphan\n", "  - name: role\n    scope: Cluster\n", "  - name: role\n"))
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	c.hidesConfigMaps(t)
+	c.settle()
+	if finalizers := c.Objects[one].GetFinalizers(); len(finalizers) != 1 {
+		t.Errorf("the parent has the finalizers %q", finalizers)
+	}
+}
+
+// Nothing tells templater after a restart that a parent was deleted with --cascade=orphan, once the garbage collector has begun.
+func TestOwnedChildrenOfADeletedParentThatStopsMatchingAreTheGarbageCollectors(t *testing.T) {
+	c := begun(t, selective(t, ordered(t)), with(t, app, "name: one", "name: one, labels: {tier: front}, finalizers: [example.org/slow]"))
+	c.settle()
+	c.deletes(one, metav1.DeletePropagationOrphan)
+	c.edit(one, func(o *unstructured.Unstructured) { // before any reconciliation, and the garbage collector has begun
+		o.SetLabels(nil)
+		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
+	})
+	c.start() // nothing is remembered
+	for _, request := range c.run() {
+		if strings.HasPrefix(request, "delete") {
+			t.Errorf("request %q", request)
+		}
+	}
+}
+
+// A webhook refuses to mark a child that outlives its parent, with the code of an object that does not exist. No owner reference and no
+// mark holds the child then, so that releasing the parent would have it deleted as an orphan.
+func TestAParentIsKeptWhileItsOrphansCannotBeMarked(t *testing.T) {
+	child := configMap("a")
+	child.Namespace = "far"
+	for why, err := range map[string]error{
+		"404": answer(http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "no.example.org" denied the request: no`),
+		"409": answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`),
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, tenants, tenant)
+			c.refuse["mark configmaps a"] = err
+			c.deletes(one, metav1.DeletePropagationOrphan)
+			for range 2 {
+				c.settle()
+				c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
+			}
+			if c.Objects[one] == nil || c.Objects[child] == nil {
+				t.Fatal("the parent is released, or the child is deleted")
+			}
+			c.wantReady(`False ChildRejected: cannot mark ConfigMap far/a: denied by admission webhook "no.example.org"`)
+			clear(c.refuse)
+			c.settle()
+			if got := c.Objects[child]; c.Objects[one] != nil && !slices.Equal(c.get("apps", "one").GetFinalizers(), []string{"orphan"}) || got == nil {
+				t.Errorf("the parent is not released, or the child is deleted: %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,174 @@
+package reconcile_test
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
+	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+	const by = `denied by admission webhook "no.example.org"`
+	hidden := func(_ *testing.T, c *cluster) { c.hide("a") }
+	missing := func(_ *testing.T, c *cluster) { c.gone(configMap("a")) }
+	for why, row := range map[string]struct {
+		strategy string
+		change   func(*testing.T, *cluster)
+		request  string
+		err      error
+		want     string
+		retry    problem.Retry
+	}{
+		"a deletion": {
+			"Apply", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }, "delete configmaps b", denied,
+			"False ChildRejected: cannot delete ConfigMap ns/b: " + by, problem.RetryBackoff,
+		},
+		"the deletion of a child that is to be replaced and has lost its label": {
+			"Recreate", func(t *testing.T, c *cluster) {
+				c.apply(with(t, app, "[a, b]", "[a]"))
+				c.run()
+				c.gone(configMap("b"))
+				c.run()
+				c.hide("a")
+				c.apply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
+			}, "delete-foreground configmaps a", denied,
+			"False ChildRejected: cannot delete ConfigMap ns/a: " + by, problem.RetryBackoff,
+		},
+		"a look at what is in the way": {
+			"Apply", hidden, "get configmaps a", errors.New("no answer"),
+			"False ChildRequestFailed: cannot create ConfigMap ns/a: the API server did not respond", problem.RetryBackoff,
+		},
+		"labels for a child that has lost them": {
+			"OnDelete", hidden, "mark configmaps a", denied,
+			"False ChildRejected: cannot create ConfigMap ns/a: " + by, problem.RetryBackoff,
+		},
+		"a child whose namespace does not exist": {
+			"Apply", missing, "create configmaps a", apierrors.NewNotFound(corev1.Resource("namespaces"), "ns"),
+			"False NamespaceNotFound: cannot create ConfigMap ns/a: its namespace does not exist; create the namespace, or change metadata.namespace in the template", problem.RetrySlower,
+		},
+		"a child that is said to exist, and is never there": {
+			"Apply", missing, "create configmaps a", apierrors.NewAlreadyExists(corev1.Resource("configmaps"), "a"),
+			"False ChildRejected: cannot create ConfigMap ns/a: the API server returned 409 AlreadyExists", problem.RetryBackoff,
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(under(t, row.strategy))
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.refuse[row.request] = row.err
+			row.change(t, c)
+			result, requests := c.pass("apps", "one")
+			if !slices.Contains(requests, row.request) {
+				t.Errorf("requests %v, want %q", requests, row.request)
+			}
+			if got := c.condition("apps", "one", "Ready"); got != row.want || result.Retry != row.retry {
+				t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, row.want, row.retry)
+			}
+		})
+	}
+}
+
+func TestFaultsOfAnotherChildAreNotToldWithThoseOfTheLast(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	one := with(t, app, "[a, b]", "[a]")
+	fault := func(field, text string) string {
+		c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, "", field+": field not declared in schema")
+		c.apply(with(t, one, "hello", text))
+		c.run()
+		return c.condition("apps", "one", "Ready")
+	}
+	const says = ": the schema has no such field"
+	if got, want := fault(".data.text", "hello"), "False ChildRejected: cannot create ConfigMap ns/a: .data.text"+says; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	if got, want := fault(".data", "hello"), "False ChildRejected: cannot create ConfigMap ns/a: .data.text"+says+"; .data"+says; got != want {
+		t.Errorf("another fault of the same child: ready condition %q, want %q", got, want)
+	}
+	if got, want := fault(".metadata.name", "bye"), "False ChildRejected: cannot create ConfigMap ns/a: .metadata.name"+says; got != want {
+		t.Errorf("after a change of the parent: ready condition %q, want %q", got, want)
+	}
+}
+
+func TestMarksAreMeasured(t *testing.T) {
+	c, m := measured(t)
+	c.apply(under(t, "CreateOnly"))
+	c.apply(app)
+	c.run()
+	c.hide("a")
+	m.each["apps"].counts = map[string]int{}
+	c.run()
+	if got := m.each["apps"].counts["write 1 0"]; got != 1 {
+		t.Errorf("%d updates are measured, want 1", got)
+	}
+}
+
+func TestChildThatIsMadeOnceIsNotOutOfDateWhenItHasLostItsLabel(t *testing.T) {
+	c := newCluster(t)
+	c.apply(under(t, "CreateOnly"))
+	c.apply(app)
+	c.run()
+	c.apply(with(t, app, "hello", "bye"))
+	c.hide("a")
+	wantRequests(t, "its label is gone", c.run(), "create configmaps a", "get configmaps a", "mark configmaps a", "status apps one")
+	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}
+
+func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
+	c.apply(app)
+	c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a resource quantity is not valid; write it as 250m, 2 or 64Mi"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}
+
+// A conflict that a webhook answers looks like one with a newer object until the object has been read.
+func TestRefusedDeletionIsRetried(t *testing.T) {
+	for why, row := range map[string]struct {
+		get  error // the answer when the child is read after the conflict
+		want string
+	}{
+		"the child is there still":        {nil, "False ChildRejected: cannot delete ConfigMap ns/a: "},
+		"the server does not answer":      {errors.New("no answer"), "False ChildRejected: cannot delete ConfigMap ns/a: "},
+		"the child may not be read":       {answer(http.StatusForbidden, metav1.StatusReasonForbidden, "no"), "False ChildRejected: cannot delete ConfigMap ns/a: "},
+		"the child was deleted meanwhile": {notFound(configMap("a")), "True "},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := runs(t, apps)
+			c.refuse["delete configmaps a"] = answer(http.StatusConflict, metav1.StatusReasonConflict, "webhook")
+			if row.get != nil {
+				c.refuse["get configmaps a"] = row.get
+			}
+			c.apply(with(t, app, "[a, b]", "[b]"))
+			c.run()
+			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, row.want) {
+				t.Errorf("ready condition %q, want %q", got, row.want)
+			}
+			if row.want == "True " {
+				c.restless = true // the child is there
+				return
+			}
+			clear(c.refuse)
+			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
+			c.settle()
+			if c.get("configmaps", "a") != nil {
+				t.Error("the child is not deleted once the server allows it")
+			}
+		})
+	}
+}

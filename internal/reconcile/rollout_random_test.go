@@ -1,0 +1,176 @@
+package reconcile_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// rolling is a rollout over Gadgets with all that can happen meanwhile.
+type rolling struct {
+	*cluster
+	*rand.Rand
+	names   int    // how many Gadgets there are to be: g0, g1…
+	text    string // of each of them
+	most    int    // of them may be unavailable; a percentage where it is negative
+	changed int    // how many that were available have been changed or deleted
+}
+
+// TestRolloutNeverHasTooManyUnavailable whatever happens meanwhile: no write makes an object unavailable where too many would
+// be then. In the end all are as they should be.
+func TestRolloutNeverHasTooManyUnavailable(t *testing.T) {
+	t.Parallel()
+	changed := 0
+	for seed := range uint64(25) {
+		r := &rolling{cluster: newCluster(t), Rand: rand.New(rand.NewPCG(seed, 13)), names: 6, text: "t0"} //nolint:gosec // because it is to be the same each time
+		r.most = []int{1, 2, 3, 100, -1, -25, -50, -99}[r.IntN(8)]
+		if r.most == 100 && r.IntN(2) == 0 {
+			r.most = -100
+		}
+		limit := fmt.Sprint(r.most)
+		if r.most < 0 {
+			limit = fmt.Sprintf("'%d%%'", -r.most)
+		}
+		r.apply(gadgets(t, "{type: "+[]string{"Apply", "Recreate"}[r.IntN(2)]+", rollingUpdate: {maxUnavailable: "+limit+"}}"))
+		r.want()
+		r.run()
+		r.recover()
+		r.during = r.check
+		for range 40 {
+			r.step()
+			r.deliver()
+			r.run()
+		}
+		r.finish(seed)
+		changed += r.changed
+		if t.Failed() {
+			t.Fatalf("seed %d, limit %s", seed, limit)
+		}
+	}
+	if changed < 125 {
+		t.Errorf("only %d objects were changed", changed)
+	}
+}
+
+// want has the App want its Gadgets as they are to be now.
+func (r *rolling) want() {
+	var names []string
+	for i := range r.names {
+		names = append(names, fmt.Sprint("g", i))
+	}
+	r.apply(strings.NewReplacer("a, b, c, d", strings.Join(names, ", "), "hello", r.text).Replace(fourApps))
+}
+
+// step is something that happens.
+func (r *rolling) step() {
+	name := fmt.Sprint("g", r.IntN(r.names))
+	o := r.Objects[gadget(name)]
+	switch r.IntN(14) {
+	case 0:
+		r.text = fmt.Sprint("t", r.IntN(4))
+		r.want()
+	case 1:
+		r.names = 1 + r.IntN(9)
+		r.want()
+	case 2:
+		if o != nil {
+			r.End(gadget(name), metav1.DeletePropagationBackground)
+		}
+	case 3:
+		r.start()
+	case 4, 5, 6:
+		r.CollectGarbage()
+	case 7, 8, 9, 10:
+		r.recover()
+	case 11:
+		if o != nil {
+			r.reportGadget(name, "Stalled")
+		}
+	default:
+		if o != nil {
+			r.reportGadget(name, "Ready")
+		}
+	}
+}
+
+// recover has the controller of Gadgets do all its work.
+func (r *rolling) recover() {
+	for i := range r.names {
+		if name := fmt.Sprint("g", i); r.Objects[gadget(name)] != nil {
+			r.reportGadget(name, "Ready")
+		}
+	}
+}
+
+// check looks at each request before it has an effect.
+func (r *rolling) check() {
+	parts := strings.Fields(r.requests[len(r.requests)-1])
+	if parts[1] != "gadgets" || parts[0] != "update" && parts[0] != "delete-foreground" {
+		return
+	}
+	o := r.Objects[gadget(parts[2])]
+	if text, _, _ := unstructured.NestedString(o.Object, "spec", "text"); text == r.text || !available(o) || !r.wants(parts[2]) {
+		return
+	}
+	r.changed++
+	down := 1
+	for i := range r.names {
+		if !available(r.Objects[gadget(fmt.Sprint("g", i))]) {
+			down++
+		}
+	}
+	most := r.most
+	if most < 0 {
+		most = max(1, -most*r.names/100)
+	}
+	if down > most {
+		r.t.Errorf("%v: %d of %d are unavailable then, and %d may be", parts, down, r.names, most)
+	}
+}
+
+func (r *rolling) wants(name string) bool {
+	for i := range r.names {
+		if name == fmt.Sprint("g", i) {
+			return true
+		}
+	}
+	return false
+}
+
+// available reports whether a Gadget does its work, by itself.
+func available(o *unstructured.Unstructured) bool {
+	if o == nil || o.GetDeletionTimestamp() != nil {
+		return false
+	}
+	observed, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	return observed == o.GetGeneration() && len(conditions) == 1 && conditions[0].(map[string]any)["type"] == "Ready"
+}
+
+// finish has everything recover until nothing is left to do, and looks at what there is then.
+func (r *rolling) finish(seed uint64) {
+	for range 3 * (r.names + 1) {
+		r.CollectGarbage()
+		r.deliver()
+		r.run()
+		r.recover()
+		r.run()
+	}
+	there := 0
+	for at, o := range r.Objects {
+		if at.Resource != gadget("").Resource {
+			continue
+		}
+		there++
+		if text, _, _ := unstructured.NestedString(o.Object, "spec", "text"); text != r.text {
+			r.t.Errorf("seed %d: %s has the text %s, want %s", seed, at.Name, text, r.text)
+		}
+	}
+	if got, want := r.condition("apps", "one", "Ready"), fmt.Sprintf("True Ready: all children are ready: %d", r.names); got != want || there != r.names {
+		r.t.Errorf("seed %d: %d are there, ready condition %s, want %s", seed, there, got, want)
+	}
+}
