@@ -92,7 +92,7 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 		return base
 	}
 	deletes("one", metav1.DeletePropagationBackground)
-	s.waitsFor("one", "Finalizing", "waits for spec.finalize.children: 0 of 1 children are ready: ConfigMap @ns/one-last")
+	s.waitsFor("one", "Finalizing", "waiting for spec.finalize.children: 0 of 1 children are ready: ConfigMap @ns/one-last")
 	waitFor(t, s.in(configMaps), "one-top", going(false))
 	op.Kill()
 	op = startOperator(t)
@@ -157,7 +157,7 @@ func TestTeardownStrandsNobody(t *testing.T) {
 
 	t.Log("the spec is broken while a parent goes")
 	s.delete(s.things(), "broken")
-	s.waitsFor("broken", "Finalizing", "waits for spec.finalize.children")
+	s.waitsFor("broken", "Finalizing", "waiting for spec.finalize.children")
 	s.applyController("@id", strings.Replace(twoLevels, "len .children.top", "nosuch .children.top", 1))
 	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Accepted", "False", "InvalidTemplate") })
 	s.waitsFor("broken", "Finalizing", "until TemplateController @id is accepted")
