@@ -175,7 +175,7 @@ func (s *scene) miss(ctx context.Context, a model.Action, child model.ChildID, b
 		err = s.apply(ctx, resourceOf(s.id.Kind), a.Edited.Manifest(s.id))
 	}
 	if err == nil {
-		err = s.says(ctx, "ChildForbidden", child.Namespace+"/"+child.Name, "templater may not "+a.Right.Verb+" "+child.Resource, "resources: ["+child.Resource+"]")
+		err = s.says(ctx, "ChildForbidden", child.Namespace+"/"+child.Name, "templater is not allowed to "+a.Right.Verb+" "+child.Resource, "resources: ["+child.Resource+"]")
 	}
 	if err != nil || a.Right.Verb == "create" {
 		return err
