@@ -40,6 +40,7 @@ func TestConversionOfParentsThatFailsOrLiesCostsNoChild(t *testing.T) {
 		"URL", url, "BUNDLE", bundle, "schema: &schema", "subresources: {status: {}}, schema: &schema", "schema: *schema", "subresources: {status: {}}, schema: *schema",
 		"properties: {spec:", "properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}, spec:",
 	).Replace(gadgets))
+	s.untie(s.resource("gadgets"))
 	op := startOperator(t)
 	n := newNeighbour(s)
 	s.controller(ofGadgets)

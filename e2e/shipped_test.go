@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -55,6 +57,7 @@ func newShipped(t *testing.T) *shipped {
 	}
 	home.apply(strings.NewReplacer("USER", user, "EVERYWHERE", asJSON(t, rulesIn(t, role, nil)), "INSIDE", asJSON(t, rulesIn(t, lease, nil))).Replace(ownRoles))
 	s.defineThing()
+	s.untie(s.resource("things"))
 	s.policyFor()
 	sh := &shipped{asked: askedIn(s), home: home, token: home.tokenKubeconfig("templater")}
 	sh.goLimit, sh.limit = shippedMemory(t)
@@ -128,6 +131,23 @@ func (s *scope) beside(name string) *scope {
 	s.t.Cleanup(other.remove)
 	other.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@ns"}}`)
 	return other
+}
+
+// untie takes all finalizers off the objects of a resource after the operator has stopped, so that their definition can go.
+func (s *scope) untie(resource schema.GroupVersionResource) {
+	s.t.Cleanup(func() {
+		ctx := context.WithoutCancel(s.t.Context())
+		list, err := s.in(resource).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			s.t.Error(err)
+			return
+		}
+		for _, o := range list.Items {
+			if len(o.GetFinalizers()) > 0 {
+				s.patchQuietly(s.in(resource), o.GetName(), `{"metadata":{"finalizers":null}}`)
+			}
+		}
+	})
 }
 
 // still waits until the operator has changed nothing for that long, but for what requests leaves out. Refused watches that it tries again are no changes.
