@@ -41,6 +41,8 @@ E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, one its process, and one
 # needs a garbage collector that keeps pace, which others keep busy.
 E2E_ALONE   := ^(TestInstallsAsItsPageSays|TestTemplateControllersLeaveNoGoroutine|TestDeletedParentGoesAfterItsChildrenInOrder)$$
+# Those that leave the API server little for others, or have it delete no namespace meanwhile: make test-attacks.
+E2E_ATTACKS := ^(TestAllAttacksAtOnce|TestDefinitionsThatChangeAllTheTimeKeepNobodyWaiting|TestAttacksOnAStandbyReplicaLeaveItItsMemory|TestConversionOfParentsThatFailsOrLiesCostsNoChild)$$
 CHAOS_TIME  ?= 3m
 CHAOS_SEED  ?= 1:2,2:1,0
 CHAOS_FLAGS ?= --seed 0 --time 1h --longest-fault 20s
@@ -166,7 +168,7 @@ test-e2e: test-e2e-played test-e2e-node ## Test the operator on a real cluster
 .PHONY: test-e2e-played
 test-e2e-played: cluster-build ## Test the operator, side by side, where Pods are only played
 	$(call say,'End to end$(comma) most tests side by side: the built operator on a real API server (minutes)')
-	@cd e2e && set -o pipefail && TEMPLATER_E2E_MODE=kwok go test -json -count=1 -timeout $(E2E_TIMEOUT) -skip '$(E2E_ALONE)' . | go run ./tell
+	@cd e2e && set -o pipefail && TEMPLATER_E2E_MODE=kwok go test -json -count=1 -timeout $(E2E_TIMEOUT) -skip '$(E2E_ALONE)|$(E2E_ATTACKS)' . | go run ./tell
 
 .PHONY: test-e2e-node
 test-e2e-node: cluster-build ## Test the operator where Pods run, and what the cluster and the demo are made of
@@ -190,8 +192,8 @@ test-stored: cluster-build ## Store STORED_MANY (80) TemplateControllers of 1.25
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-stored TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestDefinitionsThatAreTooLarge -stored-many $(STORED_MANY) .
 
 .PHONY: test-attacks
-test-attacks: cluster-build ## Attack the operator as it is shipped in ten ways at once for ATTACK_TIME (5m), and have SELECTING_MANY (3000) parents select as much as they may (minutes)
-	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-attacks TEMPLATER_E2E_MODE=kwok go test -count=1 -v -parallel 1 -timeout $(E2E_TIMEOUT) -run '^(TestAllAttacksAtOnce|TestSelectionsTakeNoMoreMemoryThanTheyMay)$$' -attack-time $(ATTACK_TIME) -selecting-many $(SELECTING_MANY) .
+test-attacks: cluster-build ## Attack the operator as it is shipped, one way after the other and in ten ways at once for ATTACK_TIME (5m), with SELECTING_MANY (3000) parents (minutes)
+	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-attacks TEMPLATER_E2E_MODE=kwok go test -count=1 -v -parallel 1 -timeout $(E2E_TIMEOUT) -run '$(E2E_ATTACKS)|^TestSelectionsTakeNoMoreMemoryThanTheyMay$$' -attack-time $(ATTACK_TIME) -selecting-many $(SELECTING_MANY) .
 
 .PHONY: test-rbac
 test-rbac: cluster-build ## Run all samples with the smallest role, and with each right of it taken away in turn (minutes)

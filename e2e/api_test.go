@@ -150,11 +150,11 @@ func TestExplainTeaches(t *testing.T) {
 		field string
 		words []string
 	}{
-		{"templatecontroller", []string{"GROUP:      templater.dev", "KIND:       TemplateController", "turns each object of one kind (a parent) into child"}},
+		{"templatecontroller", []string{"GROUP:      templater.dev", "KIND:       TemplateController", "it creates child objects and writes a status"}},
 		{"templatecontroller.spec", []string{"FIELDS:", "  watch\t", "  children\t", "  status\t", "  suspend\t", "  resyncPeriod\t", "  whenDeleted\t"}},
-		{"templatecontroller.spec.watch", []string{"  apiVersion\t<string> -required-", "  kind\t<string> -required-", "  labelSelector\t", "Only objects whose own labels match are parents."}},
-		{"templatecontroller.spec.children", []string{"DESCRIPTION:", "The entries of children: each has a template", "  name\t<string> -required-", "  template\t<string> -required-", "  updateStrategy\t", "  prunePolicy\t", "  deletionPolicy\t", "A Go template that yields", "enum: Delete, Orphan"}},
-		{"templatecontroller.spec.children.updateStrategy", []string{"enum: Apply, Recreate, CreateOnly, OnDelete", "Recreate deletes all objects"}},
+		{"templatecontroller.spec.watch", []string{"  apiVersion\t<string> -required-", "  kind\t<string> -required-", "  labelSelector\t", "Selects parents by their labels."}},
+		{"templatecontroller.spec.children", []string{"DESCRIPTION:", "The child templates: each renders objects", "  name\t<string> -required-", "  template\t<string> -required-", "  updateStrategy\t", "  prunePolicy\t", "  deletionPolicy\t", "A Go template that renders", "enum: Delete, Orphan"}},
+		{"templatecontroller.spec.children.updateStrategy", []string{"enum: Apply, Recreate, CreateOnly, OnDelete", "Recreate deletes all outdated objects"}},
 	} {
 		var text string
 		eventually(t, soon, func() (err error) { // the schema of a new definition is published some time later
