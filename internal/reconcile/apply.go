@@ -217,7 +217,8 @@ func (a *applier) mark(ctx context.Context, w *child.Wanted, there *object.Objec
 	return after, err
 }
 
-// send applies the child to the object that is there; nil creates it.
+// send applies the child to the object that is there; nil creates it. A create sends resourceVersion "1", which the API server refuses if an
+// object of that name exists: it never overwrites one.
 func (a *applier) send(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
 	verb, field, value := record.Create, "resourceVersion", "1"
 	if there != nil {

@@ -161,7 +161,7 @@ func (rec *reconciliation) reconcileChildren(ctx context.Context) Result {
 		result = result.also(Result{Retry: problem.RetrySoon}) // a deletion may have been left for later
 	}
 	if c.staleSpec || !running.Readable(rec.Controllers) {
-		result = result.also(Result{Retry: problem.RetrySlow}) // something may be left to prune, and no event will tell when
+		result = result.also(Result{Retry: problem.RetrySlow}) // something may be left to prune, and no event will show when
 	}
 	return result
 }

@@ -248,7 +248,7 @@ func endingNamespaceMessage(write string) string {
 }
 
 // awaitFinals reports whether the objects of spec.finalize.children, which c summarizes, are as they should be. current is whether they are as
-// their templates say now, and problems are those that came up. If something is missing, it returns what is to be told instead of these.
+// their templates say now, and problems are those that came up. If something is missing, it returns what to report instead of these.
 func awaitFinals(c status.ChildSummary, problems problem.List, current bool) (ready bool, told problem.List) {
 	if len(problems) == 0 && c.Ready == c.Wanted && current {
 		return true, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Body returns the text of the child as it is applied: what its author wants, what templater adds,
+// Body returns the JSON of the child as it is applied: the desired fields, the marks that templater adds,
 // and one more field of metadata. there is the object that it is applied to, nil = none.
 func (w *Wanted) Body(field, value string, there *object.Object) []byte {
 	content := maps.Clone(w.Content)
@@ -63,7 +63,7 @@ func (f *Factory) KeyFault(content map[string]any) string {
 	return fmt.Sprintf("%s has a key of more than %d characters in JSON, which the API server cannot decode: shorten it", path, object.LongestKey-len(`""`))
 }
 
-// Hash tells one text from another: 32 hexadecimal digits.
+// Hash identifies a text by 32 hexadecimal digits.
 func Hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])

@@ -23,13 +23,13 @@ type Wanted struct {
 	Entry   *v1.Child // of spec.children
 	Kind    kind.Kind
 	Name    types.NamespacedName
-	Content map[string]any // as its author wants it; see Marks for what comes on top
+	Content map[string]any // as the template yields it; see Marks for what templater adds
 	Hash    string         // of Content
 	Marks   Marks
 	Live    *Live // nil while it is not there: see Pair
 
 	bytes int // of Content as JSON
-	// disputed is whether another document wants the object, too.
+	// disputed is whether another document describes the same object.
 	disputed bool
 	line     int32 // of the template where the document begins
 }
@@ -40,7 +40,7 @@ type Live struct {
 	MadeFrom string // the entry that it was made from, as its seal proves; "" where that proves nothing
 	Kind     kind.Kind
 	Object   *object.Object
-	Wanted   *Wanted // nil where nobody wants it any more
+	Wanted   *Wanted // nil if no template yields it any more
 
 	rule   *Ownership     // that opens its seal; nil where no seal is opened
 	parent *object.Object // whose child it is known to be, whatever its labels say; nil where they alone say it
@@ -64,14 +64,14 @@ func (r *Ownership) LiveOf(kind kind.Kind, o, parent *object.Object) *Live {
 	return l
 }
 
-// NewLive returns an object of ours under the entry that its label names. It is for those who have no keys to open its seal, and delete
-// nothing: see Ownership.Live.
+// NewLive returns an object of ours under the child template that its label names. It is for callers that have no keys to open its seal
+// and delete nothing: see Ownership.Live.
 func NewLive(kind kind.Kind, o *object.Object) *Live {
 	entry := o.Label(v1.LabelChild)
 	return &Live{Entry: entry, MadeFrom: entry, Kind: kind, Object: o}
 }
 
-// ID tells one child of a parent from another, whatever its version.
+// ID identifies a child of a parent, whatever its version.
 type ID struct {
 	Kind schema.GroupKind
 	Name types.NamespacedName
@@ -141,7 +141,7 @@ func Sort(children []*Live) []*Live {
 	return children
 }
 
-// Going says that children are still to go. It names few, so that the text does not change with each one that goes.
+// Going returns a message that children are not deleted yet. It names only a few, so that the text does not change with each deletion.
 func Going(left []*Live) string {
 	const most = 3
 	if len(left) > most {
@@ -155,20 +155,20 @@ type Fault struct {
 	*problem.Problem
 	Entry string // of spec.children; "" for all of them
 	Other string // another entry that has the same fault, or ""
-	// Always is whether it has to be told although the entry waits for others, and may have no fault when they are ready.
+	// Always is whether it is reported even while the child template waits for others, and might have no fault once they are ready.
 	Always bool
 }
 
 // of reports whether the entry has the fault.
 func (f Fault) of(entry string) bool { return entry == f.Entry || entry == f.Other || f.Entry == "" }
 
-// ofThePass reports whether rendering has failed for all templates of the pass.
+// ofThePass reports whether rendering has failed for all templates of the reconciliation.
 func ofThePass(err error) bool {
 	failure, ok := errors.AsType[*syntax.Error](err)
 	return !ok || failure.Reason == syntax.Budget || failure.Reason == syntax.Interrupted
 }
 
-// Sound reports whether all that an entry wants is known, and nobody disputes it.
+// Sound reports whether all objects of a child template are known, and no other document describes one of them.
 func (d *Desired) Sound(entry string) bool {
 	return !slices.Contains(d.Failed, entry) && !slices.ContainsFunc(d.Faults, func(f Fault) bool { return f.of(entry) })
 }

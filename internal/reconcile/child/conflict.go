@@ -24,7 +24,7 @@ func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object
 	return conflict
 }
 
-// conflict says in messages whose an object is that is in the way, and what to do.
+// conflict returns a message that says who owns the conflicting object, and what to do.
 func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent *object.Object) string {
 	const remedy = "delete it, or choose another name in the template"
 	if !r.alike(there, parent) {
@@ -41,7 +41,7 @@ func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent
 	return "is labelled as a child of this object, but its seal is not valid for it: another client copied or changed it; inspect it, then " + remedy + restore
 }
 
-// restore is where the remedy is told that keeps the object.
+// restore names the page with the remedy that keeps the object.
 const restore = "; to keep the object, see docs/operate/operations.md"
 
 // alike reports whether an object that is not ours says that it is the parent's child.
@@ -63,7 +63,7 @@ func (r *Ownership) whose(there *object.Object) string {
 		return "belongs to TemplateController " + other + " for " + name
 	case has:
 		return "belongs to " + name
-	case other != "" && there.CrossScope(): // who that is, is not for everybody who may read this parent
+	case other != "" && there.CrossScope(): // readers of this parent may not be allowed to see the other one
 		return "belongs to TemplateController " + other + " for another parent, named in its annotation " + v1.AnnotationParent
 	case other == r.Controller && there.Label(v1.LabelParentUID) != "": // it is not alike, so the label is another parent's
 		return "belongs to TemplateController " + other + " for another parent, which may no longer exist: its label " + v1.LabelParentUID + " holds the UID"

@@ -13,8 +13,8 @@ import (
 // of spec.children than was known.
 const mostLooks = 8
 
-// Desire returns what the templates want for a parent, paired with the objects that there are, and which of it may be written. The
-// templates see each object under the name of the entry that wants it; input returns what else they see, and is called anew each time.
+// Desire returns the desired children of a parent, paired with the observed ones, and those that may be written. The templates see each
+// object under the name of the child template that yields it; input returns what else they see, and is called anew each time.
 func (f *Factory) Desire(parent *object.Object, entries Entries, observed []*Live, input func() *render.Input) (Desired, []*Wanted) {
 	for range mostLooks - 1 {
 		d := f.Render(parent, entries, input())
@@ -28,7 +28,7 @@ func (f *Factory) Desire(parent *object.Object, entries Entries, observed []*Liv
 	}
 	d := f.Render(parent, entries, input())
 	free, moved := d.Pair(observed)
-	if moved { // what is written now tells the next pass
+	if moved { // the next reconciliation sees it by what is written now
 		d.Faults = append(d.Faults, Fault{Always: true, Problem: &problem.Problem{
 			Reason: v1.ReasonProgressing, Message: "child templates were renamed: relabelling their objects", Waiting: true, Retry: problem.RetryNow,
 		}})
@@ -36,10 +36,10 @@ func (f *Factory) Desire(parent *object.Object, entries Entries, observed []*Liv
 	return d, free
 }
 
-// Pair brings together what is wanted and what is there, by kind and name. An object belongs to
-// the entry of spec.children that wants it, whatever entry it was made from; its label tells only where
-// nobody wants it. It is not taken from an entry that has failed, and may want it still. Pair
-// returns what is wanted and may be written, and whether some object belongs to another entry now.
+// Pair pairs desired and observed children by kind and name. An object belongs to the child template that
+// yields it, whichever one it was made from; its label counts only if no template yields it. It is not taken
+// from a child template that has failed, which might still yield it. Pair returns the desired children that
+// may be written, and whether some object now belongs to another child template.
 func (d *Desired) Pair(all []*Live) (free []*Wanted, moved bool) {
 	there := make(map[ID]*Live, len(all))
 	for _, l := range all {

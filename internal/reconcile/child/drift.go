@@ -28,9 +28,9 @@ func (w *Wanted) repairs() bool {
 	return true
 }
 
-// Drift returns the path of a field that templater applied and that somebody else has changed, or "". The object has its marks, and was last
-// applied from what is desired. An owner of fields who applies in templater's name shows by the values alone: these are to be as the server answered to
-// the last apply of this process or, if there was none, as they are desired. So what the server or a webhook rewrites is no drift.
+// Drift returns the path of a field that templater applied and that someone else has changed, or "". The object has its marks, and was last
+// applied from what is desired. A change under templater's own field manager shows only by the values: they are compared with the response to
+// the last apply of this process or, if there was none, with what is desired. So fields that the server or a webhook rewrites are no drift.
 func (w *Wanted) Drift(o *object.Object) string {
 	if o.Noted(object.Covered) {
 		return ""

@@ -32,7 +32,7 @@ type Cluster interface {
 	// Known reports whether children of the kind are known, in that version or in another one that will do.
 	Known(gvk schema.GroupVersionKind) bool
 	// Selects reports whether an object in that namespace with those labels would be a parent, if it were of the
-	// parents' kind. It does not look at the fieldSelector.
+	// parents' kind. It ignores the fieldSelector.
 	Selects(namespace string, set labels.Labels) bool
 }
 
@@ -46,12 +46,12 @@ type Factory struct {
 	Clock      clock.PassiveClock
 }
 
-// Desired is what the templates want for one parent.
+// Desired is what the templates yield for one parent.
 type Desired struct {
 	Maker   *Maker
 	Wanted  []*Wanted
 	Faults  []Fault
-	Failed  []string // entries of spec.children of which nobody knows all that they want
+	Failed  []string // child templates whose objects are not all known
 	Largest int      // the bytes of the largest document, as JSON
 	// Unknown are kinds that the controller has never created, or in another version.
 	Unknown []schema.GroupVersionKind
@@ -59,14 +59,14 @@ type Desired struct {
 	Missing []schema.GroupKind
 }
 
-// Render renders the templates of entries and turns what they yield into children. Of several documents
-// for one object none is wanted: nobody knows which is meant.
+// Render renders child templates and turns the objects that they yield into children. If several documents describe one
+// object, none of them is desired: it is not known which is meant.
 func (f *Factory) Render(parent *object.Object, entries Entries, in *render.Input) Desired {
 	d := f.desired(parent)
 	first := map[ID]*Wanted{}
 	for i := range entries {
 		child := &entries[i]
-		if len(d.Failed) > 0 && in.Budget.UsedUp() { // which was told
+		if len(d.Failed) > 0 && in.Budget.UsedUp() { // which was reported
 			d.Failed = append(d.Failed, child.Name)
 			continue
 		}
@@ -103,17 +103,17 @@ func (f *Factory) Render(parent *object.Object, entries Entries, in *render.Inpu
 	return d
 }
 
-// desired is what is wanted for a parent before anything is rendered.
+// desired is the Desired of a parent before anything is rendered.
 func (f *Factory) desired(parent *object.Object) Desired {
 	return Desired{Maker: f.Maker(parent)}
 }
 
-// Maker returns who makes the children of a parent.
+// Maker returns the Maker of the children of a parent.
 func (f *Factory) Maker(parent *object.Object) *Maker {
 	return &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Finalize: f.Spec.Finalize, Clock: f.Clock}
 }
 
-// Unrendered is what is known to be wanted for a parent while its templates cannot be rendered: of no entry anybody knows.
+// Unrendered is the Desired of a parent while its templates cannot be rendered: the objects of all child templates are unknown.
 func (f *Factory) Unrendered(parent *object.Object, entries Entries) Desired {
 	d := f.desired(parent)
 	for i := range entries {
@@ -190,7 +190,7 @@ func kindProblem(child *v1.Child, o render.Object, err error) *problem.Problem {
 }
 
 // watches reports whether the child would be a parent of the same controller.
-// Field selectors are not looked at: deepest ends what they let through.
+// It ignores field selectors: deepest ends the chains that they let through.
 func (f *Factory) watches(w *Wanted, gvk schema.GroupVersionKind) bool {
 	if gvk.GroupKind() != f.Parents || f.Spec.Watch.FieldSelector != "" || f.Spec.Watch.Filter != "" {
 		return false
@@ -228,14 +228,13 @@ func (f *Factory) place(content map[string]any, kind kind.Kind, scope v1.ChildSc
 	return ""
 }
 
-// crossScope reports whether no owner reference binds an object in that namespace to its parent: the objects of an entry of
-// scope Cluster have none wherever they are, and where one would cross a namespace the garbage collector would take the object for
-// one whose owner is gone.
+// crossScope reports whether an object in that namespace has no owner reference to its parent. The objects of a child template with scope
+// Cluster never have one. Across namespaces, the garbage collector would take the owner for deleted, and delete the object.
 func crossScope(entry *v1.Child, namespace string, parent *object.Object) bool {
 	return entry.Scope == v1.ScopeCluster || parent.Namespace() != "" && namespace != parent.Namespace()
 }
 
-// parentAddress tells the parent of children in other namespaces, or in none.
+// parentAddress identifies the parent of children in other namespaces, or in none.
 func (m *Maker) parentAddress() string {
 	if m.address == "" {
 		m.address = object.ParentAddress(m.Parent.Namespace(), m.Parent.Name())

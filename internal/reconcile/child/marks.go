@@ -14,8 +14,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
-// Marks are what templater adds to a child: labels, annotations and an owner reference. They are no part of
-// what its author wants, so that a difference in them never replaces an object.
+// Marks are what templater adds to a child: labels, annotations and an owner reference. They are not part of
+// the desired content, so that a difference in them never recreates an object.
 type Marks struct {
 	maker *Maker
 	entry *v1.Child
@@ -26,12 +26,12 @@ type Marks struct {
 	managedBy bool
 }
 
-// Maker is who makes the children of one parent.
+// Maker is what all children of one parent are made with.
 type Maker struct {
 	*Ownership
 	Parent *object.Object
 	Depth  int // of the children
-	// Finalize is what happens before the parent goes, nil = nothing.
+	// Finalize is what happens before the parent is removed, nil = nothing.
 	Finalize *v1.Finalize
 	Clock    clock.PassiveClock
 
@@ -55,8 +55,8 @@ func (m *Maker) Marks(entry *v1.Child, kind schema.GroupKind, namespace string, 
 	return Marks{maker: m, entry: entry, kind: kind, crossScope: crossScope(entry, namespace, m.Parent), managedBy: managedBy}
 }
 
-// Unwanted stands for a child that nobody wants any more and that stays, with the marks of its entry: they are all that
-// tells its policies once the entry is gone.
+// Unwanted stands for a child that no template yields any more and that is kept, with the marks of its child template: only they
+// record its policies once the child template is removed from the spec.
 func (m *Maker) Unwanted(entry *v1.Child, l *Live) *Wanted {
 	return &Wanted{Entry: entry, Kind: l.Kind, Name: l.Object.Key(), Marks: m.Marks(entry, l.Kind.GroupKind(), l.Object.Namespace(), false)}
 }
@@ -104,8 +104,8 @@ func (m *Maker) reseal(l *Live, note seal.Note) Change {
 	return change
 }
 
-// Vouch returns a seal that holds for an object of that kind, for whoever has no keys and takes for granted what the object says of itself:
-// in its seal, or, where it has none, in its annotations. It returns "" where the seal holds already.
+// Vouch returns a valid seal for an object of that kind, for callers that have no keys and trust what the object says about itself:
+// in its seal or, if it has none, in its annotations. It returns "" if the seal is valid already.
 func (m *Maker) Vouch(kind schema.GroupKind, o *object.Object) string {
 	if note, holds := m.openFor(o, kind); holds && !note.Old {
 		return ""
@@ -119,11 +119,11 @@ func (m *Maker) Vouch(kind schema.GroupKind, o *object.Object) string {
 			Order:          order,
 		}}
 	}
-	note.Hash = cmp.Or(note.Hash, "none") // what it was made from is not what is wanted
+	note.Hash = cmp.Or(note.Hash, "none") // it was made from something else than what is desired
 	return m.Seals.Seal(m.subject(o.Key(), kind, identity(m.Parent)), note)
 }
 
-// repeated are the annotations that tell readers what a seal records, but for its entry.
+// repeated are the annotations that show readers what a seal records, except for its child template.
 func repeated(n seal.Note, crossScope bool) [4]mark {
 	all := [4]mark{{key: v1.AnnotationHash, value: n.Hash}, {key: v1.AnnotationPrune}, {key: v1.AnnotationDeletion}, {key: v1.AnnotationOrder}}
 	if n.Policies.PruneOrphan {
@@ -226,7 +226,7 @@ func (m Marks) Differ(o *object.Object) bool {
 	return anyDiffers(all[:], o) || m.ownerDiffers(o) || m.Unsealed(o)
 }
 
-// policiesDiffer reports whether the annotations of an object tell other policies than those that are to be sealed.
+// policiesDiffer reports whether the annotations of an object name other policies than those that are to be sealed.
 func (m Marks) policiesDiffer(o *object.Object) bool {
 	all := m.annotations()
 	return anyDiffers(all[policiesFrom:], o)
@@ -286,7 +286,7 @@ func (m Marks) change(o *object.Object, hash string) Change {
 	return change
 }
 
-// wanted is the value in a merge patch, where nil takes the key away.
+// wanted is the value in a merge patch, where nil removes the key.
 func (m mark) wanted() any {
 	if m.value == "" {
 		return nil
@@ -319,8 +319,8 @@ func otherOwners(o *object.Object, parent types.UID) []any {
 // added is what others may change among the marks without a difference that counts, as far as templater sets it.
 var added = map[string]any{"metadata": map[string]any{"labels": map[string]any{v1.LabelManagedBy: v1.ManagedBy}}}
 
-// Added is the content that is added by templater and counts as what its author wants: under the strategy Apply it is
-// given back when somebody else has taken it. It is nil where nothing is added, and nobody may change it.
+// Added is the content that templater adds and that counts as desired: under the strategy Apply it is restored when
+// someone else has removed it. It is nil if nothing is added. It must not be changed.
 func (m Marks) Added() map[string]any {
 	if !m.managedBy {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Outdated reports whether the object was last applied for something else than its author wants now. The sealed hash tells. Under
-// Recreate, and where no hash is sealed, the values of the object count: an annotation alone neither hides a change nor asks for one.
+// Outdated reports whether the object was last applied from something else than what is desired now, by the sealed hash. Under Recreate, and
+// if no hash is sealed, the values of the object count: an annotation alone neither hides a change nor triggers one.
 func (w *Wanted) Outdated(o *object.Object) bool {
 	hash := w.sealedHash(o)
 	switch {
@@ -58,7 +58,7 @@ func (w *Wanted) NeedsMark(o *object.Object) bool {
 // Mark is what gives an object its marks, and leaves alone whatever else somebody has changed.
 func (w *Wanted) Mark(o *object.Object) Change { return w.Marks.change(o, w.hashFor(o)) }
 
-// hashFor is the hash to seal where the object is not applied: that of what is wanted if the object is so, else the one that is sealed.
+// hashFor is the hash to seal if the object is not applied: that of the desired content if the object matches it, else the sealed one.
 func (w *Wanted) hashFor(o *object.Object) string {
 	hash := w.sealedHash(o)
 	strategy := w.Entry.UpdateStrategy.Type
@@ -73,12 +73,12 @@ func (w *Wanted) hashFor(o *object.Object) string {
 	return hash
 }
 
-// matches reports whether an object has all values that its author wants, and we hold no other field of it.
+// matches reports whether an object has all desired values, and templater owns no other field of it.
 func (w *Wanted) matches(o *object.Object) bool {
 	return w.holds(o.Applied(w.Marks.maker.Manager, ""), o.Content(), object.EqualValues)
 }
 
-// holds reports whether content has all values that the author of w wants, where equal compares two values, and held has no other field.
+// holds reports whether content has all desired values of w, as equal compares them, and held has no other field.
 func (w *Wanted) holds(held object.FieldSet, content map[string]any, equal func(a, b any) bool) bool {
 	return held.Holds(w.withoutVersion(), content, equal) && !beside(held, v1.LabelManagedBy).Exceeds(w.Content)
 }

@@ -52,8 +52,8 @@ func (r *Ownership) Made(o *object.Object, kind schema.GroupKind) bool {
 	return r.genuine(o, kind)
 }
 
-// Names reports whether an object with the label of this controller proves that it was made for a parent of the name that it
-// says. Whoever may change a child can have it name anybody, and it stays a child.
+// Names reports whether an object with the label of this controller proves that it was made for the parent that it names. Anyone who may
+// change a child can have it name another parent, and it is still a child.
 func (r *Ownership) Names(o *object.Object, kind schema.GroupKind) bool {
 	return r.Made(o, kind) && (r.sealed(o, kind) || r.adopts(o))
 }
@@ -85,7 +85,7 @@ func (r *Ownership) Ours(o *object.Object, kind schema.GroupKind, parent seal.Pa
 	return r.sealedFor(o, kind, parent) || r.Departed.has(r.Controller, parent.UID, o.UID()) || r.adopts(o) && (labelled || ownedBy(o, parent.UID))
 }
 
-// MadeForEarlier reports whether we have made the object for an earlier object of the parent's name, which is gone.
+// MadeForEarlier reports whether we have made the object for an earlier object of the parent's name, which was deleted.
 func (r *Ownership) MadeForEarlier(there *object.Object, kind schema.GroupKind, parent *object.Object) bool {
 	uid, earlier := r.earlier(there, kind, parent)
 	return earlier && !there.Deleting() && r.Ours(there, kind, seal.Parent{UID: uid, Name: parent.Key()})
@@ -118,7 +118,7 @@ func (r *Ownership) genuine(o *object.Object, kind schema.GroupKind) bool {
 	switch {
 	case ours:
 		o.Note(object.Ours)
-	case round == r.Round: // else the next look at the TemplateController may find that the object is to be adopted
+	case round == r.Round: // else the next sync of the TemplateController may find that the object is to be adopted
 		o.Refuse(round)
 	}
 	return ours

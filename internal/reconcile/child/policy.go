@@ -31,10 +31,10 @@ func (e Entries) Have(name string) bool {
 	return slices.ContainsFunc(e, func(c v1.Child) bool { return c.Name == name })
 }
 
-// Prunes reports whether a child goes when nobody wants it any more, or its parent does not match any more.
+// Prunes reports whether a child is deleted when no template yields it any more, or its parent stops matching.
 func (e Entries) Prunes(l *Live) bool { return e.prunePolicy(l) != v1.PruneOrphan }
 
-// PrunesUnmatched reports whether a child goes when its parent, the one with that UID, does not match any more.
+// PrunesUnmatched reports whether a child is deleted when its parent, the one with that UID, stops matching.
 func (e Entries) PrunesUnmatched(l *Live, parent types.UID) bool {
 	return e.Prunes(l) && l.MadeFor(parent)
 }
@@ -114,7 +114,7 @@ func (l *Live) Outlives() bool {
 	return l.rule.Entries.deletionPolicy(l) == v1.DeletionOrphan
 }
 
-// OfAnother reports whether the child belongs to another parent than the one with that UID, and goes with that.
+// OfAnother reports whether the child belongs to another parent than the one with that UID, and is deleted with that one.
 func (l *Live) OfAnother(parent types.UID) bool {
 	if owner, owned := l.Object.Controller(); owned {
 		return owner.UID != parent
@@ -122,7 +122,7 @@ func (l *Live) OfAnother(parent types.UID) bool {
 	return !l.MadeFor(parent) && !l.Outlives()
 }
 
-// Collectable reports whether the child is of no use once its parent is gone: another owner may still need it.
+// Collectable reports whether the child is to be deleted once its parent is deleted: another owner may still need it.
 func (l *Live) Collectable() bool {
 	if l.Object.CrossScope() {
 		return l.Object.Owners() == 0 && !l.Outlives()

@@ -76,9 +76,9 @@ func (t *Tracker) missing(ctx context.Context, user string, c Claim, prefix stri
 	return out, nil
 }
 
-// What a spec names may not be there: the server lets an account act that does not exist, and lists what is in a
-// namespace that does not exist. To both it says no more than that there are no rights, or no objects. So templater asks,
-// once there is reason to, in the background and by its own rights.
+// A spec may name things that do not exist: the server accepts requests as a service account that does not exist, and lists in a
+// namespace that does not exist. In both cases it reports only missing permissions, or no objects. So templater checks,
+// if there is reason to, in the background and with its own permissions.
 
 var (
 	serviceAccounts = schema.GroupResource{Resource: "serviceaccounts"}

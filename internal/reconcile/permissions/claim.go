@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Claim is the rights that a user needs for a use of a resource.
+// Claim is the permissions that a user needs for a use of a resource.
 type Claim struct {
 	As         string // empty = the operator itself
 	Use        Use
@@ -19,7 +19,7 @@ type Claim struct {
 	Namespace  string // empty = all, or a cluster-scoped resource
 	Unlimited  bool   // whether spec.watch.namespaces cannot limit where, for the parents are cluster-scoped, or their children may be anywhere
 	Name       string // of the object; empty = all
-	// acting is whether the rights are those of the operator, to act as the user.
+	// acting is whether the permissions are those of the operator, to impersonate the user.
 	acting bool
 }
 
@@ -47,7 +47,7 @@ func (c Claim) fullName() string {
 	return c.Use.Resource(c.Resource.Resource)
 }
 
-// dotted is what follows the name of a resource to tell its group.
+// dotted is the group of a resource as a suffix of its name.
 func dotted(resource schema.GroupResource) string {
 	if resource.Group == "" {
 		return ""

@@ -22,13 +22,13 @@ var (
 	deniedAccount = regexp.MustCompile(`: User "(` + spec.AccountPrefix + `[-.a-z0-9]+:[-.a-z0-9]+)" cannot `)
 )
 
-// Denied reports whether it is for a missing right that the server forbids. Admission rules, such
-// as a quota, answer with the same code and reason, so there is only the text to tell by.
+// Denied reports whether the server refuses a request because of RBAC. Admission, such as a quota,
+// responds with the same code and reason, so only the text shows the difference.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && request.AdmissionRefusal(err) == ""
 }
 
-// operator names the account that templater itself has, where the server tells it in its answer to a request of that.
+// operator returns the account of templater itself, if the server names it in its response.
 func operator(err error) string {
 	if m := deniedAccount.FindStringSubmatch(err.Error()); m != nil {
 		return DisplayName(m[1])
@@ -36,7 +36,7 @@ func operator(err error) string {
 	return DisplayName("")
 }
 
-// Refusal tells what the server's answer to the write of an object of that kind in a namespace means. what names the
+// Refusal returns the problem of a write of an object of that kind in a namespace that the server has refused. what names the
 // write: "create ConfigMap default/a".
 func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *problem.Problem {
 	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what, Namespace: namespace}

@@ -10,10 +10,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Subject asks for the rights that one TemplateController needs.
+// Subject looks up the permissions that one TemplateController needs.
 type Subject struct {
 	tracker    *Tracker
-	controller string // who hears when something changes
+	controller string // which is synced when something changes
 	as         string // user that works; empty = the operator itself
 	parents    kind.Kind
 	anywhere   bool // whether children may be in other namespaces than their parents
@@ -38,9 +38,9 @@ func (s *Subject) Claim(use Use, kind kind.Kind, namespace string) Claim {
 	}
 }
 
-// Missing says which rights are missing, of whom, where, and by which rule they can be granted.
-// The error is the server's answer to a request that needs the claim. pending tells that
-// there will soon be more to say.
+// Missing returns a message about the missing permissions: whose, where, and which RBAC rule grants them.
+// The error is the response to a request that needs the claim. pending is whether
+// the message will soon say more.
 func (s *Subject) Missing(err error, need Claim) (text string, pending bool) {
 	var verb string
 	if m := deniedVerb.FindStringSubmatch(err.Error()); m != nil {
@@ -77,7 +77,7 @@ func (s *Subject) Denial(err error, need Claim) problem.Denial {
 	return d
 }
 
-// Known says which rights of a claim are known to be missing, or "". It says nothing of an account that does not exist, which has none.
+// Known returns the permissions of a claim that are known to be missing, or "". It does not report a service account that does not exist.
 func (s *Subject) Known(need Claim) string {
 	if absent, _ := s.accountIsAbsent(); absent != "" {
 		return ""
@@ -111,8 +111,8 @@ func (s *Subject) WhyNot(err error, need Claim) string {
 	return problem.PublicReason(err)
 }
 
-// accountIsAbsent says that the account is not there that the controller works as, or "". pending tells that
-// this will be known soon. It is for where the account lacks a right, or templater one to act as it.
+// accountIsAbsent returns a message if the service account of the controller does not exist, or "". pending is whether
+// this will be known soon. Call it if the account lacks a permission, or templater lacks the one to impersonate it.
 func (s *Subject) accountIsAbsent() (text string, pending bool) {
 	if s.as == "" {
 		return "", false

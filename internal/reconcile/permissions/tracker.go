@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// BelievedFor is how long an answer about rights is believed.
+	// BelievedFor is how long an answer about permissions is used.
 	BelievedFor = 10 * time.Second
-	// longestUnused is how long one is kept that nobody asks for.
+	// longestUnused is how long an answer is kept that is not used.
 	longestUnused = 10 * time.Minute
-	// asksPerSecond and askBurst limit the questions to the server, whatever is forbidden to whom.
+	// asksPerSecond and askBurst limit the requests to the server, however many requests of parents are forbidden.
 	asksPerSecond, askBurst = 20, 60
 	// askTime is how long the server may take for an answer.
 	askTime = 10 * time.Second
@@ -35,8 +35,8 @@ type Reviewer interface {
 	Get(ctx context.Context, at request.Location) (*object.Object, error)
 }
 
-// Tracker finds out which rights are missing, once a request has been
-// forbidden. It asks the server in the background, at a limited rate, so that nobody
+// Tracker finds out which permissions are missing, once a request has been
+// forbidden. It asks the server in the background, at a limited rate, so that no reconciliation
 // waits for it. It is safe for concurrent use.
 type Tracker struct {
 	as      func(user string) Reviewer
@@ -49,7 +49,7 @@ type Tracker struct {
 	found map[Claim]*answered
 }
 
-// answered is a finding, and who is to hear when it changes.
+// answered is a finding, and the controllers to sync when it changes.
 type answered struct {
 	finding
 	asked, used time.Time
@@ -85,7 +85,7 @@ func (t *Tracker) look(c Claim, controller string) finding {
 	return a.finding
 }
 
-// sweep drops findings that nobody asks for any more; the lock is held.
+// sweep drops findings that are no longer used; the lock is held.
 func (t *Tracker) sweep() {
 	for c, a := range t.found {
 		if t.clock.Since(a.used) > longestUnused {
@@ -123,8 +123,8 @@ func (t *Tracker) Next(ctx context.Context) bool {
 	})
 }
 
-// take keeps a finding and returns whom it is new to. One that could not be had
-// leaves the last one as it is.
+// take keeps a finding and returns the controllers to which it is new. A failed lookup
+// keeps the last finding.
 func (t *Tracker) take(c Claim, f finding) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

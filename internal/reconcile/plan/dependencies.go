@@ -26,7 +26,7 @@ type blockedEntry struct {
 	obstacle
 }
 
-// NewDependencies returns the Dependencies of what is wanted, which has been paired with what there is.
+// NewDependencies returns the Dependencies of desired children that are paired with observed ones.
 func NewDependencies(order *spec.Order, d *child.Desired, judge *readiness.Judge) *Dependencies {
 	if order == nil {
 		return nil

@@ -29,7 +29,7 @@ type Action struct {
 	// Drift is the path of a field that somebody else has taken, "" for
 	// other reasons.
 	Drift string
-	// Foreground waits for dependents before the object is gone.
+	// Foreground deletes the dependents before the object.
 	Foreground bool
 	// Unchanged deletes the object only at the resource version of Live.
 	Unchanged bool
@@ -68,7 +68,7 @@ type Input struct {
 	Available func(*child.Live) bool
 }
 
-// Make returns what brings what is live in line with what is wanted.
+// Make returns the plan that makes the live children match the desired ones.
 func Make(in Input) Plan {
 	blocked := in.blocked()
 	p := Plan{rollouts: Rollouts(in.Wanted, in.Available)}
@@ -90,7 +90,7 @@ func Make(in Input) Plan {
 	return p
 }
 
-// create plans for a wanted child that is not there. blocked holds it back.
+// create plans for a desired child that does not exist. blocked is whether it waits.
 func (p *Plan) create(w *child.Wanted, blocked bool) {
 	if blocked {
 		p.Pending++
@@ -99,7 +99,7 @@ func (p *Plan) create(w *child.Wanted, blocked bool) {
 	p.Apply = append(p.Apply, Action{Verb: Create, Wanted: w})
 }
 
-// hold leaves a wanted child as it is, until what its entry waits for is ready.
+// hold leaves a desired child as it is, until what its child template waits for is ready.
 func (p *Plan) hold(w *child.Wanted) {
 	p.Pending++
 	if p.Held == nil {
@@ -108,7 +108,7 @@ func (p *Plan) hold(w *child.Wanted) {
 	p.Held[w.Entry.Name] = true
 }
 
-// update plans for a wanted child that is there.
+// update plans for a desired child that exists.
 func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 	if l.Object.Deleting() {
 		p.Pending++
@@ -153,8 +153,8 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 	}
 }
 
-// unwanted plans for a child that is no longer wanted. One that stays gets the marks of its entry: they are all
-// that tells its policies once the entry is gone.
+// unwanted plans for a child that is no longer desired: it is pruned or kept. A kept one gets the marks of its
+// child template: only they record its policies once the child template is removed from the spec.
 func (in Input) unwanted(p *Plan, l *child.Live) {
 	if l.Object.Deleting() {
 		return
@@ -181,8 +181,8 @@ func (in Input) held(w *child.Wanted) bool {
 	return strategy != v1.UpdateCreateOnly && strategy != v1.UpdateOnDelete && in.Dependencies.Blocks(w.Entry.Name)
 }
 
-// blocked returns the entries under which the Recreate strategy makes nothing until what
-// it replaces is gone: all children of the entry go first, unless they are rolled out.
+// blocked returns the child templates whose Recreate strategy creates nothing until the objects that it replaces
+// are deleted: all of them are deleted first, unless they are rolled out.
 func (in Input) blocked() map[string]bool {
 	if !slices.ContainsFunc(in.Entries, func(c v1.Child) bool { return recreates(&c) }) {
 		return nil

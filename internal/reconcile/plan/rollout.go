@@ -11,8 +11,8 @@ import (
 // Rollout is how far the objects of an entry are that changes a few of them at a time, while some of them are out of date.
 type Rollout struct {
 	Entry   *v1.Child
-	Objects int // that are wanted
-	Current int // of these, that are there as they are wanted
+	Objects int // that are desired
+	Current int // of these, that exist and are up to date
 	Most    int // of these, that may be unavailable
 	// Unavailable are those that are missing, being deleted, or not available otherwise, in the order of the templates.
 	Unavailable []*child.Wanted
@@ -24,8 +24,8 @@ type Rollout struct {
 // Free reports whether more may be made unavailable.
 func (r Rollout) Free() bool { return r.free > 0 }
 
-// Rollouts returns those under way of what is wanted and paired with what is there. It asks available about objects that are
-// there and are not being deleted, and only where there is a rollout.
+// Rollouts returns the rollouts in progress of desired children that are paired with observed ones. It calls available for objects that
+// exist and are not being deleted, and only if there is a rollout.
 func Rollouts(wanted []*child.Wanted, available func(*child.Live) bool) []Rollout {
 	var out []Rollout
 	for _, w := range wanted {

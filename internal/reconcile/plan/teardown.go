@@ -9,16 +9,16 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// finalizerOrphan is what the API server gives to an object that is deleted without its dependents. The garbage collector takes it
-// away when it has seen to those with owner references, and waits for nobody.
+// finalizerOrphan is what the API server adds to an object that is deleted without its dependents. The garbage collector removes it
+// once it has released those with owner references, and waits for nothing else.
 const finalizerOrphan = "orphan"
 
-// CascadesOrphan reports whether who deletes an object wants its dependents to stay.
+// CascadesOrphan reports whether an object is deleted with --cascade=orphan, which keeps its dependents.
 func CascadesOrphan(o *object.Object) bool {
 	return o.Deleting() && o.HasFinalizer(finalizerOrphan)
 }
 
-// SkipsFinalize reports whether somebody wants an object that is being deleted to go at once.
+// SkipsFinalize reports whether an annotation asks to delete an object without finalization.
 func SkipsFinalize(o *object.Object) bool { return o.Annotation(v1.AnnotationSkipFinalize) == "true" }
 
 // IsFinal reports whether a child is one of spec.finalize.children.
@@ -31,8 +31,8 @@ func Finals(s *v1.TemplateControllerSpec, children []*child.Live) []*child.Live 
 	return slices.DeleteFunc(slices.Clone(children), func(l *child.Live) bool { return !IsFinal(s, l) })
 }
 
-// DeletedBeforeParent reports whether a child goes before its parent. What spec.finalize.children have made goes after it, unless no owner reference
-// binds it. Without spec.finalize, those that have an owner reference are left to the garbage collector.
+// DeletedBeforeParent reports whether a child is deleted before its parent. Objects of spec.finalize.children are deleted after it, unless they
+// have no owner reference. Without spec.finalize, objects with an owner reference are left to the garbage collector.
 func DeletedBeforeParent(s *v1.TemplateControllerSpec, l *child.Live) bool {
 	return l.Collectable() && (l.Object.CrossScope() || s.Finalize != nil && !IsFinal(s, l))
 }
@@ -42,7 +42,8 @@ func DeletesInOrder(s *v1.TemplateControllerSpec) bool {
 	return s.Finalize != nil && s.Finalize.Order == v1.FinalizeReverse
 }
 
-// DeletedFirst returns those children that go next, which are of one level; none where the parent is free to go. Who goes already is among them.
+// DeletedFirst returns the children to delete next, all of one level, and those of them that are already being deleted. If there are none, the
+// finalizer of the parent may be removed.
 func DeletedFirst(s *v1.TemplateControllerSpec, children []*child.Live) []*child.Live {
 	var first []*child.Live
 	for _, l := range children {

@@ -66,7 +66,7 @@ func (f *Fetcher) next(name string, t *tenant) (*log, ran) {
 	for len(t.queue) > 0 && !f.closed {
 		l := t.queue[0]
 		t.queue = t.queue[1:]
-		if f.logs[l.source] == l { // somebody wants it still
+		if f.logs[l.source] == l { // it is still held
 			return l, l.wanted
 		}
 	}
@@ -96,7 +96,7 @@ func (f *Fetcher) fetch(t *tenant, l *log) result {
 	return result{text: text, err: err}
 }
 
-// settle takes an answer, and has the parents looked at that see something else now.
+// settle stores a response, and queues the parents for which it changes something.
 func (f *Fetcher) settle(l *log, of ran, got result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,8 +122,8 @@ func (f *Fetcher) settle(l *log, of ran, got result) {
 	f.tell(l, news)
 }
 
-// failed takes note that a log cannot be read; the lock is held. What was known of the same run stays, unless the server has refused this
-// very log.
+// failed records that a log cannot be read; the lock is held. The known log of the same run is kept, unless the server has refused this
+// log itself.
 func (f *Fetcher) failed(l *log, got result) {
 	err, news := got.err, false
 	if l.known && (l.of != l.wanted || permissions.Denied(err) && !got.believed) {
@@ -133,7 +133,7 @@ func (f *Fetcher) failed(l *log, got result) {
 	f.noteRefusal(l, err)
 	f.tell(l, news)
 	if final(err) {
-		return // until the container goes on
+		return // until the container runs again
 	}
 	wait := min(firstLogRetry<<min(l.failures, 10), lastLogRetry)
 	if permissions.Denied(err) || errors.Is(err, errFull) {
@@ -143,10 +143,10 @@ func (f *Fetcher) failed(l *log, got result) {
 	l.retry = time.AfterFunc(wait, func() { f.again(l) })
 }
 
-// final reports whether the server has no such log, and will not have it: the Pod is gone, or what the container has written.
+// final reports whether the server has no such log, and will not have it: the Pod was deleted, or the log of the container.
 func final(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) }
 
-// again reads a log once more that could not be read. Where no passes are made that could show it, the next one sees to that.
+// again reads a log again that could not be read. While its parents are not reconciled, the next reconciliation does that.
 func (f *Fetcher) again(l *log) {
 	wanted := slices.ContainsFunc(f.holders(l), f.o.Runs)
 	f.mu.Lock()
@@ -170,8 +170,8 @@ func (f *Fetcher) holders(l *log) []string {
 	return names
 }
 
-// tell has the parents looked at that hold a log, if there is news; the lock is held. While more is on its way to a parent, that is
-// waited for, but not for long.
+// tell queues the parents that hold a log, if there is news; the lock is held. If a parent waits for more logs, it is queued once these have
+// come, or after a short time.
 func (f *Fetcher) tell(l *log, news bool) {
 	if !news {
 		return
@@ -187,14 +187,14 @@ func (f *Fetcher) tell(l *log, news bool) {
 	}
 }
 
-// What is kept of one Pod: whoever may write its status can write there what they like.
+// Limits per Pod: anyone who may write its status can write anything there.
 const (
 	mostContainers   = 256
 	longestContainer = 63  // the name, as that of a Pod
 	longestRun       = 256 // the ID
 )
 
-// ran tells one run of a container from another, and whether it has ended: then its log stays as it is.
+// ran identifies a run of a container, and whether it has ended: then its log no longer changes.
 type ran struct {
 	id    string // as the container runtime has it
 	ended bool
@@ -206,8 +206,8 @@ type container struct {
 	ran  ran
 }
 
-// containersOf returns the containers of a Pod that have a log, as its status tells, which is JSON data. previous is about the logs of
-// those that ran before them.
+// containersOf returns the containers of a Pod that have a log according to its status, which is JSON data. previous asks for the logs of
+// the runs before.
 func containersOf(status any, previous bool) []container {
 	var all []container
 	of, _ := status.(map[string]any)

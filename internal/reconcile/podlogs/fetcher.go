@@ -25,7 +25,7 @@ const (
 	perLog           = 1 << 10
 	// firstLogRetry is when a log is asked for again that could not be read; each further try waits twice as long, up to lastLogRetry.
 	firstLogRetry, lastLogRetry = 5 * time.Second, 5 * time.Minute
-	// gather is how long the first of several logs waits for the others before their parent is looked at.
+	// gather is how long the first of several logs waits for the others before their parent is queued.
 	gather = time.Second
 )
 
@@ -42,19 +42,19 @@ type Options struct {
 	Tenant func(controller string) string
 	// Runs reports whether templates are executed for a TemplateController, as is not so for one that is suspended or not accepted.
 	Runs func(controller string) bool
-	// Charge is told how long the server took for a log that was read for a TemplateController.
+	// Charge is called with the time that the server took for a log that was read for a TemplateController.
 	Charge func(controller string, took time.Duration)
-	// Wake has a parent looked at after so long, because what it asked for has come.
+	// Wake queues a parent after a delay, because logs that it asked for have come.
 	Wake func(parent queue.Key, after time.Duration)
-	// Changed is told of a TemplateController for which something else can, or cannot, be read now. None of these may call the Fetcher.
+	// Changed is called with a TemplateController when the errors of its logs have changed. None of these functions may call the Fetcher.
 	Changed func(controller string)
 }
 
-// Fetcher reads logs in the background, and keeps those that passes have asked for until they ask no more. It is safe for
-// concurrent use. While nobody asks, it has no goroutine.
+// Fetcher reads logs in the background, and keeps those that reconciliations have asked for until they no longer do. It is safe for
+// concurrent use. It has no goroutine while no log is held.
 type Fetcher struct {
 	o      Options
-	ctx    context.Context //nolint:containedctx // of the requests, which outlive the passes that ask for them
+	ctx    context.Context //nolint:containedctx // of the requests, which outlive the reconciliations that ask for them
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 	places chan struct{} // one for each request under way
@@ -71,10 +71,10 @@ type Fetcher struct {
 	news    uint64 // how many texts have come and gone
 }
 
-// source tells one log from others.
+// source identifies a log.
 type source struct {
-	tenant    string // who pays
-	as        string // who reads
+	tenant    string // to whom the requests are charged
+	as        string // user that reads
 	pod       types.UID
 	container string
 	options   request.LogOptions
@@ -87,7 +87,7 @@ type log struct {
 	controller      string // of the parent that asked first
 	parents         map[queue.Key]*holder
 	begun           bool // whether it was ever asked for
-	wanted          ran  // the run whose log is wanted
+	wanted          ran  // the run whose log is to be read
 	waiting         bool // for a request, or for its answer
 	hasRoom         bool // see takeRoom
 
@@ -98,7 +98,7 @@ type log struct {
 	version uint64
 
 	asked    time.Time   // for the last time
-	answered time.Time   // by the server, about this very log, for the last time; until then, when it was first wanted
+	answered time.Time   // the last time by the server for this log; until then, when it was first asked for
 	err      error       // why that has failed; nil if it has not
 	failures int         // in a row
 	retry    *time.Timer // nil = it is not tried again
@@ -135,7 +135,7 @@ func (f *Fetcher) Close() {
 // Wait returns when no request is under way or waits for its turn.
 func (f *Fetcher) Wait() { f.done.Wait() }
 
-// Forget forgets what a parent has asked for that is gone, or asks no more. Where nobody has asked, it costs nothing.
+// Forget drops the logs of a parent that was deleted, or no longer reads logs. It is cheap for a parent without logs.
 func (f *Fetcher) Forget(key queue.Key) {
 	if f.holding.Load() == 0 {
 		return
@@ -145,7 +145,7 @@ func (f *Fetcher) Forget(key queue.Key) {
 	f.forget(key)
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController drops the logs of a controller that was deleted.
 func (f *Fetcher) ForgetController(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -165,7 +165,7 @@ func (f *Fetcher) forget(key queue.Key) {
 	}
 }
 
-// release has a parent hold a log no more, which goes when nobody does; the lock is held.
+// release ends that a parent holds a log, and drops the log if no other parent holds it; the lock is held.
 func (f *Fetcher) release(h *holder, l *log) {
 	delete(h.logs, l)
 	delete(l.parents, h.key)

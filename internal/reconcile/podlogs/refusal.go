@@ -22,7 +22,7 @@ const (
 	believes = 5 * time.Minute
 )
 
-// audience is who reads logs, and where.
+// audience is the user that reads logs, and the namespace.
 type audience struct{ as, namespace string }
 
 // refusal is that the server has said that a right is missing.
@@ -31,8 +31,8 @@ type refusal struct {
 	at  time.Time
 }
 
-// refusedLately returns the server's answer to who may not read another log in that namespace, or nil where this one is to be
-// asked for: it was readable, or others were believed for long.
+// refusedLately returns the error of the last request for another log in that namespace by the same user, or nil if this one is to be
+// requested: it was readable, or the error is old.
 func (f *Fetcher) refusedLately(l *log) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +83,7 @@ func (f *Fetcher) setError(l *log, err error) {
 	}
 }
 
-// describe tells errors apart as messages do.
+// describe returns equal texts for errors with equal messages.
 func describe(err error) string {
 	switch {
 	case err == nil:
@@ -123,7 +123,7 @@ func (f Failure) Denied() bool { return permissions.Denied(f.Err) }
 // Full reports whether it is room that is missing.
 func (f Failure) Full() bool { return errors.Is(f.Err, errFull) }
 
-// Failures returns what keeps logs from being read that parents of a controller have asked for, in an order that stays.
+// Failures returns why logs of the parents of a controller cannot be read, in a stable order.
 func (f *Fetcher) Failures(controller string) []Failure {
 	if f.holding.Load() == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// Session is what one pass over a parent asks for. It is for one goroutine.
+// Session is what one reconciliation of a parent asks for. It is for one goroutine.
 type Session struct {
 	f       *Fetcher
 	key     queue.Key
@@ -38,8 +38,9 @@ func (f *Fetcher) Begin(key queue.Key, as string, refresh time.Duration) Reading
 	return &Session{f: f, key: key, tenant: f.o.Tenant(key.Controller), as: as, refresh: refresh, asked: map[*log]struct{}{}}
 }
 
-// Logs returns what is known of the logs of a Pod by the names of its containers; one without a log, or of which it is not known, is
-// absent. It has what is missing read, and the parent looked at then. It decodes the status of the Pod, see [object.Object.BytesAt].
+// Logs returns the known logs of a Pod by the names of its containers; a container without a log, or with an unknown one, is
+// absent. Missing logs are read in the background, and the parent is queued then. It decodes the status of the Pod, see
+// [object.Object.BytesAt].
 func (s *Session) Logs(pod *object.Object, o request.LogOptions) map[string]string {
 	containers, at, uid := containersOf(pod.At("status"), o.Previous), pod.Key(), pod.UID()
 	out := map[string]string{}
@@ -60,7 +61,7 @@ func (s *Session) Logs(pod *object.Object, o request.LogOptions) map[string]stri
 	return out
 }
 
-// Version differs for different texts of the logs that the pass has asked for.
+// Version differs for different texts of the logs that the reconciliation has asked for.
 func (s *Session) Version() uint64 { return s.version }
 
 // hold returns a log that the parent holds from now on; the lock is held.
@@ -97,14 +98,14 @@ func (s *Session) want(l *log, run ran) {
 		l.begun, l.wanted, l.failures = true, ran{strings.Clone(run.id), run.ended}, 0
 		s.f.request(l)
 	case l.err != nil && l.retry == nil && !final(l.err):
-		s.f.request(l) // for which there was no pass when it was due
+		s.f.request(l) // there was no reconciliation when it was due
 	case !run.ended && l.retry == nil && s.refresh > 0 && time.Since(l.asked) >= s.refresh:
 		s.f.request(l)
 	}
 }
 
-// End ends a pass that has asked for all that the parent wants: what it has not asked for goes. A pass that ends without leaves
-// the parent also what it had before.
+// End ends a reconciliation that has asked for all logs of the parent: the other ones are dropped. Without a call of End, the parent also
+// keeps the logs that it had before.
 func (s *Session) End() {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()

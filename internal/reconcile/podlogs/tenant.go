@@ -6,8 +6,8 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// tenant is whom logs are read for, as queue.Tenants has it. Each has requests and room of its own, so that none keeps others from
-// theirs, however many accounts it reads as.
+// tenant is a tenant of queue.Tenants for which logs are read. Each has its own limits of requests and memory, however many accounts it
+// reads as, so that none blocks another.
 type tenant struct {
 	queue   []*log // those that wait for a request
 	readers int    // goroutines that work through the queue
@@ -25,7 +25,7 @@ func (f *Fetcher) tenant(name string) *tenant {
 	return t
 }
 
-// tidy forgets a tenant for whom there is nothing to read or to keep; the lock is held.
+// tidy drops a tenant without logs to read or to keep; the lock is held.
 func (f *Fetcher) tidy(name string) {
 	if t := f.tenants[name]; t != nil && t.readers == 0 && t.held == 0 {
 		delete(f.tenants, name)

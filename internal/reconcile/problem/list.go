@@ -8,7 +8,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// List is all problems of a pass, in the order in which they were met.
+// List is all problems of a reconciliation, in the order in which they occurred.
 type List []*Problem
 
 // First returns the one to show: the first fault, or else what is waited for.
@@ -24,12 +24,12 @@ func (p List) First() *Problem {
 	return nil
 }
 
-// Pending reports whether there will soon be more to tell than there is now.
+// Pending reports whether the message will soon say more.
 func (p List) Pending() bool {
 	return slices.ContainsFunc(p, func(problem *Problem) bool { return problem.Pending })
 }
 
-// Message tells all faults, or else all that is waited for, the one to show first.
+// Message returns the messages of all faults or, without faults, of all waits. First comes the first problem.
 func (p List) Message() string {
 	waiting := p.First().Waiting
 	var all []*alike
@@ -51,7 +51,7 @@ func (p List) Message() string {
 // alikeKey is the message of a problem without the name of the object that it is about, where it has one.
 type alikeKey struct{ begin, end string }
 
-// alike is what several objects have in common, told once: "cannot create Pod ns/a, ns/b and ns/c: …".
+// alike is one message for several objects: "cannot create Pod ns/a, ns/b and ns/c: …".
 type alike struct {
 	alikeKey
 	names []string // the first ones

@@ -28,7 +28,7 @@ func PublicNameIn(group, name string) string {
 // it may be any text.
 func PublicName(name string) string { return plainly(name, plainName) }
 
-// PublicKind does so for the kind of an owner: whoever writes the reference writes there what they want.
+// PublicKind does so for the kind of an owner: anyone who writes the reference may write any text there.
 func PublicKind(kind string) string { return plainly(kind, plainKind) }
 
 // PublicVersion does so for the API version of an owner.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Author reports whether the author of templates wrote a word in them. Any other key of what they yield came
-// from data, and may not be told.
+// Author reports whether the author of templates wrote a word in them. Any other key of their objects came
+// from data, and must not be in a message.
 type Author func(word string) bool
 
 // writeError is the answer to a write, with what was written. See Author.Path.
@@ -20,7 +20,7 @@ type writeError struct {
 
 func (e *writeError) Unwrap() error { return e.error }
 
-// About adds to the answer to a write what was written, so that no message about it tells a
+// About adds to the error of a write what was written, so that no message about it quotes a
 // key that came from data.
 func (a Author) About(err error, content map[string]any) error {
 	return &writeError{err, a, content}
@@ -46,7 +46,7 @@ func writtenPath(err error, path string) string {
 	return publicPath(path)
 }
 
-// aField stands for a path that may not be told.
+// aField stands for a path that must not be in a message.
 const aField = "a field"
 
 // Path returns the path of a field of contents that templates yielded as it may be published.
@@ -55,9 +55,9 @@ func (a Author) Path(path string, contents ...map[string]any) string {
 	return publicPath(path)
 }
 
-// authored returns a path into contents, any of them, with … for each key there that the author
-// of the templates did not write: it came from data, as the keys of a map that is printed. What is not in
-// the contents is a field of the schema; whole tells that all of the path is there.
+// authored returns a path into any of the contents, with … for each key that the author
+// of the templates did not write: it came from data, like the keys of a map that is printed. A key that is not in
+// the contents is a field of the schema; whole is whether all of the path is in them.
 func authored(path string, wrote Author, contents ...map[string]any) (shown string, whole bool) {
 	var out strings.Builder
 	at := make([]any, len(contents))
@@ -98,7 +98,7 @@ var ownKeys = map[string]bool{
 	"type": true, "reason": true, "message": true, "lastTransitionTime": true, "observedGeneration": true,
 }
 
-// commonKeys are the labels and annotations that Kubernetes itself sets: they say nothing about the user who copies them.
+// commonKeys are the labels and annotations that Kubernetes itself sets: they contain no data of users.
 // https://kubernetes.io/docs/reference/labels-annotations-taints/
 var commonKeys = map[string]bool{
 	"app.kubernetes.io/name": true, "app.kubernetes.io/instance": true, "app.kubernetes.io/version": true, "app.kubernetes.io/component": true,
@@ -159,13 +159,13 @@ func items(collections []any, in string) []any {
 	return all
 }
 
-// What a path that may be told looks like. The key of a list item in a path is a value: [name="x"].
+// The form of a path that may be in a message. The key of a list item in a path is a value: [name="x"].
 var (
 	listKey   = regexp.MustCompile(`\[[^\]]*\]?`)
 	plainPath = regexp.MustCompile(`^[-A-Za-z0-9_./…\[\]]+$`)
 )
 
-// longestPath is how long a path may be that is told. The deepest of Kubernetes' own kinds are half as long.
+// longestPath limits the length of a path in a message. The deepest ones of Kubernetes' own kinds are half as long.
 const longestPath = 512
 
 // publicPath returns the path with the keys of list items left out. A path that

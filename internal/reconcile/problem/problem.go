@@ -16,8 +16,8 @@ import (
 type Problem struct {
 	Reason  string
 	Message string
-	// Faults are those at the end of the message that the server finds in what is written, and may name
-	// in part only; About tells what was written. They are added up from pass to pass.
+	// Faults are those at the end of the message that the server finds in what is written, of which it may name
+	// only some; About identifies what was written. They add up from one reconciliation to the next.
 	Faults []string
 	About  string
 	// Write is what the server refuses, in the message: "create ConfigMap default/a". Empty in others.
@@ -33,7 +33,7 @@ type Problem struct {
 	Pending bool
 }
 
-// Retry says when a pass with a problem is worth repeating.
+// Retry is when to retry a reconciliation with a problem.
 type Retry int
 
 // The retries, from the laziest to the keenest.
@@ -82,7 +82,7 @@ func (p *Problem) SetFaults(faults []string) {
 	}
 }
 
-// FromTemplate tells what a failed rendering means.
+// FromTemplate returns the problem of a failed rendering.
 func FromTemplate(err error) *Problem {
 	var failure *syntax.Error
 	if !errors.As(err, &failure) {

@@ -18,7 +18,7 @@ var quantities = map[string]bool{
 	"max": true, "min": true, "default": true, "defaultRequest": true, "maxLimitRequestRatio": true,
 }
 
-// NameQuantity names the field of a fault that the server has told without it, as it may be told. The content is what was
+// NameQuantity adds the path of the field to a fault that the server has reported without one. The content is what was
 // written.
 func (p *Problem) NameQuantity(content map[string]any, author Author) {
 	rest, bad := strings.CutSuffix(p.Message, badQuantity)

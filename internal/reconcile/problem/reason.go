@@ -68,7 +68,7 @@ func forbidden(err error) string {
 	return "an admission plugin of the API server forbids it; kubectl apply of the same object shows which"
 }
 
-// escape says which verb lets a user write a role, or a binding, who does not have the rights in it, or "". The names are those of roles.
+// escape returns the verb that allows a user to write a role, or a binding, without having its permissions, or "". The names are those of roles.
 // https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
 func escape(err error) string {
 	e, is := errors.AsType[*writeError](err)

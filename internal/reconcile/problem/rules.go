@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rules are what the server says of the rule that a value breaks: constant sentences of the validation of
-// Kubernetes and of schemas, which stand behind the value, at the end. Nothing else of a message is told, for it
-// quotes values. What is told is the sentence itself, or what says is made of it.
+// rules are the sentences of the server about the rule that a value breaks: constants of the validation of
+// Kubernetes and of schemas, which follow the value at the end of a message. The rest of a message is dropped, because it
+// quotes values. The result is the sentence itself, or what says makes of it.
 var rules = []struct {
 	sentence *regexp.Regexp
 	says     string

@@ -8,13 +8,13 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// rule returns whether a live object is ready as its entry of spec.children says, and whether the entry says anything. A
-// fault is why it cannot be told; the object is not ready then.
+// rule returns whether a live object is ready by the readyWhen of its child template, and whether there is one. A
+// fault is why it could not be evaluated; the object is not ready then.
 type rule func(entry string, o *object.Object) (ready, has bool, fault *problem.Problem)
 
-// Judge tells how the children of one parent stand: as the rule of their entry says, where it has one, else as they say
-// themselves. It is for one look at the children, and asks the rule once for each of them. It is not safe for concurrent
-// use. A nil Judge has no rule.
+// Judge decides whether the children of one parent are ready: by the readyWhen of their child template if it has one, else by
+// their own status. It serves one observation of the children, and evaluates each readyWhen once per child. It is not safe for
+// concurrent use. A nil Judge has no rule.
 type Judge struct {
 	rule   rule
 	known  map[*object.Object]result
@@ -48,8 +48,8 @@ func NewJudge(program *render.Program, in *render.Input) *Judge {
 	})
 }
 
-// Assume counts an object as ready, whatever the rule of its entry says of it. It is for those who ask what would be if it were. A nil
-// Judge has no rule that this would stand for.
+// Assume counts an object as ready, whatever the rule of its child template says. It is for callers that ask what would happen if it were
+// ready. A nil Judge has no rule to override.
 func (j *Judge) Assume(o *object.Object) {
 	if j != nil {
 		j.known[o] = result{state: Ready}
@@ -74,7 +74,7 @@ func (j *Judge) Why(entry string, o *object.Object) string {
 	return Why(o.Content())
 }
 
-// Faults returns why rules could not tell, each once.
+// Faults returns why rules could not be evaluated, each once.
 func (j *Judge) Faults() problem.List {
 	if j == nil {
 		return nil

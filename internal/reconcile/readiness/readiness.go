@@ -46,9 +46,9 @@ func IsReady(content map[string]any) bool { return compute(content).state == Rea
 // one that is ready.
 func Why(content map[string]any) string { return compute(content).why }
 
-// MayLag reports whether the status of an object may still be about what its spec was before the last change, and nothing in
-// it tells; reports is whether a status is to be expected of its kind. A status that says which generation it is about, and
-// one of an object that is as it was made, does not lag. That of a Pod does: for a moment it is about containers that are yet to be replaced.
+// MayLag reports whether the status of an object may still describe its spec before the last change without showing that; reports is
+// whether a status is to be expected of its kind. A status with an observedGeneration does not lag, nor does that of an object that was not
+// changed since its creation. That of a Pod does: for a moment it describes containers that are yet to be replaced.
 func MayLag(content map[string]any, reports bool) bool {
 	state, _ := content["status"].(map[string]any)
 	if state == nil {

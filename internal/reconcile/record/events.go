@@ -27,7 +27,7 @@ type EventPublisher interface {
 type EventOptions struct {
 	Events EventPublisher
 	Clock  clock.PassiveClock
-	// Parents is the queue of those that are to be looked at because Events about them may be written now.
+	// Parents is the queue of the parents that are reconciled because Events about them are no longer forbidden.
 	Parents queue.Queue
 	// Controllers is the queue of those whose condition may have changed, and Delay how long that waits for more where
 	// nothing else does.
@@ -35,8 +35,8 @@ type EventOptions struct {
 	Delay       time.Duration
 }
 
-// EventRecorder publishes Events. It remembers the last problem announced for each parent, so that the same
-// one is not announced in every pass, but as long as it lasts; and what could not be announced. It is safe for concurrent use.
+// EventRecorder publishes Events. It remembers the last problem of each parent, so that the same one is not
+// published by every reconciliation, and the Events that could not be published. It is safe for concurrent use.
 type EventRecorder struct {
 	o EventOptions
 
@@ -88,7 +88,7 @@ func (r *EventRecorder) Announce(as string, key queue.Key, what request.Announce
 	r.o.Events.Announce(what) //nolint:forbidigo // this is the place
 }
 
-// found reports whether a pass has found a problem, which is not over.
+// found reports whether a reconciliation has found a problem that still exists.
 func (r *EventRecorder) found(key queue.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,8 +97,8 @@ func (r *EventRecorder) found(key queue.Key) bool {
 }
 
 // Faults returns the faults and those that were found before in the same, sorted. The
-// server looks at fields in random order and at times stops at the first that
-// does not fit; each other finding would be a write and an Event.
+// server checks fields in random order and may stop at the first invalid
+// one; each change of the list would be a write and an Event.
 func (r *EventRecorder) Faults(key queue.Key, about string, found []string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,7 +127,7 @@ func (r *EventRecorder) Fresh(key queue.Key, text string) bool {
 	return true
 }
 
-// Forget forgets about a parent that is gone.
+// Forget drops what is remembered of a parent that was deleted.
 func (r *EventRecorder) Forget(key queue.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -141,7 +141,7 @@ func (r *EventRecorder) drop(key queue.Key) {
 	delete(r.unheard, key)
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController drops what is remembered of a controller that was deleted.
 func (r *EventRecorder) ForgetController(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,43 +11,43 @@ type Meters interface {
 	// Begin returns the meter of a TemplateController that is new to this operator. What
 	// was measured of an earlier one of that name is forgotten.
 	Begin(controller string) Meter
-	// End forgets what was measured of a TemplateController that is gone.
+	// End drops the metrics of a TemplateController that was deleted.
 	End(controller string)
 }
 
 // Meter measures the work for one TemplateController. It must be safe for concurrent
-// use and quick, and must not allocate: it is used in every pass.
+// use and fast, and must not allocate: every reconciliation uses it.
 type Meter interface {
-	// Pass counts a pass over a parent.
+	// Pass counts a reconciliation of a parent.
 	Pass(outcome Outcome, took time.Duration)
-	// TemplateError counts a pass in which a template failed.
+	// TemplateError counts a reconciliation in which a template failed.
 	TemplateError()
 	// Write counts a request that creates, updates or deletes a child.
 	Write(verb Verb, answer Answer)
 	// Tripped counts that a parent was slowed down because it was written to again and again.
 	Tripped()
-	// Parents tells how the parents fare now.
+	// Parents sets the counts of the parents.
 	Parents(now v1.ParentCounts)
-	// Ready tells whether the TemplateController is ready now.
+	// Ready sets whether the TemplateController is ready.
 	Ready(now bool)
 }
 
-// Outcome is what became of a pass. Each pass has one.
+// Outcome is the result of a reconciliation.
 type Outcome int
 
 // The outcomes.
 const (
-	// Skipped is a pass that did not look at the parent: it is suspended, deleted, slowed down, or
-	// not to be judged before a cache has synced.
+	// Skipped is a reconciliation that ended before it observed the parent, which is suspended, deleted, slowed down, or
+	// waits until a cache has synced.
 	Skipped Outcome = iota
-	// Succeeded is a pass after which the parent is as the templates say, as far as it is for
-	// templater to see to it.
+	// Succeeded is a reconciliation after which the children and the status are as the templates say, except for
+	// what templater cannot change.
 	Succeeded
-	// Waiting is a pass after which something is still to come, without any fault.
+	// Waiting is a reconciliation without a fault that is not complete yet.
 	Waiting
-	// Failed is a pass that met a fault: a template's, or a write that was refused.
+	// Failed is a reconciliation with a fault: a template failed, or a write was refused.
 	Failed
-	// Panicked is a pass that met a bug.
+	// Panicked is a reconciliation that panicked.
 	Panicked
 	// Outcomes is how many there are.
 	Outcomes
@@ -84,7 +84,7 @@ const (
 	Answers
 )
 
-// Discard is for an operator that nobody measures.
+// Discard drops all measurements.
 type Discard struct{}
 
 // Begin measures nothing.
@@ -105,8 +105,8 @@ func (Discard) Write(Verb, Answer) {}
 // Tripped counts nothing.
 func (Discard) Tripped() {}
 
-// Parents tells nobody.
+// Parents does nothing.
 func (Discard) Parents(v1.ParentCounts) {}
 
-// Ready tells nobody.
+// Ready does nothing.
 func (Discard) Ready(bool) {}

@@ -10,11 +10,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// Events are written as the account of the controller. Where that may not do so, they are left out: the
-// TemplateController says so, the server is not asked again for a while, and the parents that there was something to say
-// about are looked at again once it is allowed.
+// Events are written as the service account of the controller. If that is not allowed, they are dropped: the
+// TemplateController reports it, the server is not asked again for a while, and the parents of the dropped Events
+// are queued once it is allowed.
 
-// audience is who writes Events, and where.
+// audience is the user that writes Events, and the namespace.
 type audience struct{ as, namespace string }
 
 // refusal is what the server answered to an Event when it missed a right.
@@ -28,11 +28,11 @@ type refusal struct {
 type said struct {
 	queue.Key
 	to audience
-	// found is whether a pass has found what it says, and so would find that it is over.
+	// found is whether a reconciliation has found the problem, and so would notice its end.
 	found bool
 }
 
-// wanted reports whether an Event is worth a request. If not, it counts as not said; news is whether that is new.
+// wanted reports whether to request an Event. If not, it counts as dropped; news is whether that is new.
 func (r *EventRecorder) wanted(e said) (wanted, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +81,7 @@ func (r *EventRecorder) answered(e said, err error) (again []queue.Key, changed 
 	return nil, nil
 }
 
-// sweep forgets refusals that keep nobody from asking any more; the lock is held.
+// sweep drops refusals that are too old to count; the lock is held.
 func (r *EventRecorder) sweep() {
 	for to, last := range r.refused {
 		if r.o.Clock.Since(last.at) >= problem.SlowRetry {

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Entry is an entry of spec.related as it runs: where its objects are read, and who sees them. It is not changed once it is made.
+// Entry is an entry of spec.related at work: the caches of its objects, and the index of the parents that see them. It is immutable.
 type Entry struct {
 	*spec.Related
 	Kind   kind.Kind
@@ -60,8 +60,8 @@ func (e *Entry) State() State {
 	return state
 }
 
-// without returns the State of an entry without objects: whether the server has said that the kind or the right is missing decides.
-// Any other failure tells nothing about what there is.
+// without returns the State of an entry without objects: it depends on whether the server reports that the kind or the permission is missing.
+// Any other failure says nothing about which objects exist.
 func (e *Entry) without(said bool) State {
 	if e.Optional && said {
 		return Absent
@@ -72,8 +72,8 @@ func (e *Entry) without(said bool) State {
 // Gone reports whether the server does not have the kind at all, so that there is no such object.
 func (e *Entry) Gone() bool { return kind.Gone(e.Err) }
 
-// Since identifies the data that all objects are known by as they are now: see watch.Cache.Since. It is 0 where they are not. Those of
-// an optional kind that is gone are known: there are none.
+// Since identifies the period in which all objects have been known as they are: see watch.Cache.Since. It is 0 if they are not known. Those of
+// an optional kind that is not served are known: there are none.
 func (e *Entry) Since() uint64 {
 	if e.State() == Absent && !e.Gone() {
 		return 0

@@ -41,7 +41,7 @@ func (r *Memory) take(tenant string, bytes int) bool {
 // Index remembers what each parent of a TemplateController selects by one entry, and so finds the parents that see an object. It
 // is safe for concurrent use.
 type Index struct {
-	rooms  *Memory // nil = nobody else needs any
+	rooms  *Memory // nil = not shared
 	tenant string
 
 	mu      sync.RWMutex
@@ -73,7 +73,7 @@ func NewIndex(rooms *Memory, tenant string) *Index {
 	return &Index{rooms: rooms, tenant: tenant, parents: map[types.NamespacedName]*member{}}
 }
 
-// Close gives back what the Index takes of the room, because nobody uses it any more but for reconciliations that are under way.
+// Close releases the share of the memory that the Index takes, because only reconciliations in progress still use it.
 func (x *Index) Close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -133,7 +133,7 @@ func (x *Index) sizeOf(parent types.NamespacedName) int {
 	return 0
 }
 
-// Forget drops a parent that is gone.
+// Forget drops a parent that was deleted.
 func (x *Index) Forget(parent types.NamespacedName) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -158,7 +158,7 @@ func (x *Index) drop(parent types.NamespacedName) {
 }
 
 // each calls f for the parents that may see one of two states of an object: at most twice for one that is filed under one term, and
-// once for one that is filed under many. before is nil for what is new, after for what is gone. f must not call the Index.
+// once for one that is filed under many. before is nil for a new object, after for a deleted one. f must not call the Index.
 func (x *Index) each(before, after *object.Object, f func(*member)) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

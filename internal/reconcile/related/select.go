@@ -16,8 +16,9 @@ import (
 // kept for as long as there is the parent.
 const mostText = 32 << 10
 
-// Choose notes what a parent selects, and returns it. yielded is what the select template yields for the parent; it is not
-// looked at where there is no template. room is how many bytes a selection by a template may take: see SelectionLimit. What the parent sees has to be looked up afterwards, so that it misses no change.
+// Choose records what a parent selects, and returns it. yielded is what the select template yields for the parent; it is
+// ignored if there is no template. room is how many bytes a selection by a template may take: see SelectionLimit. The objects have to be
+// looked up afterwards, so that the parent misses no change.
 func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any, room int) (Selection, *problem.Problem) {
 	of := Scope{Namespace: parent.Namespace, Namespaced: e.Kind.Namespaced}
 	text := source(of, yielded)

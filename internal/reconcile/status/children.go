@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
-// unready is a child that is wanted and not ready.
+// unready is a desired child that is not ready.
 type unready struct {
 	wanted *child.Wanted
 	object *object.Object // nil while it is not there
@@ -30,14 +30,14 @@ func (u unready) String() string {
 	return u.wanted.ID().String() + ": " + why
 }
 
-// ChildSummary is how the children that are wanted fare.
+// ChildSummary counts the desired children by their state.
 type ChildSummary struct {
 	Ready, Wanted   int
 	Failing, coming []unready // those that are not ready, in the order of the templates
 	Rollouts        []Rollout
 }
 
-// SummarizeChildren looks at the children that are wanted. observed are those that there are.
+// SummarizeChildren counts the desired children. observed are those that exist.
 func SummarizeChildren(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) ChildSummary {
 	there := make(map[child.ID]*object.Object, len(observed))
 	for _, l := range observed {
@@ -62,7 +62,8 @@ func SummarizeChildren(all []*child.Wanted, observed []*child.Live, judge *readi
 	return c
 }
 
-// Progress says how far rollouts are, how many are ready, and which are not. What a rollout waits for is told once.
+// Progress returns a message about the progress of rollouts, how many children are ready, and which are not. What a rollout waits for is listed
+// once.
 func (c ChildSummary) Progress() string {
 	text := fmt.Sprintf("%d of %d children are ready", c.Ready, c.Wanted)
 	coming := slices.DeleteFunc(slices.Clone(c.coming), func(u unready) bool {
@@ -130,7 +131,7 @@ func (r Rollout) Halted() bool { return r.failed >= r.Most }
 // Verdict is what the ready condition says.
 type Verdict struct{ Status, Reason, Message string }
 
-// Verdict says whether the parent is ready, by the problems of the pass and by what was planned.
+// Verdict returns whether the parent is ready, by the problems of the reconciliation and by its plan.
 func (c ChildSummary) Verdict(problems problem.List, p *plan.Plan) Verdict {
 	switch issue := problems.First(); {
 	case issue != nil:

@@ -15,7 +15,7 @@ import (
 
 // Conditions is whose status holds the conditions.
 type Conditions struct {
-	// Status is as it is now; nobody may change it, and nil is none.
+	// Status is the current one. It must not be changed; nil is none.
 	Status     map[string]any
 	Generation int64
 	// Generations is whether a condition can hold observedGeneration.

@@ -10,7 +10,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// ParentSummary is how one parent fared in its last pass.
+// ParentSummary is the result of the last reconciliation of one parent.
 type ParentSummary struct {
 	Generation              int64  // of the TemplateController that the parent was reconciled with
 	Ready, Failed           bool   // neither = it waits
@@ -65,7 +65,7 @@ func (t complaints) Parents() int64 {
 	return n
 }
 
-// First returns the text to tell: always the same one, as long as it holds.
+// First returns the text to report: always the same one, as long as it holds.
 func (t complaints) First() string {
 	for _, text := range slices.Sorted(maps.Keys(t)) {
 		return text

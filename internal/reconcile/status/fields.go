@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// DropNulls returns m without nulls, which a schema may refuse and nobody needs.
+// DropNulls returns m without nulls, which a schema may reject.
 func DropNulls(m map[string]any) map[string]any {
 	for k, v := range m {
 		switch v := v.(type) {
