@@ -1,5 +1,5 @@
-// Package operator puts the parts together: it makes the clients, starts the
-// watches, and runs the controllers until it is told to stop.
+// Package operator wires the operator: it creates the clients, starts the
+// watches, and runs the controllers until it is stopped.
 package operator
 
 import (
@@ -68,8 +68,8 @@ func (alone) Run(ctx context.Context, lead func()) error {
 	return nil
 }
 
-// Run runs the operator until ctx ends. It returns when all passes under way are
-// finished and the lease, if any, is released. The error says why it could not begin, or
+// Run runs the operator until ctx ends. It returns when all reconciliations in progress have
+// ended and the lease, if any, is released. The error says why it could not start, or
 // is leader.ErrLost when the lease was lost, which ends all work at once.
 func Run(ctx context.Context, o Options) error {
 	utilruntime.ReallyCrash = false // a panic in a goroutine of client-go is logged, and ends one request, not the operator
@@ -84,8 +84,8 @@ func Run(ctx context.Context, o Options) error {
 	return run(ctx, o, election)
 }
 
-// handler passes on what the watches tell: of the Secret to the keeper of the keys, of what the webhook needs to that, of all else to
-// the controllers.
+// handler dispatches the events of the watches: those of the Secret to the keeper of the keys, those of the webhook to it, and all others
+// to the controllers.
 type handler struct {
 	*controllers.Controllers
 	keeper  *sealKeeper

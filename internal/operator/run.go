@@ -44,12 +44,12 @@ type process struct {
 	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
 	keeper     *sealKeeper
-	webhook    *webhook // nil = nobody asks
+	webhook    *webhook // nil = not served
 	watches    *watch.Manager
 	caches     map[watch.Want]*watch.Cache // of what the operator itself watches
 }
 
-// errStopped says that the operator was told to stop before it began.
+// errStopped means that the operator was stopped before it started.
 var errStopped = errors.New("stopped before startup")
 
 // run runs the operator until ctx ends. The steps before the last one begin what does not wait.
@@ -68,7 +68,7 @@ func run(ctx context.Context, o Options, election election) error {
 		p.openView,
 		p.readOwn, // definitions, TemplateControllers and the keys of the seals
 		p.attach,
-		p.workOn, // until the operator is told to stop
+		p.workOn, // until the operator is stopped
 	} {
 		switch err := step(ctx, work); {
 		case errors.Is(err, errStopped):
@@ -127,7 +127,7 @@ func (p *process) newSchemas(ctx context.Context) *openapi.Cache {
 	return openapi.NewCache(openapi.CacheOptions{
 		Reader: p.cluster, Clock: clock.RealClock{}, Logger: klog.FromContext(ctx),
 		Definitions: func(gk schema.GroupKind) []*object.Object {
-			if cache := p.caches[definitions]; cache != nil { // nobody asks before there is one
+			if cache := p.caches[definitions]; cache != nil { // no kind is resolved before there is one
 				return cache.Definitions(gk)
 			}
 			return nil
@@ -147,7 +147,7 @@ func (p *process) makeWatches(ctx, _ context.Context) error {
 	return nil
 }
 
-// openView lets others look at the operator.
+// openView starts the servers of metrics and probes.
 func (p *process) openView(ctx, _ context.Context) error {
 	if err := p.view.open(ctx, parts{p.discovery.RESTClient(), p.watches, p.manage, p.reconciler}); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (p *process) attach(ctx, _ context.Context) error {
 	return nil
 }
 
-// workOn does the work, and writes while this replica leads. It returns when all passes under way are finished and
+// workOn does the work, and writes while this replica leads. It returns when all reconciliations in progress have ended and
 // the lease is released. The error is that of the election.
 func (p *process) workOn(ctx, work context.Context) error {
 	term, end := context.WithCancel(context.WithoutCancel(ctx))

@@ -52,7 +52,7 @@ type sealKeeper struct {
 	empty   bool
 }
 
-// sealWant is the watch that is to tell the sealKeeper of the Secret.
+// sealWant is the watch of the Secret for the sealKeeper.
 func sealWant(namespace string) watch.Want {
 	return watch.Want{Resource: secretsResource, Namespace: namespace, Fields: fields.OneTermEqualSelector("metadata.name", sealSecret).String(), Role: watch.Seal}
 }
@@ -90,7 +90,7 @@ func (k *sealKeeper) Take(ctx context.Context, secret *object.Object) {
 // sealRetry is the time between attempts to write the Secret.
 const sealRetry = 2 * time.Second
 
-// Keep sees to it, until ctx ends, that the Secret holds a key, and calls ready once there is one. Only who leads may do so.
+// Keep ensures, until ctx ends, that the Secret holds a key, and calls ready once there is one. Only the leader may call it.
 func (k *sealKeeper) Keep(ctx context.Context, ready func()) {
 	said := ""
 	for {
@@ -136,7 +136,7 @@ func (k *sealKeeper) fill(ctx context.Context) error {
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		return nil // somebody else was first, and the watch is about to tell
+		return nil // someone else was first, and the watch will deliver it
 	case err != nil:
 		return err
 	}

@@ -21,11 +21,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// Addresses are where the operator lets itself be looked at, such as ":8080"; empty is
-// nowhere.
+// Addresses are the listen addresses of metrics and probes, such as ":8080"; empty is
+// not served.
 type Addresses struct {
 	Metrics string // /metrics
-	// MetricsSecure is whether /metrics is served over TLS, and only to those whom the API server allows
+	// MetricsSecure is whether /metrics is served over TLS, and only to clients that the API server allows
 	// to get it.
 	MetricsSecure bool
 	// MetricsCertDir is the folder with the certificate for that; empty = it is self-made.
@@ -56,7 +56,7 @@ func newView(addresses Addresses) *view {
 	return v
 }
 
-// secure makes what the metrics are secured with, if they are to be. Every replica asks about those who come, so
+// secure creates the authentication of the metrics, if they are secured. Every replica reviews its clients, so
 // config is one that may write without the lease.
 func (v *view) secure(config *rest.Config) (err error) {
 	if v.addresses.Metrics != "" && v.addresses.MetricsSecure {
@@ -79,7 +79,7 @@ func (v *view) queues() workqueue.MetricsProvider {
 	return v.registry.Queues()
 }
 
-// parts are the parts of the operator that are looked at.
+// parts are the parts of the operator that metrics and probes report.
 type parts struct {
 	server     rest.Interface
 	watches    *watch.Manager
@@ -87,8 +87,8 @@ type parts struct {
 	reconciler *reconcile.Reconciler
 }
 
-// open starts the servers; ctx ends when the operator is told to stop. The error says which address
-// cannot be had; no server is left then.
+// open starts the servers; ctx ends when the operator is stopped. The error names the address that
+// cannot be used; no server is left then.
 func (v *view) open(ctx context.Context, p parts) error {
 	if v.registry != nil {
 		v.registry.Watches(p.watches.States, v.now)

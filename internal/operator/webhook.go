@@ -123,7 +123,7 @@ func newWebhook(o Options, writer certificate.Writer, review *admission.Handler)
 	return w
 }
 
-// wants are the watches that the webhook needs. It comes to work without them, later.
+// wants are the watches that the webhook needs. It also starts to work without them, but later.
 func (w *webhook) wants() []watch.Want {
 	if w == nil || w.keeper == nil {
 		return nil

@@ -1,4 +1,3 @@
-// Package admission answers when the API server asks whether a TemplateController may be written: it refuses what the operator would
-// not accept, and warns of the rest. It only ever helps: where it cannot answer, the write goes through, and the operator says the same
-// in the conditions of the TemplateController.
+// Package admission is the validating webhook for TemplateControllers: it denies those that the operator would not accept, and returns
+// warnings. If it is not available, the write is allowed, and the operator reports the same in the conditions of the TemplateController.
 package admission

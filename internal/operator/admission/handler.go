@@ -23,7 +23,7 @@ import (
 const Path = "/validate-templatecontrollers"
 
 const (
-	// mostReviews is how many requests are looked at at a time.
+	// mostReviews is how many requests are reviewed at a time.
 	mostReviews = 2
 	// answerLimit is how long a writer waits at most. It leaves time for the answer to arrive within the 2 s that the API
 	// server waits.
@@ -34,12 +34,12 @@ const (
 	bodyTime = 500 * time.Millisecond
 )
 
-// unchecked is what the writer is told where there was no time to look.
+// unchecked is the warning if there was no time for a review.
 const unchecked = "templater is overloaded and did not validate this: see the conditions of the TemplateController"
 
 // Handler answers admission reviews of TemplateControllers, v1, at Path. It is safe for concurrent use.
 type Handler struct {
-	// Class is that of the TemplateControllers that are looked at. All others are let through.
+	// Class is that of the TemplateControllers that are reviewed. All others are allowed.
 	Class string
 	// Check says all that is wrong with a TemplateController. What it would have to ask the server for when reading has ended, it
 	// does without. It ends soon after ctx has, and what it says then means nothing.
@@ -55,7 +55,7 @@ type Handler struct {
 	Reserve func(ctx context.Context) (release func(), err error)
 
 	inbox           inbox
-	places          chan struct{} // a place for each that is looked at
+	places          chan struct{} // a place for each that is reviewed
 	limit, bodyTime time.Duration
 }
 
@@ -66,13 +66,13 @@ func New(h *Handler) *Handler {
 	return h
 }
 
-// ServeHTTP answers a review. Where there is not the time to look at the TemplateController, it may be written.
+// ServeHTTP answers a review. If there is no time to check the TemplateController, it is allowed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.limit)
 	defer cancel()
 	body, err := h.admit(ctx, w, r)
 	if errors.Is(err, errBusy) {
-		http.Error(w, err.Error(), http.StatusServiceUnavailable) // to the API server that is as if nobody were here
+		http.Error(w, err.Error(), http.StatusServiceUnavailable) // the API server treats it as an unavailable webhook
 		return
 	}
 	if err != nil {
@@ -142,7 +142,7 @@ func take(ctx context.Context, places chan struct{}) bool {
 	}
 }
 
-// outcome is what a look at a request has come to.
+// outcome is the result of a review.
 type outcome struct {
 	response *admissionv1.AdmissionResponse
 	err      error

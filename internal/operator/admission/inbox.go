@@ -13,13 +13,13 @@ const (
 	// firstBytes is what a request takes as soon as it begins to arrive: most TemplateControllers fit in it, with what the API
 	// server says of them.
 	firstBytes = 16 << 10
-	// inboxLimit is what all requests take together that are received, or wait to be looked at.
+	// inboxLimit is the memory of all requests that are being received, or wait for a review.
 	inboxLimit = 32 << 20 // bytes
 )
 
-// inbox receives requests. They wait for nobody while they arrive, and take memory for what has arrived, not for what they announce. Where the
-// memory does not suffice, the one is given up that has been arriving for longest: an honest one arrives within milliseconds. So those
-// that are sent slowly, or never to their end, keep no other out, however many they are. It is safe for concurrent use.
+// inbox receives requests. They do not wait while they arrive, and take memory for what has arrived, not for their Content-Length. If the
+// memory does not suffice, the request that has been arriving for longest is dropped: an honest one arrives within milliseconds. So requests
+// that are sent slowly, or never completed, do not block others, however many they are. It is safe for concurrent use.
 type inbox struct {
 	most int // bytes
 

@@ -28,7 +28,7 @@ func tooLarge(text []byte) string {
 	return strings.TrimPrefix(m.where, ".") + m.fault
 }
 
-// measure is a walk through a text. It ends at a fault, or where the text is no JSON, of which its reader tells.
+// measure is a walk through a text. It ends at a fault, or at invalid JSON, which the decoder reports.
 type measure struct {
 	from         *json.Decoder
 	fault, where string // where is a path, which grows on the way back from the fault

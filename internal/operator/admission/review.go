@@ -43,7 +43,7 @@ func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.Ad
 		return nil, err
 	}
 	if tc.Spec.ClassName != h.Class {
-		return yes, nil // whoever serves its class answers
+		return yes, nil // the installation that serves its class answers
 	}
 	var before *v1.TemplateController
 	if request.Operation == admissionv1.Update {
@@ -68,8 +68,8 @@ func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.Ad
 	return h.answer(ctx, request, tc, before), nil
 }
 
-// tooMuch returns why a TemplateController would not be compiled for the memory that it takes, unless that was so before. It needs no memory
-// for a check, so that nobody can keep it from an answer.
+// tooMuch returns why a TemplateController would not be compiled because of the memory that it takes, unless that was so before. It needs no
+// memory of the check, so that other work cannot delay it.
 func (h *Handler) tooMuch(tc, before *v1.TemplateController) []finding.Finding {
 	if h.Refuse == nil {
 		return nil
@@ -101,7 +101,7 @@ func (h *Handler) answer(ctx context.Context, request *request, tc, before *v1.T
 	defer cancel()
 	all := h.Check(ctx, reading, tc)
 	errors := finding.Of(finding.Error, all)
-	if len(errors) > 0 && before != nil && ctx.Err() == nil { // else nobody waits for the answer
+	if len(errors) > 0 && before != nil && ctx.Err() == nil { // else the answer is not used
 		errors = fresh(errors, h.Check(ctx, reading, before))
 	}
 	if len(errors) > 0 {
@@ -139,8 +139,8 @@ func (h *Handler) shared(ctx context.Context, tc *v1.TemplateController) []strin
 	return []string{warning(first), fmt.Sprintf("and %d more TemplateControllers write it", number-1)}
 }
 
-// fresh returns the errors that were not there before, wherever in their template they were. What is wrong already keeps nobody
-// from suspending a TemplateController, or from mending one thing after the other.
+// fresh returns the errors that were not there before, wherever in their template they were. Existing errors do not prevent
+// users from suspending a TemplateController, or from fixing one error after the other.
 func fresh(errors, before []finding.Finding) []finding.Finding {
 	type what struct {
 		code           finding.Code

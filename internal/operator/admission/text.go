@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// How much an answer tells. The API server passes on 4096 characters of warnings, and cuts each of them at 256 where there are more.
+// The size of an answer. The API server passes on 4096 characters of warnings, and cuts each of them at 256 if there are more.
 const (
 	mostErrors     = 10
 	mostWarnings   = 10

@@ -68,8 +68,8 @@ type childWant struct {
 // unansweredRetry is when the server is asked again for its kinds after a failed request.
 const unansweredRetry = 4 * time.Second
 
-// assemble resolves the kinds of a TemplateController. It may have to ask the server, so that it
-// keeps nobody waiting meanwhile.
+// assemble resolves the kinds of a TemplateController. It may request them from the server, and holds no lock
+// meanwhile.
 func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	b.mu.RLock()
 	a := assembly{
@@ -152,7 +152,7 @@ func (b *builder) resolveServed(gvk schema.GroupVersionKind) (kind.Kind, error) 
 	return found, err
 }
 
-// doubter is a Resolver that can be told of a resource that is not found; kind.Resolver is.
+// doubter is a Resolver that resolves a kind again whose resource was not found; kind.Resolver is one.
 type doubter interface {
 	Doubt(resource schema.GroupVersionResource) bool
 }
@@ -178,7 +178,7 @@ func (b *builder) doubt(name string, caches map[watch.Want]*watch.Cache) bool {
 // teardownOnly reports whether nothing is done but for parents that are being deleted and have the finalizer.
 func (a *assembly) teardownOnly() bool { return a.rejection != nil || kind.Ending(a.kindErr) != nil }
 
-// recheck returns when to ask for the kinds again that no watch tells of, or 0 when there are none.
+// recheck returns when to resolve the kinds again that no watch reports, or 0 if there are none.
 func (a *assembly) recheck() time.Duration {
 	errs := []error{a.kindErr}
 	for _, child := range a.children {
@@ -224,7 +224,7 @@ func (a *assembly) watchParents(tc *v1.TemplateController, c *spec.Compiled) {
 	}
 }
 
-// wants is all that is to be watched.
+// wants is all watches of the TemplateController.
 func (a *assembly) wants() []watch.Want {
 	var out []watch.Want
 	for _, w := range a.parents {
@@ -276,7 +276,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, cac
 		Round:   a.round,
 		MayHave: in.mayHave,
 	}
-	// Also where the rest of the spec is rejected: it tells whose the children are.
+	// Also if the rest of the spec is rejected: it decides who owns the children.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
 		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync

@@ -19,7 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// verdict is what the compile step says of a TemplateController.
+// verdict is the result of the compile step for a TemplateController.
 type verdict struct {
 	rejection *spec.Rejection // nil = accepted
 	linted    metav1.Condition
@@ -29,7 +29,7 @@ type verdict struct {
 	stale time.Time
 }
 
-// compiler finds out what specs mean, and what is wrong with them.
+// compiler compiles and checks specs.
 type compiler struct {
 	*registry
 
@@ -125,7 +125,7 @@ func refused(r *spec.Rejection) verdict {
 	return verdict{rejection: r, linted: conditions.Linted(r.Findings), asked: map[schema.GroupKind]bool{}}
 }
 
-// worksAlready reports whether a TemplateController was accepted as it is now, and its parents were looked at.
+// worksAlready reports whether a TemplateController was accepted as it is now, and its parents were reconciled.
 func worksAlready(tc *v1.TemplateController) bool {
 	watching := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionWatching)
 	return watching != nil && watching.Status == metav1.ConditionTrue && watching.ObservedGeneration == tc.Generation

@@ -124,7 +124,7 @@ func (m *compiledMemory) fits(d *demand, all int, of map[string]int) bool {
 	return all+d.bytes <= m.limit && of[d.tenant]+d.bytes <= m.limit/compiledTenantShare
 }
 
-// ForgetController gives the memory of a TemplateController that is gone to those that wait for some.
+// ForgetController gives the memory of a deleted TemplateController to those that wait for some.
 func (m *compiledMemory) ForgetController(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +198,7 @@ func (m *compiler) admitAll() {
 	})
 	var demands []*demand
 	for _, o := range packed {
-		if tc, err := decode(o); err == nil && tc.Spec.ClassName == m.store.class { // with an error, it is looked at again
+		if tc, err := decode(o); err == nil && tc.Spec.ClassName == m.store.class { // with an error, it is synced again
 			m.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
 			demands = append(demands, m.memory.demandOf(tc, sizeOf(o, tc)))
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// watcher keeps the caches that are wanted; watch.Manager does.
+// watcher keeps the caches of the wants; watch.Manager does.
 type watcher interface {
 	Set(owner string, wants []watch.Want) (map[watch.Want]*watch.Cache, error)
 	Owners(want watch.Want) []string
@@ -32,8 +32,8 @@ const countsDelay = 2 * time.Second
 // lossPatience is how far two watches are expected to be apart: see lossDelay.
 const lossPatience = 100 * time.Millisecond
 
-// recountTime is how long after its start an operator may take to look at all
-// parents; until it has, the counts that it finds in the status are believed.
+// recountTime is how long after its start an operator may take to reconcile all
+// parents; until then, the counts in the status are kept.
 const recountTime = 30 * time.Second
 
 // Controllers runs the TemplateControllers: it syncs each with what its spec says now, and keeps what they run. Each of its parts has one job, and
@@ -48,7 +48,7 @@ type Controllers struct {
 	*finalizer
 	*eventHandler
 
-	tracker  *queue.WorkerTracker // of those who sync
+	tracker  *queue.WorkerTracker // of the workers that sync
 	shared   *queue.Memory        // see Reserve
 	memories []memory             // of parents
 	shares   []memory             // of what controllers use
@@ -61,10 +61,11 @@ type reconciliations struct {
 	*store
 }
 
-// memory keeps something about parents, or controllers, from one pass to the next.
+// memory remembers something about parents, or controllers, between reconciliations.
 type memory interface{ ForgetController(name string) }
 
-// forget forgets a TemplateController that is gone, or another installation's, once no pass is under way, which may note something.
+// forget drops a TemplateController that was deleted, or that another installation serves, once no reconciliation is in progress, which may
+// record something.
 func (c *Controllers) forget(ctx context.Context, name string) error {
 	c.stop(ctx, name)
 	c.mu.Lock()
@@ -85,8 +86,8 @@ func (c *Controllers) forget(ctx context.Context, name string) error {
 	return err
 }
 
-// forgetParents forgets what is remembered of the parents of a TemplateController whose kind is not served any more. Their children are
-// kept: an API that is away keeps its objects, and nothing tells it from one that is gone for good.
+// forgetParents drops what is remembered of the parents of a TemplateController whose kind is no longer served. Their children are
+// kept: an API that is unavailable keeps its objects, and looks like one that was removed for good.
 func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked) {
 	c.stop(ctx, name)
 	c.mu.Lock()

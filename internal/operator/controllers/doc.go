@@ -1,4 +1,3 @@
-// Package controllers is the life of TemplateControllers: it turns each into a running controller, says which objects are to be
-// watched, has parents looked at when something changes, and reports in the TemplateController's status. What becomes of a
-// parent is left to a pass: see package reconcile, which is put together with it here.
+// Package controllers syncs TemplateControllers: it compiles each into a running controller, sets its watches, queues parents when
+// something changes, and writes the TemplateController's status. Parents are reconciled by package reconcile, which New creates, too.
 package controllers

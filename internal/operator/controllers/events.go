@@ -29,9 +29,9 @@ type eventHandler struct {
 	patience time.Duration
 }
 
-// Changed turns the change of an object into the keys that it concerns. Own
-// writes that come back concern nobody but other controllers. While another replica leads, nobody
-// looks at parents.
+// Changed maps the change of an object to keys, and queues them. Events of own
+// writes concern only other controllers. While another replica leads, no parent
+// is queued.
 func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
 	if h.store.standby.Load() && want.Role != watch.Definition && want.Role != watch.Controller {
 		return
@@ -60,10 +60,10 @@ func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
 	}
 }
 
-// StateChanged has the controllers look again whose caches have synced, failed or recovered.
+// StateChanged queues the controllers whose caches have synced, failed or recovered.
 func (h *eventHandler) StateChanged(want watch.Want) {
 	switch want.Role {
-	case watch.Definition, watch.Controller, watch.Seal, watch.Webhook: // wanted by the operator itself
+	case watch.Definition, watch.Controller, watch.Seal, watch.Webhook: // watches of the operator itself
 	case watch.Parent, watch.Child, watch.Related, watch.Namespace:
 		for _, name := range h.watches.Owners(want) {
 			h.queue.Add(name)
@@ -90,16 +90,16 @@ func (h *eventHandler) parentChanged(want watch.Want, event watch.Event) {
 	}
 }
 
-// noteOrphaning remembers a parent that is deleted without its dependents. The garbage collector may end that before the next pass.
+// noteOrphaning remembers a parent that is deleted without its dependents. The garbage collector may complete that before the next reconciliation.
 func (h *eventHandler) noteOrphaning(key queue.Key, parent *object.Object) {
 	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && plan.CascadesOrphan(parent) {
 		h.orphaning.Note(key, parent.UID())
 	}
 }
 
-// lossDelay returns how long to wait until a child that is suddenly gone is missed: the garbage
-// collector may have taken it with a parent whose own deletion another
-// watch is still to bring.
+// lossDelay returns how long to wait after the deletion of a child before its parent is queued: the garbage
+// collector may have deleted it with a parent whose own deletion another
+// watch has not delivered yet.
 func (h *eventHandler) lossDelay(event watch.Event) time.Duration {
 	if event.New == nil && !event.Old.Deleting() {
 		return h.patience
@@ -126,12 +126,12 @@ func (h *eventHandler) childChanged(want watch.Want, o *object.Object, writer st
 	case e == nil:
 		return
 	case running == nil:
-		h.queue.Add(strings.Clone(name)) // it may be waiting for its children to be gone
+		h.queue.Add(strings.Clone(name)) // it may be waiting for the deletion of its children
 		return
 	}
 	source, reads := running.ReadBy(want)
 	if !reads {
-		return // another watch tells it
+		return // another watch reports it
 	}
 	if parent, concerned := running.Concerned(o, source.Kind.GroupKind()); concerned {
 		h.requeuer.parents.AddAfter(queue.Key{Controller: running.Name, Parent: parent}, delay) // not name, which is a part of the child's text
@@ -163,7 +163,7 @@ func (h *eventHandler) namespaceChanged(want watch.Want, event watch.Event) {
 	}
 }
 
-// definitionChanged has the controllers look again that know the kind, or miss it.
+// definitionChanged queues the controllers that use the kind, or miss it.
 func (h *eventHandler) definitionChanged(event watch.Event) {
 	for _, definition := range []*object.Object{event.Old, event.New} { // an edit may have changed the kind's name
 		if definition != nil {
@@ -188,7 +188,7 @@ func (h *eventHandler) kindChanged(gk schema.GroupKind) {
 	}
 }
 
-// KindLearned has the TemplateControllers checked again whose verdict depends on a kind.
+// KindLearned queues the TemplateControllers whose verdict depends on a kind, to check them again.
 func (h *eventHandler) KindLearned(gk schema.GroupKind) {
 	h.mu.Lock()
 	var names []string

@@ -22,28 +22,28 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// finalizer does what has to be done before a TemplateController is deleted, and takes finalizers from parents that need them no more.
+// finalizer does what has to be done before a TemplateController is deleted, and removes finalizers from parents that no longer need them.
 type finalizer struct {
 	*registry
 
 	requeuer *requeuer
 	store    *store
 	builder  *builder
-	passing  *queue.WorkerTracker // of those who reconcile parents
+	passing  *queue.WorkerTracker // of the workers that reconcile parents
 	// grace is stopGrace, but in tests.
 	grace time.Duration
 }
 
-// finalizing is how the deletion of a TemplateController gets on.
+// finalizing is the progress of the deletion of a TemplateController.
 type finalizing struct {
-	// leaving is whether it is on its way out, so that there is nothing else to do.
+	// leaving is whether it is being deleted, so that there is nothing else to do.
 	leaving bool
-	// waits says what for, nil = nothing.
+	// waits is what it waits for, nil = nothing.
 	waits *spec.Rejection
 }
 
-// finalize sees to the finalizer of a TemplateController, which it has only
-// where its children are to go with it, or parents may have a finalizer of its own; the children of a suspended one stay.
+// finalize adds or removes the finalizer of a TemplateController, which it has only
+// if its children are deleted with it, or parents may have its finalizer; the children of a suspended one are kept.
 func (f *finalizer) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
 	has := hasOwnFinalizer(tc)
 	needs := tc.Spec.WhenDeleted == v1.DeleteChildren || next.MayHold
@@ -84,13 +84,13 @@ func (f *finalizer) finalizeDeleted(ctx context.Context, tc *v1.TemplateControll
 	return nil, nil
 }
 
-// stopGrace is how long passes may take to end by themselves where a controller, or the operator, stops. It is much
-// less than handoverTime, so that none is under way when another installation begins, and less than Kubernetes
-// gives a Pod to stop, so that the lease is released.
+// stopGrace is how long reconciliations may take to end by themselves when a controller, or the operator, stops. It is much
+// less than handoverTime, so that none is in progress when another installation begins, and less than the grace period of a
+// Pod, so that the lease is released.
 const stopGrace = 10 * time.Second
 
-// stop lets no pass of the controller begin, and returns when none is under way. Those that do not
-// end in time are cut short.
+// stop prevents new reconciliations of the controller, and returns when none is in progress. Those that do not
+// end in time are cancelled.
 func (f *finalizer) stop(ctx context.Context, name string) {
 	defer queue.WorkerOf(ctx).Wait()()
 	f.mu.Lock()
@@ -107,15 +107,15 @@ func (f *finalizer) stop(ctx context.Context, name string) {
 	e.passes.Wait()
 }
 
-// deletionsAtATime is how many children are deleted before others have their turn. Then, or when they take longer
-// than patience, the TemplateController is looked at again: it may be suspended meanwhile.
+// deletionsAtATime is how many children are deleted before other work has its turn. Then, or when they take longer
+// than patience, the TemplateController is synced again: it may be suspended meanwhile.
 const deletionsAtATime = 100
 
-// deleteChildren asks for the deletion of children that go with their TemplateController, of some at a time, and
-// returns what it waits for, nil when none is left. The error deserves a retry.
+// deleteChildren deletes the children that are deleted with their TemplateController, some at a time, and
+// returns what it waits for, nil when none is left. The error is to be retried.
 func (f *finalizer) deleteChildren(ctx context.Context, from *running.Controller) (waits *spec.Rejection, err error) {
 	since := from.EverywhereSince()
-	if !from.CompleteEverywhere() { // comes again when the caches have synced
+	if !from.CompleteEverywhere() { // synced again when the caches have synced
 		reason, message := from.ChildObstacle()
 		if from.ChildrenReadable() { // a watch is between two requests, and no event says when it runs again
 			err = errBehind
@@ -139,7 +139,7 @@ func (f *finalizer) deleteChildren(ctx context.Context, from *running.Controller
 	if len(due) > 0 && (since == 0 || !f.store.MayPrune(ctx, from)) {
 		return nil, errBehind // it may be suspended by now, or have other policies
 	}
-	if len(due) > deletionsAtATime { // those that the server refuses must not keep the others from their turn
+	if len(due) > deletionsAtATime { // those that the server refuses must not block the others
 		due = slices.Concat(due[rand.IntN(len(due)):], due)[:deletionsAtATime] //nolint:gosec // keeps no secret
 	}
 	refused, err := f.deleteSome(ctx, decided{from, since}, due)
@@ -159,8 +159,8 @@ type decided struct {
 	since uint64
 }
 
-// deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
-// where that leads on. It returns the first refusal, too.
+// deleteSome deletes children for a while, and queues the TemplateController again
+// if it deleted some. It returns the first refusal, too.
 func (f *finalizer) deleteSome(ctx context.Context, from decided, children []*child.Live) (refused *problem.Problem, err error) {
 	var errs []error
 	start, accepted := f.clock.Now(), 0

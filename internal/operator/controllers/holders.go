@@ -121,7 +121,7 @@ func (f *finalizer) noneHolds(ctx context.Context, e *tracked, next *running.Con
 		return false, nil
 	}
 	f.mu.RLock()
-	current := e.current // passes that are under way may be of an earlier spec
+	current := e.current // reconciliations in progress may be of an earlier spec
 	busy := e.underWay.Load() > 0
 	f.mu.RUnlock()
 	if current == nil || current.Generation != e.generation {
@@ -130,7 +130,7 @@ func (f *finalizer) noneHolds(ctx context.Context, e *tracked, next *running.Con
 	held := false
 	next.EachParent(func(o *object.Object) { held = held || o.HasFinalizer(next.Finalizer) })
 	if held {
-		return false, nil // the pass that takes the last one tells
+		return false, nil // the reconciliation that removes the last one queues it
 	}
 	if busy { // then the server is not worth asking
 		f.queue.AddAfter(next.Name, countsDelay)
@@ -145,7 +145,7 @@ func (f *finalizer) noneHolds(ctx context.Context, e *tracked, next *running.Con
 	return len(holders) == 0, nil
 }
 
-// noneHoldsIn reports whether no object in a namespace has the finalizer of a controller, or none can be read. Those that have it are looked at.
+// noneHoldsIn reports whether no object in a namespace has the finalizer of a controller, or none can be read. Those that have it are queued.
 func (f *finalizer) noneHoldsIn(ctx context.Context, next *running.Controller, namespace string) bool {
 	if !next.MayHold {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// left is called when a pass is over.
+// left is called at the end of a reconciliation.
 func (e *tracked) left() {
 	e.underWay.Add(-1)
 	e.passes.Done()
@@ -51,10 +51,10 @@ func (e *tracked) dropUnrecorded() {
 	clear(e.unrecorded)
 }
 
-// dropIdleKinds forgets the kinds of children that no parent wants any more and that have no objects, so that their
+// dropIdleKinds drops the kinds of children that no template yields any more and that have no objects, so that their
 // watches end and need no permission. It requires complete knowledge: every parent was reconciled since a kind was last added,
-// and no reconciliation is under way, which might still create an object. A kind that
-// comes back is put on record again before its first object is created.
+// and no reconciliation is in progress, which might still create an object. A kind that
+// comes back is recorded again before its first object is created.
 func (r *registry) dropIdleKinds(name string, e *tracked) {
 	r.mu.RLock()
 	current, due := e.current, len(e.unwanted()) > 0
@@ -92,7 +92,7 @@ func (r *registry) dropIdleKinds(name string, e *tracked) {
 	e.current, e.state = current.WithoutKinds(empty), nil // the next start reconciles all parents: one may have asked for a dropped kind since
 }
 
-// unwanted returns the kinds of children that no parent wants any more, as far as parents are reconciled. The lock is held.
+// unwanted returns the kinds of children that no template yields any more for the parents that were reconciled. The lock is held.
 func (e *tracked) unwanted() map[schema.GroupKind]bool {
 	current := e.current
 	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown || current.TeardownOnly {

@@ -13,7 +13,7 @@ import (
 )
 
 // handoverTime is how long the installation of another class may take to hand a TemplateController over.
-// Its leader hears of the change at once. One that is cut off from the API server has lost its
+// Its leader receives the change at once. A leader that cannot reach the API server has lost its
 // lease after half of that time, and has stopped; see package leader.
 const handoverTime = 30 * time.Second
 
@@ -23,8 +23,8 @@ type handover struct {
 	since time.Time
 }
 
-// Lead ends the standby: from now on everything is looked at and kept in step. Caches
-// and templates are ready by then. What the last leader has accepted stays accepted.
+// Lead ends the standby: it queues all TemplateControllers. Caches
+// and templates are ready by then. TemplateControllers that the last leader has accepted are still accepted.
 func (c *Controllers) Lead() {
 	c.admitAll()
 	c.led.Store(true)
@@ -32,7 +32,7 @@ func (c *Controllers) Lead() {
 	c.lookAtAll()
 }
 
-// KeysChanged has everything looked at because the keys of the seals are others than before.
+// KeysChanged queues all TemplateControllers because the keys of the seals have changed.
 func (c *Controllers) KeysChanged() {
 	if !c.standby.Load() {
 		c.lookAtAll()
@@ -83,9 +83,9 @@ func (c *Controllers) handover(tc *v1.TemplateController, e *tracked) time.Durat
 	return max(0, handoverTime-c.clock.Since(e.waiting.since))
 }
 
-// release sees to a TemplateController of another class. One that this installation has served
-// is given up in its status, once no pass over its parents is under way. Children
-// and everything else in the status stay.
+// release drops a TemplateController of another class. If this installation has served it, it is
+// handed over in its status, once no reconciliation of its parents is in progress. Children
+// and everything else in the status are kept.
 func (c *Controllers) release(ctx context.Context, tc *v1.TemplateController) error {
 	if err := c.forget(ctx, tc.Name); err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// Options are what a Reconciler works with.
+// Options configure New.
 type Options struct {
 	// Cluster returns what makes the requests as that user; empty is the operator itself.
 	Cluster func(as string) running.Client
@@ -30,22 +30,22 @@ type Options struct {
 	Logs func(as string) podlogs.Reader
 	// Events publishes Events on parents.
 	Events record.EventPublisher
-	// Clock tells the time.
+	// Clock returns the time.
 	Clock clock.PassiveClock
-	// Workers is how many parents are worked on at a time; 0 counts as 1.
+	// Workers is how many parents are reconciled at a time; 0 counts as 1.
 	Workers int
-	// RolloutWorkers is how many of these may be at parents that are looked at because of a
-	// change of their TemplateController, or the start; 0 counts as 1.
+	// RolloutWorkers is how many of these may reconcile parents because their TemplateController
+	// changed, or the operator started; 0 counts as 1.
 	RolloutWorkers int
-	// Meters measures the work, and QueueMetrics the queues, "parents" and "controllers"; nil is
-	// for not at all.
+	// Meters has the metrics of the work, and QueueMetrics those of the queues, "parents" and "controllers"; nil is
+	// none.
 	Meters       record.Meters
 	QueueMetrics workqueue.MetricsProvider
 	// ClassName is the class of the TemplateControllers that are served.
 	ClassName string
 	// Standby is whether nothing is written until Controllers.Lead is called.
 	Standby bool
-	// Seals holds the keys, which must be there once there is something to do.
+	// Seals holds the keys, which must be set before the first reconciliation.
 	Seals *seal.Ring
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
@@ -75,7 +75,7 @@ type shared struct {
 	waiting     *permissions.Waiting
 	controllers workqueue.TypedRateLimitingInterface[string]
 	memory      *queue.Memory
-	passing     *queue.WorkerTracker // those who make passes
+	passing     *queue.WorkerTracker // the workers that reconcile parents
 	grace       time.Duration
 }
 
@@ -95,7 +95,7 @@ func newShared(o Options) *shared {
 	return s
 }
 
-// renderers are the processors for templates: all but one, which reads watches and answers meanwhile, and does the work that is short.
+// renderers are the processors for templates: all but one, which reads watches and responses meanwhile, and does short work.
 func renderers(tenants *queue.Tenants) *queue.Processors {
 	return queue.NewProcessors(runtime.GOMAXPROCS(0)-1, tenants)
 }
@@ -143,7 +143,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	})
 }
 
-// Attach gives the Controllers what they read from: the watches that they set, the
+// Attach sets what the Controllers read from: the watches that they set, the
 // cache of TemplateControllers and the kinds of the server.
 func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds running.Resolver) {
 	c.watches, c.cache, c.kinds = watches, templateControllers, kinds

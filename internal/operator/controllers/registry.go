@@ -30,7 +30,7 @@ type registry struct {
 
 	mu      sync.RWMutex
 	tracked map[string]*tracked
-	first   map[string]struct{} // the TemplateControllers that were there at first and were not looked at
+	first   map[string]struct{} // the TemplateControllers that existed at the start and were not synced yet
 }
 
 // track returns what is known of tc, nothing for a TemplateController that is new, or another
@@ -50,7 +50,7 @@ func (r *registry) track(tc *v1.TemplateController) *tracked {
 	if e.since.IsZero() {
 		clear(e.unrecorded)
 		clear(e.custom)
-		clear(e.childKinds) // who serves it may have another version of a kind by now
+		clear(e.childKinds) // the installation that serves it may have another version of a kind by now
 		e.namespaces, e.recorded = nil, false
 		e.everywhere = len(tc.Status.ChildKinds) > 0 && len(tc.Status.ChildNamespaces) == 0
 		e.widenScope(tc.Status.ChildNamespaces)
@@ -61,8 +61,8 @@ func (r *registry) track(tc *v1.TemplateController) *tracked {
 	return e
 }
 
-// Enter returns the running controller of that name, or nil, and what to call
-// when the pass is over.
+// Enter returns the running controller of that name, or nil, and a function to call
+// at the end of the reconciliation.
 func (r *registry) Enter(name string) (*running.Controller, func()) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -75,7 +75,7 @@ func (r *registry) Enter(name string) (*running.Controller, func()) {
 	return e.current, e.left
 }
 
-// Measure counts a pass, unless the TemplateController is gone.
+// Measure counts a reconciliation, unless the TemplateController was deleted.
 func (r *registry) Measure(name string, outcome record.Outcome, took time.Duration) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -137,8 +137,8 @@ func (r *registry) names(f func(*tracked) bool) []string {
 	return out
 }
 
-// starting reports whether other TemplateControllers of the tenant, which were there when this operator began, were not looked at yet,
-// so that it is not known how many watches they need. Then it has the TemplateController looked at again. The lock is held.
+// starting reports whether other TemplateControllers of the tenant, which existed when this operator started, were not synced yet,
+// so that it is not known how many watches they need. Then it queues the TemplateController again. The lock is held.
 func (r *registry) starting(name string) bool {
 	for other := range r.first {
 		if other != name && r.tenants.Name(other) == r.tenants.Name(name) {
@@ -149,10 +149,10 @@ func (r *registry) starting(name string) bool {
 	return false
 }
 
-// Miss notes kinds that templates ask for and the server does not have.
+// Miss records kinds that templates yield and the server does not have.
 func (r *registry) Miss(name string, kinds []schema.GroupKind) {
 	if len(kinds) == 0 {
-		return // as in nearly every pass: do not make them wait for each other
+		return // as in nearly every reconciliation: do not make them wait for each other
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,8 +224,8 @@ func (r *registry) renewIndexes(name string, e *tracked) {
 	}
 }
 
-// rival returns another TemplateController that wants the same ready condition, the first by name, and of how many parents. Both of two see the same number,
-// whichever owns the condition of which parent. The lock is held.
+// rival returns another TemplateController that writes the same ready condition, the first by name, and of how many parents. Both of them see the
+// same number, whichever owns the condition of which parent. The lock is held.
 func (r *registry) rival(name string, e *tracked) (rival string, parents int64) {
 	for other, o := range r.tracked {
 		if n := e.counts.Rivals[other] + o.counts.Rivals[name]; n > 0 && (rival == "" || other < rival) {
@@ -240,15 +240,15 @@ func (r *registry) rival(name string, e *tracked) (rival string, parents int64) 
 	return rival, parents
 }
 
-// looked takes note that a TemplateController was looked at, with whatever result.
+// looked records that a TemplateController was synced, with any result.
 func (r *registry) looked(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.first, name)
 }
 
-// Pending returns the TemplateControllers that were there at first and that were not yet
-// looked at.
+// Pending returns the TemplateControllers that existed at the start and were not synced
+// yet.
 func (r *registry) Pending() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -81,7 +81,7 @@ func (e *tracked) closeIndexes() {
 	e.indexes = nil
 }
 
-// relatedChanged has the parents looked at that see an object.
+// relatedChanged queues the parents that see an object.
 func (h *eventHandler) relatedChanged(want watch.Want, event watch.Event) {
 	for _, name := range h.watches.Owners(want) {
 		running := h.get(name)
@@ -96,7 +96,7 @@ func (h *eventHandler) relatedChanged(want watch.Want, event watch.Event) {
 	}
 }
 
-// relatedNamespaceChanged has the parents looked at that see objects in a namespace which is selected since now, or no more.
+// relatedNamespaceChanged queues the parents that see objects in a namespace which starts or stops matching.
 func (h *eventHandler) relatedNamespaceChanged(running *running.Controller, want watch.Want, event watch.Event) {
 	for _, e := range running.Related {
 		if e.Namespaces != nil && e.Namespaces.Of(want) {

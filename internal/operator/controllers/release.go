@@ -19,13 +19,13 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// releaseParents takes the finalizer from all parents of a TemplateController that goes, from some at a time, and returns what it waits for,
-// nil when none has it any more. The error deserves a retry.
+// releaseParents removes the finalizer from all parents of a TemplateController that is being deleted, some at a time, and returns what it
+// waits for, nil when none has it any more. The error is to be retried.
 func (f *finalizer) releaseParents(ctx context.Context, e *tracked, from *running.Controller) (*spec.Rejection, error) {
 	if e.released {
 		return nil, nil
 	}
-	if f.store.accounts && from.As == "" { // the operator touches nothing by itself
+	if f.store.accounts && from.As == "" { // the operator changes nothing as itself
 		return spec.Rejectf(v1.ReasonServiceAccountRequired, "being deleted: cannot remove the finalizer %s from parents: name a ServiceAccount in spec.serviceAccountRef that may patch them, or remove it from their metadata.finalizers, and then %s from that of this TemplateController", from.Finalizer, v1.FinalizerChildren), nil
 	}
 	if len(e.holders) == 0 {
@@ -37,7 +37,7 @@ func (f *finalizer) releaseParents(ctx context.Context, e *tracked, from *runnin
 			waits.Message = "being deleted: waiting until it can read the parents that have the finalizer " + from.Finalizer + ": " + waits.Message
 			return waits, err
 		}
-		if e.holders, e.released = holders, len(holders) == 0; e.released { // nobody adds to them: work has ended
+		if e.holders, e.released = holders, len(holders) == 0; e.released { // none is added: all reconciliations have ended
 			return nil, nil
 		}
 	}
@@ -52,8 +52,8 @@ func (f *finalizer) releaseParents(ctx context.Context, e *tracked, from *runnin
 	return refused, err
 }
 
-// releaseSome takes the finalizer from parents for a while, and has the TemplateController looked at again.
-// It returns the first refusal, too; such parents are tried again after the others.
+// releaseSome removes the finalizer from parents for a while, and queues the TemplateController again.
+// It returns the first refusal, too; such parents are retried after the others.
 func (f *finalizer) releaseSome(ctx context.Context, e *tracked, from *running.Controller) (refused *spec.Rejection, err error) {
 	of, err := f.kindOfHolders(from)
 	if err != nil {

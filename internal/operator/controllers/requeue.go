@@ -22,16 +22,16 @@ type requeuer struct {
 	backlog *queue.Backlog // of parents that are to be reconciled because of their TemplateController
 }
 
-// Count notes how a parent fares. A pass may have taken longer than its parent was there.
+// Count records the summary of a parent, which may have been deleted during its reconciliation.
 func (q *requeuer) Count(key queue.Key, now status.ParentSummary) { q.count(key, &now) }
 
-// Left notes that there is no such parent any more.
+// Left records that the parent no longer exists or matches.
 func (q *requeuer) Left(key queue.Key) {
 	q.count(key, nil)
 	q.requeueContested(key.Parent)
 }
 
-// count notes how a parent fares; nil means that it is no parent any more.
+// count records the summary of a parent; nil means that it no longer exists or matches.
 func (q *requeuer) count(key queue.Key, now *status.ParentSummary) {
 	current := q.get(key.Controller)
 	exists := now != nil && current != nil && current.Parent(key.Parent) != nil // without the lock: it may evaluate the filter
@@ -67,8 +67,8 @@ func (q *requeuer) count(key queue.Key, now *status.ParentSummary) {
 	}
 }
 
-// start makes next the running controller and, when anything about it or its caches
-// is new, has all parents looked at.
+// start makes next the running controller and, if anything about it or its caches
+// has changed, queues all parents.
 func (q *requeuer) start(e *tracked, a assembly, next *running.Controller) {
 	state := next.State(kind.Gone(a.kindErr))
 	q.mu.Lock()
@@ -86,9 +86,9 @@ func (q *requeuer) start(e *tracked, a assembly, next *running.Controller) {
 	}
 }
 
-// enqueueAll has all parents looked at, and all that are counted or have children though they are
-// not there: nobody may have been told of their leave. Their failures so far count no more: what
-// has changed may be what kept them from success.
+// enqueueAll queues all parents, and missing ones that are counted or have children: no event may have
+// reported their deletion. It resets their backoff, because the change may be what they
+// failed for.
 func (q *requeuer) enqueueAll(next *running.Controller) {
 	var keys []queue.Key
 	next.EachParent(func(o *object.Object) {
@@ -117,8 +117,8 @@ func (q *requeuer) enqueueAll(next *running.Controller) {
 	q.backlog.Add(next.Name, slices.AppendSeq(keys, maps.Keys(left)))
 }
 
-// requeueContested has parents looked at again of whose status a part is left to another TemplateController, which may
-// have let go of it: one of that name, or all where it is empty.
+// requeueContested queues parents with status fields that another TemplateController owned, which may
+// have released them: the parent of that name, or all if it is empty.
 func (q *requeuer) requeueContested(parent types.NamespacedName) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
@@ -129,7 +129,7 @@ func (q *requeuer) requeueContested(parent types.NamespacedName) {
 	}
 }
 
-// requeueRivals has the conditions of these TemplateControllers written anew; "" stands for none.
+// requeueRivals queues these TemplateControllers, to write their conditions again; "" stands for none.
 func (q *requeuer) requeueRivals(names []string) {
 	for _, name := range names {
 		if name != "" {
@@ -138,12 +138,12 @@ func (q *requeuer) requeueRivals(names []string) {
 	}
 }
 
-// waker has parents of a controller looked at.
+// waker returns a function that queues parents of a controller.
 func (q *requeuer) waker(controller string) func(parent types.NamespacedName) {
 	return func(parent types.NamespacedName) { q.parents.Add(queue.Key{Controller: controller, Parent: parent}) }
 }
 
-// lookAtHolders has a look at objects that match no longer.
+// lookAtHolders queues objects that have the finalizer and no longer match.
 func (q *requeuer) lookAtHolders(name string, holders []request.Holder) {
 	for _, h := range holders {
 		q.parents.Add(queue.Key{Controller: name, Parent: h.Name})

@@ -45,8 +45,8 @@ func (e *tracked) mayNarrow() bool {
 	return e.current.MayNarrow()
 }
 
-// retreat stops reading in namespaces that the controller is leaving, once no child is left there. It
-// gives up where the account has no rights any more.
+// retreat stops watching namespaces that the spec no longer includes, once no child is left there. It
+// gives up if the service account is no longer allowed to read there.
 func (f *finalizer) retreat(ctx context.Context, e *tracked, next *running.Controller) {
 	left := e.namespaces == nil && spec.ChildNamespaces(next.Spec) != nil // see widenScope
 	for ns := range e.namespaces {

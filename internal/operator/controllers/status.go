@@ -119,7 +119,7 @@ type knownParents struct {
 	counted  bool  // whether they are all counted, where the status has more parents than that
 }
 
-// parentsOf looks at the parents in the caches, without the lock: that may evaluate the filter.
+// parentsOf reads the parents from the caches, without the lock: that may evaluate the filter.
 func (w *statusWriter) parentsOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) (known knownParents) {
 	if len(next.Parents) > 0 && (!next.Rejected || next.ReportsRejection) && next.ParentsComplete() {
 		known.total, known.complete = int64(next.CountParents()), true
@@ -131,7 +131,7 @@ func (w *statusWriter) parentsOf(tc *v1.TemplateController, e *tracked, a assemb
 	return known
 }
 
-// tellOfTries says in the status what passes have tried in vain: to write Events, and to read logs.
+// tellOfTries adds conditions about Events that could not be written, and logs that could not be read.
 func (w *statusWriter) tellOfTries(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *running.Controller, left time.Duration) {
 	var events, logs *metav1.Condition
 	var moreOfEvents, moreOfLogs bool
@@ -174,7 +174,7 @@ func ownedByOthers(tc *v1.TemplateController) bool {
 	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation
 }
 
-// facts are what the conditions tell.
+// facts are what the conditions report.
 func (a *assembly) facts(tc *v1.TemplateController, next *running.Controller, counts *status.Counts) conditions.Facts {
 	return conditions.Facts{
 		Rejection: a.rejection, Linted: a.linted, Kind: a.kind, KindErr: a.kindErr, Ending: a.ending,
@@ -192,7 +192,7 @@ func (w *statusWriter) sealedSince(tc *v1.TemplateController, e *tracked, a asse
 	recent := w.clock.Since(e.since) < strayPatience
 	w.mu.RUnlock()
 	if a.rejection != nil || a.kindErr != nil || next.Spec.Suspend || !next.AllSealed(recent) {
-		w.queue.AddAfter(tc.Name, strayPatience) // nobody may tell that the last one has gone
+		w.queue.AddAfter(tc.Name, strayPatience) // no event may report that the last one was deleted
 		return tc.Status.SealedSince
 	}
 	next.Factory.Adopting = false
@@ -203,8 +203,8 @@ func (w *statusWriter) sealedSince(tc *v1.TemplateController, e *tracked, a asse
 // strayPatience is how long children without a seal may take to go whose parent is not there, or does not match.
 const strayPatience = 5 * time.Minute
 
-// askAgain has a controller looked at later that may not read something, or that watches a namespace that is not
-// there, to say what is missing still.
+// askAgain queues a controller later that is not allowed to read something, or that watches a namespace that does not
+// exist, to report what is still missing.
 func (w *statusWriter) askAgain(next *running.Controller) {
 	switch {
 	case next.Forbidden():
@@ -215,14 +215,14 @@ func (w *statusWriter) askAgain(next *running.Controller) {
 	w.tryEventsAgain(next)
 }
 
-// tryEventsAgain has one of the parents looked at in each of the namespaces where Events were refused, to try again: they are written
-// as the account of the controller.
+// tryEventsAgain queues one parent in each of the namespaces where Events were refused, to try again: they are written
+// as the service account of the controller.
 func (w *statusWriter) tryEventsAgain(next *running.Controller) {
 	all := w.events.Refused(next.Name, next.As)
 	for _, one := range all {
 		switch due := w.clock.Since(one.At) >= problem.SlowRetry; {
 		case due && next.Parent(one.Key.Parent) == nil:
-			w.events.Forget(one.Key) // it has left, and no pass has anything to say about it
+			w.events.Forget(one.Key) // it no longer matches, and no reconciliation reports anything about it
 		case due:
 			w.requeuer.parents.Add(one.Key)
 		}

@@ -30,8 +30,8 @@ import (
 // writes of them in their cache.
 const ownWriter = "templater"
 
-// errBehind says that a TemplateController is not what it was when it was read; the watch is about
-// to bring what it is.
+// errBehind means that a TemplateController has changed since it was read; the watch will
+// deliver the change.
 var errBehind = errors.New("the TemplateController was changed in the meantime")
 
 // store reads TemplateControllers from the cache and from the API server, and writes them.
@@ -93,7 +93,7 @@ func (s *store) finalizers(ctx context.Context, packed *object.Object) ([]string
 	return now.Finalizers(), nil
 }
 
-// setFinalizer adds the finalizer to a TemplateController, or removes it. A refusal is told, too; the error deserves a retry.
+// setFinalizer adds the finalizer to a TemplateController, or removes it. A refusal is reported, too; the error is to be retried.
 func (s *store) setFinalizer(ctx context.Context, tc *v1.TemplateController, packed *object.Object, add bool) (*spec.Rejection, error) {
 	o := request.Location{Resource: v1.Resource, Name: packed.Name()}
 	all, err := s.finalizers(ctx, packed)
@@ -117,9 +117,9 @@ func (s *store) setFinalizer(ctx context.Context, tc *v1.TemplateController, pac
 	return nil, nil
 }
 
-// applyStatus writes the status of the very version of a TemplateController that was read, and so
-// never over what somebody else, who serves it, has written since. The error
-// is errBehind when it was another version.
+// applyStatus writes the status of the version of a TemplateController that was read, and so
+// never overwrites what another installation has written since. The error
+// is errBehind if the version has changed.
 func (s *store) applyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *store) applyStatus(ctx context.Context, tc *v1.TemplateController, stat
 	return nil
 }
 
-// setCondition puts a condition into the status of a TemplateController, with a message as it may be told. All of them come from
+// setCondition sets a condition in the status of a TemplateController, with a message without values. All conditions are set
 // here.
 func (s *store) setCondition(status *v1.TemplateControllerStatus, tc *v1.TemplateController, condition metav1.Condition) {
 	condition.Message = problem.Line(condition.Message)

@@ -17,38 +17,38 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// syncRun is one look at one TemplateController: what its steps have found so far.
+// syncRun is one sync of one TemplateController: the results of its steps.
 type syncRun struct {
 	c        *Controllers
 	name     string
-	packed   *object.Object // as the cache has it
+	packed   *object.Object // from the cache
 	tc       *v1.TemplateController
 	work     work
 	entry    *tracked
 	assembly assembly
-	next     *running.Controller // what it comes to
+	next     *running.Controller // the result
 }
 
-// Sync brings the controller of that name in line with its TemplateController. The error
-// deserves a retry.
+// Sync makes the running controller of that name match its TemplateController. The error
+// is to be retried.
 func (c *Controllers) Sync(ctx context.Context, name string) error {
 	worker := queue.WorkerOf(ctx)
 	worker.Begin(queue.Key{Controller: name})
 	defer worker.End()
 	l := &syncRun{c: c, name: name}
 	for _, step := range []func(context.Context) (done bool, err error){
-		l.read,     // or forget what is gone
-		l.turn,     // to compute, if there is something to compile
-		l.claim,    // or release what is of another class
-		l.compile,  // what has changed
-		l.assemble, // its kinds, and the caches of these
-		l.serve,    // unless another replica does, or another installation
-		l.retreat,  // from namespaces that it watches no more
-		l.finalize, // or go on
-		l.free,     // itself from its own finalizer on parents, where that is needed no more
-		l.record,   // what it is, in its status
-		l.start,    // it
-		l.seek,     // parents that match no longer, and have its finalizer
+		l.read,     // or forget it if it was deleted
+		l.turn,     // wait for a processor, if there is something to compile
+		l.claim,    // or release it if it is of another class
+		l.compile,  // and check it, if it has changed
+		l.assemble, // resolve the kinds, and set the watches
+		l.serve,    // end here if another replica or installation serves it
+		l.retreat,  // stop watching namespaces that it no longer needs
+		l.finalize, // if it is being deleted
+		l.free,     // check whether parents still have its finalizer
+		l.record,   // write its status
+		l.start,    // run it
+		l.seek,     // find objects that no longer match, and have its finalizer
 	} {
 		if done, err := step(ctx); done || err != nil {
 			return err
@@ -58,7 +58,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	return nil
 }
 
-// read reads the TemplateController, and forgets one that is gone.
+// read reads the TemplateController, and forgets a deleted one.
 func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
 	if l.packed == nil {
@@ -93,8 +93,8 @@ func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// turn waits for a processor where there is something to compile. What was read is not kept meanwhile, for many may wait, and it may be
-// another one afterwards.
+// turn waits for a processor if there is something to compile. It reads the TemplateController again afterwards: many may wait, and it may
+// have changed.
 func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 	if l.work = l.c.workOn(l.packed, l.tc); !l.work.long() {
 		return false, nil
@@ -144,8 +144,8 @@ func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w w
 	return w
 }
 
-// compile finds out what the spec means, once for each generation. It is checked once more where what is known of its kinds has changed.
-// There may be no memory to compile it.
+// compile compiles and checks the spec, once per generation. It checks it again if the schemas of its kinds have changed. There may be no
+// memory to compile it.
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	e := l.entry
 	l.c.mu.RLock()
@@ -178,14 +178,14 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// examined is what the compile step comes to.
+// examined is the result of the compile step.
 type examined struct {
 	compiled *spec.Compiled
 	verdict
 }
 
-// examine takes the compile step. What was compiled before is not compiled again; nil is for nothing. Of a spec that does not compile, its
-// outline is left: its templates are not needed, and nobody has counted the memory that they take.
+// examine runs the compile step. It does not compile again what was compiled before; nil is nothing. A spec that does not compile is reduced
+// to its outline: its templates are not needed, and their memory is not accounted for.
 func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled) (x examined, err error) {
 	l.c.setStale(l.entry, time.Time{})
 	if l.work.rejection != nil {
@@ -201,7 +201,7 @@ func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled) (x exami
 	return x, nil
 }
 
-// take takes over what the compile step has come to.
+// take stores the result of the compile step.
 func (l *syncRun) take(x examined) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
@@ -222,7 +222,7 @@ func (l *syncRun) take(x examined) {
 	e.dropUnrecorded()
 }
 
-// assemble resolves the kinds, and has the caches that are wanted now.
+// assemble resolves the kinds, and sets the watches.
 func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	l.c.dropIdleKinds(l.name, l.entry)
 	caches, err := l.watch(ctx)
@@ -240,7 +240,7 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// watch resolves the kinds, and returns the caches of all that is to be watched of them.
+// watch resolves the kinds, and returns the caches of all watches.
 func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error) {
 	l.assembly = l.c.assemble(l.tc, l.entry)
 	if l.assembly.lost {
@@ -253,18 +253,18 @@ func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error
 	return l.c.watches.Set(l.name, l.assembly.wants())
 }
 
-// serve ends the look where it is not for this replica to write.
+// serve ends the sync if another replica or installation writes.
 func (l *syncRun) serve(ctx context.Context) (done bool, err error) {
 	return !l.c.serve(ctx, l.tc, l.entry), nil
 }
 
-// retreat stops reading in namespaces that hold no child any more.
+// retreat stops watching namespaces that hold no child any more.
 func (l *syncRun) retreat(ctx context.Context) (done bool, err error) {
 	l.c.retreat(ctx, l.entry, l.next)
 	return false, nil
 }
 
-// finalize sees to the finalizer, and says what a TemplateController that is being deleted waits for.
+// finalize adds or removes the finalizer, and reports what a TemplateController that is being deleted waits for.
 func (l *syncRun) finalize(ctx context.Context) (done bool, err error) {
 	ending, err := l.c.finalize(ctx, l.tc, l.entry, l.packed, l.next)
 	if l.assembly.ending = ending.waits; l.assembly.ending != nil {
@@ -274,26 +274,26 @@ func (l *syncRun) finalize(ctx context.Context) (done bool, err error) {
 	return ending.leaving, err
 }
 
-// free finds out whether parents have the finalizer that they need no more.
+// free finds out whether parents still have the finalizer although they no longer need it.
 func (l *syncRun) free(ctx context.Context) (done bool, err error) {
 	l.entry.released, err = l.c.noneHolds(ctx, l.entry, l.next)
 	if l.entry.released {
-		l.c.queue.Add(l.name) // to give up its own
+		l.c.queue.Add(l.name) // to remove its own
 	}
 	return err != nil, err
 }
 
-// seek finds parents that match no longer, and have the finalizer.
+// seek finds objects that no longer match, and have the finalizer.
 func (l *syncRun) seek(ctx context.Context) (done bool, err error) {
 	return false, l.c.seekStrays(ctx, l.tc, l.entry, l.next)
 }
 
-// record writes the status. The kinds of children must be on record before the first child of that kind is.
+// record writes the status. A kind of children must be recorded there before the first child of that kind is created.
 func (l *syncRun) record(ctx context.Context) (done bool, err error) {
 	return false, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next)
 }
 
-// start has the controller run as it is now.
+// start runs the controller as it is now.
 func (l *syncRun) start(context.Context) (done bool, err error) {
 	l.c.start(l.entry, l.assembly, l.next)
 	l.c.askAgain(l.next)

@@ -36,7 +36,7 @@ type tracked struct {
 	meter            record.Meter
 }
 
-// compilation is what a spec means.
+// compilation is a compiled spec.
 type compilation struct {
 	verdict
 
@@ -45,19 +45,19 @@ type compilation struct {
 	compiled   *spec.Compiled
 	spec       *v1.TemplateControllerSpec // of this generation; where it does not compile, its outline
 	filter     *running.Filter            // of compiled; nil = none
-	indexes    []*related.Index           // of spec.related, in its order; made for each generation, for all parents are looked at then
+	indexes    []*related.Index           // of spec.related, in its order; created for each generation, because all parents are reconciled then
 }
 
 // kindRecord are the kinds of children.
 type kindRecord struct {
 	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
 	unrecorded map[schema.GroupKind]bool   // those of childKinds that could not be read yet, so that no child was created: see recordReadable
-	former     map[schema.GroupKind]bool   // those of childKinds that no parent wants any more, as far as that is known
+	former     map[schema.GroupKind]bool   // those of childKinds that no template yields any more, as far as that is known
 	custom     map[schema.GroupKind]bool   // those of childKinds that a CustomResourceDefinition defined when they were last served
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
 	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
 	bits       map[schema.GroupKind]uint64 // see bit
-	round      int64                       // of looks at all parents: the present generation, and the kinds that are known
+	round      int64                       // of reconciliations of all parents: counts generations and known kinds
 }
 
 // childScope are the namespaces that children may be in.
@@ -73,7 +73,7 @@ type execution struct {
 	current  *running.Controller // nil = not running
 	state    *running.State      // of the caches, when the parents were last enqueued
 	gone     bool                // whether the server does not have the watched kind
-	passes   sync.WaitGroup      // reconciliations that are under way
+	passes   sync.WaitGroup      // reconciliations in progress
 	underWay atomic.Int32        // how many they are
 }
 
@@ -81,7 +81,7 @@ type execution struct {
 type ending struct {
 	holders        []request.Holder    // parents to take the finalizer from, where the TemplateController is deleted
 	sought         int64               // the generation that strays were sought for: see seekStrays
-	released       bool                // whether no parent has the finalizer any more, as far as the last look at a TemplateController that does not need it, or is deleted
+	released       bool                // whether no parent has the finalizer any more, by the last sync of a TemplateController that does not need it, or is deleted
 	deletionReport deletionReport      // see reportDeletion
 	last           *running.Controller // what ran when the TemplateController was deleted: see reportDeleted
 }
@@ -96,8 +96,8 @@ func newTracked(uid types.UID) *tracked {
 	}
 }
 
-// learn takes up the kinds of children in a status. Who has served it before may have added some that the watch has
-// told of after this operator took it up. Once this one has written the status, it knows better: see dropIdleKinds.
+// learn adds the kinds of children in a status. The installation that served it before may have added some that the watch
+// delivers after this operator took over. Once this one has written the status, its own record counts: see dropIdleKinds.
 func (e *tracked) learn(kinds []v1.ChildKind) {
 	for _, k := range kinds {
 		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}

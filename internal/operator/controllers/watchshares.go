@@ -69,7 +69,7 @@ func (s *watchShares) ForgetController(name string) {
 	}
 }
 
-// divide divides the watches of a tenant because of the claim of one TemplateController, which is not told; the lock is held.
+// divide divides the watches of a tenant because of the claim of one TemplateController, which is not queued for it; the lock is held.
 func (s *watchShares) divide(tenant, because string) {
 	claims := slices.SortedFunc(maps.Values(s.claims), func(a, b *claim) int {
 		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.name, b.name))

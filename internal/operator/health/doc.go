@@ -1,6 +1,6 @@
-// Package health says whether the operator is alive and ready, as probes ask.
+// Package health serves the liveness and readiness probes.
 //
-// Alive is what a restart cannot better: a watch that the API server refuses, or an API
-// server that is away, are no reasons. A watch that goes blind is one, and so is a worker
-// that hangs.
+// Liveness fails only if a restart can help: not if the API server is unavailable or refuses
+// a watch, but if a watch no longer receives events, or a worker
+// hangs.
 package health

@@ -92,7 +92,7 @@ func answer(w http.ResponseWriter, reasons []string) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
 	if len(reasons) == 0 {
-		_, _ = fmt.Fprintln(w, "ok") // whoever asks has gone otherwise
+		_, _ = fmt.Fprintln(w, "ok") // an error means that the client has gone
 		return
 	}
 	w.WriteHeader(http.StatusServiceUnavailable)

@@ -10,16 +10,16 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Ready says whether the operator has once seen all that it is to look after: its own watches
-// have synced, and it has looked at each TemplateController, whose watches have synced
-// or failed. What comes later does not make it unready. A replica that waits for the lease
+// Ready serves the readiness probe. The operator is ready once its own watches
+// have synced, and each TemplateController was synced, with watches that have synced
+// or failed. Later events do not make it unready. A replica that waits for the lease
 // is ready when its watches are. It is safe for concurrent use.
 type Ready struct {
 	// Stopping is done when the operator stops.
 	Stopping context.Context //nolint:containedctx // it is a signal here
 	// Watches returns how all watches fare.
 	Watches func() []watch.State
-	// Pending returns the TemplateControllers that are yet to be looked at.
+	// Pending returns the TemplateControllers that were not synced yet.
 	Pending func() []string
 
 	began, done atomic.Bool

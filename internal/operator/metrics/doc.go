@@ -1,9 +1,9 @@
-// Package metrics measures the operator for Prometheus.
+// Package metrics has the Prometheus metrics of the operator.
 //
-// Registry holds everything that is measured. What concerns one TemplateController is in a
-// Meter of its own, which costs a pass a few atomic additions, and is put into
-// Prometheus' form when it is asked for; the series of a TemplateController that is gone
-// go with it. Labels hold names of TemplateControllers, resources, verbs and
+// Registry holds all metrics. Those of one TemplateController are in a
+// Meter of its own, which costs a reconciliation a few atomic additions, and is converted
+// when the metrics are scraped; the series of a TemplateController are removed when it is
+// deleted. Labels hold names of TemplateControllers, resources, verbs and
 // results, never values of objects.
 //
 // client-go reports its requests and leader elections to one place in the whole process, so

@@ -35,7 +35,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// passBuckets are the upper limits of the durations of passes, in seconds: one that finds nothing to do takes less
+// passBuckets are the upper bounds of the durations of reconciliations, in seconds: one that finds nothing to do takes less
 // than the first.
 var passBuckets = []float64{0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
 
@@ -69,7 +69,7 @@ func (m *meters) Begin(controller string) record.Meter {
 	return begun
 }
 
-// End forgets a TemplateController. A pass that is still under way counts nowhere.
+// End drops the metrics of a TemplateController. A reconciliation that is still in progress is not counted.
 func (m *meters) End(controller string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

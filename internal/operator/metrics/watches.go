@@ -42,7 +42,7 @@ func (w watches) Collect(out chan<- prometheus.Metric) {
 	for _, s := range states {
 		l := labels{s.Want.Resource.GroupResource().String(), roles[s.Want.Role], s.Want.String()}
 		if seen[l] {
-			continue // a series is not to be there twice, whatever a Want may yet tell apart
+			continue // a series must not exist twice, even if several Wants have the same labels
 		}
 		seen[l] = true
 		out <- prometheus.MustNewConstMetric(watchAge, prometheus.GaugeValue, now.Sub(s.Progress).Seconds(), l.resource, l.role, l.watch)

@@ -20,10 +20,10 @@ const (
 	madeFor = 365 * 24 * time.Hour
 )
 
-// Certificate is what a server shows to its clients. It is that in the files tls.crt and tls.key of a folder, as a Secret of
-// the type kubernetes.io/tls is mounted, and follows them when they change. While they are not there, or cannot be used and
-// never could, it is self-made: then clients cannot know whom they talk to, but nobody can listen.
-// Files are read when a client comes, so nothing runs in between. It is safe for concurrent use.
+// Certificate is a serving certificate. It is read from the files tls.crt and tls.key of a folder, as a Secret of
+// the type kubernetes.io/tls is mounted, and follows their changes. While they do not exist, or were never valid,
+// it is self-signed: then clients cannot verify the server, but the connection is encrypted.
+// Files are read when a client connects, so nothing runs in between. It is safe for concurrent use.
 type Certificate struct {
 	folder string // empty = self-made
 	logger logr.Logger

@@ -36,7 +36,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 		c.forget(known)
 	case known != nil:
 		c.order.MoveToBack(known)
-	case state == http.StateNew: // all others have been told to go
+	case state == http.StateNew: // all others have been asked to close
 		c.at[conn] = c.order.PushBack(conn)
 		if c.order.Len() > c.most {
 			hangUp(c.forget(c.order.Front()))
@@ -59,5 +59,5 @@ func hangUp(conn net.Conn) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
-	_ = conn.Close() // nobody is told
+	_ = conn.Close() // without a response
 }

@@ -1,4 +1,4 @@
-// Package version tells which templater a program is.
+// Package version returns the version of the program.
 package version
 
 import (

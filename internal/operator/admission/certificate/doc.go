@@ -1,3 +1,3 @@
-// Package certificate keeps the certificate of the admission webhook in a Secret: the leader makes it, renews it in time, and tells
-// the API server which one to trust; all replicas show it as soon as it is known.
+// Package certificate keeps the serving certificate of the webhook in a Secret: the leader creates it, renews it in time, and writes
+// the CA bundle; all replicas serve it as soon as they read it.
 package certificate

@@ -51,7 +51,7 @@ type Keeper struct {
 	whole  bool    // whether these are what the Secret holds
 }
 
-// version tells one state of the Secret from another: the UID and version of the object, both empty if there is none.
+// version identifies a state of the Secret: the UID and resourceVersion of the object, both empty if there is none.
 type version struct {
 	uid     types.UID
 	version string
@@ -60,7 +60,7 @@ type version struct {
 // New returns a Keeper. Attach has to be called before it knows anything.
 func New(o Options) *Keeper { return &Keeper{Options: o, wake: make(chan struct{}, 1)} }
 
-// Wants are the watches that tell the Keeper of the Secret and of the configuration.
+// Wants are the watches of the Secret and of the webhook configuration.
 func (k *Keeper) Wants() []watch.Want { return []watch.Want{k.secret(), k.configuration()} }
 
 func (k *Keeper) secret() watch.Want {
@@ -92,7 +92,7 @@ func (k *Keeper) Look(ctx context.Context) {
 	}
 }
 
-// look takes up the Secret; the lock is held. What was in use stays so until there is something else.
+// look reads the Secret; the lock is held. The pair in use is kept until there is another one.
 func (k *Keeper) look(ctx context.Context) {
 	cache := k.caches[k.secret()]
 	if cache == nil || !cache.Synced() {
@@ -136,7 +136,7 @@ func (k *Keeper) Config() *tls.Config {
 	}
 }
 
-// published reports whether a pair is among what the API server trusts. Where nobody knows what that is, it is.
+// published reports whether the API server trusts a pair. It is true if the CA bundle is not known.
 func (k *Keeper) published(p *pair) bool {
 	target, err := k.target()
 	return err != nil || bytes.Contains(target.bundle, p.crt)
@@ -150,7 +150,7 @@ const again = 2 * time.Second
 // restAtMost is how long the Keeper rests at most: a clock may be set.
 const restAtMost = time.Hour
 
-// Keep sees to it, until ctx ends, that there is a certificate and that the API server trusts it. Only who leads may do so.
+// Keep ensures, until ctx ends, that there is a certificate and that the API server trusts it. Only the leader may call it.
 func (k *Keeper) Keep(ctx context.Context) {
 	said := ""
 	for ctx.Err() == nil { // both may have happened: the end, and what wakes

@@ -28,7 +28,7 @@ type target struct {
 var (
 	// errSyncing says that the Keeper does not know yet what there is.
 	errSyncing = errors.New("not read yet")
-	// errNowhere says that nobody asks the webhook.
+	// errNowhere means that the configuration has no such webhook.
 	errNowhere = errors.New("no such webhook")
 )
 
@@ -108,7 +108,7 @@ func (k *Keeper) explain(err error) string {
 	var failed *requestError
 	switch {
 	case err == nil, errors.Is(err, errSyncing), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && !request.MissingNamespace(err):
-		return "" // somebody else was first, and the watch is about to tell
+		return "" // someone else was first, and the watch will deliver it
 	case errors.Is(err, errNowhere):
 		return "there is no ValidatingWebhookConfiguration " + k.Configuration + " with a webhook " + WebhookName + ": kubectl apply -k config/default creates it"
 	case !errors.As(err, &failed):

@@ -1,4 +1,4 @@
-// Package conditions words the conditions in the status of a TemplateController.
+// Package conditions computes the conditions of a TemplateController.
 package conditions
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Facts are what the conditions of a TemplateController tell.
+// Facts are what the conditions of a TemplateController report.
 type Facts struct {
 	// Rejection says why the spec makes no sense; nil = it does.
 	Rejection *spec.Rejection
@@ -30,7 +30,7 @@ type Facts struct {
 	// Running is what it comes to: without parents where there is a Rejection or a KindErr.
 	Running *running.Controller
 	Counts  *status.Counts
-	// Rival is another TemplateController that wants the ready condition of RivalParents parents; "" = none.
+	// Rival is another TemplateController that writes the ready condition of RivalParents parents; "" = none.
 	Rival        string
 	RivalParents int64
 	// Parents and Failing are the counts and the failing parents that the status shows.

@@ -18,8 +18,8 @@ import (
 
 var podsResource = schema.GroupResource{Resource: "pods"}
 
-// Logs says which logs cannot be read, or is nil where there are none. pending tells that there will soon be more to say. Logs are read
-// as the account of the controller and after the reconciliation that asks for them, which goes on without them where that fails.
+// Logs returns a condition about logs that cannot be read, or nil if there are none. pending is whether the message will soon say more. Logs are
+// read as the service account of the controller, after the reconciliation that asks for them, which continues without them.
 func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.Condition, pending bool) {
 	if len(failures) == 0 {
 		return nil, false
@@ -84,8 +84,8 @@ func oneLog(f podlogs.Failure) string {
 // EventsResource is what the right is for that Events need.
 var EventsResource = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
 
-// Events says that Events about parents are left out, or is nil where they are not. pending tells that there will
-// soon be more to say.
+// Events returns a condition about Events that are dropped, or nil if none is. pending is whether the message will
+// soon say more.
 func Events(c *running.Controller, recorder *record.EventRecorder) (condition *metav1.Condition, pending bool) {
 	var texts []string
 	for _, one := range recorder.Refused(c.Name, c.As) {
