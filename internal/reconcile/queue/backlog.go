@@ -5,10 +5,10 @@ import (
 	"sync"
 )
 
-// Backlog holds back the work that a change of a whole controller makes, so that it
-// does not get into the way of others: such keys are let into the queue a few at a time,
-// and at least one of each controller, so that one whose requests take long does not hold up
-// another one. What follows a change of a single object does not pass through here. It is safe
+// Backlog limits the work that the change of a whole controller causes, so that it
+// does not delay other work: such keys are added to the queue a few at a time,
+// and at least one of each controller, so that a controller with slow requests does not delay
+// another one. Keys of single objects that have changed do not pass through here. It is safe
 // for concurrent use.
 type Backlog struct {
 	queue Queue
@@ -18,7 +18,7 @@ type Backlog struct {
 	waiting map[string][]Key // by controller; none is empty
 	order   []string         // of the controllers in waiting
 	turn    int              // whose in order it is
-	out     map[Key]struct{} // let into the queue, until the pass over them ends
+	out     map[Key]struct{} // added to the queue, until their reconciliation ends
 	outOf   map[string]int   // the number of these by controller; none is 0
 }
 
@@ -41,7 +41,7 @@ func (b *Backlog) Add(controller string, keys []Key) {
 	b.admit()
 }
 
-// Begin reports whether the pass that begins is over a key that was let out; then done is
+// Begin reports whether the reconciliation that begins is of a key from the backlog; then Done is
 // to be called at its end.
 func (b *Backlog) Begin(key Key) bool {
 	b.mu.Lock()
@@ -50,7 +50,7 @@ func (b *Backlog) Begin(key Key) bool {
 	return out
 }
 
-// Done takes note of the end of a pass.
+// Done records the end of a reconciliation.
 func (b *Backlog) Done(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

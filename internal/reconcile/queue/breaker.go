@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// loopBurst passes that write may follow each other freely while the
-	// parent's spec stays the same; a roll-out of many children needs some.
+	// loopBurst reconciliations that write may follow each other freely while the
+	// parent's spec stays the same; a rollout of many children needs some.
 	loopBurst = 60
 	// rolloutPasses more may do so for each child that is changed when others are ready: at worst it is
-	// deleted in one pass, and made anew in another.
+	// deleted by one reconciliation, and created again by another.
 	rolloutPasses = 2
 	// loopRefill is how long it takes until one more is allowed.
 	loopRefill = 5 * time.Second
-	// loopPause is the time between passes while none is allowed.
+	// loopPause is the time between reconciliations while the limit is reached.
 	loopPause = 30 * time.Second
 )
 
-// Breaker slows down parents whose passes keep writing although nothing calls for it, as when two
-// controllers fight over a field. A pass counts that writes children while the specs of the parent and of
-// the TemplateController stay the same, or the status while the children, and what else templates read, stay the same, too. It
-// delays passes and never drops one, and recovers by itself. It is safe for concurrent use.
+// Breaker slows down parents whose reconciliations keep writing although nothing has changed, as when two
+// controllers fight over a field. A reconciliation counts if it writes children while the specs of the parent and of
+// the TemplateController stay the same, or the status while the children and all other inputs of templates stay the same, too. It
+// delays reconciliations and never drops one, and recovers by itself. It is safe for concurrent use.
 type Breaker struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -35,28 +35,28 @@ func NewBreaker(clock clock.PassiveClock) *Breaker {
 	return &Breaker{clock: clock, spent: map[Key]*spending{}}
 }
 
-// Generations tell from which specs a pass works: the generation of the TemplateController, and that of the parent or, where
+// Generations identify the specs of a reconciliation: the generation of the TemplateController, and that of the parent or, if
 // its kind has none, a hash of what users write.
 type Generations struct{ Parent, Controller int64 }
 
 type spending struct {
 	specs    Generations
-	passes   float64   // passes that wrote, less what has been refilled
+	passes   float64   // reconciliations that wrote, less what has been refilled
 	at       time.Time // of the last refill
-	wrote    time.Time // the last pass that did
-	until    time.Time // no pass before
-	children uint64    // their fingerprint as the last pass that wrote left them
+	wrote    time.Time // the last reconciliation that did
+	until    time.Time // no reconciliation before
+	children uint64    // their fingerprint after the last reconciliation that wrote
 	rewrites *Rewrites // what is written over and over; nil until there is reason to ask
 }
 
-// Knows reports whether passes over key have written lately.
+// Knows reports whether reconciliations of key have written lately.
 func (b *Breaker) Knows(key Key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.spent[key] != nil
 }
 
-// Wait returns how long to wait before the next pass over key, or 0.
+// Wait returns how long to wait before the next reconciliation of key, or 0.
 func (b *Breaker) Wait(key Key, of Generations) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,7 +71,7 @@ func (b *Breaker) Wait(key Key, of Generations) time.Duration {
 	return max(0, s.until.Sub(now))
 }
 
-// Written is what a pass has written.
+// Written is what a reconciliation has written.
 type Written struct {
 	Children, Status bool
 	Before, After    uint64 // fingerprints of the children and of what else templates have read
@@ -81,7 +81,7 @@ type Written struct {
 // Any reports whether anything was written.
 func (w Written) Any() bool { return w.Children || w.Status }
 
-// Wrote counts a pass that wrote, and reports whether it was one too many.
+// Wrote counts a reconciliation that wrote, and reports whether it exceeds the limit.
 func (b *Breaker) Wrote(key Key, of Generations, w Written) bool {
 	if !w.Any() {
 		return false
@@ -121,8 +121,8 @@ func (b *Breaker) Tripped(key Key, of Generations) bool {
 	return s != nil && s.specs == of && b.clock.Since(s.until) < loopPause
 }
 
-// Rewrites returns where passes over key are to note what they write, or nil while there is no
-// reason to. Only the one pass under way over that key may use it.
+// Rewrites returns where reconciliations of key are to record what they write, or nil while there is no
+// reason to. Only the reconciliation of that key that is in progress may use it.
 func (b *Breaker) Rewrites(key Key, of Generations) *Rewrites {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,14 +137,14 @@ func (s *spending) refill(now time.Time) {
 	s.at = now
 }
 
-// Forget forgets about a parent that is gone.
+// Forget drops what is remembered of a parent that was deleted.
 func (b *Breaker) Forget(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.spent, key)
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController drops what is remembered of a controller that was deleted.
 func (b *Breaker) ForgetController(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// Tenants says who shares a turn with whom: the TemplateControllers whose accounts are in one namespace, which is all
-// that its owner needs to have any number of accounts. One that names no account is a tenant of its own. It is safe for
-// concurrent use.
+// Tenants maps TemplateControllers to tenants. Those whose service accounts are in one namespace are one tenant, because
+// the owner of a namespace can create any number of service accounts. One without a service account is a tenant of its own.
+// It is safe for concurrent use.
 type Tenants struct {
 	mu sync.RWMutex
 	of map[string]string // by controller
@@ -20,7 +20,7 @@ type Tenants struct {
 // NamespaceTenant begins the name of a tenant that is a namespace of accounts. No controller has such a name.
 const NamespaceTenant = "namespace/"
 
-// NewTenants returns tenants of whom nothing is known.
+// NewTenants returns Tenants without TemplateControllers.
 func NewTenants() *Tenants { return &Tenants{of: map[string]string{}} }
 
 // Set says which account a controller names, nil for none.
@@ -54,7 +54,7 @@ func (t *Tenants) Name(controller string) string {
 	return tenant
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController drops a controller that was deleted.
 func (t *Tenants) ForgetController(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,10 +67,10 @@ const creditLimit = 30 * time.Second
 // neighbourTime is for how long after a request a tenant that has credit is one that others are to leave room for.
 const neighbourTime = 10 * time.Second
 
-// Credit is the account of the time that the API server works for tenants. A rollout, which has a few requests under way
-// all the time, pays for itself. Who has more of them at a time lives on credit. A tenant that has used it up has fewer
-// than a rollout until all is paid back, because many requests at a time make those of others slow: of those who have
-// credit, as long as they make any. Where there is none of these, nobody waits. It is safe for concurrent use.
+// Credit accounts for the time that the API server works for each tenant. A rollout, which always has a few requests in
+// progress, is covered. A tenant with more requests at a time uses credit. A tenant without credit gets fewer
+// requests than a rollout until it has paid back, because many requests at a time slow down those of tenants that have
+// credit. As long as no such tenant makes requests, no tenant waits. It is safe for concurrent use.
 type Credit struct {
 	clock   clock.PassiveClock
 	tenants *Tenants
@@ -99,7 +99,7 @@ func NewCredit(clock clock.PassiveClock, rollout int, tenants *Tenants) *Credit 
 	return &Credit{clock: clock, tenants: tenants, rollout: max(rollout, 1), debts: map[string]*debt{}}
 }
 
-// few is how many passes a tenant may have under way that is over its credit.
+// few is how many reconciliations a tenant without credit may have in progress.
 func (c *Credit) few() int { return (c.rollout + 1) / 2 }
 
 // Charge adds what a request for a controller has cost.
@@ -139,7 +139,7 @@ func (c *Credit) hasNeighbour(tenant string, now time.Time) bool {
 	return !last.at.IsZero() && now.Sub(last.at) < neighbourTime
 }
 
-// Over reports whether the tenant of a controller has used up its credit, so that it may have few passes under way: others
+// Over reports whether the tenant of a controller has used up its credit, so that it may have few reconciliations in progress: others
 // need the API server.
 func (c *Credit) Over(controller string) bool {
 	tenant := c.tenants.Name(controller)
@@ -158,7 +158,7 @@ func (c *Credit) over(tenant string) bool {
 	return d.over && c.hasNeighbour(tenant, now)
 }
 
-// forget drops those who owe nothing; the lock is held.
+// forget drops tenants that owe nothing; the lock is held.
 func (c *Credit) forget(now time.Time) {
 	for tenant, d := range c.debts {
 		if d.pay(now, c.rollout); d.owed == 0 {

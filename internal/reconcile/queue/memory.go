@@ -78,7 +78,7 @@ func (h *Reservation) Grow(int) error {
 	if h.placed {
 		return nil
 	}
-	if h.tenant == "" { // it stays, also when the controller gets another account meanwhile
+	if h.tenant == "" { // it is kept, also when the controller gets another service account meanwhile
 		h.tenant = h.memory.tenants.Name(h.controller)
 	}
 	if err := h.takePlace(); err != nil {

@@ -22,19 +22,19 @@ type DeparturePacer struct {
 	lines map[string]*line // by controller
 }
 
-// line is who waits to leave a controller. Another spec has a line of its own.
+// line is the queue of the parents that stop matching a controller. Another spec has a line of its own.
 type line struct {
 	generation int64
 	next       time.Time                          // the next free place
 	places     map[types.NamespacedName]time.Time // those that are taken
 }
 
-// NewDeparturePacer returns a pacer for which nobody waits.
+// NewDeparturePacer returns a pacer without waiting parents.
 func NewDeparturePacer(clock clock.PassiveClock) *DeparturePacer {
 	return &DeparturePacer{clock: clock, lines: map[string]*line{}}
 }
 
-// Wait returns how long it is until a parent's turn. The first call takes a place, which stays the parent's
+// Wait returns how long it is until a parent's turn. The first call takes a place, which the parent keeps
 // until a call returns 0.
 func (p *DeparturePacer) Wait(key Key, generation int64) time.Duration {
 	p.mu.Lock()
@@ -53,7 +53,7 @@ func (p *DeparturePacer) Wait(key Key, generation int64) time.Duration {
 	return 0
 }
 
-// line returns that of a spec, where nobody stands who waits because of another one; the lock is held.
+// line returns the line of a spec, without parents that wait because of another spec; the lock is held.
 func (p *DeparturePacer) line(controller string, generation int64, now time.Time) *line {
 	before := p.lines[controller]
 	if before != nil && before.generation == generation {
@@ -68,7 +68,7 @@ func (p *DeparturePacer) line(controller string, generation int64, now time.Time
 	return l
 }
 
-// close has the places end now that were taken: nobody waits for them any more.
+// close ends all places that were taken: no parent waits for them any more.
 func (l *line) close(now time.Time) {
 	if l.next.After(now) {
 		l.next = now
@@ -102,7 +102,7 @@ func (p *DeparturePacer) End(key Key) {
 	}
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController drops what is remembered of a controller that was deleted.
 func (p *DeparturePacer) ForgetController(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

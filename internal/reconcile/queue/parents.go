@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// CollectorTime is how long children whose parent is gone are left to the
-// garbage collector before templater looks after them itself.
+// CollectorTime is how long children of a deleted parent are left to the
+// garbage collector before templater deletes them itself.
 const CollectorTime = 60 * time.Second
 
 // AbsentParents remembers since when parents are missed that still have children. It
@@ -38,22 +38,22 @@ func (a *AbsentParents) Left(key Key) time.Duration {
 	return max(0, CollectorTime-a.clock.Since(since))
 }
 
-// End says that nobody misses a parent any more, or that there is nothing left of it.
+// End records that a parent exists again, or that no children of it are left.
 func (a *AbsentParents) End(key Key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.since, key)
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController drops what is remembered of a controller that was deleted.
 func (a *AbsentParents) ForgetController(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	DropController(a.since, name)
 }
 
-// OrphaningParents remembers parents that somebody has deleted without their dependents. Only a finalizer says so,
-// which the garbage collector may have taken away by the next pass. It is safe for concurrent use.
+// OrphaningParents remembers parents that were deleted with --cascade=orphan. Only a finalizer shows that,
+// which the garbage collector may have removed by the next reconciliation. It is safe for concurrent use.
 type OrphaningParents struct {
 	mu      sync.Mutex
 	parents map[Key]types.UID
@@ -79,8 +79,8 @@ func (o *OrphaningParents) Has(key Key, parent types.UID) bool {
 	return ok && known == parent
 }
 
-// End forgets what was said of earlier parents of that name. There is the one that is there, "" if none is: a watch may have told of
-// its deletion since the pass began that takes it for one that stays.
+// End drops what is remembered of earlier parents of that name. there is the UID of the current one, "" if there is none: a watch may have
+// reported its deletion since the reconciliation began, which does not know about it.
 func (o *OrphaningParents) End(key Key, there types.UID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,7 +89,7 @@ func (o *OrphaningParents) End(key Key, there types.UID) {
 	}
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController drops what is remembered of a controller that was deleted.
 func (o *OrphaningParents) ForgetController(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

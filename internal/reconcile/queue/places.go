@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// places are a number of places that tenants share. One tenant has at most half of them, and one in any case. Tenants that wait are
-// served in turn, and those who wait for one tenant in the order in which they came. It is safe for concurrent use.
+// places are a number of places that tenants share. One tenant has at most half of them, and at least one. Tenants that wait are
+// served in turn, and the work of one tenant in the order in which it came. It is safe for concurrent use.
 type places struct {
 	most, share int // of all, and of one tenant
 
@@ -101,7 +101,7 @@ func (p *places) give(tenant string) {
 	p.taken[tenant]++
 }
 
-// serve gives free places to those who wait; the lock is held.
+// serve gives free places to waiting work; the lock is held.
 func (p *places) serve() {
 	for {
 		at := slices.IndexFunc(p.order, p.free)

@@ -17,19 +17,19 @@ const (
 	lookout = 100 * time.Millisecond
 )
 
-// Pool is a number of workers, of whom one waits for work at any time, as long as there are places. Work that waits for
-// an answer for long takes none. Where the pool bounds the places, neither does work that computes for long: the processors bound that.
+// Pool is a number of workers, one of which waits for work at any time, as long as there are places. Work that waits long for a
+// response takes no place. If the pool limits the places, nor does work that computes for long: the processors limit that.
 type Pool struct {
 	// Tracker has its workers, and may have others.
 	Tracker *WorkerTracker
 	// Next does one piece of work with that context, and reports whether there may be more. It calls taken as soon as
 	// there is one.
 	Next func(work context.Context, taken func()) bool
-	// Places is how much work may be under way, but for that which has given its place to another one; 0 means that who hands it out bounds it.
+	// Places is how much work may be in progress, except for work that has given its place to other work; 0 means that the queue limits it.
 	Places int
 	// Spare is how many workers that have nothing to do wait for work at most.
 	Spare int
-	// Due is how much work there is that may begin, and Hangs is told of work that waits for long. Both may be nil.
+	// Due returns how much work may begin, and Hangs is called with work that waits for long. Both may be nil.
 	Due   func() int
 	Hangs func(key Key)
 	// Grace is how long work may go on when the pool is to stop.
@@ -117,7 +117,7 @@ func (p *Pool) done(own *Worker) bool {
 	if tooMany && p.due() <= max(0, p.idle-p.Spare) {
 		return true
 	}
-	p.idle++ // nobody else may know that work may begin now
+	p.idle++ // no other worker may know that work may begin now
 	return false
 }
 
@@ -128,7 +128,7 @@ func (p *Pool) due() int {
 	return p.Due()
 }
 
-// relieve has others work in place of those who wait for long.
+// relieve starts workers in place of those that wait for long.
 func (p *Pool) relieve(work context.Context) {
 	for _, key := range p.Tracker.relieve() {
 		if p.Hangs != nil {

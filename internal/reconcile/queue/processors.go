@@ -1,13 +1,13 @@
 package queue
 
 // Processors are for work that computes for longer than a moment. Tenants share them, and take turns in the pauses of that work. Short
-// work needs none, and waits for nobody. It is safe for concurrent use.
+// work needs none, and does not wait. It is safe for concurrent use.
 type Processors struct {
 	places  *places
 	tenants *Tenants
 }
 
-// NewProcessors returns so many processors, of which nobody has any.
+// NewProcessors returns that many processors, all of them free.
 func NewProcessors(number int, tenants *Tenants) *Processors {
 	return &Processors{places: newPlaces(number), tenants: tenants}
 }

@@ -9,11 +9,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Queue is the queue of parents to look at.
+// Queue is the queue of parents to reconcile.
 type Queue = workqueue.TypedRateLimitingInterface[Key]
 
-// New returns a queue that serves tenants and controllers in turn and bounds the passes under way, as turns
-// says, whose AddRateLimited waits as RetryDelay says, and what counts its failures. metrics may be nil.
+// New returns a queue that serves tenants and controllers in turn and limits the reconciliations in progress, by turns;
+// its AddRateLimited waits as RetryDelay says. It also returns the RateLimiter that counts failures. metrics may be nil.
 func New(metrics workqueue.MetricsProvider, turns *Turns) (Queue, *RateLimiter) {
 	const name = "parents"
 	failures := &RateLimiter{failures: map[Key]int{}}
@@ -22,13 +22,13 @@ func New(metrics workqueue.MetricsProvider, turns *Turns) (Queue, *RateLimiter) 
 	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}), failures
 }
 
-// passes is a queue that tells its turns of the end of passes.
+// passes is a queue that reports the end of reconciliations to its turns.
 type passes struct {
 	workqueue.TypedInterface[Key]
 	turns *Turns
 }
 
-// Done ends the pass over a key.
+// Done ends the reconciliation of a key.
 func (p *passes) Done(key Key) {
 	p.turns.done(key)
 	p.TypedInterface.Done(key)

@@ -19,7 +19,7 @@ type Rewrites struct {
 	last  map[string]map[string]any // what was last written, by what it was
 }
 
-// publisher returns the path of a field in contents as it may be told.
+// publisher returns the path of a field in contents as it may be in a message.
 type publisher func(path string, contents ...map[string]any) string
 
 // NewRewrites returns Rewrites of which nothing is known.

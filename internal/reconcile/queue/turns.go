@@ -7,14 +7,13 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Turns is the order of the queue, and bounds the passes that are under way. Next is a key of the tenant with the
-// fewest of them, and of its controllers of that with the fewest, so that workers are shared by the time that they are
-// at work and not by the number of passes. Where that is the same for some, they take turns, and keys of one
-// controller come first in, first out.
+// Turns is the order of the queue, and limits the reconciliations in progress. The next key is of the tenant with the
+// fewest of them, and of its controller with the fewest, so that workers are shared by working time and not by the number
+// of reconciliations. Equal tenants and controllers take turns. The keys of one controller are first in, first out.
 //
-// There are as many passes under way as workers, and one of each controller in any case, so that nobody waits for
-// another one's to end. Those that hang do not count, up to a crowd. A tenant has a smaller crowd, for requests that
-// hang take places of the API server, too. A tenant that is over its credit has few passes under way, and the
+// There are as many reconciliations in progress as workers, and always one of each controller, so that no controller waits
+// for another one. Those that hang do not count, up to a crowd. A tenant has a smaller crowd, because requests that
+// hang occupy the API server, too. A tenant that is over its credit has few reconciliations in progress, and the
 // smallest crowd. It is safe for concurrent use.
 type Turns struct {
 	workers int
@@ -22,7 +21,7 @@ type Turns struct {
 	credit  *Credit // nil = without end
 
 	mu      sync.Mutex
-	lanes   map[string]*lane // by controller; each has keys, or passes under way
+	lanes   map[string]*lane // by controller; each has keys, or reconciliations in progress
 	order   []*lane          // those that have keys, in turn
 	shares  map[string]*share
 	length  int
@@ -46,8 +45,8 @@ type share struct {
 	hanging int // of these
 }
 
-// crowd is how many times as many passes as there are workers may be under way, with those that hang, before there is
-// one of each controller only.
+// crowd times the number of workers is how many reconciliations may be in progress, with those that hang, before each controller
+// has only one.
 const crowd = 8
 
 // tenantCrowd is that for one tenant, which has no more.
@@ -75,7 +74,7 @@ func (t *Turns) Push(key Key) {
 	t.length++
 }
 
-// Len returns the number of keys, and 0 while no pass over one of them may begin. Whoever ends a pass looks again.
+// Len returns the number of keys, and 0 while no reconciliation of one of them may begin. The end of a reconciliation may change that.
 func (t *Turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +84,7 @@ func (t *Turns) Len() int {
 	return t.length
 }
 
-// Pop takes the key whose turn it is: a pass over it begins. There must be one.
+// Pop takes the key whose turn it is: its reconciliation begins. There must be one.
 func (t *Turns) Pop() Key {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +104,7 @@ func (t *Turns) Pop() Key {
 	return key
 }
 
-// done takes note of the end of a pass.
+// done records the end of a reconciliation.
 func (t *Turns) done(key Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +125,7 @@ func (t *Turns) done(key Key) {
 	}
 }
 
-// Hangs says that the pass over a key waits for an answer for long, so that another one may begin.
+// Hangs records that the reconciliation of a key waits long for a response, so that another one may begin.
 func (t *Turns) Hangs(key Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +151,7 @@ func (t *Turns) lane(controller string) *lane {
 	return l
 }
 
-// next returns whose turn in order it is, or -1 where no pass may begin; the lock is held.
+// next returns the index in order of the lane whose turn it is, or -1 if no reconciliation may begin; the lock is held.
 func (t *Turns) next() int {
 	room := len(t.passes)-t.hanging < t.workers && len(t.passes) < crowd*t.workers
 	best := -1
@@ -164,13 +163,13 @@ func (t *Turns) next() int {
 			best = i
 		}
 		if l.share.passing == 0 {
-			break // nobody can have fewer, and it was here first
+			break // no lane can have fewer, and it was here first
 		}
 	}
 	return best
 }
 
-// held reports whether a lane has to wait for passes of its tenant, which is over its credit, to end; the lock is held.
+// held reports whether a lane has to wait until reconciliations of its tenant, which is over its credit, end; the lock is held.
 func (t *Turns) held(l *lane) bool {
 	if t.credit == nil || l.share.passing < t.credit.few() { // mostly
 		return false

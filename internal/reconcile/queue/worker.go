@@ -11,7 +11,7 @@ import (
 
 // Work is what a worker has under way.
 type Work struct {
-	// Key is the parent that the pass is over. It has no parent where the
+	// Key is the parent that is reconciled. It has no parent if the
 	// TemplateController itself is synced.
 	Key Key
 	// Since is when the work began, or when its last request was answered.
@@ -29,13 +29,13 @@ func (w Work) String() string {
 // workerKey is for the value of the context that a worker works with.
 type workerKey struct{}
 
-// WorkerOf returns the worker that works with the context. It is nil where there is none, as in tests; then nobody asks.
+// WorkerOf returns the worker that works with the context. It is nil without a worker, as in tests.
 func WorkerOf(ctx context.Context) *Worker {
 	w, _ := ctx.Value(workerKey{}).(*Worker)
 	return w
 }
 
-// Worker is one of those who work, and says what it has under way. It is safe for concurrent use, and allocates
+// Worker is a worker of a Pool with the work that it has in progress. It is safe for concurrent use, and allocates
 // nothing while it works.
 type Worker struct {
 	clock    clock.PassiveClock
@@ -79,7 +79,7 @@ func (w *Worker) Long() {
 	}
 }
 
-// resume says that the work goes on.
+// resume records that the work continues.
 func (w *Worker) resume() {
 	now := w.clock.Now()
 	w.mu.Lock()
@@ -105,7 +105,7 @@ func (w *Worker) pause() error {
 	return w.over()
 }
 
-// Pauses is pause as a function for those who compute for long, nil where nobody else does.
+// Pauses is pause as a function for long computations, nil if no other work shares the processors.
 func (w *Worker) Pauses() func() error {
 	if w == nil {
 		return nil
@@ -119,7 +119,7 @@ func (w *Worker) Wait() func() { return w.interrupt(func() { w.waiting = true })
 // queue says that the work waits for what others of its kind have, until the function is called that it returns. It keeps its worker.
 func (w *Worker) queue() func() { return w.interrupt(func() { w.queued = true }) }
 
-// interrupt gives the processor back, and notes why with the lock held. The function that it returns goes on with the work.
+// interrupt gives the processor back, and records why with the lock held. The function that it returns resumes the work.
 func (w *Worker) interrupt(note func()) func() {
 	if w == nil {
 		return func() {}

@@ -67,8 +67,8 @@ func (t *WorkerTracker) Busy() []Work {
 	return out
 }
 
-// relieve tells the workers that wait for an answer for long that others have their places now, and
-// returns what these work on.
+// relieve marks the workers that wait long for a response, whose places others get, and
+// returns what they work on.
 func (t *WorkerTracker) relieve() []Key {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -40,9 +40,9 @@ func (c *Controller) ParentOf(child *object.Object) types.NamespacedName {
 	return parent
 }
 
-// Concerned returns the parent that is to be looked at because of an object of that kind with the label of this controller, or false.
-// Anybody may label objects, and have them name whom they like. So of parents that are not there, only children of ours tell, and
-// only of those that they were made for: each takes a place among the departures. The filter is not asked.
+// Concerned returns the parent to queue because of an object of that kind with the label of this controller, or false.
+// Anyone may label objects, and have them name any parent. So a missing parent is queued only for children of ours that
+// were made for it: each takes a place among the departures. The filter is not evaluated.
 func (c *Controller) Concerned(o *object.Object, kind schema.GroupKind) (types.NamespacedName, bool) {
 	parent := c.ParentOf(o)
 	switch {

@@ -41,12 +41,12 @@ type Controller struct {
 	Factory *child.Factory // of the children of its parents
 	// Filter is that of the parents; nil = none.
 	Filter *Filter
-	Round  int64 // of looks at all parents: see ParentSummary
+	Round  int64 // of reconciliations of all parents: see ParentSummary
 	// MayHave is for the templates: see render.Input. Nil where nothing is known of schemas.
 	MayHave func(object map[string]any, path []string) bool
 }
 
-// Definition is what the spec of a TemplateController means.
+// Definition is the compiled spec of a TemplateController.
 type Definition struct {
 	Name              string // of the TemplateController
 	Manager           string // field manager
@@ -73,14 +73,14 @@ type Access struct {
 // Mode is how much a controller does.
 type Mode struct {
 	Finalizer string // that parents have where NeedsFinalizer is true
-	// NeedsFinalizer is whether the spec wants something to be done before a deleted parent goes.
+	// NeedsFinalizer is whether the spec requires cleanup before a deleted parent is removed.
 	NeedsFinalizer bool
 	// MayHold is whether parents may have the finalizer, since now or since before.
 	MayHold bool
-	// TeardownOnly is whether nothing is done but for parents that are being deleted and have the finalizer: the spec makes no sense,
+	// TeardownOnly is whether nothing is done but for parents that are being deleted and have the finalizer: the spec is rejected,
 	// or the parents' kind is being deleted.
 	TeardownOnly bool
-	// Rejected is whether the spec makes no sense, so that there are no templates.
+	// Rejected is whether the spec is rejected, so that there are no templates.
 	Rejected bool
 	// ReportsRejection is whether parents that are not being deleted report that.
 	ReportsRejection bool
@@ -97,7 +97,7 @@ type Caches struct {
 	Namespaces  *watch.Cache            // nil unless NamespaceSelector is set
 	Controllers *watch.Cache            // of the TemplateControllers
 	Sources     map[schema.GroupKind]Source
-	Settled     map[schema.GroupKind]bool // kinds whose version in Sources stays as it is
+	Settled     map[schema.GroupKind]bool // kinds whose version in Sources is kept
 	Related     []*related.Entry          // in the order of the spec
 }
 
@@ -113,10 +113,10 @@ func (c *Controller) WithoutKinds(kinds []schema.GroupKind) *Controller {
 	return &next
 }
 
-// Author tells what the author of the templates wrote from what came from data.
+// Author distinguishes what the author of the templates wrote from what came from data.
 func (d *Definition) Author() problem.Author { return d.Program.Wrote }
 
-// Runs reports whether passes are made over its parents, as far as these can be read.
+// Runs reports whether its parents are reconciled, as far as they can be read.
 func (c *Controller) Runs() bool { return !c.Spec.Suspend && !c.Unknown }
 
 // Parent returns the parent of that name if it exists and matches, else nil. It may evaluate the filter: see Filter.
@@ -146,7 +146,7 @@ func (c *Controller) Excluded(name types.NamespacedName) *object.Object {
 	return cache.Get(name)
 }
 
-// HasParent reports whether a parent of that UID is known, whatever its name. It looks at all parents.
+// HasParent reports whether a parent of that UID is known, whatever its name. It reads all parents.
 func (c *Controller) HasParent(uid types.UID) bool {
 	found := false
 	c.EachParent(func(o *object.Object) { found = found || o.UID() == uid })
@@ -238,7 +238,7 @@ func (c *Caches) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	return c.Kinds.Resolve(gvk)
 }
 
-// Known reports whether the children of a kind are read, in that version or in one that stays as it is.
+// Known reports whether the children of a kind are read, in that version or in one that is kept.
 func (c *Caches) Known(gvk schema.GroupVersionKind) bool {
 	s := c.Sources[gvk.GroupKind()]
 	return (s.There() || s.Unwatched()) && (s.Kind.Resource.Version == gvk.Version || c.Settled[gvk.GroupKind()])

@@ -16,7 +16,7 @@ import (
 
 // Filter decides which objects of the parents' kind are parents, by spec.watch.filter. It evaluates each version of an object once. An error
 // neither admits nor releases an object. It is safe for concurrent use. An evaluation may take long and may read the caches of children, so
-// nobody asks a Filter while holding a lock, such as that of a cache whose objects are being iterated.
+// a Filter must not be evaluated while a lock is held, such as that of a cache whose objects are being iterated.
 type Filter struct {
 	program *render.Program // nil = not evaluated: no object starts or stops being a parent until the filter is corrected
 	changed func()          // is called when the first object fails, and when the last one no longer does
@@ -86,8 +86,8 @@ func (f *Filter) Admits(o *object.Object, was func(*object.Object) (parent, cert
 // large is held while a filter is evaluated for a large object.
 var large sync.Mutex
 
-// Evaluate evaluates the filter of a program for an object. Decoded, an object may take as much memory as a reconciliation, for which nobody
-// reserves any here, so large objects are evaluated one at a time.
+// Evaluate evaluates the filter of a program for an object. Decoded, an object may take as much memory as a reconciliation. No memory
+// is reserved for that, so large objects are evaluated one at a time.
 func Evaluate(program *render.Program, o *object.Object) (admits bool, err error) {
 	if o.ContentBytes() > budget.FreeBytes {
 		large.Lock()

@@ -181,7 +181,7 @@ func (c *Caches) RelatedComplete() bool { return c.RelatedSince() != 0 }
 // CompleteEverywhere reports whether all children are known.
 func (c *Caches) CompleteEverywhere() bool { return c.childrenSince() != 0 }
 
-// Current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is now.
+// Current reports whether the caches are current that decide which objects of a namespace are parents, and how to reconcile them.
 func (c *Caches) Current(namespace string) bool { return c.CurrentSince(namespace) != 0 }
 
 // Readable reports whether what the cache is of is all known, and no watch has failed. Objects of a

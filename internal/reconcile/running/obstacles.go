@@ -18,7 +18,7 @@ import (
 // requirements lists what a controller has to read, and says why it cannot.
 type requirements struct{ *Controller }
 
-// Obstacle returns why something cannot be read that is needed, or "". Of missing rights it names the first three.
+// Obstacle returns why something cannot be read that is needed, or "". It names at most three missing permissions.
 func (c *Controller) Obstacle() (reason, message string) {
 	r := requirements{c}
 	needed := slices.DeleteFunc(r.caches(), func(n namedCache) bool { return n.optional })
@@ -63,7 +63,7 @@ func (r requirements) obstacleTo(caches []namedCache) (reason, message string) {
 	return reason, message
 }
 
-// AlsoMissing tells of the right to write the parents' status, where the one to read them is missing.
+// AlsoMissing returns the permission to write the parents' status if it is missing together with the one to read them.
 func (c *Controller) AlsoMissing(need permissions.Claim) []string {
 	if need.Use != permissions.Parents || !c.WritesStatus() {
 		return nil
@@ -114,7 +114,7 @@ func (r requirements) unreadable(cache namedCache) (reason, message string) {
 	return "", ""
 }
 
-// ParentsForbidden reports whether some parents may not be read, so that nobody has tried to write their status.
+// ParentsForbidden reports whether it is forbidden to read some parents, so that no write of their status was tried.
 func (c *Caches) ParentsForbidden() bool {
 	for _, cache := range c.Parents {
 		if apierrors.IsForbidden(cache.Err()) {
@@ -129,7 +129,7 @@ type namedCache struct {
 	need     permissions.Claim
 	cache    *watch.Cache
 	field    string // of the spec, which has the selectors; "" = there are none
-	optional bool   // whether work goes on without
+	optional bool   // whether reconciliations continue without it
 }
 
 // caches returns all caches of the controller that are to be filled, the parents' first. Namespaces

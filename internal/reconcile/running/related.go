@@ -48,7 +48,7 @@ func lostEntry(e *related.Entry) (reason, message string) {
 	return v1.ReasonListFailed, fmt.Sprintf("%s: API discovery failed: %s; until then, children are left unchanged", where, problem.PublicReason(e.Err))
 }
 
-// Without says which related objects cannot be read though work goes on, and why, in the order of the spec.
+// Without returns which related objects cannot be read although reconciliations continue, and why, in the order of the spec.
 func (c *Controller) Without() []string {
 	r := requirements{c}
 	var out []string

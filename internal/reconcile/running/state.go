@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
-// State tells in which state a controller and its caches are: when it differs from the last one, all parents are worth a look.
+// State is the state of a controller and its caches: if it differs from the last one, all parents are reconciled.
 type State struct {
 	facts
 	parents    map[string]cacheState // by namespace; "" = all
@@ -30,7 +30,7 @@ type facts struct {
 	hasNamespaces bool
 }
 
-// cacheState is that of a cache. A pass may have met a failure that is over before anybody else has seen it.
+// cacheState is that of a cache. A reconciliation may have met a failure that ended before any other code saw it.
 type cacheState struct {
 	cache    *watch.Cache
 	readable bool

@@ -120,8 +120,8 @@ func kindOf(where, apiVersion, kind string) (schema.GroupVersionKind, *Rejection
 	return gv.WithKind(kind), nil
 }
 
-// compile compiles the templates, and finds out which entries wait for which others. It also returns the templates without errors, nil where
-// these cannot be told from the others, or where spec.values is wrong: then each template that reads a value would seem to be wrong.
+// compile compiles the templates, and finds out which child templates wait for which others. It also returns the templates without errors, nil
+// if these cannot be separated, or if spec.values is invalid: then each template that reads a value would seem to be invalid.
 func (c *Compiled) compile(pause func() error, name string, spec *v1.TemplateControllerSpec) (sound *render.Program, r *Rejection) {
 	source, values := sourceOf(name, spec)
 	source.Pause = pause
@@ -231,7 +231,7 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	}
 	names := namesOf(spec.Children)
 	for _, final := range Finals(spec) {
-		if !names[final.Name] { // of which checkNames tells
+		if !names[final.Name] { // which checkNames reports
 			add(final)
 		}
 	}

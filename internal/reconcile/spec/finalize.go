@@ -9,8 +9,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// NeedsFinalizer reports whether parents need a finalizer: there is something to do before a deleted one goes, or it has children that
-// the garbage collector does not take.
+// NeedsFinalizer reports whether parents need a finalizer: a deleted one needs cleanup, or has children that
+// the garbage collector does not delete.
 func NeedsFinalizer(spec *v1.TemplateControllerSpec) bool {
 	return spec.Finalize != nil || slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return ofScopeCluster(c) && c.DeletionPolicy != v1.DeletionOrphan })
 }
@@ -31,7 +31,7 @@ func allEntries(spec *v1.TemplateControllerSpec) iter.Seq[*v1.Child] {
 	}
 }
 
-// Finals returns the entries of which something is made before a deleted parent goes.
+// Finals returns the child templates of spec.finalize.children.
 func Finals(spec *v1.TemplateControllerSpec) []v1.Child {
 	if spec.Finalize == nil {
 		return nil
@@ -79,8 +79,8 @@ func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []str
 	return all.joined()
 }
 
-// checkTimeout says what is wrong with how long a cleanup may take, or returns nil. A stored onTimeout: Block is refused and not pruned: who
-// wrote it would lose backups.
+// checkTimeout returns what is wrong with the timeout of a cleanup, or nil. A stored onTimeout: Block is refused and not pruned: its author
+// would lose backups.
 func checkTimeout(f *v1.Finalize) *Rejection {
 	if f == nil {
 		return nil

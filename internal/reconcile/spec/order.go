@@ -18,7 +18,7 @@ import (
 type Order struct {
 	sorted []string // see Waiting
 	places map[string]place
-	before func() map[string]map[string]bool // see After; it is computed once, by who asks first
+	before func() map[string]map[string]bool // see After; it is computed once, at the first call
 }
 
 // place is that of an entry that waits.
@@ -203,7 +203,7 @@ func (g *graph) visit(name string) (cycle []edge) {
 	return nil
 }
 
-// cycleFault says who waits for whom, and why.
+// cycleFault returns which child templates wait for each other, and why.
 func (l list) cycleFault(cycle []edge) *Rejection {
 	words := make([]string, len(cycle))
 	for i, e := range cycle {

@@ -22,7 +22,7 @@ type Related struct {
 	GVK               schema.GroupVersionKind
 	Labels, Fields    string          // selectors in their text form; "" = all
 	NamespaceSelector labels.Selector // nil = none
-	Watched           [][]string      // the paths of watchFields, and, with logs, where containers tell of their runs, as keys; empty = every change counts
+	Watched           [][]string      // the paths of watchFields, and, with logs, those of container states, as keys; empty = every change counts
 }
 
 // mostRelatedNamespaces is how many names the namespaces of all entries of spec.related may have: each takes a watch.

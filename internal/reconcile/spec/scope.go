@@ -90,9 +90,9 @@ func Account(user string) (namespace, name string) {
 	return namespace, name
 }
 
-// ChildNamespaces returns the namespaces that children are read in; nil means all. An account
-// needs no rights but in those of the parents, unless some entry has objects in others. The operator reads in all of them, for it
-// shares its watches.
+// ChildNamespaces returns the namespaces that children are read in; nil means all. A service account
+// needs permissions only in those of the parents, unless a child template has objects in others. The operator itself reads in all of
+// them, because it shares its watches.
 func ChildNamespaces(spec *v1.TemplateControllerSpec) []string {
 	if spec.ServiceAccountRef == nil || len(spec.Watch.Namespaces) == 0 || CrossScope(spec) {
 		return nil

@@ -34,8 +34,8 @@ const (
 	leastBytes = 16 << 10
 )
 
-// Size returns about how many bytes of memory a spec holds once it is compiled, which one that is too large never is. It goes by the text
-// alone, and errs on the side of more.
+// Size estimates the memory of a compiled spec in bytes. It reads only the text, and rather overestimates. A spec that is too large is never
+// compiled.
 func Size(spec *v1.TemplateControllerSpec) int {
 	n := countAll(spec)
 	least := leastBytes + restBytes*n.rest + commaBytes*n.commas

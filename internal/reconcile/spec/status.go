@@ -49,7 +49,7 @@ func WatchedKind(spec *v1.TemplateControllerSpec) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(spec.Watch.APIVersion, spec.Watch.Kind).GroupKind()
 }
 
-// SharedReady returns the lint finding about tc if other wants the same ready condition of the same parents, or false.
+// SharedReady returns the lint finding about tc if other writes the same ready condition of the same parents, or false.
 func SharedReady(tc, other *v1.TemplateController) (finding.Finding, bool) {
 	condition := SharesReadyCondition(&tc.Spec, &other.Spec)
 	if condition == "" || tc.Name == other.Name {
