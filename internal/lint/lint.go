@@ -1,5 +1,4 @@
-// Package lint checks TemplateControllers: the one compile step of the operator, the admission webhook and the commands. Those of files
-// are checked with what files say of kinds. It needs no client.
+// Package lint compiles and checks TemplateControllers, for the operator, the admission webhook and the commands. It needs no client.
 package lint
 
 import (

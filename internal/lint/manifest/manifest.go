@@ -1,5 +1,5 @@
-// Package manifest reads files of Kubernetes objects, and finds the place in a file where something of a
-// TemplateController is written. It needs no cluster.
+// Package manifest reads files of Kubernetes objects, and returns the file and line of a field of a
+// TemplateController. It needs no cluster.
 package manifest
 
 import (

@@ -1,6 +1,8 @@
-// Package outline reads what a template shows without data. A Skeleton is the YAML of its own text, with the place of everything, by which
-// what is written out is compared with the kinds that it is for: fields, types, places and habits. Yields tells the kinds of all objects,
-// also of those that define blocks print. It is pure, and its work is bounded.
+// Package outline parses the YAML that a template contains literally, and compares it with the schemas of its kinds: fields, types, namespaces
+// and best practices.
+//
+// A Skeleton is that YAML with the offset of each node. Yields returns the kinds of all objects, also of those that define blocks print. The
+// package is pure, and its work is bounded.
 package outline
 
 import (

@@ -1,4 +1,4 @@
-// Package report shows findings: as text with the line that each is about, as JSON, and as SARIF. It needs no client.
+// Package report prints lint findings as text with source lines, as JSON, and as SARIF. It needs no client.
 package report
 
 import (

@@ -1,7 +1,8 @@
-// Package types says what is known of the values of templates, whatever the data: of which kinds they may be, which fields and items
-// they have, where they are from, and why they are always missing; what functions take and yield; and which key may have been meant by one that
-// is not there. What may come of two ways is joined. Values do not change, but those of one spec.values remember their items, so that they
-// belong to one goroutine.
+// Package types has the types of values in templates: their fields and items, their origin, the signatures of functions, and suggestions for
+// unknown keys.
+//
+// The types of the branches of an if are joined. Values are immutable, except that those of spec.values cache their items, so they belong to one
+// goroutine.
 package types
 
 import "github.com/templater-dev/templater/internal/kube/openapi"
