@@ -1,4 +1,4 @@
-// Package budget counts the work, the memory and the output of templates, so that none of them can hang or fill the operator.
+// Package budget limits the work, the memory and the output of templates, so that none of them can hang the operator or exhaust its memory.
 package budget
 
 import "errors"

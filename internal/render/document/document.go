@@ -1,5 +1,4 @@
-// Package document makes objects of the YAML that templates write, with the values that its tokens stand for, or says in plain words what is
-// wrong with it.
+// Package document parses the YAML that templates print into objects, replaces its tokens by their values, and explains YAML errors.
 package document
 
 import (

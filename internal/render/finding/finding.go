@@ -1,4 +1,4 @@
-// Package finding has the lint findings of a TemplateController, and the table of the rules that they break.
+// Package finding has the type of lint findings, and the table of lint rules with their codes.
 package finding
 
 import (

@@ -1,7 +1,7 @@
-// Package funcs has the functions that templates may call: what they yield, what they cost, and what they do to text.
+// Package funcs has the functions that templates may call.
 //
-// The table in table.go lists them, and everything that is said of functions elsewhere is derived from it. What all of them share is in
-// package data. Three of them, and, or and include, need what executes templates, and package render carries them out.
+// The table in table.go lists them with their names, types, costs and docs; docs, checks and completion are derived from it. Shared code is in
+// package data. Package render executes three of them itself: and, or and include.
 package funcs
 
 import (

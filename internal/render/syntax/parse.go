@@ -1,4 +1,4 @@
-// Package syntax parses and checks templates: it finds what can be known of them without data, and says where.
+// Package syntax parses templates, and reports the errors that can be found without data, with their line and column.
 package syntax
 
 import (

@@ -1,4 +1,4 @@
-// Package token keeps values apart from text: text has tokens in it, which stand for values until all structure is known.
+// Package token has the tokens that stand for values in the output of templates, until its YAML is parsed.
 package token
 
 import (
