@@ -1,2 +1,2 @@
-// Package kube makes the requests to the API server, discovers its kinds and publishes Events.
+// Package kube is the client of the API server: requests, discovery and Events.
 package kube

@@ -1,5 +1,5 @@
-// Package access lets those requests through whose senders the API server knows and allows to make
-// them, as kube-apiserver does for its own /metrics.
+// Package access authenticates and authorizes HTTP requests by TokenReview and SubjectAccessReview,
+// as kube-apiserver does for its own /metrics.
 package access
 
 import (

@@ -1,4 +1,4 @@
-// Package kind tells whether a kind of the API server is there, in which versions, and what its status can hold.
+// Package kind resolves kinds: whether the API server serves them, in which versions, and which fields their status has.
 package kind
 
 import (

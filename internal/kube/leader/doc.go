@@ -1,7 +1,7 @@
-// Package leader lets one of several replicas work, and the others wait.
+// Package leader elects one of several replicas to work.
 //
-// The replicas compete for a Lease, by client-go's leader election. This package
-// adds what that leaves to its user: the lease is released only when all work is
-// finished (see Election.Run), and a Fence refuses writes once the lease may
-// be another replica's, in a process that was frozen, too.
+// It uses a Lease and client-go's leader election, and adds two things: the lease is
+// released only when all work is finished (see Election.Run), and a Fence refuses
+// writes once another replica may have the lease, also in a process that
+// was suspended.
 package leader

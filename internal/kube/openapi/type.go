@@ -1,5 +1,5 @@
-// Package openapi tells which fields the objects of a kind have, and of which types, by CustomResourceDefinitions, OpenAPI documents of the
-// API server and the kinds that are built in.
+// Package openapi has the schemas of kinds, from CustomResourceDefinitions, the OpenAPI documents of the API server, and an embedded copy for
+// built-in kinds.
 package openapi
 
 import (

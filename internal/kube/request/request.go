@@ -1,4 +1,4 @@
-// Package request has the plain data of requests to the API server, and classifies the errors that answer them.
+// Package request has the plain data of requests to the API server, and classifies API errors.
 package request
 
 import (

@@ -1,5 +1,5 @@
-// Package seal tells what templater has made from what somebody else has made to
-// look like it: a seal is an annotation that only who holds the key can write.
+// Package seal signs children: a seal is an annotation that only templater can write, because it
+// needs a key. It proves that templater created the object.
 package seal
 
 import (
