@@ -1,4 +1,4 @@
-// Command templater is the operator, and what authors of TemplateControllers try them with.
+// Command templater is the operator, and the command-line tools for authors of TemplateControllers.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package cli is what the commands of templater share: how they end, what they print on a terminal, and the flags that
-// several of them have.
+// Package cli has what the commands of templater share: exit codes, terminal output, and
+// common flags.
 package cli
 
 import (

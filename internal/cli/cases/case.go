@@ -1,5 +1,4 @@
-// Package cases tests TemplateControllers by cases in folders: what is there, step by step, and what templater makes of it. It needs no
-// cluster.
+// Package cases runs the test cases of templater test: folders with the objects of each step and the expected results. It needs no cluster.
 package cases
 
 import (

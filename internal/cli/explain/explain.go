@@ -1,5 +1,5 @@
-// Package explain tells what the words of templater mean: the functions, keys and actions of templates, the fields of
-// TemplateControllers, conditions and their reasons, and the codes of findings. The texts are those of the docs. It needs no cluster.
+// Package explain prints the docs of functions, keys and actions of templates, fields of TemplateControllers, conditions
+// and their reasons, and codes of findings: templater explain. It needs no cluster.
 package explain
 
 import (

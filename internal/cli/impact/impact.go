@@ -1,5 +1,5 @@
-// Package impact tells what an edited TemplateController would do to the parents of a cluster. It asks the rules of reconcile by way of
-// package simulate, and has the server try writes; it writes nothing.
+// Package impact shows what an edited TemplateController would change in a cluster: templater diff. It runs package simulate for each parent,
+// and sends writes as dry runs; it changes nothing.
 package impact
 
 import (

@@ -1,5 +1,5 @@
-// Package minimalrole says which rights a TemplateController needs, and no more: from its spec, the kinds that its templates
-// name, and what is known of these kinds. It needs no client.
+// Package minimalrole computes the least RBAC rules that a TemplateController needs, from its spec and the kinds that its templates
+// yield: templater rbac. It needs no client.
 package minimalrole
 
 import (

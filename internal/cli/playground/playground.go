@@ -1,5 +1,5 @@
-// Package playground answers a page with editors: what TemplateControllers make of parents, and what is wrong with them. Texts in, data out: it needs
-// no client, no network and no files, so that it runs in a browser.
+// Package playground renders and lints the texts of the editors in the playground. It needs no client, no network and no files, so that it runs
+// in a browser.
 package playground
 
 import (

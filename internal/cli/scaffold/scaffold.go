@@ -1,5 +1,5 @@
 // Package scaffold writes the first files of an operator: a TemplateController, the CustomResourceDefinition of its parents, and an
-// example. It needs no cluster.
+// example: templater new. It needs no cluster.
 package scaffold
 
 import (

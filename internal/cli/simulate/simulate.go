@@ -1,8 +1,7 @@
-// Package simulate reconciles one parent without a cluster: package reconcile does, against an API server in memory with the objects of a State. It
-// needs no network and is given its clock.
+// Package simulate runs package reconcile for one parent without a cluster, against an API server in memory with the objects of a State.
 //
-// What it leaves out: rights, admission and defaults of a server, what others change in fields that a template sets, and namespaces that
-// are being deleted.
+// It needs no network, and the caller provides the clock. It does not simulate permissions, admission and defaults of a server, changes by others
+// to fields that a template sets, and namespaces that are being deleted.
 package simulate
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Simulator makes passes over parents of one TemplateController. It is safe for concurrent use.
+// Simulator reconciles parents of one TemplateController. It is safe for concurrent use.
 type Simulator struct {
 	// Explain is whether to say of children where their fields are from.
 	Explain bool

@@ -1,5 +1,5 @@
-// Package snapshot reads from a cluster what passes over the parents of a TemplateController see, once and without a watch: for commands
-// that tell what templater does there. It writes nothing.
+// Package snapshot reads from a cluster, once and without a watch, the objects that reconciliations of a TemplateController see. It writes
+// nothing.
 package snapshot
 
 import (

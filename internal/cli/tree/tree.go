@@ -1,5 +1,5 @@
-// Package tree shows a parent with its children, the related objects that its templates see, and how all of these stand. It needs no
-// client: whoever reads a cluster, or files, gives it a State.
+// Package tree prints a parent with its children and related objects, and the status of each: templater tree. It needs no
+// client: the caller reads a cluster, or files, into a State.
 package tree
 
 import (

@@ -1,5 +1,4 @@
-// Package page serves the page of the playground to the browsers of this machine. Its files are in src; what is built for it, and all of it
-// together, in dist: make playground.
+// Package page serves the page of the playground on localhost. Its sources are in src; make playground builds it into dist.
 package page
 
 import (

@@ -1,4 +1,4 @@
-// Package chart makes a first TemplateController of a Helm chart, and says what of the chart is not in it, and where that stands.
+// Package chart converts a Helm chart to a first TemplateController, and lists what it could not convert, and where that is in the chart.
 package chart
 
 import (

@@ -1,4 +1,4 @@
-// Package show prints what passes without a cluster have come to.
+// Package show prints the results of package simulate.
 package show
 
 import (
