@@ -55,7 +55,7 @@ type reconciliation struct {
 	parent   *object.Object // as the latest write left it, except for its status; nil where there is none
 	problems problem.List
 	next     Result  // when to reconcile again if no problem says otherwise
-	report   *Report // nil unless the caller wants one
+	report   *Report // nil unless the caller passes one
 
 	inputs    inputs
 	guard     loopGuard

@@ -40,7 +40,7 @@ func (p *pass) children(dependencies *plan.Dependencies, judge *readiness.Judge)
 	return out
 }
 
-// fate says what becomes of a child that no template wants, or of which that is not asked, as the parent is being deleted.
+// fate returns what happens to a child that no template yields, or to any child while the parent is being deleted.
 func (p *pass) fate(l *child.Live) string {
 	switch {
 	case l.Object.Deleting():
@@ -51,7 +51,7 @@ func (p *pass) fate(l *child.Live) string {
 		return "no longer rendered"
 	case !l.Collectable() || plan.CascadesOrphan(p.parent):
 		return "is kept after its parent"
-	case p.gone: // nobody binds it to the parent but templater, which waits no longer
+	case p.gone: // only templater binds it to the parent, and no longer waits for it
 		return "is deleted after its parent"
 	case plan.DeletedBeforeParent(p.spec, l):
 		return "is deleted before its parent"

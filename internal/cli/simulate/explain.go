@@ -43,7 +43,7 @@ func (p *pass) explain() map[child.ID]map[string]Place {
 			}
 			places[object][path] = Place{template, line}
 		}
-		objects, _ := p.compiled.Program.Child(entry.Name, in) // none where that fails, which was told
+		objects, _ := p.compiled.Program.Child(entry.Name, in) // none where that fails, which was reported
 		for i, o := range objects {
 			id := child.IDOf(o.Content)
 			id.Name.Namespace = p.Namespace(o.Content, p.state.Parent)

@@ -127,7 +127,7 @@ func (p *pass) entryOrder() *spec.Order {
 	return p.compiled.Order
 }
 
-// tell adds the problems.
+// tell adds the problems of a report.
 func (r *Result) tell(report *reconcile.Report) {
 	for _, issue := range report.Problems {
 		if issue.Message == "" {
@@ -158,7 +158,7 @@ func (w *world) writes() []Write {
 	return out
 }
 
-// judge tells how children stand.
+// judge returns what decides whether children are ready.
 func (p *pass) judge() *readiness.Judge {
 	judge := readiness.NewJudge(p.compiled.Program, p.input())
 	for _, l := range p.observed {

@@ -7,7 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// Public returns an object without what templater and the server add to it: what is left is of authors and of those who write its status.
+// Public returns an object without the fields that templater and the server add: those of templates, users and status writers are left.
 func Public(content map[string]any) map[string]any {
 	content = maps.Clone(content)
 	metadata := maps.Clone(mapping(content["metadata"]))

@@ -29,7 +29,7 @@ func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out Stat
 	return out, changed
 }
 
-// isAssumed reports whether a child counts as ready, whatever its child template says: it is the one that was assumed to be, and nobody but
+// isAssumed reports whether a child counts as ready, whatever its child template says: it is the one that was assumed to be ready, and only
 // templater has changed what it adds.
 func (s State) isAssumed(o *object.Object) bool {
 	now := o.Content()
@@ -40,8 +40,8 @@ func (s State) isAssumed(o *object.Object) bool {
 // Unsure reports whether an object was deleted after a child had counted as ready though its readyWhen was not true: in a cluster, it may never be deleted.
 func (s State) Unsure(id child.ID) bool { return s.unsure[id] }
 
-// MakeReady returns an object with the status that its controller gives it once it is ready, unless it is being deleted. It returns an object that
-// is ready already as it is. What a readyWhen wants besides, it does not know.
+// MakeReady returns an object with the status that its controller writes once it is ready, unless it is being deleted. It returns an object that
+// is ready already as it is. It does not evaluate readyWhen.
 func MakeReady(content map[string]any, now time.Time) map[string]any {
 	if readiness.IsReady(content) {
 		return content

@@ -20,9 +20,9 @@ type Write struct {
 // String says what is done.
 func (w Write) String() string { return string(w.Verb) + " " + w.Of }
 
-// Result is what a pass has come to.
+// Result is the result of a reconciliation.
 type Result struct {
-	// Children are what the templates want, in their order, and then what is left though nobody wants it.
+	// Children are the desired ones, in the order of the templates, and then those that no template yields.
 	Children []Child
 	// Ready is what the ready condition says, whether the parent can hold one or not.
 	Ready status.Verdict
@@ -34,7 +34,7 @@ type Result struct {
 	Gone bool
 	// Related are the related objects that the templates see, by entry; nil where that is not known.
 	Related map[string][]*object.Object
-	// Writes are what the pass has done. While there are some, another pass is due.
+	// Writes are what the reconciliation has written. While there are some, another reconciliation is due.
 	Writes []Write
 
 	changed bool // whether anything was written, also what templater adds
@@ -43,10 +43,10 @@ type Result struct {
 // Child is an object of an entry.
 type Child struct {
 	Entry string
-	Line  int // of the template, where the object begins; 0 where nobody wants it
-	// Wanted is the object as its author wants it, in its namespace; nil where nobody wants it any more.
+	Line  int // of the template, where the object begins; 0 if no template yields it
+	// Wanted is the object as its template yields it, in its namespace; nil if no template yields it any more.
 	Wanted map[string]any
-	// Live is the object after the pass, without what templater adds; nil while it is not there.
+	// Live is the object after the reconciliation, without what templater adds; nil if it does not exist.
 	Live map[string]any
 	// Places are where the fields of Wanted are from, by path, such as .spec.containers[0].image; nil unless asked for.
 	Places map[string]Place
@@ -56,5 +56,5 @@ type Child struct {
 	wanted *child.Wanted
 }
 
-// Body returns the text of a wanted child as templater applies it, with one more field of metadata. It has a seal that does not hold.
+// Body returns the JSON of a desired child as templater applies it, with one more field of metadata. Its seal is not valid.
 func (c Child) Body(field, value string) []byte { return c.wanted.Body(field, value, nil) }

@@ -2,14 +2,14 @@ package simulate
 
 import "errors"
 
-// mostPasses is how many passes Settle makes.
+// mostPasses is how many reconciliations Settle runs at most.
 const mostPasses = 100
 
-// ErrRestless says that passes go on writing.
+// ErrRestless means that each reconciliation writes again.
 var ErrRestless = errors.New("each reconciliation writes again, in an endless loop: the template depends on what templater itself wrote")
 
-// Settle makes passes until one writes nothing, or the parent is gone, and returns that one with all writes before it. The error may be [ErrRestless]: then it is the
-// last one.
+// Settle reconciles until nothing is written, or the parent is deleted, and returns the last result with all writes before it. The error may be
+// [ErrRestless].
 func (s *Simulator) Settle(in State) (Result, State, error) {
 	var writes []Write
 	var last Result

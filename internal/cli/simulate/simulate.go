@@ -58,8 +58,8 @@ func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[s
 	return s, nil
 }
 
-// Unserved says that a cluster does not serve a kind, so that nothing is guessed of it: templates that yield it are in error, and nothing is
-// pruned. Call it before the first pass.
+// Unserved declares that a cluster does not serve a kind, so that nothing is guessed about it: templates that yield it are in error, and nothing is
+// pruned. Call it before the first reconciliation.
 func (s *Simulator) Unserved(gvk schema.GroupVersionKind) { s.kinds.unserved[gvk] = true }
 
 // OfKind reports whether an object is of the kind that is watched, in any version.

@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
-// State is a cluster, as far as one parent is concerned. Contents are plain JSON data, which nobody changes. The zero State has no
+// State is a cluster, as far as one parent is concerned. Contents are plain JSON data, which must not be changed. The zero State has no
 // children and no related objects.
 type State struct {
 	Parent map[string]any
@@ -27,8 +27,8 @@ type State struct {
 	Objects []map[string]any
 	// Related are other objects. Entries of spec.related see Objects, too.
 	Related []map[string]any
-	// Read returns more objects of an entry of spec.related: those that are watched and chosen. It is for those who have many. Objects and
-	// Related count before what it returns; nil is for no more.
+	// Read returns more objects of an entry of spec.related: those that are watched and chosen. It is for callers that have many. Objects and
+	// Related take precedence over what it returns; nil is for no more.
 	Read func(entry string, chosen related.Selection) []*object.Object
 	// Logs are those of Pods, by NAMESPACE/NAME and container.
 	Logs map[string]map[string]string
@@ -74,7 +74,7 @@ func (s *Simulator) placed(content map[string]any) map[string]any {
 	return content
 }
 
-// Placed returns the State as a pass sees it: the parent has what the server would have filled in, and objects that give no namespace are in
+// Placed returns the State as a reconciliation sees it: the parent has the defaults of the server, and objects without a namespace are in
 // that of the parent.
 func (s *Simulator) Placed(in State) State {
 	in.Parent = s.placed(in.Parent)

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// gone is what is said of the readiness of a parent that is gone.
+// gone is the verdict on a parent that was deleted.
 var gone = status.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is deleted"}
 
 // IsDeleting reports whether somebody has asked for the deletion of an object.

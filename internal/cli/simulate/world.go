@@ -164,7 +164,7 @@ func (w *world) readChildren(k kind.Kind) error {
 		return err
 	}
 	cache.Each(func(o *object.Object) bool {
-		o.Note(object.Covered) // nobody takes fields here
+		o.Note(object.Covered) // no other manager takes fields here
 		return true
 	})
 	w.controller.Settled[gk] = true

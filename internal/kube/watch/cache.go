@@ -13,9 +13,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Event is a change in a Cache. Old is nil for a new object, New is nil for one
-// that is gone. Writer is who wrote New, where it is an own write that has come
-// back (see Cache.Put), else empty.
+// Event is a change in a Cache. Old is nil for a new object, New is nil for a
+// deleted one. Writer is the writer of New if the event is about an own write
+// (see Cache.Put), else empty.
 type Event struct {
 	Old, New *object.Object
 	Writer   string
@@ -121,8 +121,8 @@ func (c *Cache) Len() int {
 	return len(c.items)
 }
 
-// Put takes an object as the server returned it to a write of ours. writer is
-// told in the Event when the watch brings the same state.
+// Put stores an object as the server returned it for a write of ours. writer is
+// set in the Event when the watch delivers the same state.
 func (c *Cache) Put(o *object.Object, writer string) {
 	o, err := c.trimmed(o)
 	if err != nil {
@@ -151,8 +151,8 @@ func (c *Cache) Put(o *object.Object, writer string) {
 	c.set(o, writer)
 }
 
-// Deleting takes note that the server has accepted to delete an object. Until
-// the watch says that it is gone, the object has a deletionTimestamp.
+// Deleting records that the server has accepted to delete an object. Until
+// the watch reports its deletion, the object has a deletionTimestamp.
 func (c *Cache) Deleting(name types.NamespacedName, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

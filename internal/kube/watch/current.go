@@ -51,8 +51,8 @@ func (c *Cache) Err() error {
 	return c.err()
 }
 
-// Failures returns how often Err has become non-nil. It tells a
-// reader of Err whether there was a failure between two answers of nil.
+// Failures returns how often Err has become non-nil. It shows a
+// reader of Err whether there was a failure between two results of nil.
 func (c *Cache) Failures() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

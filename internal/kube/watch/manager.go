@@ -30,9 +30,9 @@ const retryReset = 2 * time.Minute
 // Handler hears of changes. Its methods are called from the goroutines of the
 // watches, and must be quick.
 type Handler interface {
-	// Changed tells of a change of an object.
+	// Changed reports the change of an object.
 	Changed(want Want, event Event)
-	// StateChanged tells that the cache of want has synced, failed or recovered.
+	// StateChanged reports that the cache of want has synced, failed or recovered.
 	StateChanged(want Want)
 }
 
@@ -45,7 +45,7 @@ type Client interface {
 	MayWatch(ctx context.Context, resource schema.GroupVersionResource, namespace, fieldSelector string) (bool, error)
 }
 
-// Manager runs the watches that are wanted. It is safe for concurrent use.
+// Manager runs the watches of all wants. It is safe for concurrent use.
 type Manager struct {
 	clients func(as string) Client
 	handler Handler
@@ -80,7 +80,7 @@ func (m *Manager) Trim(role Role, trim func(o, kept *object.Object) (*object.Obj
 	m.trims[role] = trim
 }
 
-// Set makes wants the complete set that owner wants, starts and stops watches
+// Set makes wants the complete set of owner, starts and stops watches
 // accordingly, and returns a cache for each. It does not wait for the caches to
 // sync. The error is that of a selector that cannot be parsed; nothing is changed then.
 func (m *Manager) Set(owner string, wants []Want) (map[Want]*Cache, error) {
@@ -112,7 +112,7 @@ func (m *Manager) Set(owner string, wants []Want) (map[Want]*Cache, error) {
 	return caches, nil
 }
 
-// Owners returns who wants that set.
+// Owners returns the owners of that want.
 func (m *Manager) Owners(want Want) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,7 +41,7 @@ func (c *Cache) update(o *object.Object) (Event, bool) {
 	return event, changed
 }
 
-// Delete takes note that an object is gone, or no longer matches the Want.
+// Delete records that an object was deleted, or no longer matches the Want.
 func (c *Cache) Delete(obj any) (err error) {
 	defer c.recovered(&err)
 	o, err := c.object(obj)
@@ -66,7 +66,7 @@ func (c *Cache) remove(o *object.Object) *object.Object {
 	case it == nil:
 		return nil
 	case c.newer(it, o, version) && it.object.UID() != o.UID():
-		return o // it was replaced here by another object of its name, for which nobody was told that it is gone
+		return o // it was replaced here by another object of its name, without an event for its deletion
 	case c.newer(it, o, version):
 		return nil
 	}
@@ -122,8 +122,8 @@ func (c *Cache) replace(objects map[types.NamespacedName]*object.Object, version
 	return events, state
 }
 
-// recovered, deferred, turns a panic into an error, and takes note that the cache does not hold everything:
-// one object that cannot be filed must not end the process. The Reflector goes on with the next one.
+// recovered, deferred, turns a panic into an error, and records that the cache does not hold everything:
+// one object that cannot be stored must not end the process. The Reflector continues with the next one.
 func (c *Cache) recovered(err *error) {
 	if v := recover(); v != nil {
 		klog.Background().Error(nil, "panic while handling a change: this is a bug, please report it", "watch", c.want.String(), "stack", string(debug.Stack()))

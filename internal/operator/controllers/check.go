@@ -65,7 +65,7 @@ func (m *compiler) examine(ctx context.Context, tc *v1.TemplateController, compi
 	return m.withAccount(tc, result), err
 }
 
-// withAccount adds to what a check has found that there has to be an account.
+// withAccount adds an error to the result of a check if a service account is required and missing.
 func (m *compiler) withAccount(tc *v1.TemplateController, result lint.Result) lint.Result {
 	if m.store.accounts {
 		if r := spec.CheckAccount(&tc.Spec); r != nil {

@@ -37,7 +37,7 @@ func (t *Tracker) ask(ctx context.Context, c Claim) (finding, error) {
 		missing, err := t.missing(ctx, c.As, c, "")
 		return finding{known: err == nil, missing: missing}, err
 	}
-	// Constrained impersonation (KEP-5284) asks for one right to act as the account, and for one for each
+	// Constrained impersonation (KEP-5284) requires one permission to impersonate the account, and one for each
 	// verb; without the first, it is impersonation as such that is missing.
 	if err := t.limit.Wait(ctx); err != nil {
 		return finding{}, err

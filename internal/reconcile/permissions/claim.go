@@ -103,7 +103,7 @@ func mayNot(need Claim, missing, add []string) string {
 	return fmt.Sprintf("%s is not allowed to %s %s: add %s to %s", DisplayName(need.As), problem.And(missing), need.what(), need.rule(add), need.role())
 }
 
-// mayNotAct says which right the operator lacks to act as the claim's user.
+// mayNotAct returns which permission the operator lacks to impersonate the claim's user.
 func mayNotAct(need Claim, f finding, operator string) string {
 	namespace, name := spec.Account(need.As)
 	if !f.constrained {

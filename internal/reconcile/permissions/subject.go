@@ -89,7 +89,7 @@ func (s *Subject) Known(need Claim) string {
 	return mayNot(need, f.missing, f.missing)
 }
 
-// missingToWrite says which right is missing to write a child. One on the parent may be, too.
+// missingToWrite returns which permission is missing to write a child. One on the parent may be missing, too.
 func (s *Subject) missingToWrite(err error, namespace string, kind kind.Kind) (text string, pending bool) {
 	if !finalizers.MatchString(err.Error()) {
 		return s.Missing(err, s.Claim(Children, kind, namespace))

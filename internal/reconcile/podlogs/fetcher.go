@@ -38,7 +38,7 @@ type Reader interface {
 type Options struct {
 	// Reader returns what reads as that user; empty is the operator itself.
 	Reader func(as string) Reader
-	// Tenant returns whose a TemplateController is. Those that read as one account are of one tenant.
+	// Tenant returns the tenant of a TemplateController. Those that read as one service account are of one tenant.
 	Tenant func(controller string) string
 	// Runs reports whether templates are executed for a TemplateController, as is not so for one that is suspended or not accepted.
 	Runs func(controller string) bool

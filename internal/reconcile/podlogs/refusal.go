@@ -25,7 +25,7 @@ const (
 // audience is the user that reads logs, and the namespace.
 type audience struct{ as, namespace string }
 
-// refusal is that the server has said that a right is missing.
+// refusal is a response of the server that a permission is missing.
 type refusal struct {
 	err error
 	at  time.Time
@@ -46,7 +46,7 @@ func (f *Fetcher) refusedLately(l *log) error {
 	return last.err
 }
 
-// noteRefusal remembers that a right is missing; the lock is held.
+// noteRefusal remembers that a permission is missing; the lock is held.
 func (f *Fetcher) noteRefusal(l *log, err error) {
 	to := audience{l.as, l.namespace}
 	if last, found := f.refused[to]; permissions.Denied(err) && (!found || last.err != err) { //nolint:errorlint // it is the very answer that is remembered
@@ -114,10 +114,10 @@ type Failure struct {
 	Err       error
 }
 
-// Why says why the first one was not read, where it was neither a right nor room that was missing.
+// Why returns why the first one was not read, unless a permission or memory was missing.
 func (f Failure) Why() string { return unread(f.Err) }
 
-// Denied reports whether a right is missing: then the failure is about all logs of the namespace.
+// Denied reports whether a permission is missing: then the failure is about all logs of the namespace.
 func (f Failure) Denied() bool { return permissions.Denied(f.Err) }
 
 // Full reports whether it is room that is missing.

@@ -23,14 +23,14 @@ const NamespaceTenant = "namespace/"
 // NewTenants returns Tenants without TemplateControllers.
 func NewTenants() *Tenants { return &Tenants{of: map[string]string{}} }
 
-// Set says which account a controller names, nil for none.
+// Set sets the service account of a controller, nil for none.
 func (t *Tenants) Set(controller string, account *v1.ServiceAccountRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.of[controller] = TenantOf(controller, account)
 }
 
-// TenantOf returns whose a controller is that names this account, nil for none.
+// TenantOf returns the tenant of a controller with this service account, nil for none.
 func TenantOf(controller string, account *v1.ServiceAccountRef) string {
 	if account == nil {
 		return controller
@@ -94,7 +94,7 @@ type debt struct {
 	over bool      // the credit is used up
 }
 
-// NewCredit returns the account where a rollout has so many requests under way; less than 1 counts as 1.
+// NewCredit returns the Credit for rollouts with that many requests in progress; less than 1 counts as 1.
 func NewCredit(clock clock.PassiveClock, rollout int, tenants *Tenants) *Credit {
 	return &Credit{clock: clock, tenants: tenants, rollout: max(rollout, 1), debts: map[string]*debt{}}
 }

@@ -74,7 +74,7 @@ const (
 	Accepted Answer = iota
 	// Conflict is that the object is another one, or is there already, or changes at the moment.
 	Conflict
-	// Forbidden is that templater lacks the right.
+	// Forbidden means that a permission is missing.
 	Forbidden
 	// Rejected is that the server does not take the object.
 	Rejected

@@ -17,7 +17,7 @@ import (
 // audience is the user that writes Events, and the namespace.
 type audience struct{ as, namespace string }
 
-// refusal is what the server answered to an Event when it missed a right.
+// refusal is a response of the server that a permission to write an Event is missing.
 type refusal struct {
 	audience
 	err error

@@ -35,7 +35,7 @@ const (
 	Waiting State = iota
 	// Unreadable is that they could not be read so far, or that the permission to read them was withdrawn. Nobody knows which there are.
 	Unreadable
-	// Absent is that the server does not have the kind, or does not let the account read it, and the entry is optional: it counts as empty.
+	// Absent means that the server does not have the kind, or forbids reading it, and the entry is optional: it counts as empty.
 	Absent
 	// Known is that they were all read once, and may be read still, so that what is known of them is worth a look. The watch may have failed since: see Since.
 	Known

@@ -28,7 +28,7 @@ func wrong(code finding.Code, where, format string, args ...any) *Rejection {
 	return &Rejection{Reason: v1.ReasonInvalidSpec, Message: f.String(), Findings: []finding.Finding{f}}
 }
 
-// CheckAccount returns why a spec without an account is refused where there has to be one, or nil.
+// CheckAccount returns why a spec without a service account is rejected where one is required, or nil.
 func CheckAccount(spec *v1.TemplateControllerSpec) *Rejection {
 	if spec.ServiceAccountRef != nil {
 		return nil

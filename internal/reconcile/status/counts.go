@@ -20,7 +20,7 @@ type ParentSummary struct {
 	Foreign                 bool   // another manager owns the ready condition
 	Rival                   string // the TemplateController that owns the ready condition
 	Contested               string // what of the status another TemplateController writes
-	Denied                  string // which right is missing to write the status
+	Denied                  string // which permission is missing to write the status
 	Children, ChildrenReady int64
 	Kinds                   uint64 // that the templates want, each by a bit of its controller's
 	Round                   int64  // in which all that they want was known; 0 = it was not

@@ -3,18 +3,18 @@ package budget
 
 import "errors"
 
-// What the templates of one pass may use together, and one template by itself. The numbers are
-// chosen so that the costliest templates found end within 250 ms and 64 MiB on one core
-// (the exhaustion tests of package render), while a pass that makes a thousand Pods stays below them.
+// Limits of all templates of one reconciliation, and of one template. The numbers are
+// chosen so that the most expensive templates found end within 250 ms and 64 MiB on one core
+// (the exhaustion tests of package render), while a reconciliation that creates a thousand Pods stays below them.
 const (
-	// MaxWork bounds steps and memory of a pass together, in units of work. A unit pays for
-	// two bytes, or for some nanoseconds.
+	// MaxWork limits steps and memory of a reconciliation together, in units of work. A unit is
+	// two bytes, or some nanoseconds.
 	MaxWork = 32 << 20
 	// unitBytes is how many bytes a unit of work may allocate.
 	unitBytes = 2
 	// nodeBytes is how much memory a scalar, map or list of the result takes at most, but for its text.
 	nodeBytes = 256
-	// grant is how many units a pass gets at a time, which take up to a millisecond.
+	// grant is how many units a reconciliation gets at a time, which take up to a millisecond.
 	grant = FreeBytes / unitBytes
 	// maxOutput bounds the text that a template writes, tokens included,
 	// and the characters of all scalars of its objects. etcd accepts about
@@ -27,10 +27,10 @@ const (
 	MaxDepth = 100
 )
 
-// FreeBytes is how much memory a pass may use before it asks for more.
+// FreeBytes is how much memory a reconciliation may use before it reserves more.
 const FreeBytes = 256 << 10
 
-// MaxBytes is how much memory a pass may use in all.
+// MaxBytes is how much memory a reconciliation may use in all.
 const MaxBytes = MaxWork * unitBytes
 
 // What is done in more than one package, in units of work.
@@ -64,7 +64,7 @@ const (
 	ErrDeep   Error = "data is nested more than 100 deep"
 )
 
-// InterruptedError is how the end of a pass from outside travels.
+// InterruptedError means that a reconciliation was cancelled.
 type InterruptedError struct{ cause error }
 
 // Error returns the same message whatever the cause.

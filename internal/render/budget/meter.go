@@ -9,7 +9,7 @@ type Meter struct {
 	pass *Pass
 }
 
-// GiveBack returns to the pass what is left.
+// GiveBack returns what is left to the reconciliation.
 func (m *Meter) GiveBack() {
 	if m.pass != nil {
 		m.Lend()
@@ -18,14 +18,14 @@ func (m *Meter) GiveBack() {
 	*m = Meter{}
 }
 
-// Lend lets the pass use what is granted, until it is taken back.
+// Lend lets the reconciliation use what is granted, until it is taken back.
 func (m *Meter) Lend() {
 	if m.pass != nil {
 		m.pass.granted, m.Work = m.Work, 0
 	}
 }
 
-// TakeBack takes what the pass has left over.
+// TakeBack takes what the reconciliation has left.
 func (m *Meter) TakeBack() {
 	if m.pass != nil {
 		m.Work, m.pass.granted = m.pass.granted, 0
@@ -100,7 +100,7 @@ func (m *Meter) Node() error {
 	return m.Charge(CostItem)
 }
 
-// Pause lets others have their turn. The error is that of the pause, which ends the pass.
+// Pause lets other work have its turn. The error is that of the pause, which ends the reconciliation.
 func (m *Meter) Pause() error {
 	if m.pass == nil {
 		return nil

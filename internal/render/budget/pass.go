@@ -1,7 +1,7 @@
 package budget
 
-// Pass is what the templates of one pass may use together: work, which takes time, and with it memory.
-// It is handed to each call of Child and Status of the pass. It must be begun, and is not safe for concurrent use.
+// Pass is the budget of all templates of one reconciliation: work, which takes time, and with it memory.
+// It is passed to each call of Child and Status of the reconciliation. Begin must be called before. It is not safe for concurrent use.
 type Pass struct {
 	granted int  // units that may be used
 	left    int  // units that may still be granted
@@ -13,33 +13,33 @@ type Pass struct {
 	err     error        // what from has returned
 }
 
-// Memory is where a pass gets its memory from.
+// Memory is where a reconciliation reserves its memory.
 type Memory interface {
-	// Grow is called before a pass uses more memory than it has asked for, with the number of bytes
-	// that it is to have besides. It may wait. An error ends the pass.
+	// Grow is called before a reconciliation uses more memory than it has reserved, with the number of additional
+	// bytes. It may wait. An error ends the reconciliation.
 	Grow(bytes int) error
 }
 
-// Begin readies the budget for a pass. Of the memory that it uses, FreeBytes are free, and the rest is asked for,
-// which is at most MaxBytes. nil is for nobody to ask.
+// Begin initializes the budget for a reconciliation. Of the memory that it uses, FreeBytes are free, and the rest is reserved,
+// which is at most MaxBytes. nil means that no memory is reserved.
 func (b *Pass) Begin(from Memory) {
 	*b = Pass{granted: grant, left: MaxWork - grant, over: ErrWork, from: from}
 }
 
-// BeginFilter readies the budget for the filter of parents, which has FreeBytes in all: nobody pays for more where it is evaluated, and
-// nobody takes turns.
+// BeginFilter initializes the budget for the filter of parents, which has FreeBytes in all: it is evaluated where no memory is reserved, and
+// without pauses.
 func (b *Pass) BeginFilter() { *b = Pass{granted: grant, over: ErrFilter} }
 
-// Kept returns how many bytes are, at most, held by what the templates of the pass have yielded.
+// Kept returns how many bytes the results of the templates of the reconciliation take at most.
 func (b *Pass) Kept() int { return b.kept }
 
 // Left returns how many units of work may still be used.
 func (b *Pass) Left() int { return b.granted + b.left }
 
-// UsedUp reports whether the templates have wanted more than the budget. Then none can be rendered any more.
+// UsedUp reports whether the templates have exceeded the budget. Then none can be rendered any more.
 func (b *Pass) UsedUp() bool { return b.used }
 
-// Spend takes what other work of the pass takes, in bytes of memory, before it is done. An error ends the pass.
+// Spend charges other work of the reconciliation, in bytes of memory, before it is done. An error ends the reconciliation.
 func (b *Pass) Spend(bytes int) error {
 	units := bytes / unitBytes
 	if units > b.granted {
@@ -82,7 +82,7 @@ func (b *Pass) pause() error {
 	return b.err
 }
 
-// Draw returns what one execution may use of a pass, until it gives it back. pausing is called about every
+// Draw returns what one execution may use of the budget, until it gives it back. pausing is called about every
 // millisecond of work; an error ends the work. nil means that there are no pauses.
 func (b *Pass) Draw(pausing func() error) Meter {
 	work := b.granted

@@ -55,7 +55,7 @@ func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.
 	return condition, pending
 }
 
-// logsClaim is what the controller needs to read the logs of Pods in a namespace: the right in all of them, where an entry may
+// logsClaim is what the controller needs to read the logs of Pods in a namespace: the permission in all of them, if an entry may
 // show Pods of all.
 func logsClaim(c *running.Controller, namespace string) permissions.Claim {
 	for _, e := range c.Related {
@@ -81,7 +81,7 @@ func oneLog(f podlogs.Failure) string {
 	return text
 }
 
-// EventsResource is what the right is for that Events need.
+// EventsResource is the resource of the permission that Events need.
 var EventsResource = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
 
 // Events returns a condition about Events that are dropped, or nil if none is. pending is whether the message will
