@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -125,13 +124,6 @@ func eventually(t *testing.T, what string, condition func() bool) {
 		t.Fatalf("never: %s", what)
 	}
 }
-
-// set is a Set that knows of nothing.
-type set struct{}
-
-func (set) Lookup(schema.GroupVersionKind) (*openapi.Type, bool) { return nil, true }
-
-func (set) Anew(context.Context) openapi.Set { return set{} }
 
 // painter is a TemplateController that writes a status alone.
 func painter(name, status string) string {

@@ -30,7 +30,7 @@ func WithoutText(err error) error {
 	}
 	answer := strings.TrimSpace(fmt.Sprintf("the API server returned %d %s", code, http.StatusText(int(code))))
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
-		if _, is := inner.(apierrors.APIStatus); is { //nolint:errorlint // the text of this very error is replaced
+		if _, is := inner.(apierrors.APIStatus); is {
 			before, found := strings.CutSuffix(err.Error(), inner.Error())
 			if found {
 				return errors.New(before + answer)
