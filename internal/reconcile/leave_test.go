@@ -3,6 +3,7 @@ package reconcile_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,19 @@ func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
 	clear(c.refuse)
 	_, requests = c.pass("apps", "one")
 	wantRequests(t, "then", requests, "get apps one", "delete configmaps a")
+}
+
+func TestTheEventOfAParentThatStopsMatchingNamesWhatIsKept(t *testing.T) {
+	kept := strings.Replace(apps, "  - name: maps\n", "  - name: kept\n    prunePolicy: Orphan\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: kept}}'\n  - name: maps\n", 1)
+	c := newCluster(t)
+	c.apply(with(t, kept, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.apply(app)
+	c.settle()
+	c.apply(with(t, app, "tier: front", "tier: back"))
+	c.settle()
+	if want := "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted, except those with prunePolicy: Orphan"; !slices.Contains(c.events, want) {
+		t.Errorf("Events: %v, want %q", c.events, want)
+	}
 }
 
 func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {

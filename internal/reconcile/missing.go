@@ -196,7 +196,11 @@ func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Liv
 			return Result{Retry: problem.RetryBackoff}
 		}
 		if pruned > 0 {
-			m.recordEvent(corev1.EventTypeNormal, v1.ReasonLeaving, fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", m.Name))
+			message := fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", m.Name)
+			if pruned < len(children) {
+				message += ", except those with prunePolicy: Orphan"
+			}
+			m.recordEvent(corev1.EventTypeNormal, v1.ReasonLeaving, message)
 		}
 	}
 	if _, issue := m.removeFinalizer(ctx); issue != nil {

@@ -95,6 +95,12 @@ func Ending(err error) *Kind {
 	return notFound.Ending
 }
 
+// Ended reports whether the server does not serve a kind because its CustomResourceDefinition is being deleted: err is why it cannot be resolved.
+func Ended(err error) bool {
+	var notFound *NotFoundError
+	return errors.As(err, &notFound) && notFound.Going
+}
+
 // Missing reports whether the server does not have a kind, or not in that version: err is why it cannot be resolved.
 func Missing(err error) bool {
 	var notFound *NotFoundError

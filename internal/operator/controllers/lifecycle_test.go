@@ -36,6 +36,9 @@ func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 			c.controllers.queue.Add("apps")
 			wantRequests(t, "the version is gone", c.run())
 			advice := ": serve that version in the CustomResourceDefinition, or correct spec.watch; until then, children are left unchanged"
+			if err.Going {
+				advice = "; to continue, create it again, or correct spec.watch; until then, children are left unchanged"
+			}
 			if err.Away {
 				advice = "; until it is served again, children are left unchanged"
 			}

@@ -95,6 +95,8 @@ func adviceFor(err error) string {
 	switch {
 	case kind.Gone(err):
 		return ": install its CustomResourceDefinition or APIService, or correct spec.watch; until then, children are kept"
+	case kind.Ended(err):
+		return "; to continue, create it again, or correct spec.watch; until then, children are left unchanged"
 	case kind.Away(err):
 		return "; until it is served again, children are left unchanged"
 	}
