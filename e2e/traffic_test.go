@@ -83,18 +83,18 @@ status:
     total: {{ .spec.total | default "none" }}
   readyCondition: ""
 `)
-	s.thing("one", `{data: {a: "1", b: "1", c: "1"}}`)
-	waitFor(t, s.in(configMaps), "one-c", nil)
+	s.thing("one", `{data: {a: "1", b: "1", c: "1", d: "1"}}`)
+	waitFor(t, s.in(configMaps), "one-d", nil)
 	op.quiet(time.Second)
 	for _, row := range []struct {
 		name, patch string
 		want        map[string]int
 	}{
-		{"one of three children changes", `{"spec":{"data":{"b":"2"}}}`, map[string]int{"patch configmaps 200": 1}},
+		{"one of four children changes", `{"spec":{"data":{"b":"2"}}}`, map[string]int{"patch configmaps 200": 1}},
 		{"one child and the status change", `{"spec":{"data":{"b":"3"},"total":"x"}}`, map[string]int{"patch configmaps 200": 1, "patch things/status 200": 1}},
 		{"the status changes", `{"spec":{"total":"y"}}`, map[string]int{"patch things/status 200": 1}},
 		{"a child is pruned, the first of this parent", `{"spec":{"data":{"c":null}}}`, map[string]int{"delete configmaps 200": 1, "get things 200": 1}},
-		{"another child is pruned", `{"spec":{"data":{"b":null}}}`, map[string]int{"delete configmaps 200": 1}},
+		{"another child is pruned", `{"spec":{"data":{"d":null}}}`, map[string]int{"delete configmaps 200": 1}},
 		{"what no template reads changes", `{"spec":{"other":"z"}}`, map[string]int{}},
 		{"labels that no template reads change", `{"metadata":{"labels":{"a":"b"}}}`, map[string]int{}},
 	} {
