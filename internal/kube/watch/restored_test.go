@@ -12,6 +12,10 @@ import (
 
 // sealed is a child with a seal of that serial, of no key; 0 is for no seal.
 func sealed(name string, version int, serial int64) *object.Object {
+	return sealedAndCreated(name, version, serial, "2026-01-01T00:00:00Z")
+}
+
+func sealedAndCreated(name string, version int, serial int64, created string) *object.Object {
 	annotations := map[string]any{}
 	if serial != 0 {
 		annotations[v1.AnnotationSeal] = "1:2:" + strconv.FormatInt(serial, 36) + ":x:::maps"
@@ -19,7 +23,7 @@ func sealed(name string, version int, serial int64) *object.Object {
 	return pack(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{
-			"namespace": "ns", "name": name, "uid": "uid-" + name, "resourceVersion": strconv.Itoa(version),
+			"namespace": "ns", "name": name, "uid": "uid-" + name, "resourceVersion": strconv.Itoa(version), "creationTimestamp": created,
 			"labels": map[string]any{v1.LabelController: "c", v1.LabelParentUID: "p"}, "annotations": annotations,
 		},
 	})
@@ -93,6 +97,31 @@ func TestAnEarlierSealThatAppearsIsRestored(t *testing.T) {
 			}
 			if got := c.Get(sealed(row.name, 1, 0).Key()).Noted(object.Restored); got != row.want {
 				t.Errorf("its seal counts as restored: %v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+// TestAChildThatIsCreatedLaterIsNotRestored has a replica whose clock is behind seal a new child, after another child has left.
+func TestAChildThatIsCreatedLaterIsNotRestored(t *testing.T) {
+	for why, row := range map[string]struct {
+		name, created string
+		want          bool
+	}{
+		"a child that was created later":                  {"b", "2026-01-01T00:00:02Z", false},
+		"one that was created in the same second":         {"b", "2026-01-01T00:00:01Z", true},
+		"the child that left, as if it was created later": {"a", "2026-01-01T00:00:02Z", true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			g := &goneSeals{}
+			left := sealedAndCreated("a", 1, 20, "2026-01-01T00:00:01Z")
+			for i := range g { // the buckets of all names
+				g[i] = goneShare{uid: 1, others: 20, created: created(left)}
+			}
+			g.note(left)
+			o := sealedAndCreated(row.name, 2, 10, row.created)
+			if g.judge(o); o.Noted(object.Restored) != row.want {
+				t.Errorf("its seal counts as restored: %v, want %v", !row.want, row.want)
 			}
 		})
 	}
