@@ -12,7 +12,7 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | grep -v '^tools/site/' | sort | 
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE := /(cmd|internal/(cli/(impact|simulate|snapshot)|kube/(access|kind|leader|memserver|openapi|request|watch)|operator|reconcile/(permissions|podlogs|queue|record|related|running|status)))(/|$$)|/internal/(cli|kube|reconcile)$$
+RACE := /(cmd|internal/(cli/(diff|simulate|snapshot)|kube/(access|kind|leader|memserver|openapi|request|watch)|operator|reconcile/(permissions|podlogs|queue|record|related|running|status)))(/|$$)|/internal/(cli|kube|reconcile)$$
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/operator/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 

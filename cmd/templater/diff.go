@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/cli/impact"
+	"github.com/templater-dev/templater/internal/cli/diff"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
@@ -84,7 +84,7 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 	known.Ask(source.Schemas)
 	progress := cli.NewProgress(cmd.ErrOrStderr())
 	defer progress.Clear()
-	comparer := &impact.Comparer{Source: source, Server: client, Definitions: manifest.Contents(set.CRDs), Schemas: known.Schemas, Now: time.Now()}
+	comparer := &diff.Comparer{Source: source, Server: client, Definitions: manifest.Contents(set.CRDs), Schemas: known.Schemas, Now: time.Now()}
 	reports, err := f.compare(cmd.Context(), comparer, set, progress)
 	if err != nil {
 		return err
@@ -94,8 +94,8 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 }
 
 // compare compares one TemplateController after the other.
-func (f *diffFlags) compare(ctx context.Context, comparer *impact.Comparer, set *manifest.Set, progress *cli.Progress) ([]*impact.Report, error) {
-	var reports []*impact.Report
+func (f *diffFlags) compare(ctx context.Context, comparer *diff.Comparer, set *manifest.Set, progress *cli.Progress) ([]*diff.Report, error) {
+	var reports []*diff.Report
 	for _, c := range set.Controllers {
 		name := c.TemplateController.Name
 		progress.Say("TemplateController %s: reading the cluster", name)
@@ -110,7 +110,7 @@ func (f *diffFlags) compare(ctx context.Context, comparer *impact.Comparer, set 
 }
 
 // write prints the reports, and returns cli.Findings if something changes.
-func (f *diffFlags) write(out io.Writer, reports []*impact.Report) error {
+func (f *diffFlags) write(out io.Writer, reports []*diff.Report) error {
 	var found error
 	for _, r := range reports {
 		if r.Differs() {
@@ -119,7 +119,7 @@ func (f *diffFlags) write(out io.Writer, reports []*impact.Report) error {
 		f.cut(r)
 	}
 	if f.output == "json" {
-		if err := impact.JSON(out, reports); err != nil {
+		if err := diff.JSON(out, reports); err != nil {
 			return err
 		}
 		return found
@@ -128,7 +128,7 @@ func (f *diffFlags) write(out io.Writer, reports []*impact.Report) error {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := impact.Text(out, cli.ColoursFor(out), r); err != nil {
+		if err := diff.Text(out, cli.ColoursFor(out), r); err != nil {
 			return err
 		}
 	}
@@ -136,10 +136,10 @@ func (f *diffFlags) write(out io.Writer, reports []*impact.Report) error {
 }
 
 // cut leaves out the parents that nobody asked for.
-func (f *diffFlags) cut(r *impact.Report) {
+func (f *diffFlags) cut(r *diff.Report) {
 	switch {
 	case f.summary:
-		r.Parents = []*impact.Parent{}
+		r.Parents = []*diff.Parent{}
 	case f.limit > 0 && len(r.Parents) > f.limit:
 		r.Limit(f.limit)
 	}

@@ -84,7 +84,7 @@ func Make(in Input) Plan {
 	}
 	for _, l := range in.Live {
 		if l.Wanted == nil {
-			in.unwanted(&p, l)
+			in.prune(&p, l)
 		}
 	}
 	return p
@@ -150,28 +150,6 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 	}
 	if !marked || w.Marks.KeyOutdated(l.Object) {
 		p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
-	}
-}
-
-// unwanted plans for a child that is no longer desired: it is pruned or kept. A kept one gets the marks of its
-// child template: only they record its policies once the child template is removed from the spec.
-func (in Input) unwanted(p *Plan, l *child.Live) {
-	if l.Object.Deleting() {
-		return
-	}
-	if in.Complete && in.Entries.Prunes(l) && !in.Dependencies.Keeps(l) {
-		p.Remove = append(p.Remove, Action{Verb: Delete, Live: l, Foreground: recreates(in.Entries.Of(l))})
-		return
-	}
-	if entry := in.Entries.Of(l); entry != nil {
-		w := in.Maker.Unwanted(entry, l)
-		if w.NeedsMark(l.Object) || w.Marks.KeyOutdated(l.Object) {
-			p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
-		}
-		return
-	}
-	if in.Maker.NeedsSeal(l) {
-		p.Apply = append(p.Apply, Action{Verb: Seal, Live: l})
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package impact shows what an edited TemplateController would change in a cluster: templater diff. It runs package simulate for each parent,
+// Package diff shows what an edited TemplateController would change in a cluster: templater diff. It runs package simulate for each parent,
 // and sends writes as dry runs; it changes nothing.
-package impact
+package diff
 
 import (
 	"cmp"
