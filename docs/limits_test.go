@@ -113,6 +113,7 @@ var held = map[string]string{
 	"YAML documents in that text":                            "maxSkeletons",
 	"Characters of YAML":                                     "maxMarks",
 	"Size of what the API server says of one kind":           "MostRead",
+	"The same for commands, which read":                      "mostCustom",
 	"Lists and maps within each other in that text":          "deepestText",
 	"Levels of fields":                                       "deepest in read.go",
 	"Time that one check waits for one kind":                 "lookupTime",

@@ -46,6 +46,44 @@ func parseDefinition(text []byte) (content, error) {
 	return content{set: FromCRD(&read), uid: read.UID, generation: read.Generation}, nil
 }
 
+// listed returns which kinds the server has in a version of a group, or nil. The definitions of a group have all its kinds, but for those that
+// have not been watched yet, and unless an APIService takes the version to another server. A list is small: a document may have many MB.
+func (c *Cache) listed(ctx context.Context, gvk schema.GroupVersionKind) Set {
+	read, _ := c.read(ctx, gvk.GroupKind(), want{
+		path:    "/apis/" + gvk.GroupVersion().String(),
+		current: func(is content) bool { return c.Clock.Since(is.at) < absentFor },
+		parse:   parseList,
+	})
+	return read.set
+}
+
+// kinds are those of one version of a group, by name. Nothing is known of their fields.
+type kinds map[string]bool
+
+// Lookup reports whether there is a kind.
+func (k kinds) Lookup(gvk schema.GroupVersionKind) (*Type, bool) { return nil, k[gvk.Kind] }
+
+func has(set Set, gvk schema.GroupVersionKind) bool {
+	_, exists := set.Lookup(gvk)
+	return exists
+}
+
+func parseList(text []byte) (content, error) {
+	var list struct {
+		Resources []struct {
+			Kind string `json:"kind"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return content{}, err
+	}
+	all := kinds{}
+	for _, resource := range list.Resources {
+		all[resource.Kind] = true
+	}
+	return content{set: all}, nil
+}
+
 // published returns what the server publishes of the version of a group, or nil.
 func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) Set {
 	name := "apis/" + gvk.GroupVersion().String()
