@@ -157,6 +157,7 @@ var held = map[string]string{
 	"An allowance to read the metrics":                       "allowedFor",
 	"A refusal counts for":                                   "refusedFor",
 	"Questions about readers":                                "atOnce",
+	"Requests for metrics that are answered":                 "mostScrapes",
 	"The header of a request":                                "headerLimit",
 	"Size of that header":                                    "headerBytes",
 	"An idle connection there":                               "idleLimit",
