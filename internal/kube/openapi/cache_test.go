@@ -301,6 +301,7 @@ func TestTheDocumentOfCustomKindsIsNotRead(t *testing.T) {
 		requests []string
 	}{
 		"no definition has the kind":                  {`{"resources": [{"kind": "Shop"}]}`, "no such kind", []string{list}},
+		"only a subresource has it":                   {`{"resources": [{"name": "shops", "kind": "Shop"}, {"name": "shops/scale", "kind": "Nope"}]}`, "no such kind", []string{list}},
 		"the list cannot be read":                     {"<html>", "nothing", []string{list}},
 		"an APIService has it, or it is not seen yet": {`{"resources": [{"kind": "Shop"}, {"kind": "Nope"}]}`, "replicas", []string{list, indexPath, document}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -71,6 +72,7 @@ func has(set Set, gvk schema.GroupVersionKind) bool {
 func parseList(text []byte) (content, error) {
 	var list struct {
 		Resources []struct {
+			Name string `json:"name"`
 			Kind string `json:"kind"`
 		} `json:"resources"`
 	}
@@ -79,7 +81,9 @@ func parseList(text []byte) (content, error) {
 	}
 	all := kinds{}
 	for _, resource := range list.Resources {
-		all[resource.Kind] = true
+		if !strings.Contains(resource.Name, "/") { // subresources have kinds of other groups, such as Scale
+			all[resource.Kind] = true
+		}
 	}
 	return content{set: all}, nil
 }
