@@ -136,7 +136,7 @@ func (f *lintFlags) fieldsOfCluster(ctx context.Context) (openapi.Set, error) {
 	}
 	client, err := kube.NewClient(config)
 	if err == nil {
-		_, err = client.Read(ctx, "/openapi/v3")
+		_, err = client.Read(ctx, "/openapi/v3", openapi.MostRead)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the schemas of the cluster at %s: %w", config.Host, err)

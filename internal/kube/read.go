@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -17,13 +18,10 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// MostRead is how many bytes Read reads. The largest document of an API server has about 3 MB.
-const MostRead = 32 << 20
+var errTooLarge = errors.New("the response of the API server is too large")
 
-var errTooLarge = errors.New("the response of the API server is larger than 32 MiB")
-
-// Read reads what is at a path of the server, with a query maybe, as JSON.
-func (c *Client) Read(ctx context.Context, path string) ([]byte, error) {
+// Read reads what is at a path of the server, with a query maybe, as JSON. More than so many bytes are an error.
+func (c *Client) Read(ctx context.Context, path string, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
 	r := c.asUser(c.rest.Get()).RequestURI(path).SetHeader("Accept", runtime.ContentTypeJSON)
@@ -32,9 +30,9 @@ func (c *Client) Read(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer body.Close()
-	text, err := io.ReadAll(io.LimitReader(body, MostRead+1))
-	if err == nil && len(text) > MostRead {
-		return nil, errTooLarge
+	text, err := io.ReadAll(io.LimitReader(body, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, fmt.Errorf("%w: it has more than %d bytes", errTooLarge, most)
 	}
 	return text, err
 }

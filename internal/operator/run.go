@@ -132,6 +132,10 @@ func (p *process) newSchemas(ctx context.Context) *openapi.Cache {
 			}
 			return nil
 		},
+		Serve: func(gv schema.GroupVersion) bool {
+			cache := p.caches[definitions]
+			return cache != nil && cache.Serve(gv)
+		},
 		Again: func(gk schema.GroupKind) { p.manage.KindLearned(gk) },
 	})
 }

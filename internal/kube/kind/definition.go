@@ -83,6 +83,12 @@ func versions(content map[string]any) []map[string]any {
 	return all
 }
 
+// Serves reports whether a definition is to serve a version.
+func Serves(definition *object.Object, version string) bool {
+	_, served := inDefinition(definition.Content(), version)
+	return served
+}
+
 // servedVersion returns a version that a definition serves its kind in, the one that objects are
 // stored in if it is served, or "" when it serves none.
 func servedVersion(definition *object.Object) string {

@@ -22,8 +22,13 @@ const (
 	// publishedFor is how long the documents are taken to be as they were: other kinds than custom ones change with the
 	// release of their server. That there is none for a kind is believed for absentFor.
 	publishedFor, absentFor = 10 * time.Minute, 10 * time.Second
-	// mostReaders is how many documents are read at a time: reading takes ten times the memory of the text.
-	mostReaders = 2
+	// MostRead is how many bytes are read of a definition, or of a document. The largest ones of Kubernetes have about 3 MB. Reading
+	// takes many times the memory of the text.
+	MostRead = 6 << 20
+	// mostCustom is the same where nobody watches the definitions: a document has all custom kinds of a version of a group.
+	mostCustom = 32 << 20
+	// mostReaders is how many are read at a time.
+	mostReaders = 1
 )
 
 // CacheOptions are what a Cache works with.
@@ -32,6 +37,8 @@ type CacheOptions struct {
 	// Definitions returns the CustomResourceDefinitions of a kind, be they trimmed; a watch.Cache has them. With them,
 	// what is known of custom kinds is never older than they are. Nil is for where nobody watches them.
 	Definitions func(schema.GroupKind) []*object.Object
+	// Serve reports whether CustomResourceDefinitions serve kinds in a version of a group. Nil is for where nobody watches them.
+	Serve func(schema.GroupVersion) bool
 	// Again is called, later and in a goroutine of its own, for the kinds that could not be read: ask for them again. Nil is
 	// for who does not want to know.
 	Again  func(schema.GroupKind)
@@ -41,8 +48,8 @@ type CacheOptions struct {
 
 // Reader makes requests; a kube.Client does.
 type Reader interface {
-	// Read reads what is at a path of the server, as JSON.
-	Read(ctx context.Context, path string) ([]byte, error)
+	// Read reads what is at a path of the server, as JSON. More than so many bytes are an error.
+	Read(ctx context.Context, path string, most int64) ([]byte, error)
 }
 
 // Cache is a schema.Set of the kinds of a cluster. Of what the server does not tell, or tells to others only, nothing is known.
@@ -104,6 +111,11 @@ func (c *Cache) of(ctx context.Context, gvk schema.GroupVersionKind, after time.
 			return c.defined(ctx, gk, definitions[0], after)
 		default: // which fight for the name
 			return nil
+		}
+	}
+	if c.Serve != nil && c.Serve(gvk.GroupVersion()) {
+		if set := c.listed(ctx, gvk); set == nil || !has(set, gvk) {
+			return set
 		}
 	}
 	return c.published(ctx, gvk)

@@ -32,13 +32,15 @@ type server struct {
 	texts   map[string]string
 	hangs   bool
 	asked   []string
+	most    int64 // that was to be read, of all requests
 	defined map[schema.GroupKind][]*object.Object
 	again   []string
 }
 
-func (s *server) Read(ctx context.Context, path string) ([]byte, error) {
+func (s *server) Read(ctx context.Context, path string, most int64) ([]byte, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, path)
+	s.most = max(s.most, most)
 	text, ok := s.texts[path]
 	hangs := s.hangs
 	s.mu.Unlock()
@@ -78,6 +80,16 @@ func (s *server) cache() *Cache {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.defined[gk]
+		},
+		Serve: func(gv schema.GroupVersion) bool {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for gk, all := range s.defined {
+				if gk.Group == gv.Group && gv.Version == "v1" && len(all) > 0 {
+					return true
+				}
+			}
+			return false
 		},
 		Again: func(gk schema.GroupKind) {
 			s.mu.Lock()
@@ -277,6 +289,47 @@ func TestWithoutDefinitions(t *testing.T) {
 	delete(s.texts, path)
 	c = NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
 	expect(t, "that cannot be read, and nobody wants to know", s, fieldsOf(c, shop), "nothing", indexPath, path)
+}
+
+// The document of a group holds the schemas of all its custom kinds, however many there are.
+func TestTheDocumentOfCustomKindsIsNotRead(t *testing.T) {
+	const document, list = "/openapi/v3/apis/example.org/v1?hash=1", "/apis/example.org/v1"
+	nope := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Nope"}
+	for name, test := range map[string]struct {
+		list     string // what the server lists in the version of the group
+		want     string
+		requests []string
+	}{
+		"no definition has the kind":                  {`{"resources": [{"kind": "Shop"}]}`, "no such kind", []string{list}},
+		"only a subresource has it":                   {`{"resources": [{"name": "shops", "kind": "Shop"}, {"name": "shops/scale", "kind": "Nope"}]}`, "no such kind", []string{list}},
+		"the list cannot be read":                     {"<html>", "nothing", []string{list}},
+		"an APIService has it, or it is not seen yet": {`{"resources": [{"kind": "Shop"}, {"kind": "Nope"}]}`, "replicas", []string{list, indexPath, document}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{}
+				s.define(t, "Shop", "size", 1)
+				s.texts[list], s.texts[indexPath] = test.list, indexOf(document)
+				s.texts[document] = strings.NewReplacer(`"apps"`, `"example.org"`, `"Deployment"`, `"Nope"`).Replace(apps)
+				c := s.cache()
+				expect(t, "first", s, fieldsOf(c, nope), test.want, test.requests...)
+				expect(t, "again", s, fieldsOf(c, nope), test.want)
+			})
+		})
+	}
+}
+
+func TestHowMuchIsReadOfADocument(t *testing.T) {
+	s := &server{texts: map[string]string{indexPath: indexOf(appsPath), appsPath: apps}}
+	fieldsOf(s.cache(), deployment())
+	if s.most != MostRead {
+		t.Errorf("%d bytes, want %d", s.most, MostRead)
+	}
+	// Commands do not watch definitions, and read what the server publishes of custom kinds.
+	fieldsOf(NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()}), deployment())
+	if s.most != mostCustom {
+		t.Errorf("%d bytes without definitions, want %d", s.most, mostCustom)
+	}
 }
 
 func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {

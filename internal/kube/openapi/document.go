@@ -50,7 +50,7 @@ func tooDeep(text []byte) bool {
 // document is what is read of an OpenAPI v3 document.
 type document struct {
 	Components struct {
-		Schemas map[string]definition `json:"schemas"`
+		Schemas map[string]json.RawMessage `json:"schemas"` // of definition: each takes many times its text, and is read by itself
 	} `json:"components"`
 	// Paths tell which kinds are in namespaces.
 	Paths map[string]struct {
@@ -99,7 +99,11 @@ func fromOpenAPI(text []byte) (*readSet, error) {
 	}
 	set := &readSet{byKind: map[schema.GroupVersionKind]*Type{}}
 	scopes := doc.scopes()
-	for name, d := range all {
+	for name, text := range all {
+		var d definition
+		if err := json.Unmarshal(text, &d); err != nil {
+			return nil, fmt.Errorf("not an OpenAPI v3 document: %w", err)
+		}
 		gvk, isKind := d.kind()
 		custom := name == customName(gvk)
 		t := r.definitions[refPrefix+name]

@@ -6,8 +6,10 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,8 +45,8 @@ func written(t *Type) apiextensionsv1.JSONSchemaProps {
 // copies is a server whose kinds are like one of them, which has its text once.
 type copies struct{ *server }
 
-func (c copies) Read(ctx context.Context, path string) ([]byte, error) {
-	if _, err := c.server.Read(ctx, path); err != nil {
+func (c copies) Read(ctx context.Context, path string, most int64) ([]byte, error) {
+	if _, err := c.server.Read(ctx, path, most); err != nil {
 		return nil, err
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(path, definitionPath), "s.")
@@ -114,6 +116,49 @@ func TestBuiltInKindsAreSmall(t *testing.T) {
 		t.Errorf("they hold %d bytes, want at most 4 MiB", after-before)
 	}
 	runtime.KeepAlive(set)
+}
+
+// A document of many custom kinds is one that commands read, or that another server publishes.
+func TestReadingALargeDocumentTakesLittle(t *testing.T) {
+	const kinds, fields = 400, 600
+	properties := strings.Repeat(`,"f%d":{"type":"string"}`, fields)[1:]
+	numbers := make([]any, fields)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	all := make([]string, kinds)
+	for i := range all {
+		all[i] = fmt.Sprintf(`"org.example.Kind%d":{"type":"object","properties":{"spec":{"type":"object","properties":{%s}}}}`, i, fmt.Sprintf(properties, numbers...))
+	}
+	text := []byte(`{"components":{"schemas":{` + strings.Join(all, ",") + `}}}`)
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // what is in use counts, not what has been
+	before := heap()
+	var most uint64
+	done, sampled := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(sampled)
+		for tick := time.NewTicker(time.Millisecond); ; {
+			select {
+			case <-done:
+				tick.Stop()
+				return
+			case <-tick.C:
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				most = max(most, m.HeapAlloc)
+			}
+		}
+	}()
+	_, err := FromOpenAPI(text)
+	close(done)
+	<-sampled
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("reading %.1f MiB took up to %.1f MiB", float64(len(text))/(1<<20), float64(most-min(most, before))/(1<<20))
+	if most > before+10*uint64(len(text)) {
+		t.Errorf("it took %d bytes, want at most ten times %d", most-before, len(text))
+	}
 }
 
 func TestSizeIsAboutWhatASetTakes(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -44,6 +45,47 @@ func parseDefinition(text []byte) (content, error) {
 		return content{}, err
 	}
 	return content{set: FromCRD(&read), uid: read.UID, generation: read.Generation}, nil
+}
+
+// listed returns which kinds the server has in a version of a group, or nil. The definitions of a group have all its kinds, but for those that
+// have not been watched yet, and unless an APIService takes the version to another server. A list is small: a document may have many MB.
+func (c *Cache) listed(ctx context.Context, gvk schema.GroupVersionKind) Set {
+	read, _ := c.read(ctx, gvk.GroupKind(), want{
+		path:    "/apis/" + gvk.GroupVersion().String(),
+		current: func(is content) bool { return c.Clock.Since(is.at) < absentFor },
+		parse:   parseList,
+	})
+	return read.set
+}
+
+// kinds are those of one version of a group, by name. Nothing is known of their fields.
+type kinds map[string]bool
+
+// Lookup reports whether there is a kind.
+func (k kinds) Lookup(gvk schema.GroupVersionKind) (*Type, bool) { return nil, k[gvk.Kind] }
+
+func has(set Set, gvk schema.GroupVersionKind) bool {
+	_, exists := set.Lookup(gvk)
+	return exists
+}
+
+func parseList(text []byte) (content, error) {
+	var list struct {
+		Resources []struct {
+			Name string `json:"name"`
+			Kind string `json:"kind"`
+		} `json:"resources"`
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return content{}, err
+	}
+	all := kinds{}
+	for _, resource := range list.Resources {
+		if !strings.Contains(resource.Name, "/") { // subresources have kinds of other groups, such as Scale
+			all[resource.Kind] = true
+		}
+	}
+	return content{set: all}, nil
 }
 
 // published returns what the server publishes of the version of a group, or nil.

@@ -31,8 +31,11 @@ func inline(doc document, ref string) apiextensionsv1.JSONSchemaProps {
 			*s = *s.AllOf[0].DeepCopy()
 		}
 		if s.Ref != nil {
-			d := doc.Components.Schemas[(*s.Ref)[len(refPrefix):]]
-			*s = *d.JSONSchemaProps.DeepCopy()
+			name := (*s.Ref)[len(refPrefix):]
+			*s = apiextensionsv1.JSONSchemaProps{}
+			if err := json.Unmarshal(doc.Components.Schemas[name], s); err != nil {
+				panic(err) // it is part of the program
+			}
 		}
 		for name, p := range s.Properties {
 			walk(&p, depth+1)

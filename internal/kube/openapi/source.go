@@ -99,13 +99,21 @@ func (c *Cache) fetch(ctx context.Context, w want) (content, error) {
 		return content{}, ctx.Err()
 	}
 	at := c.Clock.Now()
-	text, err := c.Reader.Read(ctx, w.path)
+	text, err := c.Reader.Read(ctx, w.path, c.most())
 	if err != nil {
 		return content{}, err
 	}
 	read, err := w.parse(text)
 	read.at = at
 	return read, err
+}
+
+// most returns how many bytes may be read at a time.
+func (c *Cache) most() int64 {
+	if c.Definitions == nil {
+		return mostCustom
+	}
+	return MostRead
 }
 
 // use returns the source of a path.

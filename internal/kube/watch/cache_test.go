@@ -451,6 +451,29 @@ func TestWhichKindsHadADefinitionIsRemembered(t *testing.T) {
 	}
 }
 
+func TestVersionsThatDefinitionsServe(t *testing.T) {
+	define := func(kind string, served bool) *object.Object {
+		return pack(map[string]any{"metadata": map[string]any{"name": kind}, "spec": map[string]any{
+			"group": "g", "names": map[string]any{"kind": kind}, "versions": []any{map[string]any{"name": "v1", "served": true}, map[string]any{"name": "v2", "served": served}},
+		}})
+	}
+	r := newRecorder(t, Want{Role: Definition})
+	if err := r.Replace([]any{define("A", false), define("B", true)}, "1"); err != nil {
+		t.Fatal(err)
+	}
+	for gv, want := range map[schema.GroupVersion]bool{{Group: "g", Version: "v1"}: true, {Group: "g", Version: "v2"}: true, {Group: "g", Version: "v3"}: false, {Group: "h", Version: "v1"}: false} {
+		if got := r.Serve(gv); got != want {
+			t.Errorf("%s: %v, want %v", gv, got, want)
+		}
+	}
+	if err := r.Delete(define("B", true)); err != nil {
+		t.Fatal(err)
+	}
+	if r.Serve(schema.GroupVersion{Group: "g", Version: "v2"}) || !r.Serve(schema.GroupVersion{Group: "g", Version: "v1"}) {
+		t.Error("one of two definitions is gone: want v1, not v2")
+	}
+}
+
 func TestWhatIsNoObjectIsNotTaken(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	_, err := r.Transformer()("x")

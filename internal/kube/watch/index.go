@@ -2,6 +2,7 @@ package watch
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,6 +33,12 @@ func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []
 // fight for the name.
 func (c *Cache) Definitions(of schema.GroupKind) []*object.Object {
 	return c.find(byParent, hashOf(of.Group, of.Kind), func(o *object.Object) bool { return kind.Defined(o) == of })
+}
+
+// Serve reports whether definitions serve kinds in a version of a group, be they being deleted.
+func (c *Cache) Serve(gv schema.GroupVersion) bool {
+	serves := func(o *object.Object) bool { return kind.Defined(o).Group == gv.Group && kind.Serves(o, gv.Version) }
+	return slices.ContainsFunc(c.find(byGroup, hashOf(gv.Group, ""), func(*object.Object) bool { return true }), serves) // without the lock
 }
 
 // EverDefined reports whether there has ever been a definition of a kind, as far as this Cache has seen.
@@ -65,12 +72,14 @@ func (c *Cache) find(by int, hash uint64, keep func(*object.Object) bool) []*obj
 	return out
 }
 
-// The indexes of a Cache. Definitions are filed by kind, in the first.
+// The indexes of a Cache. Definitions are filed by kind, in the first, and by group.
 const (
 	byParent = iota
 	byName
 	byController
 	indexes
+
+	byGroup = byController
 )
 
 // link joins the items with one hash.
@@ -260,7 +269,7 @@ func childHashes(o *object.Object) places {
 
 func definitionHashes(o *object.Object) places {
 	of := kind.Defined(o)
-	return places{chains: [indexes]uint64{byParent: hashOf(of.Group, of.Kind)}}
+	return places{chains: [indexes]uint64{byParent: hashOf(of.Group, of.Kind), byGroup: hashOf(of.Group, "")}}
 }
 
 var seed = maphash.MakeSeed()

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -207,6 +209,58 @@ func get(t *testing.T, r *Registry) string {
 		t.Fatalf("%d: %s", answer.Code, answer.Body)
 	}
 	return answer.Body.String()
+}
+
+// idler is a client that does not read its answer.
+type idler struct {
+	httptest.ResponseRecorder
+
+	begun, ended chan struct{}
+	once         sync.Once
+}
+
+func (i *idler) Write([]byte) (int, error) {
+	i.once.Do(func() { close(i.begun) })
+	<-i.ended
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (i *idler) SetWriteDeadline(time.Time) error {
+	close(i.ended)
+	return nil
+}
+
+func TestClientsThatDoNotReadKeepNobodyOut(t *testing.T) {
+	handler := New().Handler()
+	var idlers []*idler
+	var all sync.WaitGroup
+	request := func() *http.Request {
+		return httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+	}
+	for range 2*mostScrapes + 1 {
+		i := &idler{ResponseRecorder: *httptest.NewRecorder(), begun: make(chan struct{}), ended: make(chan struct{})}
+		idlers = append(idlers, i)
+		all.Go(func() { handler.ServeHTTP(i, request()) })
+		<-i.begun
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, request())
+	if answer.Code != http.StatusOK || !strings.Contains(answer.Body.String(), "templater_build_info") {
+		t.Errorf("%d: %s", answer.Code, answer.Body)
+	}
+	for n, i := range idlers {
+		ended := false
+		select {
+		case <-i.ended:
+			ended = true
+		default:
+			close(i.ended)
+		}
+		if want := n <= len(idlers)-mostScrapes; ended != want { // the oldest ones make room
+			t.Errorf("request %d of %d was ended: %v, want %v", n, len(idlers), ended, want)
+		}
+	}
+	all.Wait()
 }
 
 func TestTheRegistryShowsEverything(t *testing.T) {

@@ -47,7 +47,7 @@ func (r *Registry) Describe(out chan<- *prometheus.Desc) { r.registry.Describe(o
 
 // Handler answers with what has been measured.
 func (r *Registry) Handler() http.Handler {
-	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	return newReaders(promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{}))
 }
 
 // buildInfo is which templater this is.
