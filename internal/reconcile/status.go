@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -289,11 +288,7 @@ func (s *statusWriter) verdict() status.Verdict {
 	if issue := s.problems.First(); issue != nil && len(issue.Faults) > 0 {
 		issue.SetFaults(s.r.Recorder.Faults(s.key, issue.About, issue.Faults))
 	}
-	v := s.childSummary.Verdict(s.problems, &s.plan)
-	if s.parent.Deleting() && v.Message != "" && !strings.HasPrefix(v.Message, beingDeleted) { // whatever it waits for
-		v.Message = beingDeleted + v.Message
-	}
-	return v
+	return s.childSummary.Verdict(s.problems, &s.plan)
 }
 
 // recordEvent publishes an Event about a new fault.

@@ -50,7 +50,6 @@ func TestWhatTellsOneStatusFromAnother(t *testing.T) {
 
 func TestWhatWaitsIsNotReady(t *testing.T) {
 	rec := reconciling(nil, &running.Controller{}, nil)
-	rec.parent = packed(t, parse(t, aConfigMap))
 	rec.status.plan, rec.status.childSummary = plan.Plan{Pending: 1}, status.ChildSummary{Wanted: 1, Ready: 1}
 	if got := rec.status.verdict(); got.Status != "False" || got.Reason != v1.ReasonProgressing {
 		t.Errorf("verdict %+v", got)

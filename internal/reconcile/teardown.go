@@ -102,7 +102,7 @@ func (c *cleanup) knowsChildren() bool {
 	if reason == v1.ReasonKindNotFound {
 		message += "; if the kind is not served again, " + skipAdvice
 	}
-	c.waits(beingDeleted + "waiting until its children can be read: "+message, problem.RetrySlow)
+	c.waits("being deleted: waiting until its children can be read: "+message, problem.RetrySlow)
 	return false
 }
 
@@ -149,7 +149,7 @@ func (c *cleanup) finish(ctx context.Context) bool {
 		return true
 	}
 	if c.Rejected {
-		c.waits(beingDeleted + "waiting for spec.finalize.children until TemplateController "+c.Name+" is accepted: see its condition Accepted", problem.RetryOnChange)
+		c.waits("being deleted: waiting for spec.finalize.children until TemplateController "+c.Name+" is accepted: see its condition Accepted", problem.RetryOnChange)
 		return false
 	}
 	made, early := c.converging(finals, c.FinalOrder), &Result{} // as for a parent that is not being deleted
@@ -236,9 +236,6 @@ func (c *cleanup) countReady(made *convergence, wanted []*child.Wanted, s finalS
 	return ready
 }
 
-// beingDeleted begins the messages of parents that wait for their cleanup.
-const beingDeleted = "being deleted: "
-
 // skipAdvice is the way out.
 const skipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to release it at once"
 
@@ -268,6 +265,6 @@ func awaitFinals(c status.ChildSummary, problems problem.List, current bool) (re
 	}
 	return false, problem.List{{
 		Reason: v1.ReasonFinalizing, Waiting: len(c.Failing) == 0, Retry: problems.Retry(), Pending: problems.Pending(),
-		Message: beingDeleted + "waiting for spec.finalize.children: " + text,
+		Message: "being deleted: waiting for spec.finalize.children: " + text,
 	}}
 }

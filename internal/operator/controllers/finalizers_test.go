@@ -335,7 +335,7 @@ func TestFinalizerThatMayNotBeSetOrRemoved(t *testing.T) {
 		c.lacks[" patch apps ns"] = true
 		c.deletes(one, metav1.DeletePropagationBackground)
 		c.settle()
-		if got, want := c.condition("apps", "one", "Ready"), "False FinalizerRejected: being deleted: cannot remove the finalizer finalize.templater.dev/apps: "+rule; got != want {
+		if got, want := c.condition("apps", "one", "Ready"), "False FinalizerRejected: cannot remove the finalizer finalize.templater.dev/apps: "+rule; got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
 		c.goes()
