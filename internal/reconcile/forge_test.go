@@ -71,6 +71,28 @@ var attacks = map[string]func(c *cluster, at request.Location, earlier string){
 	"the label names another child template, and all annotations are removed": relabelled(func(c *cluster, at request.Location, _ string) {
 		c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	}),
+	"the label of the parent is removed, and the seal":                           disowned(v1.LabelParentUID, "", ""),
+	"the label of the parent names another, and the seal is removed":             disowned(v1.LabelParentUID, "0000", ""),
+	"the label of the parent names another, and the seal is no seal":             disowned(v1.LabelParentUID, "0000", "x"),
+	"the label of the TemplateController is removed, and the seal":               disowned(v1.LabelController, "", ""),
+	"the label of the TemplateController names another, and the seal is removed": disowned(v1.LabelController, "zzz", ""),
+}
+
+// disowned has a label that says whose the child is changed, and its seal, in one write; an empty value takes one away.
+func disowned(label, value, seal string) func(*cluster, request.Location, string) {
+	return func(c *cluster, at request.Location, _ string) {
+		c.edit(at, func(o *unstructured.Unstructured) {
+			labels, annotations := o.GetLabels(), o.GetAnnotations()
+			if labels[label] = value; value == "" {
+				delete(labels, label)
+			}
+			if annotations[v1.AnnotationSeal] = seal; seal == "" {
+				delete(annotations, v1.AnnotationSeal)
+			}
+			o.SetLabels(labels)
+			o.SetAnnotations(annotations)
+		})
+	}
 }
 
 // unlabelled has an earlier seal restored while no watch shows the child, and sets the label back or leaves it away.
