@@ -115,6 +115,32 @@ func unlabelled(back bool) func(*cluster, request.Location, string) {
 	}
 }
 
+// TestChildThatIsDisownedAtOnceIsRestored disowns a child before the answer to the request that has created it arrives: no watch has shown it as
+// ours.
+func TestChildThatIsDisownedAtOnceIsRestored(t *testing.T) {
+	for label, values := range map[string][]string{v1.LabelParentUID: {"", "0000"}, v1.LabelController: {"", "zzz"}} {
+		for _, value := range values {
+			t.Run(label+"="+value, func(t *testing.T) {
+				c := newCluster(t)
+				c.apply(apps)
+				c.apply(with(t, app, "[a, b]", "[a]"))
+				c.applied = func() {
+					if c.Objects[configMap("a")] == nil {
+						return
+					}
+					c.applied = nil
+					c.deliver()
+					disowned(label, value, "")(c, configMap("a"), "")
+				}
+				c.settle()
+				if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True Ready") || c.sealOf("a") == "" {
+					t.Errorf("ready condition is %q, and the seal %q", got, c.sealOf("a"))
+				}
+			})
+		}
+	}
+}
+
 // elsewhere is the child template that the label of an attacked child names: it yields nothing, and its policies are to delete.
 const elsewhere = "elsewhere"
 

@@ -243,8 +243,8 @@ const departures = 1024
 
 var departedSeed = maphash.MakeSeed()
 
-// Note remembers an object that was ours as the watch has shown it last, and is not known to be ours as it shows it now: somebody has
-// changed the labels that say whose it is. now is nil for an object that the watch has ceased to show, and last for one that is new.
+// Note remembers an object that was ours in its last state, and is not known to be ours in the state that the watch shows now: somebody has
+// changed the labels that say whose it is. now is nil for an object that the watch does not show, and last for one that is new.
 func (d *Departed) Note(last, now *object.Object) {
 	switch {
 	case last == nil || !last.Noted(object.Ours):
