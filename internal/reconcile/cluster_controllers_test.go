@@ -340,8 +340,8 @@ func (cs *controllers) Changed(want watch.Want, event watch.Event) {
 		cs.queue.Add(either.Name())
 		return
 	}
-	if want.Role == watch.Child && event.New == nil {
-		cs.departed.Note(event.Old)
+	if want.Role == watch.Child {
+		cs.departed.Note(event.Old, event.New)
 	}
 	for _, name := range cs.c.Owners(want) {
 		current := cs.get(name)

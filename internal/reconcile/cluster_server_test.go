@@ -101,6 +101,15 @@ func (c *cluster) Get(ctx context.Context, at request.Location) (*object.Object,
 	return c.Server.Get(ctx, at)
 }
 
+// Apply is that of the server.
+func (c *cluster) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
+	o, err := c.Server.Apply(ctx, at, body, manager)
+	if c.applied != nil {
+		c.applied()
+	}
+	return o, err
+}
+
 // GetDated is Get with the Date of the answer.
 func (c *cluster) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
 	o, err := c.Get(ctx, at)

@@ -38,6 +38,7 @@ type cluster struct {
 	silent   map[watch.Want]bool // watches that are not synced
 	refuse   map[string]error    // by request
 	during   func()              // called during each request
+	applied  func()              // called after each apply, before its answer arrives
 	requests []string
 	events   []string
 	logs     nodeLogs                         // of Pods

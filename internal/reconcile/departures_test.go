@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -29,6 +30,51 @@ func left(t *testing.T, watched string) *cluster {
 	c.apply(with(t, app, "[a, b]", "[a]", "tier: front", "tier: back"))
 	take(c.parentsDue)
 	return c
+}
+
+// TestParentsOfANamespaceThatIsNotSelected has the watch of Namespaces show that the label which the namespaceSelector selects is removed, and be
+// silent after that.
+func TestParentsOfANamespaceThatIsNotSelected(t *testing.T) {
+	ns := request.Location{Resource: running.Namespaces, Name: "ns"}
+	for why, row := range map[string]struct {
+		then  func(*cluster)
+		want  []string
+		retry problem.Retry
+	}{
+		"its label is gone": {func(*cluster) {}, []string{"get apps one", "list namespaces ns", "delete configmaps a", "delete configmaps b"}, problem.RetryOnChange},
+		"its label is back": {func(c *cluster) {
+			c.edit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "red"}) })
+		}, []string{"get apps one", "list namespaces ns"}, problem.RetrySoon},
+		"the server does not answer": {func(c *cluster) {
+			c.refuse["list namespaces ns"] = errors.New("no answer")
+		}, []string{"get apps one", "list namespaces ns"}, problem.RetryBackoff},
+		"Namespaces may not be listed": {func(c *cluster) {
+			c.refuse["list namespaces ns"] = denial("templater", "list", "namespaces", "at the cluster scope")
+		}, []string{"get apps one", "list namespaces ns"}, problem.RetryBackoff},
+		"the label of the parent is gone, too, so that nobody is asked about the namespace": {func(c *cluster) {
+			c.edit(appAt("one"), func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"tier": "back"}) })
+		}, []string{"get apps one", "delete configmaps a", "delete configmaps b"}, problem.RetryOnChange},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+			c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}, labelSelector: {matchLabels: {tier: front}}}"))
+			c.apply(app)
+			c.settle()
+			c.edit(ns, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+			for want := range c.caches {
+				c.silent[want] = want.Role == watch.Namespace
+			}
+			take(c.parentsDue)
+			row.then(c)
+			take(c.parentsDue)
+			result, requests := c.pass("apps", "one")
+			wantRequests(t, why, requests, row.want...)
+			if result.Retry != row.retry {
+				t.Errorf("retry %v, want %v", result.Retry, row.retry)
+			}
+		})
+	}
 }
 
 func TestWhatIsCollectedWithoutAParent(t *testing.T) {

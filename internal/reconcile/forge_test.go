@@ -71,6 +71,28 @@ var attacks = map[string]func(c *cluster, at request.Location, earlier string){
 	"the label names another child template, and all annotations are removed": relabelled(func(c *cluster, at request.Location, _ string) {
 		c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	}),
+	"the label of the parent is removed, and the seal":                           disowned(v1.LabelParentUID, "", ""),
+	"the label of the parent names another, and the seal is removed":             disowned(v1.LabelParentUID, "0000", ""),
+	"the label of the parent names another, and the seal is no seal":             disowned(v1.LabelParentUID, "0000", "x"),
+	"the label of the TemplateController is removed, and the seal":               disowned(v1.LabelController, "", ""),
+	"the label of the TemplateController names another, and the seal is removed": disowned(v1.LabelController, "zzz", ""),
+}
+
+// disowned has a label that says whose the child is changed, and its seal, in one write; an empty value takes one away.
+func disowned(label, value, seal string) func(*cluster, request.Location, string) {
+	return func(c *cluster, at request.Location, _ string) {
+		c.edit(at, func(o *unstructured.Unstructured) {
+			labels, annotations := o.GetLabels(), o.GetAnnotations()
+			if labels[label] = value; value == "" {
+				delete(labels, label)
+			}
+			if annotations[v1.AnnotationSeal] = seal; seal == "" {
+				delete(annotations, v1.AnnotationSeal)
+			}
+			o.SetLabels(labels)
+			o.SetAnnotations(annotations)
+		})
+	}
 }
 
 // unlabelled has an earlier seal restored while no watch shows the child, and sets the label back or leaves it away.
@@ -88,6 +110,32 @@ func unlabelled(back bool) func(*cluster, request.Location, string) {
 				labels := o.GetLabels()
 				labels[v1.LabelController] = controller
 				o.SetLabels(labels)
+			})
+		}
+	}
+}
+
+// TestChildThatIsDisownedAtOnceIsRestored disowns a child before the answer to the request that has created it arrives: no watch has shown it as
+// ours.
+func TestChildThatIsDisownedAtOnceIsRestored(t *testing.T) {
+	for label, values := range map[string][]string{v1.LabelParentUID: {"", "0000"}, v1.LabelController: {"", "zzz"}} {
+		for _, value := range values {
+			t.Run(label+"="+value, func(t *testing.T) {
+				c := newCluster(t)
+				c.apply(apps)
+				c.apply(with(t, app, "[a, b]", "[a]"))
+				c.applied = func() {
+					if c.Objects[configMap("a")] == nil {
+						return
+					}
+					c.applied = nil
+					c.deliver()
+					disowned(label, value, "")(c, configMap("a"), "")
+				}
+				c.settle()
+				if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True Ready") || c.sealOf("a") == "" {
+					t.Errorf("ready condition is %q, and the seal %q", got, c.sealOf("a"))
+				}
 			})
 		}
 	}

@@ -71,7 +71,7 @@ func TestNamespacesAreReadAsTheAccount(t *testing.T) {
 	c.deliver()
 	c.run()
 	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: blue}}}")
-	wantRequests(t, "the namespace is not selected", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+	wantRequests(t, "the namespace is not selected", c.run(), "team:robot: get apps one", "team:robot: list namespaces ns", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 }
 
 // failing returns a cache that could not be filled.

@@ -238,7 +238,7 @@ func (m missingParent) recordEvent(eventType, reason, message string) {
 
 // matches reports whether the parent matches all selectors, as the server sees it.
 func (m missingParent) matches(ctx context.Context) (bool, error) {
-	if !m.Selects(m.parent.Namespace(), m.parent) {
+	if !m.Listed(m.parent.Namespace()) || !m.Labels.Matches(m.parent) {
 		return false, nil
 	}
 	if m.Filter != nil {
@@ -246,10 +246,27 @@ func (m missingParent) matches(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
+	if inside, err := m.inNamespace(ctx); err != nil || !inside {
+		return false, err
+	}
 	if m.Spec.Watch.FieldSelector == "" {
 		return true, nil
 	}
 	return m.Cluster.Selected(ctx, m.LocateParent(m.key), m.Labels.String(), m.Spec.Watch.FieldSelector)
+}
+
+// inNamespace reports whether the namespaceSelector selects the parent's namespace. If the watch shows that it does not, the server is asked:
+// the label may be back. That takes the permission of the watch.
+func (m missingParent) inNamespace(ctx context.Context) (bool, error) {
+	namespace := m.parent.Namespace()
+	if m.InNamespace(namespace) {
+		return true, nil
+	}
+	selected, err := m.Cluster.Selected(ctx, request.Location{Resource: running.Namespaces, Name: namespace}, m.NamespaceSelector.String(), "")
+	if err != nil {
+		klog.FromContext(ctx).Info("cannot read the Namespace of a parent, will retry", "controller", m.Name, "parent", m.key.Parent.String(), "reason", m.Rights.WhyNot(err, m.NamespacesClaim()))
+	}
+	return selected, err
 }
 
 // collectLeftovers deletes children of an earlier parent of the same name, which was deleted, once the garbage collector has had time to.

@@ -199,7 +199,9 @@ func (rec *reconciliation) observe() []*child.Live { return rec.ChildrenOf(rec.p
 // keep puts a child into the cache as a write has left it.
 func (rec *reconciliation) keep(after *object.Object, kind kind.Kind) {
 	child.NoteWritten(after)
-	rec.Sources[kind.GroupKind()].For(after.Namespace()).Put(after, rec.Name)
+	cache := rec.Sources[kind.GroupKind()].For(after.Namespace())
+	cache.Put(after, rec.Name)
+	rec.Factory.Departed.Note(after, cache.Get(after.Key())) // the watch may have brought a later state before the answer
 	if rec.Factory.Adopting {
 		rec.r.SyncSoon(rec.Name) // it may have been the last one
 	}

@@ -40,9 +40,7 @@ func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
 	case watch.Parent:
 		h.parentChanged(want, event)
 	case watch.Child:
-		if event.New == nil {
-			h.departed.Note(event.Old)
-		}
+		h.departed.Note(event.Old, event.New)
 		delay := h.lossDelay(event)
 		h.childChanged(want, event.Old, event.Writer, delay)
 		h.childChanged(want, event.New, event.Writer, delay)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -69,6 +70,28 @@ var attacks = map[string]func(c *cluster, at request.Location, earlier string){
 	"the label names another child template, and all annotations are removed": relabelled(func(c *cluster, at request.Location, _ string) {
 		c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	}),
+	"the label of the parent is removed, and the seal":                           disowned(v1.LabelParentUID, "", ""),
+	"the label of the parent names another, and the seal is removed":             disowned(v1.LabelParentUID, "0000", ""),
+	"the label of the parent names another, and the seal is no seal":             disowned(v1.LabelParentUID, "0000", "x"),
+	"the label of the TemplateController is removed, and the seal":               disowned(v1.LabelController, "", ""),
+	"the label of the TemplateController names another, and the seal is removed": disowned(v1.LabelController, "zzz", ""),
+}
+
+// disowned has a label that says whose the child is changed, and its seal, in one write; an empty value takes one away.
+func disowned(label, value, seal string) func(*cluster, request.Location, string) {
+	return func(c *cluster, at request.Location, _ string) {
+		c.edit(at, func(o *unstructured.Unstructured) {
+			labels, annotations := o.GetLabels(), o.GetAnnotations()
+			if labels[label] = value; value == "" {
+				delete(labels, label)
+			}
+			if annotations[v1.AnnotationSeal] = seal; seal == "" {
+				delete(annotations, v1.AnnotationSeal)
+			}
+			o.SetLabels(labels)
+			o.SetAnnotations(annotations)
+		})
+	}
 }
 
 // unlabelled has an earlier seal restored while no watch shows the child, and sets the label back or leaves it away.
@@ -151,5 +174,47 @@ func TestEditedMarksDeleteNoOrphan(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestDisownedChildIsRestored edits a child in another namespace, and disowns it in the same write. No owner reference has it deleted with its
+// parent: templater has to know it for its own.
+func TestDisownedChildIsRestored(t *testing.T) {
+	for why, attack := range map[string]func(*cluster, request.Location, string){
+		"no label of the parent":                      disowned(v1.LabelParentUID, "", ""),
+		"the label of another parent":                 disowned(v1.LabelParentUID, "0000", ""),
+		"the label of another parent, and a bad seal": disowned(v1.LabelParentUID, "0000", "x"),
+		"no label of the TemplateController":          disowned(v1.LabelController, "", ""),
+		"the label of another TemplateController":     disowned(v1.LabelController, "zzz", ""),
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, tenants, with(t, tenant, ", role: r", ""))
+			before := c.Objects[farMap("a")].DeepCopy()
+			edited := before.DeepCopy()
+			edited.Object["data"] = map[string]any{"text": "evil"}
+			c.Store(farMap("a"), edited) // the watch shows it with what follows
+			attack(c, farMap("a"), "")
+			c.settle()
+			now := c.Objects[farMap("a")]
+			if diff := cmp.Diff(before.Object["data"], now.Object["data"]); diff != "" || now.GetUID() != before.GetUID() {
+				t.Errorf("it is another object, or has other data (-before +now):\n%s", diff)
+			}
+			if diff := cmp.Diff(before.GetLabels(), now.GetLabels()); diff != "" {
+				t.Errorf("labels (-before +now):\n%s", diff)
+			}
+			if seal := now.GetAnnotations()[v1.AnnotationSeal]; seal == "" || seal == "x" {
+				t.Errorf("its seal is %q", seal)
+			}
+			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True Ready") {
+				t.Errorf("ready condition is %q", got)
+			}
+			c.gone(appAt("one"))
+			c.settle()
+			c.clock.SetTime(c.clock.Now().Add(time.Minute))
+			c.settle()
+			if c.Objects[farMap("a")] != nil {
+				t.Error("it is not deleted with its parent")
+			}
+		})
 	}
 }

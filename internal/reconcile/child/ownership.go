@@ -29,7 +29,7 @@ type Ownership struct {
 	// Entries are all that the spec has, those of spec.finalize included, and Levels their order: 0 depends on nothing, and none is 0.
 	Entries Entries
 	Levels  map[string]int
-	// Departed are objects of ours that no watch shows any more.
+	// Departed are objects of ours that no watch shows any more, or that do not say so any more.
 	Departed *Departed
 	// Adopting is whether children may lack a seal, as the keys of that round say.
 	Adopting bool
@@ -233,8 +233,8 @@ func ownedBy(o *object.Object, parent types.UID) bool {
 	return has
 }
 
-// Departed remembers objects of ours that a watch has ceased to show: one that has lost all that we mark it with is ours still. It
-// has room for some, and holds no text. It is safe for concurrent use.
+// Departed remembers, by their UIDs, objects that were known to be ours until a watch has ceased to show them, or shows them without the
+// proof: one that has lost all that we mark it with is ours still. It has room for some, and holds no text. It is safe for concurrent use.
 type Departed struct {
 	hashes [departures]atomic.Uint64
 }
@@ -243,9 +243,12 @@ const departures = 1024
 
 var departedSeed = maphash.MakeSeed()
 
-// Note remembers an object that a watch has ceased to show, if it was ours.
-func (d *Departed) Note(last *object.Object) {
-	if last.Noted(object.Ours) {
+// Note remembers an object that was ours in its last state, and is not known to be ours in the state that the watch shows now: somebody has
+// changed the labels that say whose it is. now is nil for an object that the watch does not show, and last for one that is new.
+func (d *Departed) Note(last, now *object.Object) {
+	switch {
+	case last == nil || !last.Noted(object.Ours):
+	case now == nil || now.UID() == last.UID() && !now.Noted(object.Ours):
 		d.note(last.Label(v1.LabelController), types.UID(last.Label(v1.LabelParentUID)), last.UID())
 	}
 }

@@ -59,6 +59,47 @@ func TestDeparted(t *testing.T) {
 	}
 }
 
+// TestWhatIsRememberedOfAChild has a watch report what has become of old.
+func TestWhatIsRememberedOfAChild(t *testing.T) {
+	for why, row := range map[string]struct {
+		ours  bool // whether it was known to be ours
+		after []string
+		known bool // whether it is known to be ours now
+		gone  bool
+		want  bool
+	}{
+		"it is not shown any more":                        {ours: true, gone: true, want: true},
+		"it was not ours, and is not shown any more":      {gone: true},
+		"it names another parent":                         {ours: true, after: ofAnother, want: true},
+		"it names another TemplateController":             {ours: true, after: byAnother, want: true},
+		"it was not ours, and names another parent":       {after: ofAnother},
+		"it is ours still":                                {ours: true, known: true},
+		"it proves that it is another parent's":           {ours: true, after: ofAnother, known: true},
+		"another object has its name, and another parent": {ours: true, after: slices.Concat(ofAnother, []string{"uid: u\n", "uid: v\n"})},
+	} {
+		t.Run(why, func(t *testing.T) {
+			before, after := changed(t), changed(t, row.after...)
+			if row.ours {
+				before.Note(object.Ours)
+			}
+			if row.known {
+				after.Note(object.Ours)
+			}
+			d, uid := &Departed{}, after.UID()
+			if row.gone {
+				after = nil
+			}
+			d.Note(before, after)
+			if got := d.has("apps", "uid-one", "u"); got != row.want {
+				t.Errorf("it counts as ours: %v, want %v", got, row.want)
+			}
+			if uid != "u" && d.has("apps", "uid-one", uid) {
+				t.Error("the object that has its name counts as ours")
+			}
+		})
+	}
+}
+
 // old is a child from before the keys of its ownership, which has no seal.
 const old = `
 apiVersion: v1

@@ -173,8 +173,12 @@ func (c *Controller) InNamespace(namespace string) bool {
 // Selects reports whether all selectors but the fieldSelector match
 // an object in that namespace with those labels.
 func (c *Controller) Selects(namespace string, set labels.Labels) bool {
-	listed := len(c.Spec.Watch.Namespaces) == 0 || c.Parents[namespace] != nil
-	return listed && c.InNamespace(namespace) && c.Labels.Matches(set)
+	return c.Listed(namespace) && c.InNamespace(namespace) && c.Labels.Matches(set)
+}
+
+// Listed reports whether watch.namespaces, if any, lists the namespace.
+func (c *Controller) Listed(namespace string) bool {
+	return len(c.Spec.Watch.Namespaces) == 0 || c.Parents[namespace] != nil
 }
 
 // Selective reports whether an object of the kind may be no parent.

@@ -140,7 +140,7 @@ func (r requirements) caches() []namedCache {
 		out = append(out, namedCache{need: r.Rights.Claim(permissions.Parents, r.Kind, ns), cache: r.Parents[ns], field: "spec.watch"})
 	}
 	if r.Namespaces != nil {
-		out = append(out, namedCache{need: r.namespacesClaim(), cache: r.Namespaces})
+		out = append(out, namedCache{need: r.NamespacesClaim(), cache: r.Namespaces})
 	}
 	byName := map[string]Source{}
 	for _, s := range r.Sources {
@@ -157,8 +157,8 @@ func (r requirements) caches() []namedCache {
 	return r.appendRelated(out)
 }
 
-// namespacesClaim is what it takes to read Namespaces.
-func (a *Access) namespacesClaim() permissions.Claim {
+// NamespacesClaim is what it takes to read Namespaces.
+func (a *Access) NamespacesClaim() permissions.Claim {
 	return permissions.Claim{As: a.As, Use: permissions.Namespaces, Resource: Namespaces.GroupResource()}
 }
 

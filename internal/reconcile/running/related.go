@@ -21,7 +21,7 @@ func (r requirements) appendRelated(out []namedCache) []namedCache {
 			out = append(out, namedCache{r.Rights.Claim(permissions.Related, e.Kind, ns), e.Caches[ns], "spec." + syntax.RelatedName(e.Name), optional})
 		}
 		if e.Namespaces != nil {
-			out = append(out, namedCache{need: r.namespacesClaim(), cache: e.Namespaces, optional: optional})
+			out = append(out, namedCache{need: r.NamespacesClaim(), cache: e.Namespaces, optional: optional})
 		}
 	}
 	return out
