@@ -19,7 +19,10 @@ func (c *checker) hint(missing gvk.GroupVersionKind) string {
 		if gk.Kind == missing.Kind {
 			groups = append(groups, gk.Group)
 		}
-		if _, served := c.Known.Lookup(gk.WithVersion(missing.Version)); served && gk.Group == missing.Group {
+		if gk.Group != missing.Group {
+			continue // a lookup may read the schemas of its whole group
+		}
+		if _, served := c.Known.Lookup(gk.WithVersion(missing.Version)); served {
 			kinds = append(kinds, gk.Kind)
 		}
 	}
