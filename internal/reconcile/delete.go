@@ -40,22 +40,20 @@ func (d *deletions) relatedCurrent() bool {
 // finished reports whether nothing that spec.finalize.children yields can be missing: all related objects were current, and still are.
 func (d *deletions) finished() bool { return d.read != 0 && d.read == d.ReadSince() }
 
+// postpone records that a deletion is left for later, and returns the problem that reports it.
+func (d *deletions) postpone(message string) *problem.Problem {
+	d.postponed = true
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: message}
+}
+
 // outdated is the problem that nothing is deleted because a watch failed after the decision.
 func (d *deletions) outdated() *problem.Problem {
-	d.postponed = true
-	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for current data: a watch failed before a child could be deleted"}
+	return d.postpone("waiting for current data: a watch failed before a child could be deleted")
 }
 
 // superseded is the problem that nothing is deleted because the TemplateController may have another spec by now.
 func (d *deletions) superseded() *problem.Problem {
-	d.postponed = true
-	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting to read the latest version of TemplateController " + d.Name}
-}
-
-// late is the problem that nothing is deleted because there may be a newer version of the parent.
-func (d *deletions) late() *problem.Problem {
-	d.postponed = true
-	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for the latest version of this object"}
+	return d.postpone("waiting to read the latest version of TemplateController " + d.Name)
 }
 
 // edited reports whether the watch has delivered another version of the parent since it was read.
@@ -71,10 +69,8 @@ func (d *deletions) blocked(ctx context.Context) *problem.Problem {
 		return d.outdated()
 	case !d.r.Controllers.MayPrune(ctx, d.Controller):
 		return d.superseded()
-	case d.parent != nil && !d.live && d.edited():
-		return d.late()
-	case d.parent != nil && !d.live && !d.r.Controllers.Confirmed(ctx, d.Controller, d.parent):
-		return d.late()
+	case d.parent != nil && !d.live && (d.edited() || !d.r.Controllers.Confirmed(ctx, d.Controller, d.parent)):
+		return d.postpone("waiting for the latest version of this object")
 	}
 	return nil
 }
