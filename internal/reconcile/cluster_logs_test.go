@@ -1,61 +1,12 @@
 package reconcile_test
 
 import (
-	"context"
-	"fmt"
-	"slices"
-	"sync"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 )
 
-// nodeLogs are the logs of Pods, which are read in the background.
-type nodeLogs struct {
-	mu    sync.Mutex
-	texts map[string]string // by "NAMESPACE/POD/CONTAINER"
-	err   error             // the answer to all requests
-	hold  chan struct{}     // answers come once it is closed; nil = at once
-	asked []string          // "USER: NAMESPACE/POD/CONTAINER LINES BYTES"
-}
-
-// logsAs reads logs as a user.
-type logsAs struct {
-	all *nodeLogs
-	as  string
-}
-
-func (l logsAs) Log(_ context.Context, namespace, pod, container string, o request.LogOptions) (string, error) {
-	if l.all.hold != nil {
-		<-l.all.hold
-	}
-	l.all.mu.Lock()
-	defer l.all.mu.Unlock()
-	name := namespace + "/" + pod + "/" + container
-	l.all.asked = append(l.all.asked, fmt.Sprintf("%s: %s %d %d", l.as, name, o.TailLines, o.LimitBytes))
-	return l.all.texts[name], l.all.err
-}
-
-// set sets the log of a container, and the answer to all requests.
-func (l *nodeLogs) set(name, text string, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.texts[name], l.err = text, err
-}
-
-// take returns the requests since the last call, sorted.
-func (l *nodeLogs) take() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	asked := l.asked
-	l.asked = nil
-	slices.Sort(asked)
-	return asked
-}
-
-func (c *cluster) readLogs(as string) podlogs.Reader { return logsAs{&c.logs, as} }
+func (c *cluster) readLogs(as string) podlogs.Reader { return c.logs.As(as) }
 
 // fetchLogs runs until all logs are read, and returns the requests.
 func (c *cluster) fetchLogs() []string {
@@ -69,16 +20,6 @@ func (c *cluster) fetchLogs() []string {
 			return all
 		}
 	}
-}
-
-// podOf is a Pod whose container has ended with that code, or runs if it is negative.
-func podOf(name, id string, exitCode int64) string {
-	state := fmt.Sprintf("{terminated: {containerID: %q, exitCode: %d}}", id, exitCode)
-	phase := "Failed"
-	if exitCode < 0 {
-		state, phase = "{running: {}}", "Running"
-	}
-	return fmt.Sprintf("{apiVersion: v1, kind: Pod, metadata: {namespace: ns, name: %s}, status: {phase: %s, containerStatuses: [{name: main, containerID: %q, state: %s}]}}", name, phase, id, state)
 }
 
 // statusOf returns the status of an App, without conditions.

@@ -23,6 +23,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -41,7 +42,7 @@ type cluster struct {
 	applied  func()              // called after each apply, before its answer arrives
 	requests []string
 	events   []string
-	logs     nodeLogs                         // of Pods
+	logs     reconciletest.Logs               // of Pods
 	eventsAs []string                         // the users that publish them
 	ahead    time.Duration                    // how far the clock of the server is ahead: in the time of managedFields, and in the Date of answers
 	dateless bool                             // whether answers have no Date
@@ -81,7 +82,7 @@ func newCluster(t testing.TB) *cluster {
 	c := &cluster{
 		t: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		caches: map[watch.Want]*watch.Cache{},
-		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{}, keys: keysOf(t, "1"), logs: nodeLogs{texts: map[string]string{}},
+		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{}, keys: keysOf(t, "1"),
 	}
 	c.Server = c.newServer()
 	c.start()

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // reporters writes the logs of all Pods in the namespace into the status of each App.
@@ -55,24 +56,24 @@ func (c *cluster) wantStatus(why string, want map[string]any) {
 
 func TestNoPassWaitsForALog(t *testing.T) {
 	c := newCluster(t)
-	c.logs.set("ns/a/main", "no disk\n", nil)
-	c.logs.hold = make(chan struct{})
-	c.apply(podOf("a", "1", 3))
+	c.logs.Set("ns/a/main", "no disk\n", nil)
+	c.logs.Hold = make(chan struct{})
+	c.apply(reconciletest.PodOf("a", "1", 3))
 	c.apply(reporters)
 	c.apply(app)
 	wantRequests(t, "before the log is there", c.run(), "status apps one")
-	close(c.logs.hold)
+	close(c.logs.Hold)
 	c.shared.logs.Wait()
 	wantRequests(t, "when it has come", c.fetchLogs(), "status apps one")
 	c.wantStatus("with the log", logsIn(map[string]any{"a": "no disk\n"}))
-	if diff := cmp.Diff([]string{": ns/a/main 5 1024"}, c.logs.take()); diff != "" {
+	if diff := cmp.Diff([]string{": ns/a/main 5 1024"}, c.logs.Take()); diff != "" {
 		t.Errorf("requests for logs (-want +got):\n%s", diff)
 	}
 	c.deliver()
 	wantRequests(t, "again", c.fetchLogs())
 	_, again := c.pass("apps", "one")
 	wantRequests(t, "one more pass", again)
-	if asked := c.logs.take(); len(asked) > 0 {
+	if asked := c.logs.Take(); len(asked) > 0 {
 		t.Errorf("the log was asked for again: %q", asked)
 	}
 }
@@ -80,12 +81,12 @@ func TestNoPassWaitsForALog(t *testing.T) {
 // An entry that says no more than that it wants logs gets what the API says.
 func TestLogsAreAsLongAsTheAPISays(t *testing.T) {
 	c := newCluster(t)
-	c.logs.set("ns/a/main", "x\n", nil)
-	c.apply(podOf("a", "1", 3))
+	c.logs.Set("ns/a/main", "x\n", nil)
+	c.apply(reconciletest.PodOf("a", "1", 3))
 	c.apply(with(t, reporters, "logs: {tailLines: 5, limitBytes: 1024}", "logs: {}"))
 	c.apply(app)
 	c.settleLogs()
-	if diff := cmp.Diff([]string{": ns/a/main 20 4096"}, c.logs.take()); diff != "" {
+	if diff := cmp.Diff([]string{": ns/a/main 20 4096"}, c.logs.Take()); diff != "" {
 		t.Errorf("requests for logs (-want +got):\n%s", diff)
 	}
 }
@@ -102,18 +103,18 @@ func TestLogsFollowTheirContainers(t *testing.T) {
 		asked  int
 	}{
 		{"no Pod", func() {}, map[string]any{}, 0},
-		{"a Pod fails", func() { c.logs.set("ns/a/main", "first\n", nil); c.apply(podOf("a", "1", 1)) }, map[string]any{"a": "first\n"}, 1},
-		{"it runs again", func() { c.logs.set("ns/a/main", "second\n", nil); c.replace(podOf("a", "2", -1)) }, map[string]any{"a": "second\n"}, 1},
-		{"it fails again", func() { c.logs.set("ns/a/main", "third\n", nil); c.replace(podOf("a", "2", 1)) }, map[string]any{"a": "third\n"}, 1},
-		{"another one fails", func() { c.logs.set("ns/b/main", "b\n", nil); c.apply(podOf("b", "1", 1)) }, map[string]any{"a": "third\n", "b": "b\n"}, 1},
+		{"a Pod fails", func() { c.logs.Set("ns/a/main", "first\n", nil); c.apply(reconciletest.PodOf("a", "1", 1)) }, map[string]any{"a": "first\n"}, 1},
+		{"it runs again", func() { c.logs.Set("ns/a/main", "second\n", nil); c.replace(reconciletest.PodOf("a", "2", -1)) }, map[string]any{"a": "second\n"}, 1},
+		{"it fails again", func() { c.logs.Set("ns/a/main", "third\n", nil); c.replace(reconciletest.PodOf("a", "2", 1)) }, map[string]any{"a": "third\n"}, 1},
+		{"another one fails", func() { c.logs.Set("ns/b/main", "b\n", nil); c.apply(reconciletest.PodOf("b", "1", 1)) }, map[string]any{"a": "third\n", "b": "b\n"}, 1},
 		{"the first is gone", func() { c.gone(podAt("a")) }, map[string]any{"b": "b\n"}, 0},
-		{"one of its name comes", func() { c.logs.set("ns/a/main", "new\n", nil); c.apply(podOf("a", "3", 1)) }, map[string]any{"a": "new\n", "b": "b\n"}, 1},
+		{"one of its name comes", func() { c.logs.Set("ns/a/main", "new\n", nil); c.apply(reconciletest.PodOf("a", "3", 1)) }, map[string]any{"a": "new\n", "b": "b\n"}, 1},
 	} {
 		step.change()
-		c.logs.take()
+		c.logs.Take()
 		c.settleLogs()
 		c.wantStatus(step.what, logsIn(step.want))
-		if asked := c.logs.take(); len(asked) != step.asked {
+		if asked := c.logs.Take(); len(asked) != step.asked {
 			t.Errorf("%s: logs were asked for %q, want %d times", step.what, asked, step.asked)
 		}
 	}
@@ -123,12 +124,12 @@ func TestALogIsFollowedWhateverFieldsAreWatched(t *testing.T) {
 	c := newCluster(t)
 	c.apply(with(t, reporters, "    kind: Pod\n", "    kind: Pod\n    watchFields: [metadata.labels]\n"))
 	c.apply(app)
-	c.logs.set("ns/a/main", "first\n", nil)
-	c.apply(podOf("a", "1", 1))
+	c.logs.Set("ns/a/main", "first\n", nil)
+	c.apply(reconciletest.PodOf("a", "1", 1))
 	c.settleLogs()
 	c.wantStatus("a container has ended", logsIn(map[string]any{"a": "first\n"}))
-	c.logs.set("ns/a/main", "second\n", nil)
-	c.replace(podOf("a", "2", 1))
+	c.logs.Set("ns/a/main", "second\n", nil)
+	c.replace(reconciletest.PodOf("a", "2", 1))
 	c.settleLogs()
 	c.wantStatus("another run of it has ended", logsIn(map[string]any{"a": "second\n"}))
 }
@@ -136,8 +137,8 @@ func TestALogIsFollowedWhateverFieldsAreWatched(t *testing.T) {
 func TestOnlyPodsThatTheParentSeesHaveLogs(t *testing.T) {
 	const refused = "False TemplateError: status:1:4: logs: the argument is not a Pod that an entry of spec.related with logs selects for this parent"
 	c := newCluster(t)
-	c.apply(podOf("a", "1", 1))
-	c.apply(strings.Replace(podOf("far", "1", 1), "namespace: ns", "namespace: other", 1))
+	c.apply(reconciletest.PodOf("a", "1", 1))
+	c.apply(strings.Replace(reconciletest.PodOf("far", "1", 1), "namespace: ns", "namespace: other", 1))
 	c.apply(app)
 	for call, want := range map[string]string{
 		"logs .parent": refused,
@@ -161,13 +162,13 @@ func TestOnlyPodsThatTheParentSeesHaveLogs(t *testing.T) {
 func TestLogsAreThoseOfTheContainersThatThePodHas(t *testing.T) {
 	const call = `logs (dict "metadata" (dict "namespace" "ns" "name" "a" "uid" "uid-a") "status" (dict "containerStatuses" (list (dict "name" (repeat 1000 "x") "containerID" "1" "state" (dict "running" dict)))))`
 	c := newCluster(t)
-	c.logs.set("ns/a/main", "text", nil)
-	c.apply(podOf("a", "1", 1))
+	c.logs.Set("ns/a/main", "text", nil)
+	c.apply(reconciletest.PodOf("a", "1", 1))
 	c.apply(app)
 	c.apply(with(t, reporters, reporters[strings.Index(reporters, "      {{- range"):], "      {{ "+call+" | toJson }}\n"))
 	c.settleLogs()
 	c.wantStatus("of what is made up", map[string]any{"main": "text"})
-	if diff := cmp.Diff([]string{": ns/a/main 5 1024"}, c.logs.take()); diff != "" {
+	if diff := cmp.Diff([]string{": ns/a/main 5 1024"}, c.logs.Take()); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }
@@ -176,8 +177,8 @@ func TestLogsAreThoseOfTheContainersThatThePodHas(t *testing.T) {
 func reporting(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.logs.set("ns/a/main", "text\n", nil)
-	for _, manifest := range []string{podOf("a", "1", 1), reporters, app} {
+	c.logs.Set("ns/a/main", "text\n", nil)
+	for _, manifest := range []string{reconciletest.PodOf("a", "1", 1), reporters, app} {
 		c.apply(manifest)
 	}
 	c.settleLogs()
@@ -215,10 +216,10 @@ func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
 			c := reporting(t)
 			row.change(t, c)
 			c.settleLogs()
-			c.logs.take()
+			c.logs.Take()
 			row.back(t, c)
 			c.settleLogs()
-			if asked := c.logs.take(); len(asked) != 1 {
+			if asked := c.logs.Take(); len(asked) != 1 {
 				t.Errorf("asked for %q, want once more", asked)
 			}
 		})
@@ -228,12 +229,12 @@ func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
 // A template that fails for a moment costs no requests.
 func TestLogsAreKeptWhileATemplateFails(t *testing.T) {
 	c := reporting(t)
-	c.logs.take()
+	c.logs.Take()
 	c.apply(with(t, reporters, "      {{- range", "      {{ fail \"no\" }}\n      {{- range"))
 	c.settleLogs()
 	c.apply(reporters)
 	c.settleLogs()
-	if asked := c.logs.take(); len(asked) > 0 {
+	if asked := c.logs.Take(); len(asked) > 0 {
 		t.Errorf("asked for %q, want what was known", asked)
 	}
 }
@@ -257,14 +258,14 @@ func TestAStatusThatFollowsOthersIsNoLoop(t *testing.T) {
 	c.settleLogs()
 	for i := range loopBurst + 10 {
 		name := fmt.Sprintf("a%d", i)
-		c.logs.set("ns/"+name+"/main", "no disk\n", nil)
-		c.apply(podOf(name, "1", 1))
+		c.logs.Set("ns/"+name+"/main", "no disk\n", nil)
+		c.apply(reconciletest.PodOf(name, "1", 1))
 		c.fetchLogs() // at once: time would allow for more passes
 		c.deliver()
 	}
 	for i := range loopBurst + 10 { // logs that grow, of a container that runs
-		c.logs.set("ns/a0/main", fmt.Sprint("line ", i), nil)
-		c.replace(podOf("a0", fmt.Sprint(i+2), -1))
+		c.logs.Set("ns/a0/main", fmt.Sprint("line ", i), nil)
+		c.replace(reconciletest.PodOf("a0", fmt.Sprint(i+2), -1))
 		c.fetchLogs()
 		c.deliver()
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -40,7 +41,7 @@ type cluster struct {
 	during   func()              // called in each request
 	requests []string
 	events   []string
-	logs     nodeLogs                         // of Pods
+	logs     reconciletest.Logs               // of Pods
 	eventsAs []string                         // by whom they were to be written
 	ahead    time.Duration                    // of the operator's clock is the server's, where it notes when something was applied, and in the Date of answers
 	dateless bool                             // whether answers have no Date
@@ -83,7 +84,7 @@ func newCluster(t testing.TB) *cluster {
 	c := &cluster{
 		t: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		caches: map[watch.Want]*watch.Cache{},
-		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{}, keys: keysOf(t, "1"), logs: nodeLogs{texts: map[string]string{}},
+		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{}, keys: keysOf(t, "1"),
 	}
 	c.Server = c.newServer()
 	c.start()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // remember has everything remembered that is remembered of a parent.
@@ -49,8 +50,8 @@ func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
 		for _, ends := range []bool{true, false} {
 			t.Run(fmt.Sprint(why, ", its definition ends before it goes: ", ends), func(t *testing.T) {
 				c := newCluster(t)
-				c.logs.set("ns/a/main", "no disk\n", nil)
-				c.apply(podOf("a", "1", 3))
+				c.logs.Set("ns/a/main", "no disk\n", nil)
+				c.apply(reconciletest.PodOf("a", "1", 3))
 				c.apply(manifest)
 				c.apply(app)
 				c.settleLogs()

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // reporters writes the logs of all Pods in the namespace into the status of each App.
@@ -72,8 +73,8 @@ func TestLogsAreInTheStatusAlone(t *testing.T) {
 	}
 	c := newCluster(t)
 	for pod, text := range texts {
-		c.logs.set("ns/"+pod+"/main", fmt.Sprint(text), nil)
-		c.apply(podOf(pod, pod, 1))
+		c.logs.Set("ns/"+pod+"/main", fmt.Sprint(text), nil)
+		c.apply(reconciletest.PodOf(pod, pod, 1))
 	}
 	var lines []string
 	ctx := klog.NewContext(t.Context(), funcr.New(func(prefix, args string) { lines = append(lines, prefix+args) }, funcr.Options{Verbosity: 10}))
@@ -121,13 +122,13 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.logs.set("ns/a/main", "text\n", row.err)
+			c.logs.Set("ns/a/main", "text\n", row.err)
 			manifest := reporters
 			if row.account {
 				manifest = with(t, manifest, "kind: App}", "kind: App, namespaces: [ns]}\n  serviceAccountRef: {namespace: team, name: robot}", "    logs:", "    namespaces: [ns]\n    logs:")
 			}
-			c.apply(podOf("a", "1", 1))
-			c.apply(podOf("b", "1", 1))
+			c.apply(reconciletest.PodOf("a", "1", 1))
+			c.apply(reconciletest.PodOf("b", "1", 1))
 			c.apply(manifest)
 			c.apply(app)
 			c.settleLogs()
@@ -142,9 +143,9 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 			if strings.Contains(row.want, "Forbidden") {
 				return // it is believed for a while
 			}
-			c.logs.set("ns/a/main", "text\n", nil) // and the containers begin anew, for the test does not wait until logs are asked for again
-			c.replace(podOf("a", "2", 1))
-			c.replace(podOf("b", "2", 1))
+			c.logs.Set("ns/a/main", "text\n", nil) // and the containers begin anew, for the test does not wait until logs are asked for again
+			c.replace(reconciletest.PodOf("a", "2", 1))
+			c.replace(reconciletest.PodOf("b", "2", 1))
 			c.settleLogs()
 			c.clock.SetTime(c.clock.Now().Add(recountTime))
 			c.settleLogs()
@@ -189,8 +190,8 @@ func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
 	synced := make(chan error)
 	go func() { synced <- c.controllers.Sync(t.Context(), "apps") }()
 	eventually(t, "no pass begins", func() bool { return c.controllers.get("apps") == nil })
-	c.logs.set("ns/a/main", "", errors.New("no"))
-	pod, err := object.From(parse(t, podOf("a", "1", 1)).Object)
+	c.logs.Set("ns/a/main", "", errors.New("no"))
+	pod, err := object.From(parse(t, reconciletest.PodOf("a", "1", 1)).Object)
 	if err != nil {
 		t.Fatal(err)
 	}
