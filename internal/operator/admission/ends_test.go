@@ -46,7 +46,7 @@ func TestACheckEndsWithItsReview(t *testing.T) {
 				var asked *counted
 				var ended error
 				released := false
-				h := New(&Handler{
+				h := newHandler(&Handler{
 					Reserve: func(context.Context) (func(), error) { return func() { released = true }, nil },
 					Check: func(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding {
 						asked = &counted{Context: ctx, after: begun, do: func() { row.end(ctx, cancel) }}

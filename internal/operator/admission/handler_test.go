@@ -46,6 +46,13 @@ const wrongText = "children[maps]:4:12: unknown function lowre; did you mean low
 // asBefore is that of a mistake that was there already.
 const asBefore = "error, as before: children[maps]:4:12: unknown function lowre; did you mean lower? [TL003]: templater does not accept this spec until this is fixed"
 
+// newHandler returns a Handler that has a minute for an answer, because the machine may be busy.
+func newHandler(h *Handler) *Handler {
+	h = New(h)
+	h.limit = time.Minute
+	return h
+}
+
 func compile(_, _ context.Context, tc *v1.TemplateController) []finding.Finding {
 	return lint.Check(tc, nil).Findings
 }
@@ -129,18 +136,18 @@ func TestWhichWritesAreRefused(t *testing.T) {
 		"another installation serves it":         {"", other, "yes"},
 		"it is being deleted":                    {fine, strings.Replace(wrong, "{name: apps}", "{name: apps, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), "yes"},
 	} {
-		if diff := cmp.Diff(row.want, outcomeOf(ask(t, New(&Handler{Check: compile}), row.before, row.after))); diff != "" {
+		if diff := cmp.Diff(row.want, outcomeOf(ask(t, newHandler(&Handler{Check: compile}), row.before, row.after))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
 		}
 	}
-	h := New(&Handler{Check: compile, Class: "other"})
+	h := newHandler(&Handler{Check: compile, Class: "other"})
 	if r := ask(t, h, "", other); r.Allowed || r.Result.Reason != "Invalid" || r.Result.Code != http.StatusUnprocessableEntity {
 		t.Errorf("the installation that serves it answers %+v", r)
 	}
 }
 
 func TestWhatIsNoWriteOfASpecIsLetThrough(t *testing.T) {
-	h := New(&Handler{Check: compile})
+	h := newHandler(&Handler{Check: compile})
 	for _, request := range []admissionv1.AdmissionRequest{
 		{Operation: admissionv1.Update, SubResource: "status"}, {Operation: admissionv1.Delete}, {Operation: admissionv1.Connect},
 	} {
@@ -152,7 +159,7 @@ func TestWhatIsNoWriteOfASpecIsLetThrough(t *testing.T) {
 }
 
 func TestWarningsAreShortLines(t *testing.T) {
-	r := ask(t, New(&Handler{Check: warn}), "", fine)
+	r := ask(t, newHandler(&Handler{Check: warn}), "", fine)
 	if !r.Allowed || len(r.Warnings) != 2 || r.Warnings[0] != "children[maps]:4:9: it may not be there" || len(r.Warnings[1]) > longestWarning {
 		t.Errorf("the answer is %+v", r)
 	}
@@ -160,7 +167,7 @@ func TestWarningsAreShortLines(t *testing.T) {
 
 // An error that does not keep anybody from writing stops the TemplateController all the same: its line says so, however long it is.
 func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
-	h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
+	h := newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 		return []finding.Finding{
 			{Code: "TL998", Severity: finding.Error, Where: "children[maps]", Line: 4, Column: 9, Message: strings.Repeat("long ", 100)},
 			{Code: "TL999", Severity: finding.Warning, Where: "helpers", Message: "it may not be there"},
@@ -180,7 +187,7 @@ func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
 
 func TestManyFindingsAreCounted(t *testing.T) {
 	many := func(severity finding.Severity) *Handler {
-		return New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) (all []finding.Finding) {
+		return newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) (all []finding.Finding) {
 			for line := range 50 {
 				all = append(all, finding.Finding{Code: "TL999", Severity: severity, Where: "children[maps]", Line: line + 100, Message: "wrong"})
 			}
@@ -200,7 +207,7 @@ func TestLinesAreShown(t *testing.T) {
 	for line, want := range map[int]string{
 		0: "children[maps]: wrong [TL999]", 1: "    1 | apiVersion: v1\n", 4: "    4 |   name: {{ .metadata.name }}\n", 5: "children[maps]:5: wrong [TL999]", 6: "children[maps]:6: wrong [TL999]",
 	} {
-		h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
+		h := newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 			return []finding.Finding{{Code: "TL999", Severity: finding.Error, Where: "children[maps]", Line: line, Message: "wrong"}}
 		}})
 		got := ask(t, h, "", fine).Result.Message
@@ -208,7 +215,7 @@ func TestLinesAreShown(t *testing.T) {
 			t.Errorf("line %d: the answer is %q", line, got)
 		}
 	}
-	h := New(&Handler{Check: compile})
+	h := newHandler(&Handler{Check: compile})
 	if got := ask(t, h, "", `{spec: {watch: {apiVersion: v1, kind: Pod}, children: [{name: maps, template: "{{ lowre 1 }}"}]}}`).Result.Message; !strings.Contains(got, "    1 | {{ lowre 1 }}\n") {
 		t.Errorf("the only line: the answer is %q", got)
 	}
@@ -217,7 +224,7 @@ func TestLinesAreShown(t *testing.T) {
 // What was there before is looked at only where there is an error now.
 func TestAFineSpecIsLookedAtOnce(t *testing.T) {
 	looks := 0
-	h := New(&Handler{Check: func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
+	h := newHandler(&Handler{Check: func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
 		looks++
 		return compile(ctx, reading, tc)
 	}})
@@ -227,7 +234,7 @@ func TestAFineSpecIsLookedAtOnce(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
-	defective := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { panic("a defect") }})
+	defective := newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { panic("a defect") }})
 	const review = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `
 	for body, want := range map[string]string{
 		"":    "the body is not an AdmissionReview of at most 4 MiB",
@@ -251,7 +258,7 @@ func TestBadRequests(t *testing.T) {
 // A check that hangs keeps nobody from writing, and no more than mostReviews of them are under way.
 func TestWritersDoNotWait(t *testing.T) {
 	hang := make(chan struct{})
-	h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
+	h := newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 		<-hang
 		return nil
 	}})
@@ -279,7 +286,7 @@ func TestWritersDoNotWait(t *testing.T) {
 
 // Whoever sends nothing is soon cut off.
 func TestSlowSendersAreCutOff(t *testing.T) {
-	h := New(&Handler{Check: compile})
+	h := newHandler(&Handler{Check: compile})
 	h.bodyTime = 10 * time.Millisecond
 	server := httptest.NewServer(h)
 	defer server.Close()
@@ -302,7 +309,7 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 
 // What has arrived is not looked at before all of it has.
 func TestHalfABodyIsNoReview(t *testing.T) {
-	h := New(&Handler{Check: compile})
+	h := newHandler(&Handler{Check: compile})
 	h.bodyTime = 10 * time.Millisecond
 	server := httptest.NewServer(h)
 	defer server.Close()
@@ -327,7 +334,7 @@ func TestHalfABodyIsNoReview(t *testing.T) {
 
 // The time for the body is over when it has arrived: it does not cut the answer short.
 func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
-	h := New(&Handler{})
+	h := newHandler(&Handler{})
 	h.limit, h.bodyTime = 20*time.Second, 100*time.Millisecond
 	h.Check = func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
 		select {
@@ -383,7 +390,7 @@ func (n *never) Read([]byte) (int, error) {
 
 // TestWhatTakesTooMuchMemoryIsRefusedAtOnce has no memory for a check, as where somebody keeps the webhook busy.
 func TestWhatTakesTooMuchMemoryIsRefusedAtOnce(t *testing.T) {
-	h := New(&Handler{
+	h := newHandler(&Handler{
 		Check: compile,
 		Refuse: func(tc *v1.TemplateController) []finding.Finding {
 			if n := len(tc.Spec.Helpers); n > 1 {

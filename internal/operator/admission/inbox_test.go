@@ -176,7 +176,7 @@ func trickler(address string, stop <-chan struct{}, began func()) {
 }
 
 func TestWhatDoesNotFitIsNotChecked(t *testing.T) {
-	h := New(&Handler{Check: compile})
+	h := newHandler(&Handler{Check: compile})
 	h.inbox.most = firstBytes - 1
 	if code, answer := send(t, h, "{}"); code != http.StatusServiceUnavailable || answer != "busy\n" {
 		t.Errorf("the answer is %d %q", code, answer)
@@ -186,8 +186,7 @@ func TestWhatDoesNotFitIsNotChecked(t *testing.T) {
 // 200 clients that send slowly, and come again when they are cut off, are in nobody's way.
 func TestSlowSendersKeepNobodyFromAnAnswer(t *testing.T) {
 	const tricklers, honest = 200, 20
-	h := New(&Handler{Check: compile})
-	h.limit = 20 * time.Second // the machine may be busy
+	h := newHandler(&Handler{Check: compile})
 	h.inbox.most = tricklers / 2 * firstBytes
 	server := httptest.NewServer(h)
 	defer server.Close()

@@ -46,7 +46,7 @@ func reviewOf(object string) string {
 
 // counting has a Handler that counts checks, and finds nothing.
 func counting(checks *int) *Handler {
-	return New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { *checks++; return nil }})
+	return newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { *checks++; return nil }})
 }
 
 // TestWhatIsLargerThanTheCRDAllowsIsNotCompiled has the limits of the CRD and of etcd hold for those that are no API server, too.
@@ -114,7 +114,7 @@ func TestAReviewThatGetsNoMemoryIsNotCompiled(t *testing.T) {
 // TestACheckThatNobodyWaitsForIsTheLast gives memory and place back, and does not check what was there before.
 func TestACheckThatNobodyWaitsForIsTheLast(t *testing.T) {
 	checks, released := 0, make(chan struct{})
-	h := New(&Handler{Reserve: func(context.Context) (func(), error) { return func() { close(released) }, nil }})
+	h := newHandler(&Handler{Reserve: func(context.Context) (func(), error) { return func() { close(released) }, nil }})
 	h.limit = 10 * time.Millisecond
 	h.Check = func(ctx, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 		checks++

@@ -77,7 +77,7 @@ func check(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding 
 
 // TestAReviewHoldsNoMoreThanAPlace looks at the largest TemplateControllers, one by one: as new ones, and where another one was there before.
 func TestAReviewHoldsNoMoreThanAPlace(t *testing.T) {
-	h := New(&Handler{Check: check})
+	h := newHandler(&Handler{Check: check})
 	for why, text := range largest() {
 		t.Run(why, func(t *testing.T) {
 			update := &request{Operation: admissionv1.Update}
@@ -111,7 +111,7 @@ func TestManyLargeReviewsStayWithinTheMemoryLimit(t *testing.T) {
 	const limit, clients = 460 << 20, 3
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	pool := queue.NewMemory(limit, queue.NewTenants())
-	h := New(&Handler{Check: check, Reserve: func(ctx context.Context) (func(), error) {
+	h := newHandler(&Handler{Check: check, Reserve: func(ctx context.Context) (func(), error) {
 		var hold queue.Reservation
 		hold.Open(ctx, pool, "reviews")
 		if err := hold.Grow(0); err != nil {
@@ -119,7 +119,6 @@ func TestManyLargeReviewsStayWithinTheMemoryLimit(t *testing.T) {
 		}
 		return hold.Close, nil
 	}})
-	h.limit = time.Minute // so that each is checked, however busy the machine is
 	all := largest()
 	maps.Copy(all, refused())
 	for why, text := range all {

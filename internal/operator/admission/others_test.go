@@ -59,7 +59,7 @@ func TestWarnsOfAnotherThatWritesTheSameReadyCondition(t *testing.T) {
 		{"a long name", "", fine, []*v1.TemplateController{named(t, long)}, "yes\nspec.watch.kind: TemplateController aaa"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			h := New(&Handler{Check: compile, Others: func(kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
+			h := newHandler(&Handler{Check: compile, Others: func(kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
 				if kind != (schema.GroupKind{Group: "example.org", Kind: "App"}) {
 					t.Errorf("asked for %s", kind)
 				}
@@ -87,7 +87,7 @@ func TestManyFindingsLeaveRoomForTheOtherTemplateController(t *testing.T) {
 		}
 		return all
 	}
-	h := New(&Handler{Check: many, Others: func(schema.GroupKind) iter.Seq[*v1.TemplateController] {
+	h := newHandler(&Handler{Check: many, Others: func(schema.GroupKind) iter.Seq[*v1.TemplateController] {
 		return slices.Values([]*v1.TemplateController{named(t, "other"), named(t, "some")})
 	}})
 	r := ask(t, h, "", fine)
@@ -114,7 +114,7 @@ func TestAReviewWhoseTimeIsUpReadsNoOthers(t *testing.T) {
 				}
 			}
 			read := 0
-			h := New(&Handler{
+			h := newHandler(&Handler{
 				Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { end("check"); return nil },
 				Others: func(schema.GroupKind) iter.Seq[*v1.TemplateController] {
 					return func(yield func(*v1.TemplateController) bool) {
