@@ -96,10 +96,20 @@ func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource,
 	return out, nil
 }
 
-// Watch follows the objects of a resource. The objects of its events are *object.Object.
+// Watch follows the objects of a resource. The objects of its events are *object.Object. With o.TimeoutSeconds, the watch ends
+// WatchGrace after that time although the server holds it: an aggregated API server may be a tenant's.
 func (c *Client) Watch(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
-	return c.collection(resource, namespace, o).Watch(ctx)
+	if o.TimeoutSeconds == nil {
+		return c.collection(resource, namespace, o).Watch(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(*o.TimeoutSeconds)*time.Second+WatchGrace)
+	w, err := c.collection(resource, namespace, o).Watch(ctx)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return limitedWatch{w, cancel}, nil
 }
 
 func (c *Client) collection(resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) *rest.Request {

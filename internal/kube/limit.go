@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"github.com/templater-dev/templater/internal/kube/request"
@@ -14,6 +15,9 @@ import (
 // RequestLimit is how long a request may take that is no watch, with its retries. The API
 // server itself gives up after 60 s (--request-timeout), so what takes longer gets no answer.
 const RequestLimit = 90 * time.Second
+
+// WatchGrace is how much longer than its timeoutSeconds a watch may take: the server is to end it, with the events that are under way.
+const WatchGrace = 30 * time.Second
 
 // RetryAfterLimit is how long a request waits before it is sent again because the answer asks for that.
 const RetryAfterLimit = 5 * time.Second
@@ -47,4 +51,16 @@ func limited(ctx context.Context, r *rest.Request, limit time.Duration) (result 
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return r.Do(ctx)
+}
+
+// limitedWatch is a watch with a deadline, which cancel forgets.
+type limitedWatch struct {
+	watch.Interface
+	cancel context.CancelFunc
+}
+
+// Stop ends the watch.
+func (w limitedWatch) Stop() {
+	w.Interface.Stop()
+	w.cancel()
 }
