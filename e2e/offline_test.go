@@ -157,6 +157,12 @@ func (c *offlineCase) act(step int) {
 		o := pick(r, live...)
 		c.s.delete(c.s.in(c.resource(&o)), o.GetName())
 		recorded.Remove = append(recorded.Remove, identity(&o))
+	case choice == 2 && len(live) > 0: // drift, of a field that a template has and of one that it has not
+		o := pick(r, live...)
+		patch := identity(&o)
+		patch[contentOf(&o)] = map[string]any{pick(r, "x", "foreign"): "edited"}
+		c.s.patch(c.s.in(c.resource(&o)), o.GetName(), string(mustJSON(patch)))
+		recorded.Observe = append(recorded.Observe, patch)
 	case choice <= 3 && len(things) > 0:
 		o := pick(r, things...)
 		status := map[string]any{"phase": pick(r, "Up", "Up", "Down")}
@@ -194,6 +200,14 @@ func (c *offlineCase) resource(o *unstructured.Unstructured) schema.GroupVersion
 		return c.s.resource("things")
 	}
 	return configMaps
+}
+
+// contentOf names the field that holds what the templates of a kind render.
+func contentOf(o *unstructured.Unstructured) string {
+	if o.GetKind() == "Thing" {
+		return "spec"
+	}
+	return "data"
 }
 
 // live returns the objects that were made for the parent, by kind and name.

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -21,6 +22,8 @@ type randomController struct {
 func (r *randomController) spec(group string) v1.TemplateControllerSpec {
 	var out v1.TemplateControllerSpec
 	out.ResyncPeriod = "0s"
+	out.Values = &apiextensionsv1.JSON{Raw: []byte(`{"color": "` + pick(r, "pink", "gold") + `"}`)}
+	out.Helpers = `{{ define "color" }}{{ .values.color }}-{{ .spec.x }}{{ end }}`
 	if r.related = r.chance(3); r.related {
 		out.Related = []v1.Related{{Name: "maps", APIVersion: "v1", Kind: "ConfigMap", Select: `{labelSelector: {matchLabels: {related-to: {{ .metadata.name }}}}}`}}
 		out.Related[0].LabelSelector = selector("related-to")
@@ -99,14 +102,14 @@ func (r *randomController) child(name, group string, before []v1.Child) v1.Child
 
 // fields draws what an object shows besides the parent.
 func (r *randomController) fields() []string {
-	out := []string{"n: {{ $.spec.n | quote }}", "on: {{ $.spec.on | quote }}"}
+	out := []string{"n: {{ $.spec.n | quote }}", "on: {{ $.spec.on | quote }}", `color: {{ include "color" $ | quote }}`}
 	if r.related {
 		out = append(out, "count: {{ len $.related.maps | quote }}", "value: {{ (first $.related.maps).data.value | quote }}", `values: {{ $.related.maps | collect "data.value" | toJson | quote }}`)
 	}
 	for _, name := range r.things {
 		out = append(out, "of: {{ (first $.children."+name+").metadata.name | quote }}", "phase: {{ (first $.children."+name+").status.phase | quote }}")
 	}
-	return out[:min(len(out), 6)]
+	return out[:min(len(out), 7)]
 }
 
 // status draws a template of the status.
