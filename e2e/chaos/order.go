@@ -56,7 +56,7 @@ func (o *order) check(since []readied) error {
 // concernsOrder reports whether a request is a write to a parent or a child, or shows that a parent is gone.
 func concernsOrder(e audit.Event) bool {
 	ours := e.ObjectRef.Resource == "configmaps" && strings.HasPrefix(e.ObjectRef.Name, model.Chain+"-") || e.ObjectRef.Resource == parents
-	written := !reads(e) && e.ResponseStatus.Code/100 == 2 && !strings.HasSuffix(e.UserAgent, link.LateMark)
+	written := !reads(e) && e.ResponseStatus.Code/100 == 2
 	return ours && (written || missesParent(e))
 }
 
@@ -82,7 +82,8 @@ func (o *order) judge(events []audit.Event, since []readied) error {
 	return errors.Join(errs...)
 }
 
-// follow takes note of a write, and returns an error if it came too early, or shows that an earlier one did.
+// follow records a write, and returns an error if it came too early, or shows that an earlier one did. A write that was held up
+// is not judged: only what it has made is recorded.
 func (o *order) follow(e audit.Event) error {
 	name := e.ObjectRef.Namespace + "/" + e.ObjectRef.Name
 	if e.ObjectRef.Resource == parents {
@@ -91,14 +92,20 @@ func (o *order) follow(e audit.Event) error {
 	}
 	before, after := neighbours(name)
 	operators := strings.HasPrefix(e.User.Username, user)
-	o.seen++
+	late := strings.HasSuffix(e.UserAgent, link.LateMark)
+	if !late {
+		o.seen++
+	}
 	if e.ResponseStatus.Code == 201 {
 		o.ready[name], o.made[name] = false, true
 		delete(o.gone, name)
 		delete(o.gone, before)
-		if operators && before != "" && !cmp.Or(o.ready[before], strings.HasSuffix(before, model.WebMark) && o.made[before]) {
+		if operators && !late && before != "" && !cmp.Or(o.ready[before], strings.HasSuffix(before, model.WebMark) && o.made[before]) {
 			return fmt.Errorf("%s, at %s: %s was not ready", e, e.Received.Format(time.RFC3339Nano), before)
 		}
+		return nil
+	}
+	if late {
 		return nil
 	}
 	if since, gone := o.gone[before]; gone && e.Received.After(since) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/templater-dev/templater/e2e/chaos/link"
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
@@ -24,6 +25,7 @@ func TestOrder(t *testing.T) {
 		e.ObjectRef.Resource, e.ObjectRef.Name = "chains", "p"
 		return e
 	}
+	late := func(e audit.Event) audit.Event { e.UserAgent += link.LateMark; return e }
 	ended := parent(0, "delete", 200)
 	asked := func(second, code int, found string) audit.Event { // whether the parent is there
 		e := by(userOf(0), parent(second, "get", code))
@@ -52,6 +54,9 @@ func TestOrder(t *testing.T) {
 		"the garbage collector has no order":                 {[]audit.Event{ended, by("collector", deleted(1, "")), deleted(2, "-web")}, nil, ""},
 		"what an earlier parent has left goes without order": {[]audit.Event{ended, parent(0, "patch", 201), deleted(1, ""), deleted(2, "-web")}, nil, ""},
 		"the first goes, and all come again":                 {[]audit.Event{ended, deleted(1, ""), made(2, ""), made(4, "-web"), deleted(5, "-web")}, turned(3, ""), ""},
+		"all come again, the first of them late":             {[]audit.Event{ended, deleted(1, ""), late(made(2, "")), made(4, "-web"), by("collector", write(5, "patch", "-web", 200))}, turned(3, ""), ""},
+		"all come again, all of them late":                   {[]audit.Event{ended, deleted(1, ""), late(made(2, "")), late(made(4, "-web")), by("collector", write(5, "patch", "-web", 200))}, turned(3, ""), ""},
+		"one that was held up is not judged":                 {[]audit.Event{late(made(3, "-web")), ended, late(deleted(4, "")), late(deleted(5, "-web"))}, nil, ""},
 		"what a released parent has left goes without order": {[]audit.Event{ended, asked(1, 404, "p"), deleted(2, ""), deleted(3, "-web")}, nil, ""},
 		"its last child before the backup, too": {[]audit.Event{
 			made(0, "-backup"), ended, asked(1, 404, "p"), deleted(2, "-last"),
