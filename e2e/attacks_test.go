@@ -142,8 +142,13 @@ func TestAllAttacksAtOnce(t *testing.T) {
 		return errors.Join(err, atLeast("parents of the neighbour were reconciled again", n, float64(st.last)))
 	})
 	standby.still(2 * time.Second)
-	if writes := standby.writes(again); len(writes) > 0 {
-		t.Errorf("a second reconciliation of everything has made writes: %v", tally(writes))
+	// It applies a child once of which it has seen an earlier seal come back, and which of the tenant's parents get memory for their
+	// selections depends on the order.
+	writes := slices.DeleteFunc(standby.writes(again), func(e audit.Event) bool {
+		return e.ObjectRef.Resource == configMaps.Resource && e.ObjectRef.Name == "drift" || e.ObjectRef.Subresource == "status" && strings.HasPrefix(e.ObjectRef.Name, "selects-too-much-")
+	})
+	if len(writes) > 0 {
+		t.Errorf("a second reconciliation of everything has made %d writes: %v", len(writes), writes[:min(len(writes), 20)])
 	}
 	standby.lives(sh.limit)
 }
