@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 func TestForeignObjectsAreLeftAlone(t *testing.T) {
@@ -62,17 +63,17 @@ metadata:
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			before := c.apply(row.there).DeepCopy()
-			c.apply(app)
-			wantRequests(t, "first pass", c.run(), "create configmaps a", "get configmaps a", "create configmaps b", "status apps one")
-			if got := c.condition("apps", "one", "Ready"); got != row.want {
+			c.KubectlApply(apps)
+			before := c.KubectlApply(row.there).DeepCopy()
+			c.KubectlApply(app)
+			wantRequests(t, "first pass", c.Run(), "create configmaps a", "get configmaps a", "create configmaps b", "status apps one")
+			if got := c.Condition("apps", "one", "Ready"); got != row.want {
 				t.Errorf("ready condition\n got %q\nwant %q", got, row.want)
 			}
-			if diff := cmp.Diff(before, c.get("configmaps", "a")); diff != "" {
+			if diff := cmp.Diff(before, c.Find("configmaps", "a")); diff != "" {
 				t.Errorf("the object changed:\n%s", diff)
 			}
-			result, _ := c.pass("apps", "one")
+			result, _ := c.Pass("apps", "one")
 			if result.Retry != row.retry {
 				t.Errorf("retry %v, want %v", result.Retry, row.retry)
 			}
@@ -80,54 +81,39 @@ metadata:
 	}
 }
 
-// under returns the TemplateController with that update strategy.
-func under(t *testing.T, strategy string) string {
-	t.Helper()
-	const template = "    template: |\n      {{ range"
-	return with(t, apps, template, "    updateStrategy: {type: "+strategy+"}\n"+template)
-}
-
-// hide takes all labels off a child.
-func (c *cluster) hide(name string) {
-	o := c.get("configmaps", name).DeepCopy()
-	o.SetLabels(nil)
-	c.Store(configMap(name), o)
-	c.deliver()
-}
-
 func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
 	c := newCluster(t)
-	c.apply(under(t, "Recreate"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.apply(with(t, app, "hello", "bye"))
-	wantRequests(t, "update", c.run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: 0 of 2 children are ready: ConfigMap ns/a: being deleted; ConfigMap ns/b: being deleted"; got != want {
+	c.KubectlApply(withStrategy(t, "Recreate"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.KubectlApply(with(t, app, "hello", "bye"))
+	wantRequests(t, "update", c.Run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
+	if got, want := c.Condition("apps", "one", "Ready"), "False Progressing: 0 of 2 children are ready: ConfigMap ns/a: being deleted; ConfigMap ns/b: being deleted"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	c.gone(configMap("a"))
-	wantRequests(t, "one is gone", c.run(), "status apps one") // its count
-	c.gone(configMap("b"))
-	wantRequests(t, "both are gone", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+	c.RemoveNow(configMap("a"))
+	wantRequests(t, "one is gone", c.Run(), "status apps one") // its count
+	c.RemoveNow(configMap("b"))
+	wantRequests(t, "both are gone", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
 }
 
 func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
 	c := newCluster(t)
-	c.apply(under(t, "Recreate"))
-	c.apply(app)
-	c.run()
-	c.hide("a")
-	wantRequests(t, "it is as the template says", c.run(), "create configmaps a", "get configmaps a", "mark configmaps a")
-	c.apply(with(t, app, "[a, b]", "[a]")) // one child, so that none is replaced before
-	c.run()
-	c.gone(configMap("b"))
-	c.run()
-	c.hide("a")
-	c.apply(with(t, with(t, app, "[a, b]", "[a]"), "hello", "bye"))
-	wantRequests(t, "it is out of date, and may not be changed in place", c.run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
+	c.KubectlApply(withStrategy(t, "Recreate"))
+	c.KubectlApply(app)
+	c.Run()
+	c.RemoveLabels("a")
+	wantRequests(t, "it is as the template says", c.Run(), "create configmaps a", "get configmaps a", "mark configmaps a")
+	c.KubectlApply(with(t, app, "[a, b]", "[a]")) // one child, so that none is replaced before
+	c.Run()
+	c.RemoveNow(configMap("b"))
+	c.Run()
+	c.RemoveLabels("a")
+	c.KubectlApply(with(t, with(t, app, "[a, b]", "[a]"), "hello", "bye"))
+	wantRequests(t, "it is out of date, and may not be changed in place", c.Run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
 	delete(c.Objects, configMap("a")) // as no watch shows
-	_, requests := c.pass("apps", "one")
+	_, requests := c.Pass("apps", "one")
 	wantRequests(t, "it is gone", requests, "create configmaps a", "status apps one")
 }
 
@@ -135,42 +121,42 @@ func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
 	for _, strategy := range []string{"CreateOnly", "OnDelete", "Recreate"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(under(t, strategy))
-			c.apply(app)
-			c.run()
-			labels := c.get("configmaps", "a").GetLabels()
-			o := c.get("configmaps", "a").DeepCopy()
+			c.KubectlApply(withStrategy(t, strategy))
+			c.KubectlApply(app)
+			c.Run()
+			labels := c.Find("configmaps", "a").GetLabels()
+			o := c.Find("configmaps", "a").DeepCopy()
 			o.SetLabels(map[string]string{"mine": "yes"})
 			o.Object["data"] = map[string]any{"text": "edited"}
 			c.Store(configMap("a"), o)
-			c.deliver()
-			wantRequests(t, "a child without its labels", c.run(), "create configmaps a", "get configmaps a", "mark configmaps a")
+			c.Deliver()
+			wantRequests(t, "a child without its labels", c.Run(), "create configmaps a", "get configmaps a", "mark configmaps a")
 			labels["mine"] = "yes"
-			if diff := cmp.Diff(labels, c.get("configmaps", "a").GetLabels()); diff != "" {
+			if diff := cmp.Diff(labels, c.Find("configmaps", "a").GetLabels()); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(map[string]any{"text": "edited"}, c.get("configmaps", "a").Object["data"]); diff != "" {
+			if diff := cmp.Diff(map[string]any{"text": "edited"}, c.Find("configmaps", "a").Object["data"]); diff != "" {
 				t.Errorf("data (-want +got):\n%s", diff)
 			}
-			c.deliver()
-			wantRequests(t, "again", c.run())
+			c.Deliver()
+			wantRequests(t, "again", c.Run())
 		})
 	}
 }
 
 func TestChildThatLosesItsLabelStaysOutdated(t *testing.T) {
 	c := newCluster(t)
-	c.apply(under(t, "OnDelete"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.apply(with(t, app, "hello", "bye"))
-	c.run()
+	c.KubectlApply(withStrategy(t, "OnDelete"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.Run()
 	for _, name := range []string{"a", "b"} {
-		c.hide(name)
+		c.RemoveLabels(name)
 	}
-	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False Outdated: 2 of 2 children are out of date"; !strings.HasPrefix(got, want) {
+	c.Run()
+	if got, want := c.Condition("apps", "one", "Ready"), "False Outdated: 2 of 2 children are out of date"; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
@@ -180,13 +166,13 @@ func TestChildOfAKindThatIsNotServedIsNotTakenForOneThatHasGone(t *testing.T) {
 	for _, request := range []string{"get configmaps a", "mark configmaps a"} {
 		t.Run(request, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(under(t, "CreateOnly"))
-			c.apply(app)
-			c.run()
-			c.refuse[request] = unserved(configMap("a"))
-			c.hide("a")
-			result, _ := c.pass("apps", "one")
-			c.wantReady("False ChildRequestFailed: cannot create ConfigMap ns/a: the API server does not serve this kind at the moment")
+			c.KubectlApply(withStrategy(t, "CreateOnly"))
+			c.KubectlApply(app)
+			c.Run()
+			c.Refuse[request] = reconciletest.Unserved(configMap("a"))
+			c.RemoveLabels("a")
+			result, _ := c.Pass("apps", "one")
+			c.WantReady("False ChildRequestFailed: cannot create ConfigMap ns/a: the API server does not serve this kind at the moment")
 			if result.Retry != problem.RetryBackoff {
 				t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
 			}
@@ -196,14 +182,14 @@ func TestChildOfAKindThatIsNotServedIsNotTakenForOneThatHasGone(t *testing.T) {
 
 func TestChildThatGoesBeforeItGetsItsLabelBackIsMadeAnew(t *testing.T) {
 	c := newCluster(t)
-	c.apply(under(t, "CreateOnly"))
-	c.apply(app)
-	c.run()
-	c.refuse["mark configmaps a"] = apierrors.NewNotFound(configMap("a").Resource.GroupResource(), "a")
-	c.hide("a")
-	result, requests := c.pass("apps", "one")
+	c.KubectlApply(withStrategy(t, "CreateOnly"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Refuse["mark configmaps a"] = apierrors.NewNotFound(configMap("a").Resource.GroupResource(), "a")
+	c.RemoveLabels("a")
+	result, requests := c.Pass("apps", "one")
 	wantRequests(t, "it has gone", requests, "create configmaps a", "get configmaps a", "mark configmaps a", "status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: ConfigMap ns/a was just deleted"; got != want || result.Retry != problem.RetryNow {
+	if got, want := c.Condition("apps", "one", "Ready"), "False Progressing: ConfigMap ns/a was just deleted"; got != want || result.Retry != problem.RetryNow {
 		t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, want, problem.RetryNow)
 	}
 }

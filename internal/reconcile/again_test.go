@@ -35,14 +35,14 @@ spec:
 
 func TestStatusThatReadsItselfComesToItsEnd(t *testing.T) {
 	c := newCluster(t)
-	c.apply(machine)
-	c.apply(app)
-	wantRequests(t, "from A to D", c.run(), "status apps one", "status apps one", "status apps one", "create configmaps last", "status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 1"; got != want {
+	c.KubectlApply(machine)
+	c.KubectlApply(app)
+	wantRequests(t, "from A to D", c.Run(), "status apps one", "status apps one", "status apps one", "create configmaps last", "status apps one")
+	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 1"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	c.deliver()
-	wantRequests(t, "at the end", c.run())
+	c.Deliver()
+	wantRequests(t, "at the end", c.Run())
 }
 
 func TestChildrenThatReadEachOtherAreAllMade(t *testing.T) {
@@ -51,12 +51,12 @@ func TestChildrenThatReadEachOtherAreAllMade(t *testing.T) {
 		return "  - name: " + name + "\n    template: |\n      {{ if " + when + " }}\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: " + name + "}\n      {{ end }}\n"
 	}
 	children := entry("c", "and .observed.b (not .spec.few)") + entry("b", ".observed.a") + entry("a", "true")
-	c.apply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 0s\n", apps[strings.Index(apps, "  - name: maps"):], children))
-	c.apply(app)
-	wantRequests(t, "all", c.run(), "create configmaps a", "status apps one", "create configmaps b", "status apps one", "create configmaps c", "status apps one")
-	wantRequests(t, "and no more", c.run())
-	c.apply(with(t, app, "spec: {", "spec: {few: true, "))
-	wantRequests(t, "one goes", c.run(), "delete configmaps c", "status apps one")
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 0s\n", apps[strings.Index(apps, "  - name: maps"):], children))
+	c.KubectlApply(app)
+	wantRequests(t, "all", c.Run(), "create configmaps a", "status apps one", "create configmaps b", "status apps one", "create configmaps c", "status apps one")
+	wantRequests(t, "and no more", c.Run())
+	c.KubectlApply(with(t, app, "spec: {", "spec: {few: true, "))
+	wantRequests(t, "one goes", c.Run(), "delete configmaps c", "status apps one")
 }
 
 func TestLooksAgainOnlyForWhatTemplatesCanSee(t *testing.T) {
@@ -74,17 +74,17 @@ func TestLooksAgainOnlyForWhatTemplatesCanSee(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, row.template...))
-			c.run()
-			c.parentsDue.ShutDown() // each pass is made by hand
-			c.apply(app)
+			c.KubectlApply(with(t, apps, row.template...))
+			c.Run()
+			c.ParentQueue.ShutDown() // each pass is made by hand
+			c.KubectlApply(app)
 			for _, pass := range []struct {
 				what  string
 				again bool
 			}{{"kinds get known", false}, {"everything is written", row.want}, {"nothing is", false}} {
-				result, requests := c.pass("apps", "one")
-				c.controllers.queue.Add("apps")
-				c.runControllers()
+				result, requests := c.Pass("apps", "one")
+				c.ControllerQueue.Add("apps")
+				c.RunControllers()
 				if result.Again != pass.again {
 					t.Errorf("%s: again is %v, want %v; requests %v", pass.what, result.Again, pass.again, requests)
 				}
@@ -95,14 +95,14 @@ func TestLooksAgainOnlyForWhatTemplatesCanSee(t *testing.T) {
 
 func TestStatusThatIsTakenBackAsItWasCallsForNoLook(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "      count: {{ len .children.maps }}\n", "      count: {{ .status.count | default 2 }}\n"))
-	c.apply(app)
-	c.run()
-	o := c.get("apps", "one").DeepCopy() // as after an operator of another name: all is there, and ours is nothing
+	c.KubectlApply(with(t, apps, "      count: {{ len .children.maps }}\n", "      count: {{ .status.count | default 2 }}\n"))
+	c.KubectlApply(app)
+	c.Run()
+	o := c.Find("apps", "one").DeepCopy() // as after an operator of another name: all is there, and ours is nothing
 	o.SetManagedFields(nil)
 	c.Store(locationOf(o), o)
-	c.deliver()
-	result, requests := c.pass("apps", "one")
+	c.Deliver()
+	result, requests := c.Pass("apps", "one")
 	wantRequests(t, "nothing is ours", requests, "status apps one")
 	if result.Again {
 		t.Error("another look although templates see what they saw")
@@ -112,18 +112,18 @@ func TestStatusThatIsTakenBackAsItWasCallsForNoLook(t *testing.T) {
 func TestStatusWithoutAnEndIsSlowedDown(t *testing.T) {
 	c := newCluster(t)
 	c.restless = true
-	c.apply(with(t, apps, "{{ len .children.maps }}", "{{ add1 (.status.count | default 0) }}"))
-	c.apply(app)
-	requests := slices.DeleteFunc(c.run(), func(r string) bool { return r != "status apps one" })
+	c.KubectlApply(with(t, apps, "{{ len .children.maps }}", "{{ add1 (.status.count | default 0) }}"))
+	c.KubectlApply(app)
+	requests := slices.DeleteFunc(c.Run(), func(r string) bool { return r != "status apps one" })
 	if len(requests) != loopBurst+1 {
 		t.Errorf("%d writes of the status, want %d", len(requests), loopBurst+1)
 	}
-	c.clock.SetTime(c.clock.Now().Add(loopPause))
-	result, _ := c.pass("apps", "one")
+	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
+	result, _ := c.Pass("apps", "one")
 	if diff := cmp.Diff(reconcile.Result{Retry: problem.RetrySlow, Outcome: record.Failed, Again: true}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
-	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: the templates render something different each time for .status.count: do not compute it from what templater itself writes"; got != want {
+	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: slowed down: the templates render something different each time for .status.count: do not compute it from what templater itself writes"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }

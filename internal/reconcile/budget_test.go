@@ -10,6 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
@@ -36,19 +37,19 @@ func TestAPassHasOneBudget(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(toiling(t, "", "", ""))
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.run()
-			c.apply(toiling(t, row.first, row.second, row.status))
-			c.apply(with(t, app, "[a, b]", "[a]"))
-			for _, request := range c.run() {
+			c.KubectlApply(toiling(t, "", "", ""))
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.Run()
+			c.KubectlApply(toiling(t, row.first, row.second, row.status))
+			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			for _, request := range c.Run() {
 				if strings.HasPrefix(request, "delete") && !strings.HasPrefix(row.at, "status") {
 					t.Errorf("%s", request)
 				}
 			}
-			got := c.condition("apps", "one", "Ready")
+			got := c.Condition("apps", "one", "Ready")
 			if !strings.HasPrefix(got, "False TemplateError: "+row.at) || !strings.Contains(got, "the templates exceed the budget of one reconciliation, about 64 MiB or 0.2 s for all of them together; use shorter loops") || strings.Count(got, "too much work") > 1 {
 				t.Errorf("condition %q, want one that names %s", got, row.at)
 			}
@@ -61,19 +62,19 @@ func TestAPassIsCutShort(t *testing.T) {
 	c := newCluster(t)
 	c.greedy = true
 	c.start()
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.apply(toiling(t, toil, "", ""))
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	c.runControllers()
-	before := len(c.requests)
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.KubectlApply(toiling(t, toil, "", ""))
+	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.RunControllers()
+	before := len(c.Requests)
 	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if result := c.reconciler.Reconcile(ctx, key); result.Retry == problem.RetryOnChange || len(c.requests) > before {
-		t.Errorf("while it renders: retry %v, requests %v", result.Retry, c.requests[before:])
+	if result := c.Reconciler.Reconcile(ctx, key); result.Retry == problem.RetryOnChange || len(c.Requests) > before {
+		t.Errorf("while it renders: retry %v, requests %v", result.Retry, c.Requests[before:])
 	}
 	pool := c.shared.memory
 	var other queue.Reservation
@@ -83,19 +84,19 @@ func TestAPassIsCutShort(t *testing.T) {
 	}
 	ctx, cancel = context.WithCancel(t.Context())
 	done := make(chan reconcile.Result)
-	go func() { done <- c.reconciler.Reconcile(ctx, key) }()
-	eventually(t, "it waits for memory", func() bool {
+	go func() { done <- c.Reconciler.Reconcile(ctx, key) }()
+	reconciletest.Eventually(t, "it waits for memory", func() bool {
 		return pool.Waiting() == 1
 	})
 	cancel()
-	if result := <-done; result.Retry == problem.RetryOnChange || len(c.requests) > before {
-		t.Errorf("while it waits: retry %v, requests %v", result.Retry, c.requests[before:])
+	if result := <-done; result.Retry == problem.RetryOnChange || len(c.Requests) > before {
+		t.Errorf("while it waits: retry %v, requests %v", result.Retry, c.Requests[before:])
 	}
 	other.Close()
 	if used := pool.Held(); used != 0 {
 		t.Errorf("%d bytes are held in the end", used)
 	}
-	wantRequests(t, "the next pass", c.run(), "create configmaps more", "delete configmaps b", "status apps one")
+	wantRequests(t, "the next pass", c.Run(), "create configmaps more", "delete configmaps b", "status apps one")
 }
 
 // TestPassesHoldWhatTheyNeed looks at what ordinary passes hold while they make requests, and large ones.
@@ -110,14 +111,14 @@ func TestPassesHoldWhatTheyNeed(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(toiling(t, row.toil, "", ""))
-			c.apply(app)
-			c.runControllers()
+			c.KubectlApply(toiling(t, row.toil, "", ""))
+			c.KubectlApply(app)
+			c.RunControllers()
 			held := -1
-			c.during = func() {
+			c.During = func() {
 				held = max(held, c.shared.memory.Held())
 			}
-			c.run()
+			c.Run()
 			if held < row.least || held > row.most {
 				t.Errorf("it holds %d bytes", held)
 			}

@@ -23,6 +23,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -53,7 +54,6 @@ type shared struct {
 type controllers struct {
 	c        *cluster
 	tracked  map[string]*tracked
-	queue    *timed[string]
 	departed *child.Departed
 	meters   record.Meters
 	rooms    *related.Memory
@@ -81,62 +81,51 @@ type tracked struct {
 func (c *cluster) startControllers() {
 	before := c.controllers
 	tenants := queue.NewTenants()
-	credit := queue.NewCredit(c.clock, 1, tenants)
+	credit := queue.NewCredit(c.Clock, 1, tenants)
 	turns := queue.NewTurns(1, tenants, credit)
 	parents, failures := queue.New(nil, turns)
 	names := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
-	c.parentsDue = newTimed(parents, c.clock, failures)
+	c.ParentQueue, c.ControllerQueue = reconciletest.NewTimed(parents, c.Clock, failures), reconciletest.NewTimed(names, c.Clock, nil)
 	c.controllers = &controllers{
-		c: c, tracked: map[string]*tracked{}, queue: newTimed(names, c.clock, nil), departed: &child.Departed{}, meters: record.Discard{}, rooms: related.NewMemory(math.MaxInt),
+		c: c, tracked: map[string]*tracked{}, departed: &child.Departed{}, meters: record.Discard{}, rooms: related.NewMemory(math.MaxInt),
 	}
 	limit := int64(math.MaxInt64)
 	if c.greedy {
 		limit = 0
 	}
 	c.shared = &shared{
-		tenants: tenants, failures: failures, backlog: queue.NewBacklog(c.parentsDue, 1), pacer: queue.NewDeparturePacer(c.clock), absences: queue.NewAbsentParents(c.clock),
-		orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: queue.NewBreaker(c.clock), waiting: permissions.NewWaiting(), memory: queue.NewMemory(limit, tenants), seals: &seal.Ring{},
-		recorder: record.NewEventRecorder(record.EventOptions{Events: c, Clock: c.clock, Parents: c.parentsDue, Controllers: c.controllers.queue}),
-		rights:   permissions.NewTracker(func(user string) permissions.Reviewer { return c.as(user) }, c.clock, nil, c.controllers.queue.Add),
+		tenants: tenants, failures: failures, backlog: queue.NewBacklog(c.ParentQueue, 1), pacer: queue.NewDeparturePacer(c.Clock), absences: queue.NewAbsentParents(c.Clock),
+		orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: queue.NewBreaker(c.Clock), waiting: permissions.NewWaiting(), memory: queue.NewMemory(limit, tenants), seals: &seal.Ring{},
+		recorder: record.NewEventRecorder(record.EventOptions{Events: c, Clock: c.Clock, Parents: c.ParentQueue, Controllers: c.ControllerQueue}),
+		rights:   permissions.NewTracker(func(user string) permissions.Reviewer { return c.As(user) }, c.Clock, nil, c.ControllerQueue.Add),
 		logs: podlogs.New(podlogs.Options{
-			Reader: c.readLogs, Wake: c.parentsDue.AddAfter, Changed: func(string) {}, Tenant: tenants.Name,
+			Reader: c.Logs.As, Wake: c.ParentQueue.AddAfter, Changed: func(string) {}, Tenant: tenants.Name,
 			Runs: func(string) bool { return true }, Charge: func(string, time.Duration) {},
 		}),
 	}
 	c.ends = append(c.ends, parents.ShutDown, names.ShutDown, c.shared.rights.ShutDown, c.shared.logs.Close)
-	c.shared.seals.Set(c.keys)
-	c.reconciler = reconcile.New(reconcile.Options{
-		Controllers: c.controllers, SyncSoon: c.controllers.queue.Add, Clock: c.clock, Queue: c.parentsDue, Failures: failures, Backlog: c.shared.backlog, Turns: turns,
+	c.shared.seals.Set(c.Keys)
+	c.Reconciler = reconcile.New(reconcile.Options{
+		Controllers: c.controllers, SyncSoon: c.ControllerQueue.Add, Clock: c.Clock, Queue: c.ParentQueue, Failures: failures, Backlog: c.shared.backlog, Turns: turns,
 		Pacer: c.shared.pacer, Absences: c.shared.absences, Orphaning: c.shared.orphaning, Attempts: c.shared.attempts, Breaker: c.shared.breaker, Recorder: c.shared.recorder,
-		Rights: c.shared.rights, Waiting: c.shared.waiting, Logs: c.shared.logs, Tracker: queue.NewWorkerTracker(c.clock, queue.NewProcessors(1, tenants), credit), Memory: c.shared.memory,
+		Rights: c.shared.rights, Waiting: c.shared.waiting, Logs: c.shared.logs, Tracker: queue.NewWorkerTracker(c.Clock, queue.NewProcessors(1, tenants), credit), Memory: c.shared.memory,
 	})
+	c.Rights, c.LogFetcher, c.Sync, c.Listener = c.shared.rights, c.shared.logs, c.controllers.sync, c.controllers
 	if _, err := c.Set("", []watch.Want{templateControllers}); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
-	c.caches[templateControllers].Each(func(o *object.Object) bool {
+	c.Caches[templateControllers].Each(func(o *object.Object) bool {
 		name := o.Name()
 		c.controllers.track(name)
 		if before != nil && before.tracked[name] != nil {
 			c.controllers.tracked[name].childKinds, c.controllers.tracked[name].held = before.tracked[name].childKinds, before.tracked[name].held
 		}
-		c.controllers.queue.Add(name)
+		c.ControllerQueue.Add(name)
 		return true
 	})
 }
 
 var templateControllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
-
-// runControllers works until the queue of TemplateControllers is empty, and reports whether it was not.
-func (c *cluster) runControllers() bool {
-	progress := false
-	for c.controllers.queue.Len() > 0 {
-		name, _ := c.controllers.queue.Get()
-		c.controllers.sync(name)
-		c.controllers.queue.Done(name)
-		progress = true
-	}
-	return progress
-}
 
 func (cs *controllers) track(name string) *tracked {
 	if cs.tracked[name] == nil {
@@ -147,14 +136,14 @@ func (cs *controllers) track(name string) *tracked {
 
 // sync has a TemplateController run as it is now, and queues its parents if that, or the state of a cache, is new.
 func (cs *controllers) sync(name string) {
-	packed := cs.c.caches[templateControllers].Get(types.NamespacedName{Name: name})
+	packed := cs.c.Caches[templateControllers].Get(types.NamespacedName{Name: name})
 	if packed == nil {
 		cs.forget(name)
 		return
 	}
 	tc := &v1.TemplateController{}
 	if err := packed.Unmarshal(tc); err != nil {
-		cs.c.t.Fatal(err)
+		cs.c.T.Fatal(err)
 	}
 	e := cs.track(name)
 	if e.tc == nil || e.tc.Generation != tc.Generation {
@@ -216,13 +205,13 @@ func (cs *controllers) build(e *tracked) *running.Controller {
 			Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Generation: tc.Generation, Spec: &tc.Spec, Program: compiled.Program, Order: compiled.Order, FinalOrder: compiled.FinalOrder,
 			Resync: compiled.Resync, GVK: compiled.GVK, Labels: compiled.Labels, NamespaceSelector: compiled.NamespaceSelector, ReadyCondition: compiled.ReadyCondition,
 		},
-		Access: running.Access{As: as, Cluster: c.as(as), Rights: c.shared.rights.For(tc.Name, as, parents).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter},
+		Access: running.Access{As: as, Cluster: c.As(as), Rights: c.shared.rights.For(tc.Name, as, parents).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter},
 		Mode: running.Mode{
 			Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: e.held,
 			TeardownOnly: e.rejected || ending != nil, Rejected: e.rejected, ReportsRejection: e.rejected && !compiled.Unread && !tc.Spec.Suspend,
 		},
 		Caches: running.Caches{
-			Kinds: c, Kind: parents, Unknown: err != nil, Parents: map[string]*watch.Cache{}, Controllers: c.caches[templateControllers],
+			Kinds: c, Kind: parents, Unknown: err != nil, Parents: map[string]*watch.Cache{}, Controllers: c.Caches[templateControllers],
 			Sources: map[schema.GroupKind]running.Source{}, Settled: maps.Clone(e.settled),
 		},
 		Round: e.round,
@@ -232,10 +221,10 @@ func (cs *controllers) build(e *tracked) *running.Controller {
 			Controller: out.Name, Manager: out.Manager, Parents: out.GVK.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion, Seals: c.shared.seals, Departed: cs.departed,
 			Adopting: child.Adopting(tc, c.shared.seals.Since()), Round: seals, Entries: slices.Concat(tc.Spec.Children, spec.Finals(&tc.Spec)), Levels: out.Order.Levels(),
 		},
-		Spec: out.Spec, Program: out.Program, ParentKind: out.Kind, Cluster: out, Clock: c.clock,
+		Spec: out.Spec, Program: out.Program, ParentKind: out.Kind, Cluster: out, Clock: c.Clock,
 	}
 	if tc.Spec.Watch.Filter != "" && !e.filter.Of(compiled.Program) {
-		e.filter = running.NewFilter(compiled.Program, e.filter, func() { cs.queue.Add(out.Name) })
+		e.filter = running.NewFilter(compiled.Program, e.filter, func() { cs.c.ControllerQueue.Add(out.Name) })
 	}
 	if tc.Spec.Watch.Filter != "" {
 		out.Filter = e.filter
@@ -253,7 +242,7 @@ func (cs *controllers) attach(e *tracked, out *running.Controller) {
 		}
 		caches, err := cs.c.Set(out.Name, all)
 		if err != nil {
-			cs.c.t.Fatal(err)
+			cs.c.T.Fatal(err)
 		}
 		return caches[w]
 	}
@@ -290,7 +279,7 @@ func (cs *controllers) attach(e *tracked, out *running.Controller) {
 func (cs *controllers) source(gk schema.GroupKind, version string, out *running.Controller, want func(watch.Want) *watch.Cache) running.Source {
 	s := running.Source{Caches: map[string]*watch.Cache{}}
 	if s.Kind, s.Err = cs.c.Resolve(gk.WithVersion(version)); s.Err != nil {
-		if kind.Gone(s.Err) && fakeKinds[gk].Custom {
+		if kind.Gone(s.Err) && reconciletest.Kinds[gk].Custom {
 			s.Err = nil
 		}
 		s.Kind = kind.Kind{Kind: gk.Kind}
@@ -317,7 +306,7 @@ func (cs *controllers) enqueueAll(next *running.Controller) {
 		keys[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
 	}
 	for key := range keys {
-		cs.c.parentsDue.Forget(key)
+		cs.c.ParentQueue.Forget(key)
 	}
 	next.EachChild(func(s running.Source, o *object.Object) {
 		if name, concerned := next.Concerned(o, s.Kind.GroupKind()); concerned {
@@ -337,7 +326,7 @@ func (cs *controllers) Changed(want watch.Want, event watch.Event) {
 		either = event.Old
 	}
 	if want.Role == watch.Controller {
-		cs.queue.Add(either.Name())
+		cs.c.ControllerQueue.Add(either.Name())
 		return
 	}
 	if want.Role == watch.Child {
@@ -348,7 +337,7 @@ func (cs *controllers) Changed(want watch.Want, event watch.Event) {
 		if current == nil {
 			continue
 		}
-		wake := func(parent types.NamespacedName) { cs.c.parentsDue.Add(queue.Key{Controller: name, Parent: parent}) }
+		wake := func(parent types.NamespacedName) { cs.c.ParentQueue.Add(queue.Key{Controller: name, Parent: parent}) }
 		switch want.Role {
 		case watch.Parent:
 			if either.HasFinalizer(current.Finalizer) && plan.CascadesOrphan(either) {
@@ -404,7 +393,7 @@ func (cs *controllers) namespaceChanged(current *running.Controller, want watch.
 func (cs *controllers) StateChanged(want watch.Want) {
 	for _, name := range cs.c.Owners(want) {
 		if name != "" {
-			cs.queue.Add(name)
+			cs.c.ControllerQueue.Add(name)
 		}
 	}
 }
@@ -412,7 +401,7 @@ func (cs *controllers) StateChanged(want watch.Want) {
 // kindChanged syncs the TemplateControllers, and queues the parents that miss the kind.
 func (cs *controllers) kindChanged(gk schema.GroupKind) {
 	for name, e := range cs.tracked {
-		cs.queue.Add(name)
+		cs.c.ControllerQueue.Add(name)
 		if e.missing[gk] {
 			cs.enqueueAll(e.current)
 		}
@@ -449,7 +438,7 @@ func (cs *controllers) AddKinds(name string, kinds []schema.GroupVersionKind) {
 			e.round++
 		}
 	}
-	cs.queue.Add(name)
+	cs.c.ControllerQueue.Add(name)
 }
 
 func (cs *controllers) Count(key queue.Key, now status.ParentSummary) {
@@ -463,7 +452,7 @@ func (cs *controllers) Count(key queue.Key, now status.ParentSummary) {
 func (cs *controllers) Left(key queue.Key) { cs.tracked[key.Controller].counts.Set(key.Parent, nil) }
 
 func (cs *controllers) MayPrune(_ context.Context, by *running.Controller) bool {
-	now := cs.c.caches[templateControllers].Get(types.NamespacedName{Name: by.Name})
+	now := cs.c.Caches[templateControllers].Get(types.NamespacedName{Name: by.Name})
 	return now != nil && now.Generation() == by.Generation
 }
 

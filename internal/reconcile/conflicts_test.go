@@ -16,13 +16,13 @@ import (
 // TestConflictsThatLastAreReported has the server answer a request with 409 each time, while nothing changes. The parent must not be
 // ready, and must say which request is refused and by whom; the retries back off.
 func TestConflictsThatLastAreReported(t *testing.T) {
-	webhook := answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: hello`)
-	taken := answer(http.StatusConflict, metav1.StatusReasonAlreadyExists, `admission webhook "no.example.org" denied the request: hello`)
+	webhook := refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: hello`)
+	taken := refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists, `admission webhook "no.example.org" denied the request: hello`)
 	plain := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "a", nil)
 	const by = `denied by admission webhook "no.example.org"`
-	fewer := func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }
-	changed := func(t *testing.T, c *cluster) { c.apply(with(t, app, "hello", "bye")) }
-	missing := func(_ *testing.T, c *cluster) { c.gone(configMap("a")) }
+	fewer := func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) }
+	changed := func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "hello", "bye")) }
+	missing := func(_ *testing.T, c *cluster) { c.RemoveNow(configMap("a")) }
 	for _, row := range []struct {
 		why, strategy string
 		change        func(*testing.T, *cluster)
@@ -40,13 +40,13 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 		{"a webhook refuses to delete for a replacement", "Recreate", changed, "delete-foreground configmaps a", webhook, "ChildRejected: cannot delete ConfigMap ns/a: " + by},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			c := begun(t, under(t, row.strategy), app)
-			c.refuse[row.request] = row.err
+			c := begun(t, withStrategy(t, row.strategy), app)
+			c.Refuse[row.request] = row.err
 			row.change(t, c)
 			for range 3 { // it stays so
-				result, _ := c.pass("apps", "one")
-				c.deliver()
-				if got := c.condition("apps", "one", "Ready"); got != "False "+row.want || result.Retry != problem.RetryBackoff {
+				result, _ := c.Pass("apps", "one")
+				c.Deliver()
+				if got := c.Condition("apps", "one", "Ready"); got != "False "+row.want || result.Retry != problem.RetryBackoff {
 					t.Fatalf("ready condition %q and retry %v, want %q and backoff", got, result.Retry, row.want)
 				}
 			}
@@ -64,21 +64,21 @@ func TestConflictsOfTheStatusThatLastAreReported(t *testing.T) {
 		err  error
 		want string
 	}{
-		"by a webhook":  {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: x`), `denied by admission webhook "no.example.org"`},
+		"by a webhook":  {refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: x`), `denied by admission webhook "no.example.org"`},
 		"by the server": {apierrors.NewConflict(schema.GroupResource{Resource: "apps"}, "one", nil), "the API server returned 409 Conflict"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.refuse["status apps one"] = row.err
-			c.apply(apps)
-			c.apply(app)
+			c.Refuse["status apps one"] = row.err
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
 			for range 600 {
-				c.run()
-				c.deliver()
-				c.clock.SetTime(c.clock.Now().Add(100 * time.Millisecond))
+				c.Run()
+				c.Deliver()
+				c.Clock.SetTime(c.Clock.Now().Add(100 * time.Millisecond))
 			}
-			if want := "one Warning StatusRejected: cannot write the status: " + row.want; len(c.events) != 1 || c.events[0] != want {
-				t.Errorf("Events %q, want %q", c.events, want)
+			if want := "one Warning StatusRejected: cannot write the status: " + row.want; len(c.Events) != 1 || c.Events[0] != want {
+				t.Errorf("Events %q, want %q", c.Events, want)
 			}
 			if got := c.controllers.tracked["apps"].counts.Parents; got.Failed != 1 {
 				t.Errorf("counts %+v, want one that has failed", got)
@@ -90,16 +90,16 @@ func TestConflictsOfTheStatusThatLastAreReported(t *testing.T) {
 // TestConflictWithADeletedObjectIsRetriedAtOnce deletes the object that has the name between two requests.
 func TestConflictWithADeletedObjectIsRetriedAtOnce(t *testing.T) {
 	c := newCluster(t)
-	c.apply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a}}")
-	c.apply(apps)
-	c.apply(app)
-	c.during = func() {
-		if c.requests[len(c.requests)-1] == "get configmaps a" {
+	c.KubectlApply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a}}")
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.During = func() {
+		if c.Requests[len(c.Requests)-1] == "get configmaps a" {
 			c.Remove(configMap("a"))
 		}
 	}
-	wantRequests(t, "somebody deletes what has the name", c.run(), "create configmaps a", "get configmaps a", "create configmaps a", "create configmaps b", "status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+	wantRequests(t, "somebody deletes what has the name", c.Run(), "create configmaps a", "get configmaps a", "create configmaps a", "create configmaps b", "status apps one")
+	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }

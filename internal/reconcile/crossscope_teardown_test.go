@@ -10,18 +10,19 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // slow has what is there go only when the test lets it: see letGo.
 func (c *cluster) slow() {
-	c.t.Helper()
-	c.edit(farMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-	c.settle()
+	c.T.Helper()
+	c.KubectlEdit(farMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.Settle()
 }
 
 func (c *cluster) letGo() {
-	c.t.Helper()
-	c.edit(farMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+	c.T.Helper()
+	c.KubectlEdit(farMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
 }
 
 // TestParentGoesAfterItsChildrenInOtherNamespaces deletes a parent, and does something else meanwhile.
@@ -40,31 +41,31 @@ func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
 		"nothing else happens":     {func(*testing.T, *cluster) {}, nil},
 		"the operator begins anew": {func(_ *testing.T, c *cluster) { c.start() }, nil},
 		"the entries are gone": {func(t *testing.T, c *cluster) {
-			c.apply(with(t, tenants, entry("role"), "", entry("maps"), "  status: {template: 'a: 1'}\n"))
+			c.KubectlApply(with(t, tenants, entry("role"), "", entry("maps"), "  status: {template: 'a: 1'}\n"))
 		}, []string{"status apps one"}},
 		"the entries are Namespaced": {func(_ *testing.T, c *cluster) {
-			c.apply(strings.ReplaceAll(tenants, "scope: Cluster", "scope: Namespaced"))
+			c.KubectlApply(strings.ReplaceAll(tenants, "scope: Cluster", "scope: Namespaced"))
 		}, nil},
 		"the entries say now: Orphan": {func(_ *testing.T, c *cluster) {
-			c.apply(strings.ReplaceAll(tenants, "scope: Cluster", "scope: Cluster\n    deletionPolicy: Orphan"))
+			c.KubectlApply(strings.ReplaceAll(tenants, "scope: Cluster", "scope: Cluster\n    deletionPolicy: Orphan"))
 		}, nil},
-		"the spec is broken":           {func(t *testing.T, c *cluster) { c.apply(with(t, tenants, "{{ end }}", "")) }, nil},
-		"the kind of the child is new": {func(t *testing.T, c *cluster) { c.apply(with(t, tenants, "kind: ClusterRole", "kind: Nothing")) }, nil},
+		"the spec is broken":           {func(t *testing.T, c *cluster) { c.KubectlApply(with(t, tenants, "{{ end }}", "")) }, nil},
+		"the kind of the child is new": {func(t *testing.T, c *cluster) { c.KubectlApply(with(t, tenants, "kind: ClusterRole", "kind: Nothing")) }, nil},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, tenants, tenant)
 			c.slow()
-			c.deletes(one, metav1.DeletePropagationBackground)
-			wantRequests(t, "deletion", c.writes(), "delete configmaps a", "delete clusterroles r", "status apps one", "status apps one")
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "deletion", c.SettleWrites(), "delete configmaps a", "delete clusterroles r", "status apps one", "status apps one")
 			const waits = "False Finalizing: being deleted: waiting for its children to be deleted: ConfigMap far/a; if one is stuck, check its metadata.finalizers"
-			if got := c.condition("apps", "one", "Ready"); got != waits {
+			if got := c.Condition("apps", "one", "Ready"); got != waits {
 				t.Errorf("ready condition %q, want %q", got, waits)
 			}
 			row.meanwhile(t, c)
-			wantRequests(t, why, c.writes(), row.writes...)
+			wantRequests(t, why, c.SettleWrites(), row.writes...)
 			c.letGo()
-			got := c.writes()
-			if c.Objects[one] != nil || !slices.Contains(got, parentRelease) {
+			got := c.SettleWrites()
+			if c.Objects[one] != nil || !slices.Contains(got, releaseParent) {
 				t.Errorf("when they are gone: %v, and the parent is %v", got, c.Objects[one])
 			}
 			if created := slices.IndexFunc(got, func(r string) bool { return strings.Contains(r, "create") }); created >= 0 {
@@ -78,32 +79,32 @@ func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
 func TestParentGoesThoughItsChildNamesAnother(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.slow()
-	c.deletes(one, metav1.DeletePropagationBackground)
-	c.settle()
-	c.edit(farMap("a"), func(o *unstructured.Unstructured) {
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.Settle()
+	c.KubectlEdit(farMap("a"), func(o *unstructured.Unstructured) {
 		annotations := o.GetAnnotations()
 		annotations[v1.AnnotationParent] = "ns/nobody"
 		o.SetAnnotations(annotations)
 	})
-	c.settle()
+	c.Settle()
 	c.letGo()
-	c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
-	wantRequests(t, "half a minute later", c.writes(), parentRelease)
+	c.Clock.SetTime(c.Clock.Now().Add(2 * problem.SlowRetry))
+	wantRequests(t, "half a minute later", c.SettleWrites(), releaseParent)
 }
 
 func TestWhatStaysWhenAParentGoes(t *testing.T) {
 	t.Run("objects of entries that say so", func(t *testing.T) {
 		c := begun(t, with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
-		c.deletes(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "deletion", c.writes(), "delete configmaps a", "status apps one", parentRelease)
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "deletion", c.SettleWrites(), "delete configmaps a", "status apps one", releaseParent)
 		if c.Objects[clusterRole] == nil {
 			t.Error("it is gone")
 		}
 	})
 	t.Run("all, with --cascade=orphan", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
-		c.deletes(one, metav1.DeletePropagationOrphan)
-		got := c.writes()
+		c.KubectlDelete(one, metav1.DeletePropagationOrphan)
+		got := c.SettleWrites()
 		if c.Objects[clusterRole] == nil || c.Objects[farMap("a")] == nil {
 			t.Errorf("something is gone: %v", got)
 		}
@@ -114,33 +115,33 @@ func TestWhatStaysWhenAParentGoes(t *testing.T) {
 				}
 			}
 		}
-		wantRequests(t, "much later", c.writes())
+		wantRequests(t, "much later", c.SettleWrites())
 	})
 	t.Run("nothing for good, where an annotation has the parent go at once", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
-		c.edit(one, func(o *unstructured.Unstructured) {
+		c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{v1.AnnotationSkipFinalize: "true"})
 		})
-		c.deletes(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "deletion", c.writes(), parentRelease, "delete configmaps a", "delete clusterroles r")
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "deletion", c.SettleWrites(), releaseParent, "delete configmaps a", "delete clusterroles r")
 	})
 	t.Run("all, while it is suspended", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
-		c.apply(with(t, tenants, "spec:\n", "spec:\n  suspend: true\n"))
-		c.deletes(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "deletion", c.writes())
-		c.apply(tenants)
-		wantRequests(t, "it is suspended no more", c.writes(), "delete configmaps a", "delete clusterroles r", "status apps one", parentRelease)
+		c.KubectlApply(with(t, tenants, "spec:\n", "spec:\n  suspend: true\n"))
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "deletion", c.SettleWrites())
+		c.KubectlApply(tenants)
+		wantRequests(t, "it is suspended no more", c.SettleWrites(), "delete configmaps a", "delete clusterroles r", "status apps one", releaseParent)
 	})
 }
 
 func TestFinalizerThatSomebodyRemoves(t *testing.T) {
 	c := begun(t, tenants, tenant)
-	c.edit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
-	wantRequests(t, "the parent is there", c.writes(), parentHolds)
-	c.deletes(one, metav1.DeletePropagationForeground)
-	wantRequests(t, "it is deleted in the foreground", c.writes(), "delete configmaps a", "delete clusterroles r", "status apps one", "finalizers[foregroundDeletion] apps one")
-	wantRequests(t, "the rest is for the garbage collector", c.writes())
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+	wantRequests(t, "the parent is there", c.SettleWrites(), reconciletest.HoldParent)
+	c.KubectlDelete(one, metav1.DeletePropagationForeground)
+	wantRequests(t, "it is deleted in the foreground", c.SettleWrites(), "delete configmaps a", "delete clusterroles r", "status apps one", "finalizers[foregroundDeletion] apps one")
+	wantRequests(t, "the rest is for the garbage collector", c.SettleWrites())
 	if c.Objects[one] != nil {
 		t.Error("the parent is there still")
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -22,13 +23,7 @@ import (
 func left(t *testing.T, watched string) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.apply(with(t, apps, "kind: App}", watched))
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	c.run()
-	c.deliver()
-	c.run()
-	c.apply(with(t, app, "[a, b]", "[a]", "tier: front", "tier: back"))
-	take(c.parentsDue)
+	c.StopMatching(watched)
 	return c
 }
 
@@ -43,32 +38,32 @@ func TestParentsOfANamespaceThatIsNotSelected(t *testing.T) {
 	}{
 		"its label is gone": {func(*cluster) {}, []string{"get apps one", "list namespaces ns", "delete configmaps a", "delete configmaps b"}, problem.RetryOnChange},
 		"its label is back": {func(c *cluster) {
-			c.edit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "red"}) })
+			c.KubectlEdit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "red"}) })
 		}, []string{"get apps one", "list namespaces ns"}, problem.RetrySoon},
 		"the server does not answer": {func(c *cluster) {
-			c.refuse["list namespaces ns"] = errors.New("no answer")
+			c.Refuse["list namespaces ns"] = errors.New("no answer")
 		}, []string{"get apps one", "list namespaces ns"}, problem.RetryBackoff},
 		"Namespaces may not be listed": {func(c *cluster) {
-			c.refuse["list namespaces ns"] = denial("templater", "list", "namespaces", "at the cluster scope")
+			c.Refuse["list namespaces ns"] = reconciletest.Denial("templater", "list", "namespaces", "at the cluster scope")
 		}, []string{"get apps one", "list namespaces ns"}, problem.RetryBackoff},
 		"the label of the parent is gone, too, so that nobody is asked about the namespace": {func(c *cluster) {
-			c.edit(appAt("one"), func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"tier": "back"}) })
+			c.KubectlEdit(reconciletest.AppAt("one"), func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"tier": "back"}) })
 		}, []string{"get apps one", "delete configmaps a", "delete configmaps b"}, problem.RetryOnChange},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
-			c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}, labelSelector: {matchLabels: {tier: front}}}"))
-			c.apply(app)
-			c.settle()
-			c.edit(ns, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
-			for want := range c.caches {
-				c.silent[want] = want.Role == watch.Namespace
+			c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+			c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}, labelSelector: {matchLabels: {tier: front}}}"))
+			c.KubectlApply(app)
+			c.Settle()
+			c.KubectlEdit(ns, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+			for want := range c.Caches {
+				c.Silent[want] = want.Role == watch.Namespace
 			}
-			take(c.parentsDue)
+			reconciletest.Take(c.ParentQueue)
 			row.then(c)
-			take(c.parentsDue)
-			result, requests := c.pass("apps", "one")
+			reconciletest.Take(c.ParentQueue)
+			result, requests := c.Pass("apps", "one")
 			wantRequests(t, why, requests, row.want...)
 			if result.Retry != row.retry {
 				t.Errorf("retry %v, want %v", result.Retry, row.retry)
@@ -85,27 +80,27 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 	}{
 		"a child": {func(*cluster) {}, []string{"get apps one", "delete configmaps a"}, problem.RetryOnChange},
 		"one whose only owner does not control it is somebody else's": {func(c *cluster) {
-			c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+			c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) {
 				refs := o.GetOwnerReferences()
 				refs[0].Controller = nil
 				o.SetOwnerReferences(refs)
-				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
-				c.seal(o)
+				o.SetAnnotations(reconciletest.Plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
+				c.Seal(o)
 			})
 		}, []string{"get apps one"}, problem.RetryOnChange},
 		"one that cannot be deleted": {func(c *cluster) {
-			c.refuse["delete configmaps a"] = errors.New("no answer")
+			c.Refuse["delete configmaps a"] = errors.New("no answer")
 		}, []string{"get apps one", "delete configmaps a"}, problem.RetryBackoff},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := left(t, front)
+			c := left(t, reconciletest.WatchFront)
 			row.change(c)
-			c.gone(locationOf(c.get("apps", "one")))
-			c.pass("apps", "one")
-			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-			result, requests := c.pass("apps", "one")
+			c.RemoveNow(locationOf(c.Find("apps", "one")))
+			c.Pass("apps", "one")
+			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+			result, requests := c.Pass("apps", "one")
 			wantRequests(t, why, requests, row.want...)
-			if n := lengths(t, c.shared.absences, "since"); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
+			if n := reconciletest.Lengths(t, c.shared.absences, "since"); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
 				t.Errorf("retry %v, want %v; %d parents count as absent", result.Retry, row.retry, n)
 			}
 		})
@@ -123,44 +118,36 @@ func TestChildrenStayThoughTheirWatchShowsOwnersThatAreGone(t *testing.T) {
 		"the watch has failed": {errors.New("no answer"), nil},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := left(t, front)
-			for want, cache := range c.caches {
+			c := left(t, reconciletest.WatchFront)
+			for want, cache := range c.Caches {
 				if want.Role == watch.Child {
-					c.silent[want] = true
+					c.Silent[want] = true
 					if row.failure != nil {
 						cache.Fail(row.failure)
 					}
 				}
 			}
-			c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
-			c.gone(locationOf(c.get("apps", "one")))
-			c.pass("apps", "one")
-			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-			_, requests := c.pass("apps", "one")
+			c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
+			c.RemoveNow(locationOf(c.Find("apps", "one")))
+			c.Pass("apps", "one")
+			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+			_, requests := c.Pass("apps", "one")
 			wantRequests(t, why, requests, row.want...)
-			clear(c.silent)
-			for want, cache := range c.caches {
+			clear(c.Silent)
+			for want, cache := range c.Caches {
 				if want.Role == watch.Child && row.failure != nil {
-					resumed(t, cache)
+					reconciletest.Resume(t, cache)
 				}
 			}
-			c.deliver()
-			c.settle()
-			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-			c.settle()
-			if c.get("configmaps", "a") == nil {
+			c.Deliver()
+			c.Settle()
+			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+			c.Settle()
+			if c.Find("configmaps", "a") == nil {
 				t.Error("the child is deleted")
 			}
 		})
 	}
-}
-
-// inLine has a parent stand in line, where others have left just before.
-func inLine(p *queue.DeparturePacer, key queue.Key) {
-	for _, other := range manyKeys(key.Controller, departureBurst+1) {
-		p.Wait(other, 1)
-	}
-	p.Wait(key, 1)
 }
 
 func TestKeysOfAKindThatWasGone(t *testing.T) {
@@ -190,7 +177,7 @@ func TestWhichChildrenAParentLeavesBehind(t *testing.T) {
 	owned := func(*unstructured.Unstructured) {}
 	orphan := func(o *unstructured.Unstructured) {
 		o.SetOwnerReferences(nil)
-		o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
+		o.SetAnnotations(reconciletest.Plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
 	}
 	ending := func(o *unstructured.Unstructured) {
 		now := metav1.Now()
@@ -203,13 +190,13 @@ func TestWhichChildrenAParentLeavesBehind(t *testing.T) {
 		want    int
 	}{
 		"its own":                   {"kind: App}", owned, 1},
-		"one that is being deleted": {front, ending, 0},
+		"one that is being deleted": {reconciletest.WatchFront, ending, 0},
 		"one that outlives it, where all are parents": {"kind: App}", orphan, 0},
-		"one that outlives it, where it may be there": {front, orphan, 1},
+		"one that outlives it, where it may be there": {reconciletest.WatchFront, orphan, 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := left(t, row.watched)
-			c.edit(configMap("a"), row.child)
+			c.KubectlEdit(configMap("a"), row.child)
 			running := *c.controllers.get("apps")
 			if got := running.LeftBehind(queue.Key{Controller: "apps", Parent: configMapName("one")}); len(got) != row.want {
 				t.Errorf("%d are left behind, want %d", len(got), row.want)
@@ -225,10 +212,10 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 		after  bool     // whether to look again
 	}{
 		"they go":                    {func(*cluster) {}, []string{"get apps one", "delete configmaps b"}, false},
-		"the parent is gone, too":    {func(c *cluster) { c.Remove(locationOf(c.get("apps", "one"))) }, []string{"get apps one"}, true},
-		"the server does not answer": {func(c *cluster) { c.refuse["get apps one"] = errors.New("no answer") }, []string{"get apps one"}, true},
+		"the parent is gone, too":    {func(c *cluster) { c.Remove(locationOf(c.Find("apps", "one"))) }, []string{"get apps one"}, true},
+		"the server does not answer": {func(c *cluster) { c.Refuse["get apps one"] = errors.New("no answer") }, []string{"get apps one"}, true},
 		"one that is being deleted needs no help": {func(c *cluster) {
-			c.edit(configMap("b"), func(o *unstructured.Unstructured) {
+			c.KubectlEdit(configMap("b"), func(o *unstructured.Unstructured) {
 				now := metav1.Now()
 				o.SetDeletionTimestamp(&now)
 				o.SetFinalizers([]string{"example.org/slow"})
@@ -237,10 +224,10 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(with(t, app, "[a, b]", "[a]"))
-			c.settle()
-			stray := c.get("configmaps", "a").DeepCopy()
+			c.KubectlApply(apps)
+			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.Settle()
+			stray := c.Find("configmaps", "a").DeepCopy()
 			stray.SetName("b")
 			stray.SetUID("stray")
 			refs := stray.GetOwnerReferences()
@@ -249,20 +236,20 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 			labels := stray.GetLabels()
 			labels[v1.LabelParentUID] = "earlier"
 			stray.SetLabels(labels)
-			c.seal(stray)
+			c.Seal(stray)
 			c.Store(configMap("b"), stray)
-			c.deliver()
-			c.run()
+			c.Deliver()
+			c.Run()
 			row.change(c)
-			c.pass("apps", "one")
-			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-			result, requests := c.pass("apps", "one")
+			c.Pass("apps", "one")
+			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+			result, requests := c.Pass("apps", "one")
 			requests = slices.DeleteFunc(requests, func(r string) bool { return strings.HasPrefix(r, "status") })
 			wantRequests(t, why, requests, row.want...)
 			if result.After == queue.CollectorTime != row.after {
 				t.Errorf("looks again after %v", result.After)
 			}
-			if n := lengths(t, c.shared.absences, "since"); !row.after && n > 0 {
+			if n := reconciletest.Lengths(t, c.shared.absences, "since"); !row.after && n > 0 {
 				t.Errorf("%d parents count as absent", n)
 			}
 		})
@@ -271,17 +258,17 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 
 func TestParentThatIsBackStandsInNoLine(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.settle()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Settle()
 	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
 	c.shared.absences.Left(key)
-	inLine(c.shared.pacer, key)
-	if n := lengths(t, c.shared.pacer, "lines.apps.places"); n != 1 {
+	reconciletest.InLine(c.shared.pacer, key)
+	if n := reconciletest.Lengths(t, c.shared.pacer, "lines.apps.places"); n != 1 {
 		t.Fatalf("%d stand in line, want 1", n)
 	}
-	c.pass("apps", "one")
-	if n := lengths(t, c.shared.absences, "since") + lengths(t, c.shared.pacer, "lines.apps.places"); n > 0 {
+	c.Pass("apps", "one")
+	if n := reconciletest.Lengths(t, c.shared.absences, "since") + reconciletest.Lengths(t, c.shared.pacer, "lines.apps.places"); n > 0 {
 		t.Errorf("%d things are remembered of its absence", n)
 	}
 }

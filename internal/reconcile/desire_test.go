@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -21,7 +22,7 @@ func TestKindOfASourceIsCurrent(t *testing.T) {
 	}{
 		"there is no source":          {nil, "configmaps"},
 		"it is of this version":       {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: cached}}, "cached"},
-		"it is of another version":    {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: fakeKinds[gvk.GroupKind()]}}, "configmaps"},
+		"it is of another version":    {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: reconciletest.Kinds[gvk.GroupKind()]}}, "configmaps"},
 		"its kind cannot be read now": {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: kind.Kind{Kind: "ConfigMap"}}}, "configmaps"},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -34,7 +35,7 @@ func TestKindOfASourceIsCurrent(t *testing.T) {
 }
 
 func TestKindsThatAreTakenUp(t *testing.T) {
-	v1 := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
+	v1 := reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}]
 	served := map[string]*watch.Cache{"": nil}
 	for why, row := range map[string]struct {
 		source  running.Source
@@ -69,12 +70,12 @@ func TestChildThatWouldBeAParentOfItsOwnController(t *testing.T) {
 	} {
 		labels, want := row.labels, row.want
 		c := newCluster(t)
-		c.apply(with(t, apps, "kind: App}", "kind: App, "+row.selector+"}",
+		c.KubectlApply(with(t, apps, "kind: App}", "kind: App, "+row.selector+"}",
 			"apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: {{ $.spec.text }}}",
 			"apiVersion: example.org/v1\n      kind: App\n      metadata: {name: {{ . }}, labels: {"+labels+"}}"))
-		c.apply(with(t, app, "tier: front", "tier: front, app.kubernetes.io/managed-by: templater"))
-		c.run()
-		if got := strings.Contains(c.condition("apps", "one", "Ready"), "matches spec.watch of its own TemplateController"); got != want {
+		c.KubectlApply(with(t, app, "tier: front", "tier: front, app.kubernetes.io/managed-by: templater"))
+		c.Run()
+		if got := strings.Contains(c.Condition("apps", "one", "Ready"), "matches spec.watch of its own TemplateController"); got != want {
 			t.Errorf("%s, labels {%s}: refused: %v, want %v", row.selector, labels, got, want)
 		}
 	}
@@ -84,10 +85,10 @@ func TestChainsOfControllersEnd(t *testing.T) {
 	const deepest = 8
 	for depth, want := range map[int]string{deepest - 1: "True Ready: all children are ready: 2", deepest: "False InvalidChild: children[maps]:3: this child has 8 ancestors that are parents of TemplateControllers: "} {
 		c := newCluster(t)
-		c.apply(apps)
-		c.apply(with(t, app, "metadata: {", fmt.Sprintf("metadata: {annotations: {templater.dev/depth: %q}, ", fmt.Sprint(depth))))
-		c.run()
-		if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
+		c.KubectlApply(apps)
+		c.KubectlApply(with(t, app, "metadata: {", fmt.Sprintf("metadata: {annotations: {templater.dev/depth: %q}, ", fmt.Sprint(depth))))
+		c.Run()
+		if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 			t.Errorf("depth %d: ready condition %q, want %q", depth, got, want)
 		}
 	}

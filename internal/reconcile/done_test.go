@@ -11,7 +11,7 @@ import (
 
 // warnings are the Events that report problems.
 func (c *cluster) warnings() []string {
-	return slices.DeleteFunc(slices.Clone(c.events), func(event string) bool { return !strings.Contains(event, " Warning ") })
+	return slices.DeleteFunc(slices.Clone(c.Events), func(event string) bool { return !strings.Contains(event, " Warning ") })
 }
 
 // TestDeletionsAndCorrectionsAreRecorded has Normal Events on the parent for what templater does to children that nobody sees afterwards.
@@ -22,35 +22,35 @@ func TestDeletionsAndCorrectionsAreRecorded(t *testing.T) {
 		want          []string
 	}{
 		{"nothing changes", "Apply", func(*testing.T, *cluster) {}, nil},
-		{"children are created and updated", "Apply", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a, b, c]", "hello", "bye")) }, nil},
-		{"no template yields a child any more", "Apply", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
+		{"children are created and updated", "Apply", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]", "hello", "bye")) }, nil},
+		{"no template yields a child any more", "Apply", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) },
 			[]string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b"}},
 		{"no template yields many", "Apply", func(t *testing.T, c *cluster) {
-			c.apply(with(t, app, "[a, b]", "[a, b, c, d, e, f]"))
-			c.run()
-			c.deliver()
-			c.apply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c, d, e, f]"))
+			c.Run()
+			c.Deliver()
+			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
 		}, []string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b; ConfigMap ns/c; ConfigMap ns/d; and 2 more"}},
-		{"no template of a strategy that recreates yields a child any more", "Recreate", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
+		{"no template of a strategy that recreates yields a child any more", "Recreate", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) },
 			[]string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b"}},
-		{"children are recreated", "Recreate", func(t *testing.T, c *cluster) { c.apply(with(t, app, "hello", "bye")) },
+		{"children are recreated", "Recreate", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "hello", "bye")) },
 			[]string{"one Normal SuccessfulDelete: deleted to be recreated: ConfigMap ns/a; ConfigMap ns/b"}},
 		{"a child that has lost its label is recreated", "Recreate", func(t *testing.T, c *cluster) {
-			c.hide("a")
-			c.apply(with(t, app, "hello", "bye", "[a, b]", "[a]"))
+			c.RemoveLabels("a")
+			c.KubectlApply(with(t, app, "hello", "bye", "[a, b]", "[a]"))
 		}, []string{
 			"one Normal SuccessfulDelete: deleted to be recreated: ConfigMap ns/a",
 			"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b",
 		}},
 		{"somebody changes a field", "Apply", func(_ *testing.T, c *cluster) {
-			c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "scaled"} })
+			c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "scaled"} })
 		}, []string{"one Normal DriftCorrected: reverted changes by another client: ConfigMap ns/a .data.text"}},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			c := begun(t, under(t, row.strategy), app)
+			c := begun(t, withStrategy(t, row.strategy), app)
 			row.change(t, c)
-			c.settle()
-			got := slices.Sorted(slices.Values(c.events))
+			c.Settle()
+			got := slices.Sorted(slices.Values(c.Events))
 			if diff := cmp.Diff(row.want, got); diff != "" {
 				t.Errorf("Events (-want +got):\n%s", diff)
 			}

@@ -14,8 +14,8 @@ import (
 
 // inOurName changes the ConfigMap "a" as an apply does that somebody makes in the name of our field manager, in the second of our own apply.
 func (c *cluster) inOurName(change func(o *unstructured.Unstructured)) {
-	c.t.Helper()
-	o := c.get("configmaps", "a").DeepCopy()
+	c.T.Helper()
+	o := c.Find("configmaps", "a").DeepCopy()
 	change(o)
 	c.Store(configMap("a"), o)
 }
@@ -34,9 +34,9 @@ func setAnnotation(key, value string) func(*unstructured.Unstructured) {
 
 // addField adds a field that the template does not set, which our manager holds then.
 func addField(o *unstructured.Unstructured) {
-	fields := held(o.Object, "")
+	fields := memserver.Usual.Held(o.Object, "")
 	fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
-	own(o, "templater/apps", "", fields)
+	memserver.Own(o, "templater/apps", "", fields)
 	o.Object["data"].(map[string]any)["more"] = "hidden"
 }
 
@@ -57,14 +57,14 @@ func setController(name string) func(*unstructured.Unstructured) {
 
 // shareLabels has another manager apply the labels, too.
 func shareLabels(o *unstructured.Unstructured) {
-	own(o, "other", "", held(map[string]any{"metadata": map[string]any{"labels": o.Object["metadata"].(map[string]any)["labels"]}}, ""))
+	memserver.Own(o, "other", "", memserver.Usual.Held(map[string]any{"metadata": map[string]any{"labels": o.Object["metadata"].(map[string]any)["labels"]}}, ""))
 }
 
 // leaveLabels has our manager hold no labels.
 func leaveLabels(o *unstructured.Unstructured) {
 	fields, _ := memserver.Holdings(o, "templater/apps", "")
 	delete(fields["f:metadata"].(map[string]any), "f:labels")
-	own(o, "templater/apps", "", fields)
+	memserver.Own(o, "templater/apps", "", fields)
 }
 
 // TestAppliesInOurNameAreRepaired has somebody who may patch a child apply as our field manager: fields, time and seal are those of an
@@ -106,39 +106,39 @@ func TestAppliesInOurNameAreRepaired(t *testing.T) {
 			", after a start": func(c *cluster, step int) {
 				if step == 0 {
 					c.start()
-					c.settle()
+					c.Settle()
 				}
 			},
 			", with a start in between": func(c *cluster, step int) {
 				if step == 1 {
 					c.start()
-					c.run()
+					c.Run()
 				}
 			},
 		} {
 			t.Run(what+when, func(t *testing.T) {
-				c := runs(t, apps)
-				earlier := c.sealOf("a")
-				c.clock.SetTime(c.clock.Now().Add(time.Minute))
-				c.apply(with(t, app, "hello", "bye"))
-				c.settle()
-				for step, change := range changes(c.sealOf("a"), earlier) {
+				c := settled(t, apps)
+				earlier := c.SealOf("a")
+				c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
+				c.KubectlApply(with(t, app, "hello", "bye"))
+				c.Settle()
+				for step, change := range changes(c.SealOf("a"), earlier) {
 					restart(c, step)
 					c.inOurName(change)
-					c.deliver()
+					c.Deliver()
 				}
 				restart(c, -1)
-				c.settle()
-				o := c.get("configmaps", "a")
+				c.Settle()
+				o := c.Find("configmaps", "a")
 				if diff := cmp.Diff(map[string]any{"text": "bye"}, o.Object["data"]); diff != "" {
 					t.Errorf("data (-want +got):\n%s", diff)
 				}
 				if got := o.GetLabels()[v1.LabelManagedBy]; got != v1.ManagedBy {
 					t.Errorf("the label %s is %q", v1.LabelManagedBy, got)
 				}
-				wantRequests(t, "once", c.settle())
+				wantRequests(t, "once", c.Settle())
 				c.start()
-				wantRequests(t, "after a restart", c.settle())
+				wantRequests(t, "after a restart", c.Settle())
 			})
 		}
 	}
@@ -147,30 +147,30 @@ func TestAppliesInOurNameAreRepaired(t *testing.T) {
 // TestValuesThatTheServerRewritesAreNoDrift has a webhook write other values than those that are applied.
 func TestValuesThatTheServerRewritesAreNoDrift(t *testing.T) {
 	c := newCluster(t)
-	c.admit = func(o *unstructured.Unstructured) {
+	c.Webhook = func(o *unstructured.Unstructured) {
 		if text, ok, _ := unstructured.NestedString(o.Object, "data", "text"); ok {
 			o.Object["data"].(map[string]any)["text"] = strings.ToUpper(text)
 		}
 	}
-	c.apply(apps)
-	c.apply(app)
-	wantRequests(t, "at first", c.settle(), "create configmaps a", "create configmaps b", "status apps one")
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	wantRequests(t, "at first", c.Settle(), "create configmaps a", "create configmaps b", "status apps one")
 	for _, who := range []string{"first", "second"} {
-		c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+		c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) {
 			setAnnotation("example.org/seen", who)(o)
 			o.Object["data"].(map[string]any)["theirs"] = who
 		})
-		wantRequests(t, "another manager writes its own fields", c.settle())
+		wantRequests(t, "another manager writes its own fields", c.Settle())
 	}
 	c.inOurName(setText("HIDDEN"))
-	c.deliver()
-	wantRequests(t, "somebody applies in our name", c.settle(), "update configmaps a")
+	c.Deliver()
+	wantRequests(t, "somebody applies in our name", c.Settle(), "update configmaps a")
 	if got := c.textOf("a"); got != "HELLO" {
 		t.Errorf("the text is %q", got)
 	}
 	for range 2 {
 		c.start()
-		wantRequests(t, "after a restart, once", c.settle(), "update configmaps a", "update configmaps b")
-		wantRequests(t, "and then", c.settle())
+		wantRequests(t, "after a restart, once", c.Settle(), "update configmaps a", "update configmaps b")
+		wantRequests(t, "and then", c.Settle())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // What package reconcile has: how long newer data may be in coming at first, and in the end.
@@ -31,15 +32,15 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			key, other := keyOf("apps", "one"), keyOf("apps", "other")
-			c.reconciler.Again(other, reconcile.Result{Retry: problem.RetryBackoff})
+			key, other := reconciletest.KeyOf("apps", "one"), reconciletest.KeyOf("apps", "other")
+			c.Reconciler.Again(other, reconcile.Result{Retry: problem.RetryBackoff})
 			for _, result := range row.results {
-				c.reconciler.Again(key, result)
+				c.Reconciler.Again(key, result)
 			}
-			if got := c.parentsDue.NumRequeues(key); got != row.want {
+			if got := c.ParentQueue.NumRequeues(key); got != row.want {
 				t.Errorf("%d failures are counted, want %d", got, row.want)
 			}
-			if got := c.parentsDue.NumRequeues(other); got != 1 {
+			if got := c.ParentQueue.NumRequeues(other); got != 1 {
 				t.Errorf("%d failures of another parent are counted, want 1", got)
 			}
 		})
@@ -49,13 +50,13 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
 	for retry, first := range map[problem.Retry]time.Duration{problem.RetrySoon: queue.FirstRetry, problem.RetryNow: freshDataLag} {
 		c := newCluster(t)
-		key := keyOf("apps", "one")
+		key := reconciletest.KeyOf("apps", "one")
 		var waits []time.Duration
 		again := func(result reconcile.Result) {
-			clear(c.parentsDue.due)
-			c.reconciler.Again(key, result)
-			if at, waiting := c.parentsDue.due[key]; waiting {
-				waits = append(waits, at.Sub(c.clock.Now()))
+			c.ParentQueue.Drop()
+			c.Reconciler.Again(key, result)
+			if at, waiting := c.ParentQueue.Due(key); waiting {
+				waits = append(waits, at.Sub(c.Clock.Now()))
 			}
 		}
 		for range 10 {
@@ -84,14 +85,14 @@ func TestAWatchThatIsBehindCostsFewRequests(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.refuse = refuse
-			c.apply(apps)
-			c.apply(app)
+			c.Refuse = refuse
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
 			for range 600 {
-				c.run()
-				c.clock.SetTime(c.clock.Now().Add(100 * time.Millisecond))
+				c.Run()
+				c.Clock.SetTime(c.Clock.Now().Add(100 * time.Millisecond))
 			}
-			if n := len(c.requests); n < 8 || n > 60 {
+			if n := len(c.Requests); n < 8 || n > 60 {
 				t.Errorf("%d requests within a minute, want some and not many", n)
 			}
 		})
@@ -101,14 +102,14 @@ func TestAWatchThatIsBehindCostsFewRequests(t *testing.T) {
 func TestAPassThatPanicsIsAFailure(t *testing.T) {
 	c := newCluster(t)
 	c.restless = true
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	key := keyOf("apps", "one")
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	key := reconciletest.KeyOf("apps", "one")
 	look := func() int {
-		c.parentsDue.Add(key)
-		c.reconciler.Next(t.Context(), t.Context(), func() {})
-		return c.parentsDue.NumRequeues(key)
+		c.ParentQueue.Add(key)
+		c.Reconciler.Next(t.Context(), t.Context(), func() {})
+		return c.ParentQueue.NumRequeues(key)
 	}
 	controller := c.controllers.get("apps")
 	spec := controller.Spec

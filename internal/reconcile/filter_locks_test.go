@@ -7,25 +7,26 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 func TestAFailingFilterWaitsForTheChildrenToSync(t *testing.T) {
 	c := newCluster(t)
-	c.apply(filtering(t, `eq .spec.mode 1`))
-	c.apply(managed)
-	c.run()
-	c.apply(with(t, managed, "mode: 1", "mode: x"))
-	c.settle()
-	maps := watch.Want{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Labels: v1.LabelController, Role: watch.Child}
-	c.silent[maps] = true
+	c.KubectlApply(reconciletest.Filtered(t, `eq .spec.mode 1`))
+	c.KubectlApply(reconciletest.ManagedApp)
+	c.Run()
+	c.KubectlApply(with(t, reconciletest.ManagedApp, "mode: 1", "mode: x"))
+	c.Settle()
+	maps := watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Labels: v1.LabelController, Role: watch.Child}
+	c.Silent[maps] = true
 	c.start()
-	wantRequests(t, "before the children are read", c.run())
-	delete(c.silent, maps)
-	c.sync(maps)
-	c.settle()
+	wantRequests(t, "before the children are read", c.Run())
+	delete(c.Silent, maps)
+	c.List(maps)
+	c.Settle()
 	if c.controllers.get("apps").Parent(configMapName("one")) == nil {
 		t.Error("a parent with children is none any more")
 	}
-	c.gone(configMap("a"))
-	wantRequests(t, "a child is deleted", c.settle(), "create configmaps a")
+	c.RemoveNow(configMap("a"))
+	wantRequests(t, "a child is deleted", c.Settle(), "create configmaps a")
 }

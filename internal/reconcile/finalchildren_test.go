@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,35 +17,15 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// backup is a Job that is made before the children of a deleted parent go.
-const backup = `
-    children:
-    - name: backup
-      template: |
-        apiVersion: batch/v1
-        kind: Job
-        metadata: {name: backup}
-        spec: {suspend: {{ eq (len .children.maps) 0 }}}
-`
-
-// backedUp returns apps with backup, and more lines of spec.finalize.
-func backedUp(t *testing.T, more ...string) string {
-	t.Helper()
-	text := "spec:\n  finalize:\n    order: Reverse\n"
-	for _, line := range more {
-		text += "    " + line + "\n"
-	}
-	return with(t, apps, "spec:\n", text+strings.TrimPrefix(backup, "\n"))
-}
-
-var backupJob = request.Location{Resource: fakeKinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Namespace: "ns", Name: "backup"}
+var backupJob = request.Location{Resource: reconciletest.Kinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Namespace: "ns", Name: "backup"}
 
 // ends has the Job end, with a condition of that type.
 func (c *cluster) jobEnds(condition string) {
-	c.t.Helper()
-	c.edit(backupJob, func(o *unstructured.Unstructured) {
+	c.T.Helper()
+	c.KubectlEdit(backupJob, func(o *unstructured.Unstructured) {
 		o.Object["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "conditions": []any{map[string]any{"type": condition, "status": "True", "reason": "BackoffLimitExceeded"}}}
 	})
 }
@@ -54,19 +33,19 @@ func (c *cluster) jobEnds(condition string) {
 const noteDone = "mark apps one"
 
 func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
-	c := finalizes(t, backedUp(t, "timeout: 0s"))
-	wantRequests(t, "while the parent lives", c.settle())
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "they are made", c.settle(), "create jobs backup", "status apps one")
+	c := settled(t, withBackup(t, "timeout: 0s"))
+	wantRequests(t, "while the parent lives", c.Settle())
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "they are made", c.Settle(), "create jobs backup", "status apps one")
 	const waiting = "False Finalizing: being deleted: waiting for spec.finalize.children: 0 of 1 children are ready: Job ns/backup: not started yet"
-	if got := c.condition("apps", "one", "Ready"); got != waiting {
+	if got := c.Condition("apps", "one", "Ready"); got != waiting {
 		t.Errorf("ready condition %q, want %q", got, waiting)
 	}
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "edited"} })
-	wantRequests(t, "nobody keeps the others", c.settle())
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "edited"} })
+	wantRequests(t, "nobody keeps the others", c.Settle())
 	c.jobEnds("Complete")
-	wantRequests(t, "then the others go, and the parent", c.settle(),
-		noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+	wantRequests(t, "then the others go, and the parent", c.Settle(),
+		noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
 	if len(c.Objects) != 1 {
 		t.Errorf("%d objects are left, want the TemplateController", len(c.Objects))
 	}
@@ -74,7 +53,7 @@ func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
 
 // TestNoParentIsReleasedByOldRelatedObjects has a backup for each related object, one of which the watch has not delivered.
 func TestNoParentIsReleasedByOldRelatedObjects(t *testing.T) {
-	forbidden := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `gadgets.example.org is forbidden: User "x" cannot list resource "gadgets" in API group "example.org"`)
+	forbidden := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `gadgets.example.org is forbidden: User "x" cannot list resource "gadgets" in API group "example.org"`)
 	for why, row := range map[string]struct {
 		optional bool
 		failure  error
@@ -88,37 +67,37 @@ func TestNoParentIsReleasedByOldRelatedObjects(t *testing.T) {
 		for _, children := range []bool{false, true} {
 			t.Run(fmt.Sprint(why, ", children ", children), func(t *testing.T) {
 				entry := fmt.Sprintf("  related: [{name: gadgets, apiVersion: example.org/v1, kind: Gadget, select: '{name: seen}', optional: %v}]\n  watch:", row.optional)
-				c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", entry,
+				c := settled(t, with(t, withBackup(t, "timeout: 0s"), "  watch:", entry,
 					"      template: |\n        apiVersion: batch/v1", "      template: |\n        {{ range .related.gadgets }}\n        ---\n        apiVersion: batch/v1",
 					"spec: {suspend: {{ eq (len .children.maps) 0 }}}\n", "spec: {suspend: false}\n        {{ end }}\n"))
 				if !children {
-					c.apply(with(t, app, "[a, b]", "[]"))
-					c.settle()
+					c.KubectlApply(with(t, app, "[a, b]", "[]"))
+					c.Settle()
 				}
 				gadget := parse(t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {namespace: ns, name: seen}}")
-				c.fail("gadgets", row.failure)
-				for want := range c.caches {
-					c.silent[want] = want.Resource.Resource == "gadgets"
+				c.FailWatches("gadgets", row.failure)
+				for want := range c.Caches {
+					c.Silent[want] = want.Resource.Resource == "gadgets"
 				}
 				c.Store(locationOf(gadget), gadget)
-				c.deletes(one, metav1.DeletePropagationBackground)
-				c.settle()
-				if c.released() != row.want {
-					t.Fatalf("released: %v, want %v; requests %q", c.released(), row.want, c.requests)
+				c.KubectlDelete(one, metav1.DeletePropagationBackground)
+				c.Settle()
+				if c.Released() != row.want {
+					t.Fatalf("released: %v, want %v; requests %q", c.Released(), row.want, c.Requests)
 				}
 				if row.want {
 					return
 				}
-				clear(c.silent)
-				c.deliver()
-				c.fail("gadgets", nil)
-				c.settle()
-				if c.get("jobs", "backup") == nil || c.released() {
-					t.Fatalf("released: %v, requests %q; want a backup", c.released(), c.requests)
+				clear(c.Silent)
+				c.Deliver()
+				c.FailWatches("gadgets", nil)
+				c.Settle()
+				if c.Find("jobs", "backup") == nil || c.Released() {
+					t.Fatalf("released: %v, requests %q; want a backup", c.Released(), c.Requests)
 				}
 				c.jobEnds("Complete")
-				if c.settle(); !c.released() {
-					t.Errorf("the parent is not released after the backup: %s", c.condition("apps", "one", "Ready"))
+				if c.Settle(); !c.Released() {
+					t.Errorf("the parent is not released after the backup: %s", c.Condition("apps", "one", "Ready"))
 				}
 			})
 		}
@@ -127,38 +106,38 @@ func TestNoParentIsReleasedByOldRelatedObjects(t *testing.T) {
 
 // The garbage collector takes the children of a parent that is deleted in the foreground, whatever somebody else makes before.
 func TestFinalizeChildrenOfAParentThatIsDeletedInTheForeground(t *testing.T) {
-	c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "{{ eq (len .children.maps) 0 }}", "false"))
-	c.deletes(one, metav1.DeletePropagationForeground)
+	c := settled(t, with(t, withBackup(t, "timeout: 0s"), "{{ eq (len .children.maps) 0 }}", "false"))
+	c.KubectlDelete(one, metav1.DeletePropagationForeground)
 	c.CollectGarbage()
-	c.deliver()
-	wantRequests(t, "they are made all the same, and stay", c.settle(), "create jobs backup", "status apps one", "status apps one")
+	c.Deliver()
+	wantRequests(t, "they are made all the same, and stay", c.Settle(), "create jobs backup", "status apps one", "status apps one")
 	c.jobEnds("Complete")
-	wantRequests(t, "then the parent goes", c.settle(), parentRelease)
+	wantRequests(t, "then the parent goes", c.Settle(), releaseParent)
 	if len(c.Objects) != 1 {
 		t.Errorf("%d objects are left, want the TemplateController", len(c.Objects))
 	}
 }
 
 func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
-	steps := []string{"create jobs backup", "status apps one", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease}
+	steps := []string{"create jobs backup", "status apps one", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent}
 	for n, step := range steps {
 		t.Run(fmt.Sprint(n, " ", step), func(t *testing.T) {
-			c := finalizes(t, backedUp(t, "timeout: 0s"))
-			c.deletes(one, metav1.DeletePropagationBackground)
-			begin, killed := len(c.requests), false
-			c.during = func() {
-				if len(c.requests)-begin == n+1 && !killed {
+			c := settled(t, withBackup(t, "timeout: 0s"))
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
+			begin, killed := len(c.Requests), false
+			c.During = func() {
+				if len(c.Requests)-begin == n+1 && !killed {
 					killed = true
 					panic("killed")
 				}
 			}
 			work := func() {
 				defer func() { _ = recover() }()
-				c.settle()
-				if job := c.get("jobs", "backup"); job != nil && job.Object["status"] == nil {
+				c.Settle()
+				if job := c.Find("jobs", "backup"); job != nil && job.Object["status"] == nil {
 					c.jobEnds("Complete")
 				}
-				c.settle()
+				c.Settle()
 			}
 			work()
 			if !killed {
@@ -166,7 +145,7 @@ func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
 			}
 			c.start()
 			work()
-			got := c.requests[begin:]
+			got := c.Requests[begin:]
 			for _, want := range steps {
 				if !slices.Contains(got, want) {
 					t.Errorf("%q is missing among %q", want, got)
@@ -185,25 +164,25 @@ func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
 func TestFinalizeChildThatFails(t *testing.T) {
 	const failing = "being deleted: waiting for spec.finalize.children: 1 of 1 children have failed: Job ns/backup: failed (BackoffLimitExceeded); " +
 		`fix that, or annotate the object with templater.dev/skip-finalize: "true" to release it at once`
-	c := finalizes(t, backedUp(t))
-	c.deletes(one, metav1.DeletePropagationBackground)
-	c.run()
-	c.deliver()
-	c.run()
+	c := settled(t, withBackup(t))
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.Run()
+	c.Deliver()
+	c.Run()
 	c.jobEnds("Failed")
-	wantRequests(t, "it has failed", c.run(), "status apps one")
-	if got := c.condition("apps", "one", "Ready"); got != "False Finalizing: "+failing {
+	wantRequests(t, "it has failed", c.Run(), "status apps one")
+	if got := c.Condition("apps", "one", "Ready"); got != "False Finalizing: "+failing {
 		t.Errorf("ready condition %q", got)
 	}
-	if diff := cmp.Diff([]string{"one Warning Finalizing: " + failing}, c.events); diff != "" {
+	if diff := cmp.Diff([]string{"one Warning Finalizing: " + failing}, c.Events); diff != "" {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
-	c.clock.SetTime(c.clock.Now().Add(1000 * time.Hour))
-	wantRequests(t, "a long time later", c.run())
-	c.edit(one, func(o *unstructured.Unstructured) {
+	c.Clock.SetTime(c.Clock.Now().Add(1000 * time.Hour))
+	wantRequests(t, "a long time later", c.Run())
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 		o.SetAnnotations(map[string]string{v1.AnnotationSkipFinalize: "true"})
 	})
-	wantRequests(t, "the way out", c.run(), parentRelease)
+	wantRequests(t, "the way out", c.Run(), releaseParent)
 }
 
 func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
@@ -223,88 +202,88 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
   watch:`
 	farJob := request.Location{Resource: backupJob.Resource, Namespace: "backups", Name: "far"}
 	t.Run("another namespace", func(t *testing.T) {
-		c := finalizes(t, with(t, backedUp(t), "  watch:", far))
-		c.refuse["create jobs far"] = ending
-		c.deletes(one, metav1.DeletePropagationBackground)
-		c.run()
+		c := settled(t, with(t, withBackup(t), "  watch:", far))
+		c.Refuse["create jobs far"] = ending
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		c.Run()
 		if c.Objects[configMap("a")] == nil {
 			t.Error("the other finalize child is not waited for")
 		}
 		c.jobEnds("Complete")
-		c.settle()
-		if diff := cmp.Diff([]string{without("backups/far")}, c.events); diff != "" || c.Objects[one] != nil {
+		c.Settle()
+		if diff := cmp.Diff([]string{without("backups/far")}, c.Events); diff != "" || c.Objects[one] != nil {
 			t.Errorf("the parent is %v; Events (-want +got):\n%s", c.Objects[one], diff)
 		}
 	})
 	t.Run("what can be made is waited for", func(t *testing.T) {
-		c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", far, "- name: backup", "- name: after\n      dependsOn: [backup]\n      scope: Cluster\n      template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: after, namespace: backups}}'\n    - name: backup"))
-		c.refuse["create jobs backup"] = ending
-		c.deletes(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "it waits", c.run(), "create jobs backup", "create jobs far", "status apps one", "create jobs backup")
+		c := settled(t, with(t, withBackup(t, "timeout: 0s"), "  watch:", far, "- name: backup", "- name: after\n      dependsOn: [backup]\n      scope: Cluster\n      template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: after, namespace: backups}}'\n    - name: backup"))
+		c.Refuse["create jobs backup"] = ending
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "it waits", c.Run(), "create jobs backup", "create jobs far", "status apps one", "create jobs backup")
 		const want = "False Finalizing: being deleted: waiting for spec.finalize.children: 0 of 1 children are ready: Job backups/far: not started yet"
-		if got := c.condition("apps", "one", "Ready"); got != want {
+		if got := c.Condition("apps", "one", "Ready"); got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
-		c.edit(farJob, func(o *unstructured.Unstructured) {
+		c.KubectlEdit(farJob, func(o *unstructured.Unstructured) {
 			o.Object["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
 		})
-		got := c.settle()
+		got := c.Settle()
 		if c.Objects[one] != nil || c.Objects[configMap("a")] != nil || !slices.Contains(got, noteDone) {
 			t.Errorf("something is left after %q", got)
 		}
-		if diff := cmp.Diff([]string{without("ns/backup")}, c.events); diff != "" {
+		if diff := cmp.Diff([]string{without("ns/backup")}, c.Events); diff != "" {
 			t.Errorf("Events (-want +got):\n%s", diff)
 		}
 	})
 	t.Run("its own namespace", func(t *testing.T) {
-		c := finalizes(t, backedUp(t))
-		c.refuse["create jobs backup"] = ending
-		c.deletes(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "it goes without", c.settle(), "create jobs backup", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
-		if diff := cmp.Diff([]string{without("ns/backup")}, c.events); diff != "" {
+		c := settled(t, withBackup(t))
+		c.Refuse["create jobs backup"] = ending
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "it goes without", c.Settle(), "create jobs backup", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
+		if diff := cmp.Diff([]string{without("ns/backup")}, c.Events); diff != "" {
 			t.Errorf("Events (-want +got):\n%s", diff)
 		}
 	})
 }
 
 func TestFinalizeChildrenWithoutTheirTemplates(t *testing.T) {
-	c := finalizes(t, backedUp(t, "timeout: 1h"))
-	c.apply(with(t, backedUp(t, "timeout: 1h"), "{{ end }}", ""))
-	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
-	c.run()
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "it waits", c.run(), "status apps one")
+	c := settled(t, withBackup(t, "timeout: 1h"))
+	c.KubectlApply(with(t, withBackup(t, "timeout: 1h"), "{{ end }}", ""))
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	c.Run()
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "it waits", c.Run(), "status apps one")
 	const want = "False Finalizing: being deleted: waiting for spec.finalize.children until TemplateController apps is accepted: see its condition Accepted"
-	if got := c.condition("apps", "one", "Ready"); got != want {
+	if got := c.Condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	c.apply(backedUp(t, "timeout: 1h"))
-	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
-	wantRequests(t, "it is mended", c.run(), "create jobs backup", askTime, noteSince, "status apps one")
+	c.KubectlApply(withBackup(t, "timeout: 1h"))
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	wantRequests(t, "it is mended", c.Run(), "create jobs backup", reconciletest.ReadParent, noteSince, "status apps one")
 }
 
 func TestFinalizeChildrenKeepTheirOwnOrder(t *testing.T) {
-	c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", `    - name: last
+	c := settled(t, with(t, withBackup(t, "timeout: 0s"), "  watch:", `    - name: last
       dependsOn: [backup]
       deletionPolicy: Orphan
       template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: last}}"
   watch:`))
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "the first", c.settle(), "create jobs backup", "status apps one")
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "the first", c.Settle(), "create jobs backup", "status apps one")
 	const want = "False Finalizing: being deleted: waiting for spec.finalize.children: children[last] waits for children[backup]: Job ns/backup: not started yet"
-	if got := c.condition("apps", "one", "Ready"); got != want {
+	if got := c.Condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 	c.jobEnds("Complete")
-	wantRequests(t, "the second", c.settle(), "create configmaps last", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
-	if c.get("configmaps", "last") == nil || c.get("jobs", "backup") != nil {
+	wantRequests(t, "the second", c.Settle(), "create configmaps last", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
+	if c.Find("configmaps", "last") == nil || c.Find("jobs", "backup") != nil {
 		t.Error("what has deletionPolicy Orphan stays, and the rest goes with the parent")
 	}
 }
 
 // What one of them writes opens the gate of another one, of which nobody knows yet what it wants.
 func TestFinalizeChildrenThatFollowWithinOneMoment(t *testing.T) {
-	c := finalizes(t, with(t, ordered(t, ", timeout: 0s"), "{order: Reverse, timeout: 0s}", `
+	c := settled(t, with(t, finalized(t, ", timeout: 0s"), "{order: Reverse, timeout: 0s}", `
     order: Reverse
     timeout: 0s
     children:
@@ -315,7 +294,7 @@ func TestFinalizeChildrenThatFollowWithinOneMoment(t *testing.T) {
         apiVersion: v1
         kind: ConfigMap
         metadata: {name: "{{ (first .children.first).metadata.name }}-2"}`))
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "both are made", c.settle(), "create configmaps first", "create configmaps first-2", noteDone,
-		"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "both are made", c.Settle(), "create configmaps first", "create configmaps first-2", noteDone,
+		"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // mapOf is an entry of spec.finalize.children that makes a ConfigMap, with more of its fields.
@@ -29,89 +30,86 @@ func finishing(t *testing.T, entries ...string) string {
 	return with(t, apps, "spec:\n", "spec:\n  finalize:\n    order: Reverse\n    timeout: 0s\n    children:\n"+strings.Join(entries, ""))
 }
 
-// broken is the answer of a server that cannot do what it is asked.
-var broken = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
-
 // Nothing goes before it is noted that all is done which may need it.
 func TestTeardownWaitsForItsNote(t *testing.T) {
 	const refused = "False FinalizerRejected: cannot annotate the object for the finalizer finalize.templater.dev/apps: the API server returned 500 InternalError"
 	t.Run("of finalize children", func(t *testing.T) {
-		c := finalizes(t, backedUp(t, "timeout: 0s"))
-		c.deletes(one, metav1.DeletePropagationBackground)
-		c.settle()
-		c.refuse[noteDone] = broken
+		c := settled(t, withBackup(t, "timeout: 0s"))
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		c.Settle()
+		c.Refuse[noteDone] = reconciletest.Broken
 		c.jobEnds("Complete")
-		wantRequests(t, "refused", c.run(), noteDone, "status apps one")
-		if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, refused) {
+		wantRequests(t, "refused", c.Run(), noteDone, "status apps one")
+		if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, refused) {
 			t.Errorf("condition %q", got)
 		}
-		delete(c.refuse, noteDone)
-		wantRequests(t, "with the right", c.writes(), noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+		delete(c.Refuse, noteDone)
+		wantRequests(t, "with the right", c.SettleWrites(), noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
 	})
 	t.Run("of children that stay", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
-		c.settle()
-		c.refuse[noteDone] = broken
-		c.deletes(one, metav1.DeletePropagationOrphan)
-		wantRequests(t, "refused", c.run(), noteDone, "status apps one")
-		if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, refused) {
+		c.Settle()
+		c.Refuse[noteDone] = reconciletest.Broken
+		c.KubectlDelete(one, metav1.DeletePropagationOrphan)
+		wantRequests(t, "refused", c.Run(), noteDone, "status apps one")
+		if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, refused) {
 			t.Errorf("condition %q", got)
 		}
-		delete(c.refuse, noteDone)
-		wantRequests(t, "with the right", c.writes(), noteDone, "mark configmaps a", "mark clusterroles r", "finalizers[orphan] apps one")
+		delete(c.Refuse, noteDone)
+		wantRequests(t, "with the right", c.SettleWrites(), noteDone, "mark configmaps a", "mark clusterroles r", "finalizers[orphan] apps one")
 	})
 }
 
 // A write counts before a watch brings it, also where the status, which would bring it, too, is refused.
 func TestNotesAndFinalizersAreWrittenOnce(t *testing.T) {
 	c := newCluster(t)
-	c.refuse["status apps one"] = broken
+	c.Refuse["status apps one"] = reconciletest.Broken
 	rest := func(requests []string) []string {
 		return slices.DeleteFunc(requests, func(request string) bool { return request == "status apps one" })
 	}
-	c.apply(backedUp(t, "timeout: 0s"))
-	c.apply(app)
-	wantRequests(t, "a new parent", rest(c.run()), parentHolds, "create configmaps a", "create configmaps b")
-	_, again := c.pass("apps", "one")
+	c.KubectlApply(withBackup(t, "timeout: 0s"))
+	c.KubectlApply(app)
+	wantRequests(t, "a new parent", rest(c.Run()), reconciletest.HoldParent, "create configmaps a", "create configmaps b")
+	_, again := c.Pass("apps", "one")
 	wantRequests(t, "once more", rest(again))
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-	c.deletes(one, metav1.DeletePropagationBackground)
-	c.run()
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.Run()
 	c.jobEnds("Complete")
-	wantRequests(t, "the Job has ended", rest(c.run()), noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b")
-	_, again = c.pass("apps", "one")
+	wantRequests(t, "the Job has ended", rest(c.Run()), noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b")
+	_, again = c.Pass("apps", "one")
 	wantRequests(t, "once more", rest(again))
 }
 
 // Children that stay are looked for before their parent goes.
 func TestChildrenThatStayAreKnownBefore(t *testing.T) {
 	c := begun(t, tenants, tenant)
-	c.settle()
+	c.Settle()
 	c.hidesConfigMaps(t)
-	c.deletes(one, metav1.DeletePropagationOrphan)
-	wantRequests(t, "nothing is known", c.run(), noteDone, "status apps one")
+	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
+	wantRequests(t, "nothing is known", c.Run(), noteDone, "status apps one")
 	const want = "False Finalizing: being deleted: waiting until its children can be read: templater is not allowed to list configmaps in all namespaces: "
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetrySlow {
+	if result, _ := c.Pass("apps", "one"); result.Retry != problem.RetrySlow {
 		t.Errorf("result %+v, want another look later", result)
 	}
 }
 
 // What is being deleted anyway does not stay: nobody sees to its owners.
 func TestChildrenThatGoByThemselvesKeepTheirOwners(t *testing.T) {
-	c := begun(t, ordered(t), app)
-	c.settle()
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-	c.deletes(configMap("a"), metav1.DeletePropagationBackground)
-	c.settle()
-	c.deletes(one, metav1.DeletePropagationOrphan)
-	c.run() // makes the note
-	c.edit(one, func(o *unstructured.Unstructured) {
+	c := begun(t, finalized(t), app)
+	c.Settle()
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.KubectlDelete(configMap("a"), metav1.DeletePropagationBackground)
+	c.Settle()
+	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
+	c.Run() // makes the note
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
-	wantRequests(t, "the other one stays", c.writes(), "mark configmaps b", parentRelease)
+	wantRequests(t, "the other one stays", c.SettleWrites(), "mark configmaps b", releaseParent)
 	if c.Objects[one] != nil {
 		t.Error("the parent is there still")
 	}
@@ -121,56 +119,58 @@ func TestChildrenThatGoByThemselvesKeepTheirOwners(t *testing.T) {
 func TestFinalizeChildrenAreAsTheyAreToBe(t *testing.T) {
 	for strategy, want := range map[string][]string{
 		"OnDelete":   {"status apps one"},
-		"CreateOnly": {noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease},
+		"CreateOnly": {noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent},
 	} {
 		t.Run(strategy, func(t *testing.T) {
-			c := finalizes(t, finishing(t, mapOf("last", "updateStrategy: {type: "+strategy+"}", `readyWhen: eq ((.object.metadata.annotations).done | default "") "yes"`)))
-			c.deletes(one, metav1.DeletePropagationBackground)
-			wantRequests(t, "it is made", c.settle(), "create configmaps last", "status apps one")
-			c.edit(configMap("last"), func(o *unstructured.Unstructured) { o.SetAnnotations(plus(o.GetAnnotations(), "done", "yes")) })
-			c.edit(one, func(o *unstructured.Unstructured) {
+			c := settled(t, finishing(t, mapOf("last", "updateStrategy: {type: "+strategy+"}", `readyWhen: eq ((.object.metadata.annotations).done | default "") "yes"`)))
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "it is made", c.Settle(), "create configmaps last", "status apps one")
+			c.KubectlEdit(configMap("last"), func(o *unstructured.Unstructured) {
+				o.SetAnnotations(reconciletest.Plus(o.GetAnnotations(), "done", "yes"))
+			})
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
 			})
-			wantRequests(t, "it is ready, and the parent was edited", c.settle(), want...)
-			wantRequests(t, "once more", c.settle())
+			wantRequests(t, "it is ready, and the parent was edited", c.Settle(), want...)
+			wantRequests(t, "once more", c.Settle())
 		})
 	}
 }
 
 // A readyWhen that cannot be told is told.
 func TestFinalizeChildrenThatNobodyCanJudge(t *testing.T) {
-	c := finalizes(t, finishing(t, mapOf("last", "readyWhen: .object.data")))
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "it is made", c.settle(), "create configmaps last", "status apps one")
+	c := settled(t, finishing(t, mapOf("last", "readyWhen: .object.data")))
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "it is made", c.Settle(), "create configmaps last", "status apps one")
 	const want = "False TemplateError: children[last].readyWhen:1:1: .object.data is a map"
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) || c.Objects[configMap("a")] == nil {
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) || c.Objects[configMap("a")] == nil {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
 
 // What is refused is told at once, although another entry goes on.
 func TestARefusalIsToldThoughOthersGoOn(t *testing.T) {
-	c := finalizes(t, finishing(t, mapOf("first"), mapOf("next", "dependsOn: [first]"), mapOf("refused")))
-	c.refuse["create configmaps refused"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "the deletion", c.run(), "create configmaps first", "create configmaps refused", "status apps one", "create configmaps next", "create configmaps refused")
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False Child") || !strings.Contains(got, "ConfigMap ns/refused") {
+	c := settled(t, finishing(t, mapOf("first"), mapOf("next", "dependsOn: [first]"), mapOf("refused")))
+	c.Refuse["create configmaps refused"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "the deletion", c.Run(), "create configmaps first", "create configmaps refused", "status apps one", "create configmaps next", "create configmaps refused")
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False Child") || !strings.Contains(got, "ConfigMap ns/refused") {
 		t.Errorf("ready condition %q", got)
 	}
 }
 
 // Somebody takes away what a finalize child is to be, each time.
 func TestFinalizeChildrenThatAreALoop(t *testing.T) {
-	c := finalizes(t, finishing(t, mapOf("last", "readyWhen: 'false'")))
-	c.deletes(one, metav1.DeletePropagationBackground)
-	c.run()
+	c := settled(t, finishing(t, mapOf("last", "readyWhen: 'false'")))
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.Run()
 	for range loopBurst + 1 {
-		c.gone(configMap("last"))
-		c.run()
+		c.RemoveNow(configMap("last"))
+		c.Run()
 	}
-	c.clock.SetTime(c.clock.Now().Add(loopPause))
-	c.run()
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/last: ") {
+	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
+	c.Run()
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/last: ") {
 		t.Errorf("ready condition is %q", got)
 	}
 }
@@ -185,24 +185,24 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 		return strings.Replace(mapOf(name, append(more, "scope: Cluster")...), "{name: "+name+"}", "{name: "+name+", namespace: far}", 1)
 	}
 	begin := func(t *testing.T, entries ...string) *cluster {
-		c := finalizes(t, finishing(t, append(entries, mapOf("near"))...))
-		c.refuse["create configmaps near"] = ending
-		c.deletes(one, metav1.DeletePropagationBackground)
+		c := settled(t, finishing(t, append(entries, mapOf("near"))...))
+		c.Refuse["create configmaps near"] = ending
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
 		return c
 	}
 	t.Run("one after the other", func(t *testing.T) {
 		c := begin(t, far("first"), far("next", "dependsOn: [first]"))
-		c.settle()
-		if c.Objects[one] != nil || !slices.Contains(c.requests, "create configmaps next") {
-			t.Errorf("requests %q", c.requests)
+		c.Settle()
+		if c.Objects[one] != nil || !slices.Contains(c.Requests, "create configmaps next") {
+			t.Errorf("requests %q", c.Requests)
 		}
 	})
 	t.Run("one is refused", func(t *testing.T) {
-		c := finalizes(t, finishing(t, far("first"), mapOf("near")))
-		c.refuse["create configmaps first"], c.refuse["create configmaps near"] = broken, ending
-		c.deletes(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "the deletion", c.run(), "create configmaps first", "create configmaps near", "status apps one")
-		if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildRequestFailed: cannot create ConfigMap far/first: ") {
+		c := settled(t, finishing(t, far("first"), mapOf("near")))
+		c.Refuse["create configmaps first"], c.Refuse["create configmaps near"] = reconciletest.Broken, ending
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "the deletion", c.Run(), "create configmaps first", "create configmaps near", "status apps one")
+		if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildRequestFailed: cannot create ConfigMap far/first: ") {
 			t.Errorf("ready condition %q", got)
 		}
 	})
@@ -210,16 +210,18 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			c := begin(t, far("first", "updateStrategy: {type: "+strategy+"}", `readyWhen: eq ((.object.metadata.annotations).done | default "") "yes"`))
 			c.restless = true // nothing shows that the namespace accepts objects again
-			c.run()
-			c.deliver()
+			c.Run()
+			c.Deliver()
 			at := farMap("first")
-			c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(plus(o.GetAnnotations(), "done", "yes")) })
-			c.edit(one, func(o *unstructured.Unstructured) {
+			c.KubectlEdit(at, func(o *unstructured.Unstructured) {
+				o.SetAnnotations(reconciletest.Plus(o.GetAnnotations(), "done", "yes"))
+			})
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
 			})
-			c.settle()
+			c.Settle()
 			if (c.Objects[one] != nil) != waits {
-				t.Errorf("waits is %v, want %v; requests %q", !waits, waits, c.requests)
+				t.Errorf("waits is %v, want %v; requests %q", !waits, waits, c.Requests)
 			}
 		})
 	}
@@ -227,13 +229,13 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 
 // A child that the server does not delete is told, and tried again. The others go.
 func TestChildThatMayNotGo(t *testing.T) {
-	c := finalizes(t, ordered(t, ", timeout: 0s"))
-	c.refuse["delete-foreground configmaps a"] = broken
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "the deletion", c.run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildRequestFailed: cannot delete ConfigMap ns/a: ") {
+	c := settled(t, finalized(t, ", timeout: 0s"))
+	c.Refuse["delete-foreground configmaps a"] = reconciletest.Broken
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "the deletion", c.Run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildRequestFailed: cannot delete ConfigMap ns/a: ") {
 		t.Errorf("ready condition %q", got)
 	}
-	delete(c.refuse, "delete-foreground configmaps a")
-	wantRequests(t, "with the right", c.settle(), "delete-foreground configmaps a", "status apps one", parentRelease)
+	delete(c.Refuse, "delete-foreground configmaps a")
+	wantRequests(t, "with the right", c.Settle(), "delete-foreground configmaps a", "status apps one", releaseParent)
 }

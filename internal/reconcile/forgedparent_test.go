@@ -13,6 +13,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // forged is an object that somebody has labelled as a child, which says that its parent is of that address.
@@ -33,20 +34,20 @@ metadata:
 // TestObjectsThatAreNoChildrenAskForNobody has somebody label objects as children of parents that are not there. The server is not asked
 // about these, and nobody waits behind them.
 func TestObjectsThatAreNoChildrenAskForNobody(t *testing.T) {
-	c := begun(t, with(t, tenants, "kind: App}", front), tenant)
+	c := begun(t, with(t, tenants, "kind: App}", reconciletest.WatchFront), tenant)
 	for i, address := range []string{"ns/none", "elsewhere/none", "none", "ns/a/b", "ns/..", "../none", "ns/" + strings.Repeat("a", 1<<16), "ns/none%00"} {
 		at, text := forged(t, i, address)
-		c.applyAs(text, types.UID(at.Name))
-		wantRequests(t, "an object appears that names the parent "+address[:min(len(address), 20)], c.run())
-		c.gone(at)
-		wantRequests(t, "it is gone", c.run())
+		c.PutWithUID(text, types.UID(at.Name))
+		wantRequests(t, "an object appears that names the parent "+address[:min(len(address), 20)], c.Run())
+		c.RemoveNow(at)
+		wantRequests(t, "it is gone", c.Run())
 	}
 	c.start()
 	for i := range 40 {
 		at, text := forged(t, i, fmt.Sprint("ns/none-", i))
-		c.applyAs(text, types.UID(at.Name))
+		c.PutWithUID(text, types.UID(at.Name))
 	}
-	wantRequests(t, "objects that name many are there when the operator begins", c.run())
+	wantRequests(t, "objects that name many are there when the operator begins", c.Run())
 }
 
 // TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor has somebody keep a child saying that it is of one parent after the other, none of which is
@@ -77,30 +78,30 @@ func TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor(t *testing.T) {
 		"by its annotation, outliving its parent": {with(t, tenants, ofOwner, "maps\n    deletionPolicy: Orphan"), with(t, tenant, "space: far", "space: ns"), func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("none-", i)) }},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := begun(t, selective(t, row.spec), row.parent)
-			c.refuse["update configmaps a"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
-			c.refuse["mark configmaps a"] = c.refuse["update configmaps a"]
+			c := begun(t, reconciletest.FrontOnly(t, row.spec), row.parent)
+			c.Refuse["update configmaps a"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+			c.Refuse["mark configmaps a"] = c.Refuse["update configmaps a"]
 			at := farMap("a")
 			if c.Objects[at] == nil {
 				at = configMap("a")
 			}
 			for i := range 100 {
-				c.edit(at, row.change(i))
-				for _, request := range c.run() {
+				c.KubectlEdit(at, row.change(i))
+				for _, request := range c.Run() {
 					if strings.HasPrefix(request, "get ") {
 						t.Fatalf("name %d: %s", i, request)
 					}
 				}
 			}
 			c.start()
-			for _, request := range c.run() {
+			for _, request := range c.Run() {
 				if strings.HasPrefix(request, "get apps none") {
 					t.Errorf("after a restart: %s", request)
 				}
 			}
-			clear(c.refuse)
-			c.apply(with(t, row.parent, "tier: front", "tier: back"))
-			if requests := c.run(); len(requests) == 0 || requests[0] != "get apps one" {
+			clear(c.Refuse)
+			c.KubectlApply(with(t, row.parent, "tier: front", "tier: back"))
+			if requests := c.Run(); len(requests) == 0 || requests[0] != "get apps one" {
 				t.Errorf("a parent that leaves has to wait: %q", requests)
 			}
 		})
@@ -113,25 +114,25 @@ func TestChildOfALivingParentIsNoLeftover(t *testing.T) {
 	for why, address := range map[string]string{"nobody": "ns/none", "another parent": "ns/two"} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, tenants, tenant)
-			c.applyAs(with(t, tenant, "name: one", "name: two", "[a]", "[b]", "role: r", "role: s"), "two")
-			c.run()
-			c.deliver()
-			c.run()
-			c.refuse["update configmaps a"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
-			c.edit(farMap("a"), func(o *unstructured.Unstructured) {
+			c.PutWithUID(with(t, tenant, "name: one", "name: two", "[a]", "[b]", "role: r", "role: s"), "two")
+			c.Run()
+			c.Deliver()
+			c.Run()
+			c.Refuse["update configmaps a"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+			c.KubectlEdit(farMap("a"), func(o *unstructured.Unstructured) {
 				notes := o.GetAnnotations()
 				notes["templater.dev/parent"] = address
 				o.SetAnnotations(notes)
 			})
-			c.run()
-			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-			requests := c.run()
+			c.Run()
+			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+			requests := c.Run()
 			if slices.Contains(requests, "delete configmaps a") || c.Objects[farMap("a")] == nil {
 				t.Errorf("the child is deleted: %q", requests)
 			}
-			delete(c.refuse, "update configmaps a")
-			c.apply(with(t, tenant, "tier: front", "tier: back"))
-			c.run()
+			delete(c.Refuse, "update configmaps a")
+			c.KubectlApply(with(t, tenant, "tier: front", "tier: back"))
+			c.Run()
 			if got := c.Objects[farMap("a")].GetAnnotations()["templater.dev/parent"]; got != "ns/one" {
 				t.Errorf("it says that it is of %s", got)
 			}

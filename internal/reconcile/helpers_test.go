@@ -1,8 +1,6 @@
 package reconcile
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -18,30 +16,19 @@ var configMaps = kind.Kind{Kind: "ConfigMap", Namespaced: true, Resource: schema
 
 const aConfigMap = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, resourceVersion: '1', uid: u}}"
 
-// These are short for what makes objects for tests.
+// Short names of what makes objects and errors.
 var (
-	parse  = memserver.Parse
-	packed = memserver.Pack
-	with   = memserver.With
+	parse   = memserver.Parse
+	packed  = memserver.Pack
+	refusal = memserver.Refusal
+	with    = memserver.With
 )
-
-// answer is what the server answers where it refuses something.
-func answer(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
-		Details: &metav1.StatusDetails{Causes: causes},
-	}}
-}
 
 // reconciling is a reconciliation of a parent, which may be nil, by a controller.
 func reconciling(r *Reconciler, c *running.Controller, parent *object.Object) *reconciliation {
-	rec := newReconciliation(r, c, keyOf("apps", "one"))
+	rec := newReconciliation(r, c, queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}})
 	rec.parent = parent
 	return rec
-}
-
-func keyOf(controller, parent string) queue.Key {
-	return queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}}
 }
 
 const app = `

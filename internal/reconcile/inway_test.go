@@ -14,9 +14,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -49,11 +51,11 @@ func (f found) object(t *testing.T) *object.Object {
 		text += "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n"
 	}
 	o := parse(t, text)
-	own(o, v1.FieldManagerPrefix+"apps", "", map[string]any{"f:data": map[string]any{}}) // which anybody can forge
+	memserver.Own(o, v1.FieldManagerPrefix+"apps", "", map[string]any{"f:data": map[string]any{}}) // which anybody can forge
 	if f.sealed != "" {
 		ring := &seal.Ring{}
-		ring.Set(keysOf(t, map[bool]string{true: "9", false: "1"}[f.sealed == "lost"]))
-		subject := seal.Subject{Definition: definition("apps"), Parent: seal.Parent{UID: types.UID(f.sealed), Kind: schema.GroupKind{Group: "example.org", Kind: "App"}, Name: configMapName("one")}, Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: configMapName("a")}
+		ring.Set(reconciletest.KeysOf(t, map[bool]string{true: "9", false: "1"}[f.sealed == "lost"]))
+		subject := seal.Subject{Definition: reconciletest.Definition("apps"), Parent: seal.Parent{UID: types.UID(f.sealed), Kind: schema.GroupKind{Group: "example.org", Kind: "App"}, Name: configMapName("one")}, Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: configMapName("a")}
 		o.SetAnnotations(map[string]string{v1.AnnotationSeal: ring.Seal(subject, seal.Note{Entry: "maps"})})
 	}
 	return packed(t, o)
@@ -63,12 +65,12 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	both := []string{"controller", "parent"}
 	const parent, earlier, mine = "App one uid-one", "App one earlier", "uid-one"
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	running := c.controllers.get("apps")
 	owner := running.Parent(configMapName("one"))
-	w := &child.Wanted{Entry: &v1.Child{Name: "maps"}, Kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], Name: configMapName("a")}
+	w := &child.Wanted{Entry: &v1.Child{Name: "maps"}, Kind: reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}], Name: configMapName("a")}
 	for why, row := range map[string]struct {
 		found  found
 		want   string // "" = it is ours
@@ -135,9 +137,9 @@ func TestStaleAnswers(t *testing.T) {
 		"the object is deleted":        {apierrors.NewNotFound(resource, "a"), false},
 		"a refusal that names the UID": {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "metadata.uid"}}}}}, false},
 		"no answer":                    {errors.New("no answer"), false},
-		"a webhook's conflict":         {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), false},
-		"a webhook that names the UID": {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, `admission webhook "no.example.org" denied the request: no`, metav1.StatusCause{Field: "metadata.uid"}), false},
-		"another field manager":        {answer(http.StatusConflict, metav1.StatusReasonConflict, "Apply failed", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.x"}), false},
+		"a webhook's conflict":         {refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), false},
+		"a webhook that names the UID": {refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, `admission webhook "no.example.org" denied the request: no`, metav1.StatusCause{Field: "metadata.uid"}), false},
+		"another field manager":        {refusal(http.StatusConflict, metav1.StatusReasonConflict, "Apply failed", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.x"}), false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if got := running.Stale(row.err); got != row.want {
@@ -152,19 +154,19 @@ func TestWhatAParentHasLeftBehindIsNotItsSuccessors(t *testing.T) {
 	one := with(t, app, "[a, b]", "[a]")
 	c := begun(t, with(t, apps, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n"), one)
 	c.Remove(locationOf(parse(t, one)))
-	c.applyAs(one, "uid-next")
-	wantRequests(t, "there is another parent", c.run(), "create configmaps a", "get configmaps a", "status apps one")
+	c.PutWithUID(one, "uid-next")
+	wantRequests(t, "there is another parent", c.Run(), "create configmaps a", "get configmaps a", "status apps one")
 	const want = "False ChildConflict: ConfigMap ns/a already exists and belongs to TemplateController apps for another parent, which may no longer exist: " +
 		"its label templater.dev/parent-uid holds the UID: templater does not adopt it; delete it, or choose another name in the template"
-	if got := c.condition("apps", "one", "Ready"); got != want {
+	if got := c.Condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	c.clock.SetTime(c.clock.Now().Add(time.Hour))
+	c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
 	c.start()
-	c.settle()
+	c.Settle()
 	if left := c.Objects[configMap("a")]; left == nil || left.GetLabels()[v1.LabelParentUID] != "uid-one" {
 		t.Errorf("after a restart, and a long time, there is %v", left)
 	}
-	c.gone(configMap("a"))
-	wantRequests(t, "somebody deletes it", c.writes(), "create configmaps a", "status apps one")
+	c.RemoveNow(configMap("a"))
+	wantRequests(t, "somebody deletes it", c.SettleWrites(), "create configmaps a", "status apps one")
 }

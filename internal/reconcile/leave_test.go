@@ -15,44 +15,45 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.gone(locationOf(parse(t, app)))
-	wantRequests(t, "deletion of the parent", c.run())
-	result, _ := c.pass("apps", "one")
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.RemoveNow(locationOf(parse(t, app)))
+	wantRequests(t, "deletion of the parent", c.Run())
+	result, _ := c.Pass("apps", "one")
 	if result.After <= 0 || result.After > queue.CollectorTime {
 		t.Errorf("looks again after %v, want at most %v", result.After, queue.CollectorTime)
 	}
-	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-	_, requests := c.pass("apps", "one")
+	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+	_, requests := c.Pass("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
-	_, requests = c.pass("apps", "one")
+	_, requests = c.Pass("apps", "one")
 	wantRequests(t, "after that", requests)
 }
 
 // While a kind is gone, it is not known whether its parents have namespaces.
 func TestKeyFromBeforeTheKindCameBackCostsNoChild(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
 	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Name: "one"}}
 	for _, when := range []string{"at once", "after a minute"} {
-		before := len(c.requests)
-		result := c.reconciler.Reconcile(t.Context(), key)
-		wantRequests(t, when, c.requests[before:])
+		before := len(c.Requests)
+		result := c.Reconciler.Reconcile(t.Context(), key)
+		wantRequests(t, when, c.Requests[before:])
 		if result != (reconcile.Result{Outcome: result.Outcome}) {
 			t.Errorf("%s: the key comes again: %+v", when, result)
 		}
-		c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+		c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
 	}
 }
 
@@ -78,23 +79,23 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(with(t, app, "[a, b]", "[a]"))
-			c.run()
-			hidden := c.get("configmaps", "a").DeepCopy()
+			c.KubectlApply(apps)
+			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.Run()
+			hidden := c.Find("configmaps", "a").DeepCopy()
 			row.change(hidden)
-			c.gone(locationOf(parse(t, app)))
+			c.RemoveNow(locationOf(parse(t, app)))
 			c.Store(configMap("a"), hidden)
-			c.apply(with(t, app, "[a, b]", "[a]"))
-			parent := c.get("apps", "one").DeepCopy()
+			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			parent := c.Find("apps", "one").DeepCopy()
 			parent.SetUID("uid-next")
 			c.Store(locationOf(parent), parent)
-			c.deliver()
-			c.run()
-			_, requests := c.pass("apps", "one")
+			c.Deliver()
+			c.Run()
+			_, requests := c.Pass("apps", "one")
 			wantRequests(t, "at once", requests, "create configmaps a", "get configmaps a")
-			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-			_, requests = c.pass("apps", "one")
+			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+			_, requests = c.Pass("apps", "one")
 			wantRequests(t, "after a minute", requests, row.want...)
 		})
 	}
@@ -113,19 +114,19 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(with(t, app, "[a, b]", "[b]"))
-			c.run()
-			c.deliver()
-			one := c.get("apps", "one")
+			c.KubectlApply(apps)
+			c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+			c.Run()
+			c.Deliver()
+			one := c.Find("apps", "one")
 			c.stray(one, "uid-later")
-			c.run()
+			c.Run()
 			one = one.DeepCopy()
 			one.SetUID(row.parent)
 			c.Objects[locationOf(one)] = one // the watch does not tell
-			c.refuse["get apps one"] = row.fault
-			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-			_, requests := c.pass("apps", "one")
+			c.Refuse["get apps one"] = row.fault
+			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+			_, requests := c.Pass("apps", "one")
 			wantRequests(t, "after a minute", requests, append([]string{"get apps one"}, row.want...)...)
 		})
 	}
@@ -133,51 +134,51 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 
 // stray makes a ConfigMap that belongs to another object of a parent's name, with that UID.
 func (c *cluster) stray(parent *unstructured.Unstructured, owner types.UID) {
-	c.t.Helper()
+	c.T.Helper()
 	controller := metav1.NewControllerRef(parent, parent.GroupVersionKind())
 	controller.UID = owner
-	child := parse(c.t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, labels: {templater.dev/controller: apps, templater.dev/child: data}}}")
+	child := parse(c.T, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, labels: {templater.dev/controller: apps, templater.dev/child: data}}}")
 	child.SetOwnerReferences([]metav1.OwnerReference{*controller})
-	child.SetLabels(plus(child.GetLabels(), v1.LabelParentUID, string(owner)))
-	c.seal(child)
+	child.SetLabels(reconciletest.Plus(child.GetLabels(), v1.LabelParentUID, string(owner)))
+	c.Seal(child)
 	c.Store(configMap("a"), child)
-	c.deliver()
+	c.Deliver()
 }
 
 func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 5s\n"))
-	c.apply(with(t, app, "[a, b]", "[b]"))
-	c.run()
-	c.deliver()
-	one := c.get("apps", "one")
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 5s\n"))
+	c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+	c.Run()
+	c.Deliver()
+	one := c.Find("apps", "one")
 	c.stray(one, "uid-earlier")
-	result, _ := c.pass("apps", "one")
+	result, _ := c.Pass("apps", "one")
 	if result.Retry != problem.RetryOnChange || result.After < 5*time.Second || result.After > 6*time.Second {
 		t.Errorf("it is looked at again as %+v, want as resyncPeriod says", result)
 	}
-	c.refuse["delete configmaps a"] = errors.New("no answer")
-	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-	result, requests := c.pass("apps", "one")
+	c.Refuse["delete configmaps a"] = errors.New("no answer")
+	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+	result, requests := c.Pass("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a")
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("it is tried again as %+v, want with backoff", result)
 	}
-	clear(c.refuse)
-	_, requests = c.pass("apps", "one")
+	clear(c.Refuse)
+	_, requests = c.Pass("apps", "one")
 	wantRequests(t, "then", requests, "get apps one", "delete configmaps a")
 }
 
 func TestTheEventOfAParentThatStopsMatchingNamesWhatIsKept(t *testing.T) {
 	kept := strings.Replace(apps, "  - name: maps\n", "  - name: kept\n    prunePolicy: Orphan\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: kept}}'\n  - name: maps\n", 1)
 	c := newCluster(t)
-	c.apply(with(t, kept, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
-	c.apply(app)
-	c.settle()
-	c.apply(with(t, app, "tier: front", "tier: back"))
-	c.settle()
-	if want := "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted, except those with prunePolicy: Orphan"; !slices.Contains(c.events, want) {
-		t.Errorf("Events: %v, want %q", c.events, want)
+	c.KubectlApply(with(t, kept, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.KubectlApply(app)
+	c.Settle()
+	c.KubectlApply(with(t, app, "tier: front", "tier: back"))
+	c.Settle()
+	if want := "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted, except those with prunePolicy: Orphan"; !slices.Contains(c.Events, want) {
+		t.Errorf("Events: %v, want %q", c.Events, want)
 	}
 }
 
@@ -186,78 +187,78 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(selective)
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.apply(with(t, app, "tier: front", "tier: back"))
+			c.KubectlApply(selective)
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.KubectlApply(with(t, app, "tier: front", "tier: back"))
 			if restart {
 				c.start()
 			}
-			wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a", "delete configmaps b")
-			c.deliver()
-			wantRequests(t, "again", c.run())
-			if !slices.Contains(c.events, "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted") {
-				t.Errorf("Events: %v", c.events)
+			wantRequests(t, "label gone", c.Run(), "get apps one", "delete configmaps a", "delete configmaps b")
+			c.Deliver()
+			wantRequests(t, "again", c.Run())
+			if !slices.Contains(c.Events, "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted") {
+				t.Errorf("Events: %v", c.Events)
 			}
 		})
 	}
 	t.Run("Orphan keeps them", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, selective, "    template: |\n      {{ range", "    prunePolicy: Orphan\n    template: |\n      {{ range"))
-		c.apply(app)
-		c.run()
-		c.deliver()
-		c.apply(with(t, app, "tier: front", "tier: back"))
-		wantRequests(t, "label gone", c.run(), "get apps one")
-		if len(c.events) > 0 {
-			t.Errorf("nothing is lost; Events: %v", c.events)
+		c.KubectlApply(with(t, selective, "    template: |\n      {{ range", "    prunePolicy: Orphan\n    template: |\n      {{ range"))
+		c.KubectlApply(app)
+		c.Run()
+		c.Deliver()
+		c.KubectlApply(with(t, app, "tier: front", "tier: back"))
+		wantRequests(t, "label gone", c.Run(), "get apps one")
+		if len(c.Events) > 0 {
+			t.Errorf("nothing is lost; Events: %v", c.Events)
 		}
 	})
 	t.Run("a parent that is gone leaves them to the garbage collector", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(selective)
-		c.apply(app)
-		c.run()
-		c.deliver()
-		c.gone(locationOf(parse(t, app)))
-		wantRequests(t, "gone", c.run(), "get apps one")
+		c.KubectlApply(selective)
+		c.KubectlApply(app)
+		c.Run()
+		c.Deliver()
+		c.RemoveNow(locationOf(parse(t, app)))
+		wantRequests(t, "gone", c.Run(), "get apps one")
 	})
 }
 
 func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
-	c.apply(app)
-	c.run()
-	c.deliver()
+	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
 	c.Remove(locationOf(parse(t, app)))
-	next := c.apply(with(t, app, "tier: front", "tier: back"))
+	next := c.KubectlApply(with(t, app, "tier: front", "tier: back"))
 	next.SetUID("uid-next")
-	wantRequests(t, "at once", c.run(), "get apps one")
-	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime / 2))
-	result, requests := c.pass("apps", "one")
+	wantRequests(t, "at once", c.Run(), "get apps one")
+	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime / 2))
+	result, requests := c.Pass("apps", "one")
 	wantRequests(t, "while they are the garbage collector's", requests, "get apps one")
 	if want := (reconcile.Result{After: queue.CollectorTime / 2, Outcome: record.Waiting}); result != want {
 		t.Errorf("got %+v, want %+v", result, want)
 	}
-	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime / 2))
-	_, requests = c.pass("apps", "one")
+	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime / 2))
+	_, requests = c.Pass("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
-	_, requests = c.pass("apps", "one")
+	_, requests = c.Pass("apps", "one")
 	wantRequests(t, "after that", requests)
-	if len(c.events) > 0 {
-		t.Errorf("the new parent has lost nothing; Events: %v", c.events)
+	if len(c.Events) > 0 {
+		t.Errorf("the new parent has lost nothing; Events: %v", c.Events)
 	}
 }
 
 // The server answers 404 for an object, and for all objects of a resource that it does not serve.
 func TestAResourceThatIsNotServedIsNoMissingParent(t *testing.T) {
-	c := left(t, front)
-	c.refuse["get apps one"] = unserved(one)
-	c.pass("apps", "one")
-	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-	result, requests := c.pass("apps", "one")
+	c := left(t, reconciletest.WatchFront)
+	c.Refuse["get apps one"] = reconciletest.Unserved(one)
+	c.Pass("apps", "one")
+	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+	result, requests := c.Pass("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one")
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)

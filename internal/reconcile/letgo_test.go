@@ -15,16 +15,17 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
 // A parent that is on its way out before templater knows of it goes without anything.
 func TestParentThatWasDeletedBefore(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, app, "name: one", "name: one, finalizers: [example.org/slow]"))
-	c.deletes(one, metav1.DeletePropagationBackground)
-	c.apply(backedUp(t, "timeout: 0s"))
-	wantRequests(t, "it is released", c.settle())
+	c.KubectlApply(with(t, app, "name: one", "name: one, finalizers: [example.org/slow]"))
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.KubectlApply(withBackup(t, "timeout: 0s"))
+	wantRequests(t, "it is released", c.Settle())
 }
 
 // A finalizer that no deletion needs is removed with the next reconciliation: somebody set it, or the status that would tell of it was lost.
@@ -32,19 +33,19 @@ func TestFinalizerThatNobodyNeeds(t *testing.T) {
 	for name, finalizes := range map[string]bool{"the status tells of it": true, "the status is lost": false} {
 		t.Run(name, func(t *testing.T) {
 			c := begun(t, apps, app)
-			c.edit(appsController, func(o *unstructured.Unstructured) {
+			c.KubectlEdit(appsController, func(o *unstructured.Unstructured) {
 				_ = unstructured.SetNestedField(o.Object, finalizes, "status", "finalizes")
 			})
-			c.settle()
-			c.edit(one, func(o *unstructured.Unstructured) {
+			c.Settle()
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 				o.SetFinalizers([]string{"finalize.templater.dev/apps"})
 				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
 			})
-			wantRequests(t, "it is removed", c.settle(), "update configmaps a", "update configmaps b", parentRelease, "status apps one")
+			wantRequests(t, "it is removed", c.Settle(), "update configmaps a", "update configmaps b", releaseParent, "status apps one")
 			if got := c.Objects[one].GetFinalizers(); len(got) > 0 {
 				t.Errorf("the parent has the finalizers %v", got)
 			}
-			wantRequests(t, "a second time", c.settle())
+			wantRequests(t, "a second time", c.Settle())
 		})
 	}
 }
@@ -52,30 +53,30 @@ func TestFinalizerThatNobodyNeeds(t *testing.T) {
 // A release is made once, whatever the watch has brought.
 func TestReleasesAreMadeOnce(t *testing.T) {
 	t.Run("another finalizer holds the parent", func(t *testing.T) {
-		c := finalizes(t, with(t, backedUp(t, "timeout: 1s"), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: {readyCondition: ''}\n"))
-		c.edit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/slow")) })
-		c.deletes(one, metav1.DeletePropagationBackground)
-		c.run()
-		c.deliver()
-		c.clock.SetTime(c.clock.Now().Add(time.Minute))
-		_, released := c.pass("apps", "one")
-		wantRequests(t, "after the timeout", released, askTime, askController, "finalizers[example.org/slow] apps one")
-		_, again := c.pass("apps", "one")
+		c := settled(t, with(t, withBackup(t, "timeout: 1s"), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: {readyCondition: ''}\n"))
+		c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/slow")) })
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		c.Run()
+		c.Deliver()
+		c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
+		_, released := c.Pass("apps", "one")
+		wantRequests(t, "after the timeout", released, reconciletest.ReadParent, askController, "finalizers[example.org/slow] apps one")
+		_, again := c.Pass("apps", "one")
 		wantRequests(t, "once more", again)
 		if got := c.Objects[one].GetFinalizers(); !slices.Equal(got, []string{"example.org/slow"}) {
 			t.Errorf("it has %v", got)
 		}
 	})
 	t.Run("the parent is gone", func(t *testing.T) {
-		c := finalizes(t, ordered(t, ", timeout: 0s"))
-		c.refuse[parentRelease] = notFound(one)
-		c.deletes(one, metav1.DeletePropagationBackground)
-		c.run()
-		c.deliver()
+		c := settled(t, finalized(t, ", timeout: 0s"))
+		c.Refuse[releaseParent] = notFound(one)
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		c.Run()
+		c.Deliver()
 		c.CollectGarbage()
-		c.deliver()
-		result, requests := c.pass("apps", "one")
-		wantRequests(t, "it is let go", requests, parentRelease)
+		c.Deliver()
+		result, requests := c.Pass("apps", "one")
+		wantRequests(t, "it is let go", requests, releaseParent)
 		if result != (reconcile.Result{Outcome: record.Succeeded}) {
 			t.Errorf("result %+v, want that nothing is left to do", result)
 		}
@@ -86,24 +87,24 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 func TestWhatFollowsFromOwnWrites(t *testing.T) {
 	t.Run("entries that waited for what is ready at once", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "  - name: maps\n", "  - name: first\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}'\n  - name: maps\n    dependsOn: [first]\n", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
-		c.apply(app)
-		wantRequests(t, "a new parent", c.run(), "create configmaps first", "create configmaps a", "create configmaps b", "status apps one")
+		c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: first\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}'\n  - name: maps\n    dependsOn: [first]\n", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
+		c.KubectlApply(app)
+		wantRequests(t, "a new parent", c.Run(), "create configmaps first", "create configmaps a", "create configmaps b", "status apps one")
 	})
 	t.Run("and what is refused is told before", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "  - name: maps\n", "  - name: first\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}'\n  - name: refused\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: refused}}'\n  - name: maps\n    dependsOn: [first]\n", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
-		c.refuse["create configmaps refused"] = broken
-		c.apply(app)
-		wantRequests(t, "a new parent", c.run(), "create configmaps first", "create configmaps refused", "status apps one", "create configmaps refused", "create configmaps a", "create configmaps b")
+		c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: first\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}'\n  - name: refused\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: refused}}'\n  - name: maps\n    dependsOn: [first]\n", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
+		c.Refuse["create configmaps refused"] = reconciletest.Broken
+		c.KubectlApply(app)
+		wantRequests(t, "a new parent", c.Run(), "create configmaps first", "create configmaps refused", "status apps one", "create configmaps refused", "create configmaps a", "create configmaps b")
 	})
 	t.Run("the finalizer is not needed any more", func(t *testing.T) {
 		from, to := strings.Index(tenants, "  - name: role"), strings.Index(tenants, "  - name: maps")
 		anywhere := with(t, tenants, tenants[from:to], "")
 		c := begun(t, anywhere, with(t, tenant, "space: far", "space: ns"))
-		c.apply(with(t, anywhere, "scope: Cluster", "scope: Namespaced"))
-		c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
-		if got := c.run(); !slices.Contains(got, "update configmaps a") || !slices.Contains(got, parentRelease) {
+		c.KubectlApply(with(t, anywhere, "scope: Cluster", "scope: Namespaced"))
+		c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
+		if got := c.Run(); !slices.Contains(got, "update configmaps a") || !slices.Contains(got, releaseParent) {
 			t.Errorf("requests %q", got)
 		}
 	})
@@ -112,15 +113,15 @@ func TestWhatFollowsFromOwnWrites(t *testing.T) {
 // A pass that is cut short does nothing, and comes again.
 func TestPassThatIsCutShort(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.controllers.queue.Add("apps")
-	c.run()
-	c.apply(app)
+	c.KubectlApply(apps)
+	c.ControllerQueue.Add("apps")
+	c.Run()
+	c.KubectlApply(app)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	before := len(c.requests)
-	result := c.reconciler.Reconcile(ctx, queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}})
-	wantRequests(t, "cut short", append([]string{}, c.requests[before:]...))
+	before := len(c.Requests)
+	result := c.Reconciler.Reconcile(ctx, queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}})
+	wantRequests(t, "cut short", append([]string{}, c.Requests[before:]...))
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("result %+v", result)
 	}
@@ -129,15 +130,15 @@ func TestPassThatIsCutShort(t *testing.T) {
 // Nobody is taken for gone while it is not known who is there.
 func TestParentsThatAreNotKnownYet(t *testing.T) {
 	c := begun(t, apps, app)
-	for want := range c.caches {
+	for want := range c.Caches {
 		if want.Role == watch.Parent {
-			c.silent[want] = true
-			delete(c.caches, want)
+			c.Silent[want] = true
+			delete(c.Caches, want)
 		}
 	}
-	c.controllers.queue.Add("apps")
-	c.run()
-	result, requests := c.pass("apps", "one")
+	c.ControllerQueue.Add("apps")
+	c.Run()
+	result, requests := c.Pass("apps", "one")
 	wantRequests(t, "not known", requests)
 	if result != (reconcile.Result{}) {
 		t.Errorf("result %+v, though the watch brings the parent", result)
@@ -147,14 +148,14 @@ func TestParentsThatAreNotKnownYet(t *testing.T) {
 // A spec that makes no sense says nothing about what parents have left behind.
 func TestParentThatGoesUnderASpecThatMakesNoSense(t *testing.T) {
 	c := begun(t, tenants, tenant)
-	c.settle()
-	c.apply(with(t, tenants, "{{ end }}", ""))
-	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
-	c.settle()
-	c.gone(one)
-	c.settle()
-	c.clock.SetTime(c.clock.Now().Add(time.Hour))
-	wantRequests(t, "it is gone", c.settle())
+	c.Settle()
+	c.KubectlApply(with(t, tenants, "{{ end }}", ""))
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
+	c.Settle()
+	c.RemoveNow(one)
+	c.Settle()
+	c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
+	wantRequests(t, "it is gone", c.Settle())
 	if c.Objects[farMap("a")] == nil {
 		t.Error("its child is gone")
 	}
@@ -162,38 +163,38 @@ func TestParentThatGoesUnderASpecThatMakesNoSense(t *testing.T) {
 
 // The server refuses something of a parent that does not match any more.
 func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
-	for why, request := range map[string]string{"to delete a child": "delete configmaps a", "to remove its finalizer": parentRelease} {
+	for why, request := range map[string]string{"to delete a child": "delete configmaps a", "to remove its finalizer": releaseParent} {
 		t.Run(why, func(t *testing.T) {
-			c := begun(t, selective(t, tenants), tenant)
-			c.settle()
-			c.refuse[request] = broken
-			c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
-			c.run()
-			c.deliver()
-			if result, _ := c.pass("apps", "one"); result.Retry != problem.RetryBackoff {
+			c := begun(t, reconciletest.FrontOnly(t, tenants), tenant)
+			c.Settle()
+			c.Refuse[request] = reconciletest.Broken
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+			c.Run()
+			c.Deliver()
+			if result, _ := c.Pass("apps", "one"); result.Retry != problem.RetryBackoff {
 				t.Errorf("result %+v, want another try", result)
 			}
-			delete(c.refuse, request)
-			c.settle()
+			delete(c.Refuse, request)
+			c.Settle()
 			if c.Objects[farMap("a")] != nil || c.Objects[clusterRole] != nil || len(c.Objects[one].GetFinalizers()) > 0 {
 				t.Errorf("it has %v; %d objects are left", c.Objects[one].GetFinalizers(), len(c.Objects))
 			}
 		})
 	}
 	t.Run("to mark a child that is to stay", func(t *testing.T) {
-		c := begun(t, selective(t, tenants), tenant)
-		c.settle()
-		c.refuse["mark configmaps a"] = broken
+		c := begun(t, reconciletest.FrontOnly(t, tenants), tenant)
+		c.Settle()
+		c.Refuse["mark configmaps a"] = reconciletest.Broken
 		// The watch tells of the first of these alone.
-		c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+		c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		c.End(one, metav1.DeletePropagationOrphan)
 		next := c.Objects[one].DeepCopy()
 		next.SetFinalizers(append(next.GetFinalizers(), "orphan"))
 		c.Store(one, next)
-		c.run()
+		c.Run()
 		c.letsGo()
-		delete(c.refuse, "mark configmaps a")
-		c.settle()
+		delete(c.Refuse, "mark configmaps a")
+		c.Settle()
 		if c.Objects[farMap("a")] == nil || c.Objects[clusterRole] == nil || c.Objects[one] != nil {
 			t.Errorf("%d objects are left, want the children without their parent", len(c.Objects))
 		}
@@ -203,14 +204,14 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 // While nobody knows what templates would read, the status stays, as it does in the life of a parent.
 func TestStatusOfAParentThatGoesByASelectionThatFails(t *testing.T) {
 	selects := "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap, select: '{name: {{ if eq .spec.text \"bye\" }}{{ fail \"no\" }}{{ end }}x}'}\n  children:\n"
-	c := finalizes(t, with(t, ordered(t, ", timeout: 0s"), "  children:\n", selects, "count: {{ len .children.maps }}", "text: {{ .spec.text }}"))
+	c := settled(t, with(t, finalized(t, ", timeout: 0s"), "  children:\n", selects, "count: {{ len .children.maps }}", "text: {{ .spec.text }}"))
 	for _, name := range []string{"a", "b"} {
-		c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+		c.KubectlEdit(configMap(name), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
 	}
-	c.deletes(one, metav1.DeletePropagationBackground)
-	c.settle()
-	c.edit(one, func(o *unstructured.Unstructured) { _ = unstructured.SetNestedField(o.Object, "bye", "spec", "text") })
-	c.settle()
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.Settle()
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) { _ = unstructured.SetNestedField(o.Object, "bye", "spec", "text") })
+	c.Settle()
 	if got, _, _ := unstructured.NestedString(c.Objects[one].Object, "status", "text"); got != "hello" {
 		t.Errorf("the status says %q", got)
 	}
@@ -218,11 +219,11 @@ func TestStatusOfAParentThatGoesByASelectionThatFails(t *testing.T) {
 
 // A spec that makes no sense does nothing about parents that stay.
 func TestParentUnderASpecThatMakesNoSense(t *testing.T) {
-	c := finalizes(t, ordered(t))
-	c.apply(with(t, ordered(t), "{{ end }}", ""))
-	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
-	c.settle()
-	result, requests := c.pass("apps", "one")
+	c := settled(t, finalized(t))
+	c.KubectlApply(with(t, finalized(t), "{{ end }}", ""))
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
+	c.Settle()
+	result, requests := c.Pass("apps", "one")
 	wantRequests(t, "one more pass", requests)
 	if result != (reconcile.Result{Outcome: record.Waiting}) {
 		t.Errorf("result %+v", result)

@@ -7,7 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // What package loop allows.
@@ -19,28 +21,28 @@ const loopPause = 30 * time.Second
 
 func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	for range loopBurst {
-		c.gone(configMap("a"))
-		c.run()
+		c.RemoveNow(configMap("a"))
+		c.Run()
 	}
-	c.gone(configMap("a"))
-	wantRequests(t, "too often", c.run())
-	result, _ := c.pass("apps", "one")
+	c.RemoveNow(configMap("a"))
+	wantRequests(t, "too often", c.Run())
+	result, _ := c.Pass("apps", "one")
 	if result.After <= 0 || result.After > loopPause {
 		t.Errorf("looks again after %v, want at most %v", result.After, loopPause)
 	}
-	c.clock.SetTime(c.clock.Now().Add(loopPause))
-	_, requests := c.pass("apps", "one")
+	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
+	_, requests := c.Pass("apps", "one")
 	wantRequests(t, "after the pause", requests, "create configmaps a", "status apps one")
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a: ") {
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a: ") {
 		t.Errorf("ready condition is %q", got)
 	}
-	c.clock.SetTime(c.clock.Now().Add(10 * time.Minute))
-	c.pass("apps", "one")
-	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+	c.Clock.SetTime(c.Clock.Now().Add(10 * time.Minute))
+	c.Pass("apps", "one")
+	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("ready condition after it recovered is %q, want %q", got, want)
 	}
 }
@@ -48,29 +50,29 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 func TestALoopMayWriteFreelyAgainAfterARestart(t *testing.T) {
 	c := begun(t, apps, app)
 	for range loopBurst {
-		c.gone(configMap("a"))
-		c.run()
+		c.RemoveNow(configMap("a"))
+		c.Run()
 	}
-	c.gone(configMap("a"))
-	wantRequests(t, "too often", c.run())
+	c.RemoveNow(configMap("a"))
+	wantRequests(t, "too often", c.Run())
 	c.start()
-	wantRequests(t, "after a restart", c.run(), "create configmaps a")
+	wantRequests(t, "after a restart", c.Run(), "create configmaps a")
 }
 
 func TestLoopNamesTheFieldThatSomebodyTakes(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	for range loopBurst + 1 {
-		fields := held(c.get("configmaps", "a").Object, "")
+		fields := memserver.Usual.Held(c.Find("configmaps", "a").Object, "")
 		delete(fields, "f:data")
 		c.impersonate("a", "theirs", fields)
-		c.run()
+		c.Run()
 	}
-	c.clock.SetTime(c.clock.Now().Add(loopPause))
-	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a .data.text: "; !strings.HasPrefix(got, want) {
+	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
+	c.Run()
+	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a .data.text: "; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition is %q, want %q", got, want)
 	}
 }
@@ -78,50 +80,50 @@ func TestLoopNamesTheFieldThatSomebodyTakes(t *testing.T) {
 // TestLoopNamesAnnotationsThatTheAuthorWrote has annotations that are in spec.values, so that no template holds their keys.
 func TestLoopNamesAnnotationsThatTheAuthorWrote(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, with(t, apps, "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}, annotations: {{ toJson $.values.annotations }}}"),
+	c.KubectlApply(with(t, with(t, apps, "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}, annotations: {{ toJson $.values.annotations }}}"),
 		"  children:", "  values: {annotations: {example.org/team: sales}}\n  children:"))
-	c.apply(app)
-	c.run()
+	c.KubectlApply(app)
+	c.Run()
 	for range loopBurst + 1 {
-		fields := held(c.get("configmaps", "a").Object, "")
+		fields := memserver.Usual.Held(c.Find("configmaps", "a").Object, "")
 		delete(fields["f:metadata"].(map[string]any)["f:annotations"].(map[string]any), "f:example.org/team")
 		c.impersonate("a", "theirs", fields)
-		c.run()
+		c.Run()
 	}
-	c.clock.SetTime(c.clock.Now().Add(loopPause))
-	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a .metadata.annotations.example.org/team: "; !strings.HasPrefix(got, want) {
+	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
+	c.Run()
+	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a .metadata.annotations.example.org/team: "; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition is %q, want %q", got, want)
 	}
 }
 
 func TestManyChildrenThatChangeAreNoLoop(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ (first .children.maps).data.seen | default 0 }}"))
-	c.apply(app)
-	c.run()
+	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ (first .children.maps).data.seen | default 0 }}"))
+	c.KubectlApply(app)
+	c.Run()
 	for i := range 3 * loopBurst {
-		o := c.get("configmaps", "a").DeepCopy()
+		o := c.Find("configmaps", "a").DeepCopy()
 		o.Object["data"].(map[string]any)["seen"] = int64(i + 1)
 		c.Store(configMap("a"), o)
-		c.deliver()
-		wantRequests(t, "a child changed by itself", c.run(), "status apps one")
+		c.Deliver()
+		wantRequests(t, "a child changed by itself", c.Run(), "status apps one")
 	}
 }
 
 func TestStatusThatFlapsIsALoop(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.clock.SetTime(c.clock.Now().Add(2 * loopRefill)) // the writes so far count no more
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.Clock.SetTime(c.Clock.Now().Add(2 * loopRefill)) // the writes so far count no more
 	writes := 0
 	for range 2 * loopBurst {
-		o := c.get("apps", "one").DeepCopy()
+		o := c.Find("apps", "one").DeepCopy()
 		o.Object["status"].(map[string]any)["count"] = int64(7)
 		c.Store(locationOf(o), o)
-		c.deliver()
-		writes += len(c.run())
+		c.Deliver()
+		writes += len(c.Run())
 	}
 	if writes > loopBurst+1 {
 		t.Errorf("%d status writes against another writer, want at most %d", writes, loopBurst+1)
@@ -139,24 +141,24 @@ func TestAnEditEndsTheLoopAlsoOfAParentWithoutGeneration(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps[:strings.Index(apps, "  status:")], "apiVersion: example.org/v1, kind: App", "apiVersion: v1, kind: ConfigMap, labelSelector: {matchLabels: {a: parent}}", "{{ range .spec.names }}", "", "{name: {{ . }}}", "{name: a}", "$.spec.text", ".parent.data.size", "      {{ end }}\n", ""))
-			c.apply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: one, labels: {a: parent}}, data: {size: '1'}}")
-			wantRequests(t, "at first", c.run(), "create configmaps a")
+			c.KubectlApply(with(t, apps[:strings.Index(apps, "  status:")], "apiVersion: example.org/v1, kind: App", "apiVersion: v1, kind: ConfigMap, labelSelector: {matchLabels: {a: parent}}", "{{ range .spec.names }}", "", "{name: {{ . }}}", "{name: a}", "$.spec.text", ".parent.data.size", "      {{ end }}\n", ""))
+			c.KubectlApply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: one, labels: {a: parent}}, data: {size: '1'}}")
+			wantRequests(t, "at first", c.Run(), "create configmaps a")
 			for range loopBurst {
-				c.gone(configMap("a"))
-				c.run()
+				c.RemoveNow(configMap("a"))
+				c.Run()
 			}
-			c.gone(configMap("a"))
-			wantRequests(t, "too often", c.run())
-			c.edit(configMap("one"), row.edit)
-			wantRequests(t, "after the edit", c.run(), row.want...)
+			c.RemoveNow(configMap("a"))
+			wantRequests(t, "too often", c.Run())
+			c.KubectlEdit(configMap("one"), row.edit)
+			wantRequests(t, "after the edit", c.Run(), row.want...)
 		})
 	}
 }
 
 func TestNobodyWaitsWhoHasNotWritten(t *testing.T) {
 	c := newCluster(t)
-	if wait := c.shared.breaker.Wait(keyOf("a", "1"), queue.Generations{}); wait != 0 {
+	if wait := c.shared.breaker.Wait(reconciletest.KeyOf("a", "1"), queue.Generations{}); wait != 0 {
 		t.Errorf("waits for %v", wait)
 	}
 }

@@ -12,24 +12,18 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
-
-// withEntry returns apps with these lines in its entry of spec.children.
-func withEntry(t *testing.T, manifest string, lines ...string) string {
-	t.Helper()
-	const template = "    template: |\n      {{ range"
-	return with(t, manifest, template, "    "+strings.Join(append(lines, "template: |"), "\n    ")+"\n      {{ range")
-}
 
 // edits are those of a TemplateController that leave alone what its author wants of the objects.
 func edits(t *testing.T, strategy string) map[string][2]string {
 	t.Helper()
-	plain := withEntry(t, apps, "updateStrategy: {type: "+strategy+"}")
+	plain := reconciletest.WithLines(t, apps, "updateStrategy: {type: "+strategy+"}")
 	return map[string][2]string{
-		"prunePolicy becomes Orphan":    {plain, withEntry(t, plain, "prunePolicy: Orphan")},
-		"prunePolicy becomes Delete":    {withEntry(t, plain, "prunePolicy: Orphan"), plain},
-		"deletionPolicy becomes Orphan": {plain, withEntry(t, plain, "deletionPolicy: Orphan")},
-		"deletionPolicy becomes Delete": {withEntry(t, plain, "deletionPolicy: Orphan"), plain},
+		"prunePolicy becomes Orphan":    {plain, reconciletest.WithLines(t, plain, "prunePolicy: Orphan")},
+		"prunePolicy becomes Delete":    {reconciletest.WithLines(t, plain, "prunePolicy: Orphan"), plain},
+		"deletionPolicy becomes Orphan": {plain, reconciletest.WithLines(t, plain, "deletionPolicy: Orphan")},
+		"deletionPolicy becomes Delete": {reconciletest.WithLines(t, plain, "deletionPolicy: Orphan"), plain},
 		"the entry has another name":    {plain, with(t, plain, "- name: maps", "- name: files", ".children.maps", ".children.files")},
 	}
 }
@@ -41,40 +35,40 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 		for why, edit := range edits(t, strategy) {
 			t.Run(strategy+": "+why, func(t *testing.T) {
 				fresh := newCluster(t)
-				fresh.apply(edit[1])
-				fresh.apply(app)
-				fresh.run()
+				fresh.KubectlApply(edit[1])
+				fresh.KubectlApply(app)
+				fresh.Run()
 				c := newCluster(t)
-				c.apply(edit[0])
-				c.apply(app)
-				c.run()
-				c.deliver()
-				edited := c.get("configmaps", "a").DeepCopy()
-				edited.SetLabels(plus(edited.GetLabels(), "mine", "yes"))
+				c.KubectlApply(edit[0])
+				c.KubectlApply(app)
+				c.Run()
+				c.Deliver()
+				edited := c.Find("configmaps", "a").DeepCopy()
+				edited.SetLabels(reconciletest.Plus(edited.GetLabels(), "mine", "yes"))
 				edited.SetOwnerReferences(append(edited.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
 				if strategy != "Apply" {
 					edited.Object["data"] = map[string]any{"text": "edited"}
 				}
 				c.Store(configMap("a"), edited)
-				c.deliver()
-				c.run()
+				c.Deliver()
+				c.Run()
 				uid := edited.GetUID()
 
-				c.apply(edit[1])
+				c.KubectlApply(edit[1])
 				verb := map[bool]string{true: "update", false: "mark"}[strategy == "Apply"]
-				requests := c.run()
+				requests := c.Run()
 				if why == "deletionPolicy becomes Delete" && len(requests) > 0 && requests[0] == "get apps one" {
 					requests = requests[1:] // before a reference binds them to it
 				}
 				if len(requests) < 2 || requests[0] != verb+" configmaps a" || requests[1] != verb+" configmaps b" {
 					t.Errorf("requests %v, want to %s both objects", requests, verb)
 				}
-				got, want := c.get("configmaps", "a"), fresh.get("configmaps", "a")
+				got, want := c.Find("configmaps", "a"), fresh.Find("configmaps", "a")
 				if got.GetUID() != uid {
 					t.Error("the object was replaced")
 				}
 				labels, owners := want.GetLabels(), want.GetOwnerReferences()
-				labels, owners = plus(labels, "mine", "yes"), append([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}}, owners...)
+				labels, owners = reconciletest.Plus(labels, "mine", "yes"), append([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}}, owners...)
 				if strategy != "Apply" {
 					if diff := cmp.Diff(edited.Object["data"], got.Object["data"]); diff != "" {
 						t.Errorf("data (-want +got):\n%s", diff)
@@ -89,11 +83,11 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 				if diff := cmp.Diff(owners, got.GetOwnerReferences(), cmpopts.SortSlices(func(a, b metav1.OwnerReference) bool { return a.Name < b.Name })); diff != "" {
 					t.Errorf("owner references (-want +got):\n%s", diff)
 				}
-				c.deliver()
-				c.run()
-				_, again := c.pass("apps", "one")
+				c.Deliver()
+				c.Run()
+				_, again := c.Pass("apps", "one")
 				wantRequests(t, "the pass after", again)
-				if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
+				if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
 					t.Errorf("ready condition is %q", got)
 				}
 			})
@@ -103,23 +97,23 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 
 // An apply takes away only what nobody else holds, and a patch is another holder.
 func TestMarksThatWerePatchedGoUnderApply(t *testing.T) {
-	keeps := withEntry(t, under(t, "CreateOnly"), "prunePolicy: Orphan", "deletionPolicy: Orphan")
+	keeps := reconciletest.WithLines(t, withStrategy(t, "CreateOnly"), "prunePolicy: Orphan", "deletionPolicy: Orphan")
 	c := newCluster(t)
-	c.apply(under(t, "CreateOnly"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.apply(keeps)
-	wantRequests(t, "the policies keep the objects", c.run(), "mark configmaps a", "mark configmaps b")
-	c.deliver()
-	c.apply(apps)
-	wantRequests(t, "they do no longer, under Apply", c.run(), "get apps one", "update configmaps a", "mark configmaps a", "update configmaps b", "mark configmaps b")
-	if got := c.get("configmaps", "a").GetAnnotations(); got[v1.AnnotationPrune]+got[v1.AnnotationParent] != "" {
+	c.KubectlApply(withStrategy(t, "CreateOnly"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.KubectlApply(keeps)
+	wantRequests(t, "the policies keep the objects", c.Run(), "mark configmaps a", "mark configmaps b")
+	c.Deliver()
+	c.KubectlApply(apps)
+	wantRequests(t, "they do no longer, under Apply", c.Run(), "get apps one", "update configmaps a", "mark configmaps a", "update configmaps b", "mark configmaps b")
+	if got := c.Find("configmaps", "a").GetAnnotations(); got[v1.AnnotationPrune]+got[v1.AnnotationParent] != "" {
 		t.Errorf("annotations are %v, want none of the policies", got)
 	}
-	c.deliver()
-	c.run()
-	_, again := c.pass("apps", "one")
+	c.Deliver()
+	c.Run()
+	_, again := c.Pass("apps", "one")
 	wantRequests(t, "again", again)
 }
 
@@ -131,39 +125,39 @@ func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
 		asks   bool // whether a conflict is looked into
 	}{
 		"it has another owner, too": {func(c *cluster) {
-			o := c.get("configmaps", "a").DeepCopy()
+			o := c.Find("configmaps", "a").DeepCopy()
 			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
 			c.Store(configMap("a"), o)
 		}, "ConfigMap ns/a is being replaced", problem.RetrySoon, true},
 		"it is gone": {func(c *cluster) { c.Remove(configMap("a")) }, "ConfigMap ns/a was just deleted", problem.RetryNow, false},
 		"it is another one": {func(c *cluster) {
-			o := c.get("configmaps", "a").DeepCopy()
+			o := c.Find("configmaps", "a").DeepCopy()
 			o.SetUID("uid-other")
 			c.Store(configMap("a"), o)
 		}, "ConfigMap ns/a is being replaced", problem.RetrySoon, true},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(under(t, "CreateOnly"))
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.apply(withEntry(t, under(t, "CreateOnly"), "deletionPolicy: Orphan"))
-			c.runControllers()
+			c.KubectlApply(withStrategy(t, "CreateOnly"))
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.KubectlApply(reconciletest.WithLines(t, withStrategy(t, "CreateOnly"), "deletionPolicy: Orphan"))
+			c.RunControllers()
 			row.change(c) // the watch does not tell
-			result, requests := c.pass("apps", "one")
+			result, requests := c.Pass("apps", "one")
 			want := []string{"mark configmaps a", "get configmaps a", "mark configmaps b", "status apps one"}
 			if !row.asks {
 				want = slices.Delete(want, 1, 2)
 			}
 			wantRequests(t, "it has no owner now", requests, want...)
-			if got := c.condition("apps", "one", "Ready"); got != "False Progressing: "+row.want || result.Retry != row.retry {
+			if got := c.Condition("apps", "one", "Ready"); got != "False Progressing: "+row.want || result.Retry != row.retry {
 				t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, row.want, row.retry)
 			}
-			c.deliver()
-			c.run()
-			c.deliver()
-			for _, owner := range c.get("configmaps", "a").GetOwnerReferences() {
+			c.Deliver()
+			c.Run()
+			c.Deliver()
+			for _, owner := range c.Find("configmaps", "a").GetOwnerReferences() {
 				if owner.Kind == "App" {
 					t.Errorf("the object still has the owner %v", owner)
 				}
@@ -176,20 +170,20 @@ func TestLabelThatIsNewOrGoneIsWrittenUnderEveryStrategy(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(under(t, strategy))
-			c.apply(app)
-			c.run()
-			o := c.get("configmaps", "a").DeepCopy()
+			c.KubectlApply(withStrategy(t, strategy))
+			c.KubectlApply(app)
+			c.Run()
+			o := c.Find("configmaps", "a").DeepCopy()
 			want := o.GetLabels()
 			o.SetLabels(map[string]string{v1.LabelController: "apps", v1.LabelParentUID: "uid-one"})
 			c.Store(configMap("a"), o)
-			c.deliver()
+			c.Deliver()
 			verb := map[bool]string{true: "update", false: "mark"}[strategy == "Apply"]
-			wantRequests(t, "as an earlier version has made it", c.run(), verb+" configmaps a")
-			if diff := cmp.Diff(want, c.get("configmaps", "a").GetLabels()); diff != "" {
+			wantRequests(t, "as an earlier version has made it", c.Run(), verb+" configmaps a")
+			if diff := cmp.Diff(want, c.Find("configmaps", "a").GetLabels()); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
 			}
-			_, again := c.pass("apps", "one")
+			_, again := c.Pass("apps", "one")
 			wantRequests(t, "again", again)
 		})
 	}
@@ -197,13 +191,13 @@ func TestLabelThatIsNewOrGoneIsWrittenUnderEveryStrategy(t *testing.T) {
 
 func TestLabelManagedByOfTheAuthorIsKept(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "{name: {{ . }}}", "{name: {{ . }}, labels: {app.kubernetes.io/managed-by: team}}"))
-	c.apply(app)
-	c.run()
-	if got := c.get("configmaps", "a").GetLabels()[v1.LabelManagedBy]; got != "team" {
+	c.KubectlApply(with(t, apps, "{name: {{ . }}}", "{name: {{ . }}, labels: {app.kubernetes.io/managed-by: team}}"))
+	c.KubectlApply(app)
+	c.Run()
+	if got := c.Find("configmaps", "a").GetLabels()[v1.LabelManagedBy]; got != "team" {
 		t.Errorf("label %s is %q, want the author's", v1.LabelManagedBy, got)
 	}
-	_, again := c.pass("apps", "one")
+	_, again := c.Pass("apps", "one")
 	wantRequests(t, "again", again)
 }
 
@@ -226,19 +220,19 @@ func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(withEntry(t, apps, row.entry...))
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.apply(withEntry(t, with(t, apps, "spec:\n", "spec:\n  suspend: true\n"), row.again...))
-			c.run()
-			c.apply(row.parent)
-			c.run()
-			c.apply(withEntry(t, apps, row.again...))
-			wantRequests(t, "the edit", c.run(), row.want...)
-			c.deliver()
-			c.apply(with(t, apps, "- name: maps", "- name: other", "{{ range .spec.names }}", "{{ range list }}", ".children.maps", ".children.other"))
-			for _, request := range c.run() {
+			c.KubectlApply(reconciletest.WithLines(t, apps, row.entry...))
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.KubectlApply(reconciletest.WithLines(t, with(t, apps, "spec:\n", "spec:\n  suspend: true\n"), row.again...))
+			c.Run()
+			c.KubectlApply(row.parent)
+			c.Run()
+			c.KubectlApply(reconciletest.WithLines(t, apps, row.again...))
+			wantRequests(t, "the edit", c.Run(), row.want...)
+			c.Deliver()
+			c.KubectlApply(with(t, apps, "- name: maps", "- name: other", "{{ range .spec.names }}", "{{ range list }}", ".children.maps", ".children.other"))
+			for _, request := range c.Run() {
 				if request == "delete configmaps a" {
 					t.Error("what was to stay is gone with its entry")
 				}
@@ -248,7 +242,7 @@ func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
 }
 
 func TestWhatOthersDoToMarks(t *testing.T) {
-	manage := func(o *unstructured.Unstructured) { o.SetLabels(plus(o.GetLabels(), "x", "y")) }
+	manage := func(o *unstructured.Unstructured) { o.SetLabels(reconciletest.Plus(o.GetLabels(), "x", "y")) }
 	take := func(o *unstructured.Unstructured) {
 		labels := o.GetLabels()
 		labels[v1.LabelManagedBy] = "other"
@@ -274,15 +268,15 @@ func TestWhatOthersDoToMarks(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(under(t, row.strategy))
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.edit(configMap("a"), row.do)
-			wantRequests(t, "the edit", c.run(), row.want...)
-			c.deliver()
-			c.run()
-			_, again := c.pass("apps", "one")
+			c.KubectlApply(withStrategy(t, row.strategy))
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.KubectlEdit(configMap("a"), row.do)
+			wantRequests(t, "the edit", c.Run(), row.want...)
+			c.Deliver()
+			c.Run()
+			_, again := c.Pass("apps", "one")
 			wantRequests(t, "again", again)
 		})
 	}

@@ -5,86 +5,35 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// tallies is Meters that remember.
-type tallies struct {
-	mu    sync.Mutex
-	each  map[string]*counted
-	ended []string
-}
-
-func (m *tallies) Begin(controller string) record.Meter {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.each[controller] = &counted{counts: map[string]int{}}
-	return m.each[controller]
-}
-
-func (m *tallies) End(controller string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.each, controller)
-	m.ended = append(m.ended, controller)
-}
-
-// counted is a Meter that remembers.
-type counted struct {
-	mu      sync.Mutex
-	counts  map[string]int
-	parents v1.ParentCounts
-	ready   bool
-}
-
-func (m *counted) add(what string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.counts[what]++
-}
-
-func (m *counted) Pass(outcome record.Outcome, _ time.Duration) { m.add(fmt.Sprint("pass ", outcome)) }
-
-func (m *counted) TemplateError() { m.add("template error") }
-
-func (m *counted) Write(verb record.Verb, answer record.Answer) {
-	m.add(fmt.Sprint("write ", verb, " ", answer))
-}
-
-func (m *counted) Tripped() { m.add("trip") }
-
-func (m *counted) Parents(now v1.ParentCounts) { m.parents = now }
-
-func (m *counted) Ready(now bool) { m.ready = now }
-
 // measured returns a cluster with an operator that is measured.
-func measured(t *testing.T) (*cluster, *tallies) {
+func measured(t *testing.T) (*cluster, *reconciletest.Meters) {
 	t.Helper()
-	c, m := newCluster(t), &tallies{each: map[string]*counted{}}
+	c, m := newCluster(t), reconciletest.NewMeters()
 	c.controllers.meters = m
 	return c, m
 }
 
-// one makes the pass over the parent that a worker would, and returns what it counts.
-func (m *tallies) one(t *testing.T, c *cluster) map[string]int {
+// reconcileMeasured reconciles the parent as a worker does, and returns what is counted.
+func reconcileMeasured(t *testing.T, c *cluster, m *reconciletest.Meters) map[string]int {
 	t.Helper()
-	before := maps.Clone(m.each["apps"].counts)
-	c.parentsDue.Add(queue.Key{Controller: "apps", Parent: configMapName("one")})
-	for c.parentsDue.Len() > 0 {
-		c.reconciler.Next(t.Context(), t.Context(), func() {})
+	before := maps.Clone(m.Each["apps"].Counts)
+	c.ParentQueue.Add(queue.Key{Controller: "apps", Parent: configMapName("one")})
+	for c.ParentQueue.Len() > 0 {
+		c.Reconciler.Next(t.Context(), t.Context(), func() {})
 	}
-	now := maps.Clone(m.each["apps"].counts)
+	now := maps.Clone(m.Each["apps"].Counts)
 	for what, n := range before {
 		if now[what] -= n; now[what] == 0 {
 			delete(now, what)
@@ -102,70 +51,70 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 	}{
 		"nothing is to do": {func(*testing.T, *cluster) {}, map[string]int{pass(record.Succeeded): 1}},
 		"a child is missing": {
-			func(_ *testing.T, c *cluster) { c.gone(configMap("a")) },
+			func(_ *testing.T, c *cluster) { c.RemoveNow(configMap("a")) },
 			map[string]int{pass(record.Succeeded): 1, write(record.Create, record.Accepted): 1},
 		},
 		"a child is there that is no longer wanted": {
-			func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
+			func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) },
 			map[string]int{pass(record.Succeeded): 1, write(record.Delete, record.Accepted): 1},
 		},
 		"a template fails": {
-			func(t *testing.T, c *cluster) { c.apply(with(t, app, ", text: hello", "")) },
+			func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, ", text: hello", "")) },
 			map[string]int{pass(record.Failed): 1, "template error": 1},
 		},
 		"a template gives up": {
 			func(t *testing.T, c *cluster) {
-				c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}"))
-				c.runControllers()
+				c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}"))
+				c.RunControllers()
 			},
 			map[string]int{pass(record.Failed): 1, "template error": 1},
 		},
 		"the server refuses a write, and the pass is to be repeated": {
 			func(_ *testing.T, c *cluster) {
-				c.gone(configMap("a"))
-				c.refuse["create configmaps a"] = answer(http.StatusUnprocessableEntity, "Invalid", "no")
+				c.RemoveNow(configMap("a"))
+				c.Refuse["create configmaps a"] = refusal(http.StatusUnprocessableEntity, "Invalid", "no")
 			},
 			map[string]int{pass(record.Failed): 1, write(record.Create, record.Rejected): 1},
 		},
 		"the server does not answer": {
 			func(_ *testing.T, c *cluster) {
-				c.gone(configMap("a"))
-				c.refuse["create configmaps a"] = errors.New("connection refused")
+				c.RemoveNow(configMap("a"))
+				c.Refuse["create configmaps a"] = errors.New("connection refused")
 			},
 			map[string]int{pass(record.Failed): 1, write(record.Create, record.NoAnswer): 1},
 		},
 		"a conflict over a child that is as it was": {
 			func(t *testing.T, c *cluster) {
-				c.apply(with(t, app, "hello", "bye"))
-				c.refuse["update configmaps a"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "a", nil)
+				c.KubectlApply(with(t, app, "hello", "bye"))
+				c.Refuse["update configmaps a"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "a", nil)
 			},
 			map[string]int{pass(record.Failed): 1, write(record.Update, record.Conflict): 1, write(record.Update, record.Accepted): 1},
 		},
 		"the parent changes at the moment": {
 			func(t *testing.T, c *cluster) {
-				c.apply(with(t, app, "hello", "bye"))
-				c.refuse["status apps one"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "one", nil)
+				c.KubectlApply(with(t, app, "hello", "bye"))
+				c.Refuse["status apps one"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "one", nil)
 			},
 			map[string]int{pass(record.Waiting): 1, write(record.Update, record.Accepted): 2},
 		},
 		"the TemplateController is suspended": {
 			func(t *testing.T, c *cluster) {
-				c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
-				c.runControllers()
+				c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+				c.RunControllers()
 			},
 			map[string]int{pass(record.Skipped): 1},
 		},
 		"the parent has gone, and the garbage collector has its time": {
 			func(t *testing.T, c *cluster) {
-				c.gone(locationOf(parse(t, app)))
+				c.RemoveNow(locationOf(parse(t, app)))
 			},
 			map[string]int{pass(record.Waiting): 1},
 		},
 		"the parent has gone with its children": {
 			func(t *testing.T, c *cluster) {
-				c.gone(configMap("a"))
-				c.gone(configMap("b"))
-				c.gone(locationOf(parse(t, app)))
+				c.RemoveNow(configMap("a"))
+				c.RemoveNow(configMap("b"))
+				c.RemoveNow(locationOf(parse(t, app)))
 			},
 			map[string]int{pass(record.Succeeded): 1},
 		},
@@ -176,13 +125,13 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c, m := measured(t)
-			c.apply(apps)
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.run()
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.Run()
 			row.before(t, c)
-			if diff := cmp.Diff(row.want, m.one(t, c)); diff != "" {
+			if diff := cmp.Diff(row.want, reconcileMeasured(t, c, m)); diff != "" {
 				t.Errorf("measured (-want +got):\n%s", diff)
 			}
 		})
@@ -198,14 +147,14 @@ func TestAnswersAreToldApart(t *testing.T) {
 		"done":                    {nil, record.Accepted},
 		"another object":          {apierrors.NewConflict(configMaps, "a", nil), record.Conflict},
 		"there already":           {apierrors.NewAlreadyExists(configMaps, "a"), record.Conflict},
-		"a right is missing":      {answer(http.StatusForbidden, "Forbidden", `configmaps is forbidden: User "x" cannot create resource "configmaps"`), record.Forbidden},
-		"a quota is used up":      {answer(http.StatusForbidden, "Forbidden", "exceeded quota: q, requested: pods=1"), record.Rejected},
-		"the object is not valid": {answer(http.StatusUnprocessableEntity, "Invalid", "no"), record.Rejected},
-		"an unknown field, which the server answers 500 to": {answer(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), record.Rejected},
-		"the server fails":                    {answer(http.StatusInternalServerError, "InternalError", "etcd"), record.NoAnswer},
-		"the server has too much to do":       {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), record.NoAnswer},
-		"a value of the wrong form, likewise": {answer(http.StatusInternalServerError, "", "unable to convert unstructured object to v1, Kind=Secret: illegal base64 data"), record.Rejected},
-		"an answer without a code":            {answer(0, "", "what"), record.NoAnswer},
+		"a right is missing":      {refusal(http.StatusForbidden, "Forbidden", `configmaps is forbidden: User "x" cannot create resource "configmaps"`), record.Forbidden},
+		"a quota is used up":      {refusal(http.StatusForbidden, "Forbidden", "exceeded quota: q, requested: pods=1"), record.Rejected},
+		"the object is not valid": {refusal(http.StatusUnprocessableEntity, "Invalid", "no"), record.Rejected},
+		"an unknown field, which the server answers 500 to": {refusal(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), record.Rejected},
+		"the server fails":                    {refusal(http.StatusInternalServerError, "InternalError", "etcd"), record.NoAnswer},
+		"the server has too much to do":       {refusal(http.StatusTooManyRequests, "TooManyRequests", "later"), record.NoAnswer},
+		"a value of the wrong form, likewise": {refusal(http.StatusInternalServerError, "", "unable to convert unstructured object to v1, Kind=Secret: illegal base64 data"), record.Rejected},
+		"an answer without a code":            {refusal(0, "", "what"), record.NoAnswer},
 		"the server is not to be reached":     {errors.New("connection refused"), record.NoAnswer},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -218,14 +167,14 @@ func TestAnswersAreToldApart(t *testing.T) {
 
 func TestLoopsAreMeasured(t *testing.T) {
 	c, m := measured(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	for range loopBurst {
-		c.gone(configMap("a"))
-		c.run()
+		c.RemoveNow(configMap("a"))
+		c.Run()
 	}
-	if got := m.each["apps"].counts["trip"]; got != 1 {
+	if got := m.Each["apps"].Counts["trip"]; got != 1 {
 		t.Errorf("%d trips, want 1", got)
 	}
 }
@@ -233,14 +182,14 @@ func TestLoopsAreMeasured(t *testing.T) {
 // Children that outlive their parent are written once more.
 func TestMarksOfChildrenThatStayAreCounted(t *testing.T) {
 	c, m := measured(t)
-	c.apply(tenants)
-	c.apply(tenant)
-	c.settle()
+	c.KubectlApply(tenants)
+	c.KubectlApply(tenant)
+	c.Settle()
 	writes := fmt.Sprint("write ", record.Update, " ", running.AnswerOf(nil))
-	before := m.each["apps"].counts[writes]
-	c.deletes(one, metav1.DeletePropagationOrphan)
-	c.settle()
-	if got := m.each["apps"].counts[writes] - before; got != 2 {
-		t.Errorf("%d updates were counted, want 2; all are %v", got, m.each["apps"].counts)
+	before := m.Each["apps"].Counts[writes]
+	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
+	c.Settle()
+	if got := m.Each["apps"].Counts[writes] - before; got != 2 {
+		t.Errorf("%d updates were counted, want 2; all are %v", got, m.Each["apps"].Counts)
 	}
 }

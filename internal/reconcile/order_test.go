@@ -13,35 +13,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// shop has a Job db, a ConfigMap web that waits for it because its template reads it, and a ConfigMap page that waits for web.
-const shop = `
-apiVersion: templater.dev/v1
-kind: TemplateController
-metadata: {name: apps}
-spec:
-  watch: {apiVersion: example.org/v1, kind: App}
-  children:
-  - name: page
-    dependsOn: [web]
-    template: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata: {name: page}
-  - name: web
-    template: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata: {name: web}
-      data: {db: {{ (named "db" .children.db).status.host }}, text: {{ .spec.text }}}
-  - name: db
-    template: |
-      apiVersion: batch/v1
-      kind: Job
-      metadata: {name: db, labels: {version: {{ .spec.db }}}}
-`
-
-const shopApp = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one}, spec: {text: hello, db: one}}"
-
 const dbIsReady = "{host: h, conditions: [{type: Complete, status: 'True'}]}"
 
 const dbIsNot = "{host: h, startTime: x}"
@@ -56,37 +27,29 @@ const dbIsRunning = "running, 0 of 1 Pods have succeeded"
 func open(t *testing.T, controller string) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.apply(controller)
-	c.apply(shopApp)
-	c.run()
-	c.report("db", dbIsReady)
-	c.run()
-	c.quiet("all is there")
-	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 3"; got != want {
+	c.KubectlApply(controller)
+	c.KubectlApply(shopApp)
+	c.Run()
+	c.SetJobStatus("db", dbIsReady)
+	c.Run()
+	c.WantQuiet("all is there")
+	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 3"; got != want {
 		t.Fatalf("ready condition %q, want %q", got, want)
 	}
 	return c
 }
 
-// wantReady compares the ready condition of the parent.
-func (c *cluster) wantReady(want string) {
-	c.t.Helper()
-	if got := c.condition("apps", "one", "Ready"); got != want {
-		c.t.Errorf("ready condition\n%s, want\n%s", got, want)
-	}
-}
-
 func TestEntriesBeginWhenWhatTheyWaitForIsReady(t *testing.T) {
 	c := newCluster(t)
-	c.apply(shop)
-	c.apply(shopApp)
-	wantRequests(t, "first pass", c.run(), "create jobs db", "status apps one")
-	c.wantReady(webWaits + "not started yet" + pageWaits)
-	c.quiet("it waits")
-	c.report("db", dbIsNot)
-	wantRequests(t, "it has started", c.run(), "status apps one")
-	c.wantReady(webWaits + dbIsRunning + pageWaits)
-	result, again := c.pass("apps", "one")
+	c.KubectlApply(shop)
+	c.KubectlApply(shopApp)
+	wantRequests(t, "first pass", c.Run(), "create jobs db", "status apps one")
+	c.WantReady(webWaits + "not started yet" + pageWaits)
+	c.WantQuiet("it waits")
+	c.SetJobStatus("db", dbIsNot)
+	wantRequests(t, "it has started", c.Run(), "status apps one")
+	c.WantReady(webWaits + dbIsRunning + pageWaits)
+	result, again := c.Pass("apps", "one")
 	wantRequests(t, "another pass", again)
 	if result.Outcome != record.Waiting {
 		t.Errorf("the pass %v, want one that waits", result.Outcome)
@@ -94,118 +57,118 @@ func TestEntriesBeginWhenWhatTheyWaitForIsReady(t *testing.T) {
 	if got := c.parentCounts(); got != "total 1, ready 0, failed 0" {
 		t.Errorf("counts: %s", got)
 	}
-	c.report("db", dbIsReady)
-	wantRequests(t, "it is ready", c.run(), "create configmaps web", "create configmaps page", "status apps one")
-	c.wantReady("True Ready: all children are ready: 3")
-	c.quiet("all is there")
-	if diff := cmp.Diff([]string(nil), c.events); diff != "" {
+	c.SetJobStatus("db", dbIsReady)
+	wantRequests(t, "it is ready", c.Run(), "create configmaps web", "create configmaps page", "status apps one")
+	c.WantReady("True Ready: all children are ready: 3")
+	c.WantQuiet("all is there")
+	if diff := cmp.Diff([]string(nil), c.Events); diff != "" {
 		t.Errorf("Events, though nothing was wrong:\n%s", diff)
 	}
 }
 
 func TestWhatADependencyThatFlapsHoldsBack(t *testing.T) {
 	c := open(t, shop)
-	c.report("db", dbIsNot)
-	wantRequests(t, "it is not ready any more", c.run(), "status apps one")
-	c.wantReady("False Progressing: 2 of 3 children are ready: Job ns/db: " + dbIsRunning)
-	c.edit(configMap("web"), func(o *unstructured.Unstructured) { o.Object["data"].(map[string]any)["text"] = "edited" })
-	wantRequests(t, "what others change is undone all the same", c.run(), "update configmaps web")
-	c.edit(configMap("page"), func(o *unstructured.Unstructured) { delete(o.GetLabels(), "templater.dev/child") })
-	c.quiet("page is as it should be")
-	c.apply(with(t, shopApp, "text: hello", "text: bye"))
-	wantRequests(t, "a change has to wait", c.run(), "status apps one")
-	c.wantReady(webWaits + dbIsRunning)
+	c.SetJobStatus("db", dbIsNot)
+	wantRequests(t, "it is not ready any more", c.Run(), "status apps one")
+	c.WantReady("False Progressing: 2 of 3 children are ready: Job ns/db: " + dbIsRunning)
+	c.KubectlEdit(configMap("web"), func(o *unstructured.Unstructured) { o.Object["data"].(map[string]any)["text"] = "edited" })
+	wantRequests(t, "what others change is undone all the same", c.Run(), "update configmaps web")
+	c.KubectlEdit(configMap("page"), func(o *unstructured.Unstructured) { delete(o.GetLabels(), "templater.dev/child") })
+	c.WantQuiet("page is as it should be")
+	c.KubectlApply(with(t, shopApp, "text: hello", "text: bye"))
+	wantRequests(t, "a change has to wait", c.Run(), "status apps one")
+	c.WantReady(webWaits + dbIsRunning)
 	if got := c.textOf("web"); got != "hello" {
 		t.Errorf("the text is %q", got)
 	}
-	c.gone(configMap("page"))
-	wantRequests(t, "so does what is gone", c.run(), "status apps one")
-	c.wantReady(webWaits + dbIsRunning + pageWaits)
-	c.quiet("it waits")
-	c.report("db", dbIsReady)
-	wantRequests(t, "it is ready again", c.run(), "update configmaps web", "create configmaps page", "status apps one")
+	c.RemoveNow(configMap("page"))
+	wantRequests(t, "so does what is gone", c.Run(), "status apps one")
+	c.WantReady(webWaits + dbIsRunning + pageWaits)
+	c.WantQuiet("it waits")
+	c.SetJobStatus("db", dbIsReady)
+	wantRequests(t, "it is ready again", c.Run(), "update configmaps web", "create configmaps page", "status apps one")
 	if got := c.textOf("web"); got != "bye" {
 		t.Errorf("the text is %q", got)
 	}
-	c.quiet("all is there")
+	c.WantQuiet("all is there")
 }
 
 func TestADependencyThatIsDeletedComesBackFirst(t *testing.T) {
 	c := open(t, shop)
-	c.Remove(locationOf(c.get("jobs", "db")))
+	c.Remove(locationOf(c.Find("jobs", "db")))
 	c.Remove(configMap("web"))
-	c.gone(configMap("page"))
-	wantRequests(t, "all are gone", c.run(), "create jobs db", "status apps one")
-	c.wantReady(webWaits + "not started yet" + pageWaits)
-	c.report("db", dbIsReady)
-	wantRequests(t, "it is ready again", c.run(), "create configmaps web", "create configmaps page", "status apps one")
+	c.RemoveNow(configMap("page"))
+	wantRequests(t, "all are gone", c.Run(), "create jobs db", "status apps one")
+	c.WantReady(webWaits + "not started yet" + pageWaits)
+	c.SetJobStatus("db", dbIsReady)
+	wantRequests(t, "it is ready again", c.Run(), "create configmaps web", "create configmaps page", "status apps one")
 
-	c.gone(locationOf(c.get("jobs", "db")))
-	wantRequests(t, "it alone is gone, and the others cannot even be rendered", c.run(), "create jobs db", "status apps one")
-	if c.get("configmaps", "web") == nil || c.get("configmaps", "page") == nil {
+	c.RemoveNow(locationOf(c.Find("jobs", "db")))
+	wantRequests(t, "it alone is gone, and the others cannot even be rendered", c.Run(), "create jobs db", "status apps one")
+	if c.Find("configmaps", "web") == nil || c.Find("configmaps", "page") == nil {
 		t.Error("what waits was pruned")
 	}
-	c.report("db", dbIsReady)
-	wantRequests(t, "it is ready once more", c.run(), "status apps one")
-	c.quiet("all is there")
+	c.SetJobStatus("db", dbIsReady)
+	wantRequests(t, "it is ready once more", c.Run(), "status apps one")
+	c.WantQuiet("all is there")
 }
 
 func TestADependencyIsRecreatedWhileOthersWait(t *testing.T) {
 	c := open(t, with(t, shop, "  - name: db\n", "  - name: db\n    updateStrategy: {type: Recreate}\n"))
-	c.apply(with(t, shopApp, "db: one", "db: two", "hello", "bye"))
-	wantRequests(t, "it is out of date", c.run(), "delete-foreground jobs db", "status apps one")
-	c.wantReady(webWaits + "being deleted")
-	c.quiet("it is not gone yet")
-	c.gone(locationOf(c.get("jobs", "db")))
-	wantRequests(t, "it is gone", c.run(), "create jobs db", "status apps one")
-	c.wantReady(webWaits + "not started yet")
-	c.report("db", dbIsReady)
-	wantRequests(t, "it is ready", c.run(), "update configmaps web", "status apps one")
-	c.quiet("all is there")
+	c.KubectlApply(with(t, shopApp, "db: one", "db: two", "hello", "bye"))
+	wantRequests(t, "it is out of date", c.Run(), "delete-foreground jobs db", "status apps one")
+	c.WantReady(webWaits + "being deleted")
+	c.WantQuiet("it is not gone yet")
+	c.RemoveNow(locationOf(c.Find("jobs", "db")))
+	wantRequests(t, "it is gone", c.Run(), "create jobs db", "status apps one")
+	c.WantReady(webWaits + "not started yet")
+	c.SetJobStatus("db", dbIsReady)
+	wantRequests(t, "it is ready", c.Run(), "update configmaps web", "status apps one")
+	c.WantQuiet("all is there")
 }
 
 func TestReadyWhenDecidesWhenOthersBegin(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, shop, "  - name: db\n", "  - name: db\n    readyWhen: eq .object.metadata.labels.version .object.status.version\n"))
-	c.apply(shopApp)
-	wantRequests(t, "first pass", c.run(), "create jobs db", "status apps one")
-	c.wantReady(webWaits + "readyWhen is not true yet: not started yet" + pageWaits)
-	c.report("db", dbIsReady)
-	wantRequests(t, "it is complete", c.run(), "status apps one")
-	c.report("db", "{host: h, version: one}")
-	wantRequests(t, "it is ready", c.run(), "create configmaps web", "create configmaps page", "status apps one")
-	c.apply(with(t, shopApp, "db: one", "db: two", "hello", "bye"))
-	wantRequests(t, "it is changed first", c.run(), "update jobs db", "status apps one")
-	c.wantReady(webWaits + "readyWhen is not true yet: not started yet")
-	c.report("db", "{host: h, version: two}")
-	wantRequests(t, "and then others", c.run(), "update configmaps web", "status apps one")
-	c.apply(with(t, shop, "  - name: db\n", "  - name: db\n    readyWhen: .object.status.version\n"))
-	wantRequests(t, "readyWhen is broken", c.run(), "status apps one")
-	c.wantReady(`False TemplateError: children[db].readyWhen:1:1: .object.status.version is a string, but must be true or false; compare it, as in eq .object.status.phase "Bound"`)
-	c.quiet("it waits for the author")
+	c.KubectlApply(with(t, shop, "  - name: db\n", "  - name: db\n    readyWhen: eq .object.metadata.labels.version .object.status.version\n"))
+	c.KubectlApply(shopApp)
+	wantRequests(t, "first pass", c.Run(), "create jobs db", "status apps one")
+	c.WantReady(webWaits + "readyWhen is not true yet: not started yet" + pageWaits)
+	c.SetJobStatus("db", dbIsReady)
+	wantRequests(t, "it is complete", c.Run(), "status apps one")
+	c.SetJobStatus("db", "{host: h, version: one}")
+	wantRequests(t, "it is ready", c.Run(), "create configmaps web", "create configmaps page", "status apps one")
+	c.KubectlApply(with(t, shopApp, "db: one", "db: two", "hello", "bye"))
+	wantRequests(t, "it is changed first", c.Run(), "update jobs db", "status apps one")
+	c.WantReady(webWaits + "readyWhen is not true yet: not started yet")
+	c.SetJobStatus("db", "{host: h, version: two}")
+	wantRequests(t, "and then others", c.Run(), "update configmaps web", "status apps one")
+	c.KubectlApply(with(t, shop, "  - name: db\n", "  - name: db\n    readyWhen: .object.status.version\n"))
+	wantRequests(t, "readyWhen is broken", c.Run(), "status apps one")
+	c.WantReady(`False TemplateError: children[db].readyWhen:1:1: .object.status.version is a string, but must be true or false; compare it, as in eq .object.status.phase "Bound"`)
+	c.WantQuiet("it waits for the author")
 }
 
 func TestEntriesThatAreReadyAtOnceFollowEachOther(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, shop, `(named "db" .children.db).status.host`, `(named "db" .children.db).kind`, "apiVersion: batch/v1\n      kind: Job", "apiVersion: v1\n      kind: ConfigMap"))
-	c.apply(shopApp)
-	wantRequests(t, "first passes", c.run(), "create configmaps db", "create configmaps web", "create configmaps page", "status apps one")
-	c.wantReady("True Ready: all children are ready: 3")
-	c.quiet("all is there")
-	c.apply(with(t, shopApp, "text: hello, db: one", "text: bye, db: two"))
-	wantRequests(t, "a change", c.run(), "update configmaps db", "update configmaps web", "status apps one")
-	c.quiet("all is up to date")
+	c.KubectlApply(with(t, shop, `(named "db" .children.db).status.host`, `(named "db" .children.db).kind`, "apiVersion: batch/v1\n      kind: Job", "apiVersion: v1\n      kind: ConfigMap"))
+	c.KubectlApply(shopApp)
+	wantRequests(t, "first passes", c.Run(), "create configmaps db", "create configmaps web", "create configmaps page", "status apps one")
+	c.WantReady("True Ready: all children are ready: 3")
+	c.WantQuiet("all is there")
+	c.KubectlApply(with(t, shopApp, "text: hello, db: one", "text: bye, db: two"))
+	wantRequests(t, "a change", c.Run(), "update configmaps db", "update configmaps web", "status apps one")
+	c.WantQuiet("all is up to date")
 }
 
 func TestADependencyThatFailsHoldsOthersBack(t *testing.T) {
 	c := newCluster(t)
-	c.apply(shop)
-	c.apply(shopApp)
-	c.run()
-	c.report("db", "{conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded}]}")
-	wantRequests(t, "it has failed", c.run(), "status apps one")
-	c.wantReady("False ChildFailing: 1 of 2 children have failed: Job ns/db: failed (BackoffLimitExceeded)")
-	c.quiet("nothing is made")
+	c.KubectlApply(shop)
+	c.KubectlApply(shopApp)
+	c.Run()
+	c.SetJobStatus("db", "{conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded}]}")
+	wantRequests(t, "it has failed", c.Run(), "status apps one")
+	c.WantReady("False ChildFailing: 1 of 2 children have failed: Job ns/db: failed (BackoffLimitExceeded)")
+	c.WantQuiet("nothing is made")
 }
 
 func TestADependencyWhoseTemplateFailsHoldsOthersBack(t *testing.T) {
@@ -218,13 +181,13 @@ func TestADependencyWhoseTemplateFailsHoldsOthersBack(t *testing.T) {
 		t.Run(template, func(t *testing.T) {
 			before, _, _ := strings.Cut(shop, "      apiVersion: batch/v1")
 			c := newCluster(t)
-			c.apply(before + "      " + template + "\n")
-			c.apply(shopApp)
-			wantRequests(t, template, c.run(), "status apps one")
-			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
+			c.KubectlApply(before + "      " + template + "\n")
+			c.KubectlApply(shopApp)
+			wantRequests(t, template, c.Run(), "status apps one")
+			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 				t.Errorf("ready condition\n%s, want\n%s", got, want)
 			}
-			c.quiet(template)
+			c.WantQuiet(template)
 		})
 	}
 }
@@ -239,14 +202,14 @@ func TestFaultsOfAnEntryThatWaitsAreToldInItsTurn(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, shop, `(named "db" .children.db).status.host`, fault, "  - name: web\n", "  - name: web\n    dependsOn: [db]\n", ", text: {{ .spec.text }}", ""))
-			c.apply(shopApp)
-			wantRequests(t, fault, c.run(), "create jobs db", "status apps one")
-			c.wantReady(webWaits + "not started yet" + pageWaits)
-			c.report("db", dbIsReady)
-			wantRequests(t, fault+", in its turn", c.run(), "status apps one")
-			c.wantReady(want)
-			c.quiet(fault)
+			c.KubectlApply(with(t, shop, `(named "db" .children.db).status.host`, fault, "  - name: web\n", "  - name: web\n    dependsOn: [db]\n", ", text: {{ .spec.text }}", ""))
+			c.KubectlApply(shopApp)
+			wantRequests(t, fault, c.Run(), "create jobs db", "status apps one")
+			c.WantReady(webWaits + "not started yet" + pageWaits)
+			c.SetJobStatus("db", dbIsReady)
+			wantRequests(t, fault+", in its turn", c.Run(), "status apps one")
+			c.WantReady(want)
+			c.WantQuiet(fault)
 		})
 	}
 }
@@ -254,10 +217,10 @@ func TestFaultsOfAnEntryThatWaitsAreToldInItsTurn(t *testing.T) {
 // TestTheBudgetIsToldOf although an entry that waits has used it up: nothing else can be rendered then.
 func TestTheBudgetIsToldOf(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, shop, `(named "db" .children.db).status.host`, "range 1000000000 }}{{ end }}{{ 1", "  - name: web\n", "  - name: web\n    dependsOn: [db]\n"))
-	c.apply(shopApp)
-	c.run()
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False TemplateError: children[web]:4:") {
+	c.KubectlApply(with(t, shop, `(named "db" .children.db).status.host`, "range 1000000000 }}{{ end }}{{ 1", "  - name: web\n", "  - name: web\n    dependsOn: [db]\n"))
+	c.KubectlApply(shopApp)
+	c.Run()
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False TemplateError: children[web]:4:") {
 		t.Errorf("ready condition %q", got)
 	}
 }
@@ -275,22 +238,22 @@ func TestWhatIsPrunedWhileEntriesWait(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(more)
-			c.apply(with(t, shopApp, "db: one", "db: one, pages: [p], lone: [l], dbs: [d]"))
-			c.run()
-			c.report("db", dbIsReady)
-			c.run()
-			c.quiet("all is there")
-			c.report("db", row.status)
-			c.run()
-			c.apply(shopApp)
-			wantRequests(t, "three are no longer rendered", withoutStatus(c.run()), row.want...)
-			c.quiet("it waits")
-			c.report("db", dbIsReady)
-			c.run()
-			c.wantReady("True Ready: all children are ready: 3")
+			c.KubectlApply(more)
+			c.KubectlApply(with(t, shopApp, "db: one", "db: one, pages: [p], lone: [l], dbs: [d]"))
+			c.Run()
+			c.SetJobStatus("db", dbIsReady)
+			c.Run()
+			c.WantQuiet("all is there")
+			c.SetJobStatus("db", row.status)
+			c.Run()
+			c.KubectlApply(shopApp)
+			wantRequests(t, "three are no longer rendered", withoutStatus(c.Run()), row.want...)
+			c.WantQuiet("it waits")
+			c.SetJobStatus("db", dbIsReady)
+			c.Run()
+			c.WantReady("True Ready: all children are ready: 3")
 			for _, name := range []string{"p", "l", "d"} {
-				if c.get("configmaps", name) != nil {
+				if c.Find("configmaps", name) != nil {
 					t.Errorf("%s is still there", name)
 				}
 			}
@@ -305,26 +268,26 @@ func TestAnObjectThatMovesWhileEntriesWait(t *testing.T) {
 	other := "  - name: x\n    template: |\n      apiVersion: batch/v1\n      kind: Job\n      metadata: {name: x, labels: {version: {{ .spec.db }}}}\n" +
 		"  - name: b\n    template: |\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: b}\n      data: {x: {{ (named \"x\" .children.x).status.host }}}\n"
 	c := newCluster(t)
-	c.apply(shop + data + other)
-	c.apply(shopApp)
-	c.run()
+	c.KubectlApply(shop + data + other)
+	c.KubectlApply(shopApp)
+	c.Run()
 	for _, job := range []string{"db", "x"} {
-		c.report(job, dbIsReady)
+		c.SetJobStatus(job, dbIsReady)
 	}
-	c.run()
-	c.quiet("all is there")
+	c.Run()
+	c.WantQuiet("all is there")
 	for _, job := range []string{"db", "x"} {
-		c.report(job, "{startTime: x}")
+		c.SetJobStatus(job, "{startTime: x}")
 	}
-	c.run()
-	c.apply(shop + other + data)
-	wantRequests(t, "data moves from db to b", withoutStatus(c.run()))
-	c.quiet("it waits")
+	c.Run()
+	c.KubectlApply(shop + other + data)
+	wantRequests(t, "data moves from db to b", withoutStatus(c.Run()))
+	c.WantQuiet("it waits")
 	for _, job := range []string{"db", "x"} {
-		c.report(job, dbIsReady)
+		c.SetJobStatus(job, dbIsReady)
 	}
-	c.settle()
-	if got := c.get("configmaps", "data").GetLabels()[v1.LabelChild]; got != "b" {
+	c.Settle()
+	if got := c.Find("configmaps", "data").GetLabels()[v1.LabelChild]; got != "b" {
 		t.Errorf("it belongs to %s", got)
 	}
 }
@@ -341,15 +304,15 @@ func TestOtherStrategiesWhileTheirEntryWaits(t *testing.T) {
 	} {
 		t.Run(strategy, func(t *testing.T) {
 			c := open(t, with(t, shop, "  - name: web\n", "  - name: web\n    updateStrategy: {type: "+strategy+"}\n"))
-			c.report("db", dbIsNot)
-			c.run()
-			c.apply(with(t, shopApp, "hello", "bye"))
-			wantRequests(t, "it waits", withoutStatus(c.run()))
-			c.wantReady(row.waiting)
-			c.quiet("it waits")
-			c.report("db", dbIsReady)
-			wantRequests(t, "it is ready", withoutStatus(c.run()), row.then...)
-			if got, _, _ := strings.Cut(c.condition("apps", "one", "Ready"), ";"); got != row.ready {
+			c.SetJobStatus("db", dbIsNot)
+			c.Run()
+			c.KubectlApply(with(t, shopApp, "hello", "bye"))
+			wantRequests(t, "it waits", withoutStatus(c.Run()))
+			c.WantReady(row.waiting)
+			c.WantQuiet("it waits")
+			c.SetJobStatus("db", dbIsReady)
+			wantRequests(t, "it is ready", withoutStatus(c.Run()), row.then...)
+			if got, _, _ := strings.Cut(c.Condition("apps", "one", "Ready"), ";"); got != row.ready {
 				t.Errorf("ready condition %q, want %q", got, row.ready)
 			}
 		})
@@ -359,20 +322,20 @@ func TestOtherStrategiesWhileTheirEntryWaits(t *testing.T) {
 // TestChildrenGoAgainstTheOrder where spec.finalize says so: what waited goes first.
 func TestChildrenGoAgainstTheOrder(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, shop, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
-	c.apply(shopApp)
-	c.settle()
-	c.report("db", dbIsReady)
-	c.settle()
-	c.wantReady("True Ready: all children are ready: 3")
+	c.KubectlApply(with(t, shop, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
+	c.KubectlApply(shopApp)
+	c.Settle()
+	c.SetJobStatus("db", dbIsReady)
+	c.Settle()
+	c.WantReady("True Ready: all children are ready: 3")
 	for name, want := range map[string]string{"web": "1", "page": "2"} {
-		if got := c.get("configmaps", name).GetAnnotations()["templater.dev/order"]; got != want {
+		if got := c.Find("configmaps", name).GetAnnotations()["templater.dev/order"]; got != want {
 			t.Errorf("%s has the level %q, want %s", name, got, want)
 		}
 	}
-	c.deletes(one, metav1.DeletePropagationBackground)
-	got := slices.DeleteFunc(c.settle(), func(request string) bool { return strings.HasPrefix(request, "status ") })
-	wantRequests(t, "the parent is deleted", got, "delete-foreground configmaps page", "delete-foreground configmaps web", "delete-foreground jobs db", parentRelease)
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	got := slices.DeleteFunc(c.Settle(), func(request string) bool { return strings.HasPrefix(request, "status ") })
+	wantRequests(t, "the parent is deleted", got, "delete-foreground configmaps page", "delete-foreground configmaps web", "delete-foreground jobs db", releaseParent)
 }
 
 func TestWhatARenamedEntryKeepsWhileItWaits(t *testing.T) {
@@ -385,15 +348,15 @@ func TestWhatARenamedEntryKeepsWhileItWaits(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := open(t, shop)
-			c.report("db", row.status)
-			c.run()
-			c.apply(with(t, shop, "  - name: web\n", "  - name: front\n", "dependsOn: [web]", "dependsOn: [front]"))
-			wantRequests(t, "renamed", withoutStatus(c.run()), row.writes...)
-			c.quiet("it waits")
-			c.report("db", dbIsReady)
-			c.run()
-			c.wantReady("True Ready: all children are ready: 3")
-			if got := c.get("configmaps", "web").GetLabels()["templater.dev/child"]; got != "front" {
+			c.SetJobStatus("db", row.status)
+			c.Run()
+			c.KubectlApply(with(t, shop, "  - name: web\n", "  - name: front\n", "dependsOn: [web]", "dependsOn: [front]"))
+			wantRequests(t, "renamed", withoutStatus(c.Run()), row.writes...)
+			c.WantQuiet("it waits")
+			c.SetJobStatus("db", dbIsReady)
+			c.Run()
+			c.WantReady("True Ready: all children are ready: 3")
+			if got := c.Find("configmaps", "web").GetLabels()["templater.dev/child"]; got != "front" {
 				t.Errorf("it belongs to %s", got)
 			}
 		})
@@ -415,29 +378,29 @@ func withoutStatus(requests []string) []string {
 func TestATemplateWaitsForAFieldOfAnotherChild(t *testing.T) {
 	withStatus := with(t, shop, "  children:\n", "  status:\n    template: |\n      host: {{ (first .children.db).status.host }}\n      text: {{ .spec.text }}\n  children:\n")
 	c := newCluster(t)
-	c.apply(withStatus)
-	c.apply(shopApp)
-	wantRequests(t, "db is made", c.run(), "create jobs db", "status apps one")
-	c.report("db", "{conditions: [{type: Complete, status: 'True'}]}")
-	wantRequests(t, "db is ready and has no host yet", c.run(), "status apps one")
-	c.wantReady("False Waiting: children[web] waits for .status.host of Job ns/db; children[page] waits for children[web], which has an error")
+	c.KubectlApply(withStatus)
+	c.KubectlApply(shopApp)
+	wantRequests(t, "db is made", c.Run(), "create jobs db", "status apps one")
+	c.SetJobStatus("db", "{conditions: [{type: Complete, status: 'True'}]}")
+	wantRequests(t, "db is ready and has no host yet", c.Run(), "status apps one")
+	c.WantReady("False Waiting: children[web] waits for .status.host of Job ns/db; children[page] waits for children[web], which has an error")
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Failed != 0 {
 		t.Errorf("counts %+v, want none that has failed", got)
 	}
-	if len(c.events) != 0 {
-		t.Errorf("Events %v, want none", c.events)
+	if len(c.Events) != 0 {
+		t.Errorf("Events %v, want none", c.Events)
 	}
-	wantStatus(t, "while it waits", c, map[string]any{"text": "hello"})
-	c.quiet("while it waits")
+	c.WantStatus("while it waits", map[string]any{"text": "hello"})
+	c.WantQuiet("while it waits")
 
-	c.report("db", dbIsReady)
-	wantRequests(t, "db has a host", c.run(), "create configmaps web", "create configmaps page", "status apps one")
-	wantStatus(t, "with a host", c, map[string]any{"text": "hello", "host": "h"})
-	c.report("db", "{conditions: [{type: Complete, status: 'True'}]}")
-	wantRequests(t, "the host is gone again: nothing is pruned", c.run(), "status apps one")
-	if c.get("configmaps", "web") == nil || c.get("configmaps", "page") == nil {
+	c.SetJobStatus("db", dbIsReady)
+	wantRequests(t, "db has a host", c.Run(), "create configmaps web", "create configmaps page", "status apps one")
+	c.WantStatus("with a host", map[string]any{"text": "hello", "host": "h"})
+	c.SetJobStatus("db", "{conditions: [{type: Complete, status: 'True'}]}")
+	wantRequests(t, "the host is gone again: nothing is pruned", c.Run(), "status apps one")
+	if c.Find("configmaps", "web") == nil || c.Find("configmaps", "page") == nil {
 		t.Error("children were pruned while their templates wait")
 	}
-	wantStatus(t, "without a host again", c, map[string]any{"text": "hello"})
-	c.quiet("while it waits again")
+	c.WantStatus("without a host again", map[string]any{"text": "hello"})
+	c.WantQuiet("while it waits again")
 }

@@ -13,13 +13,14 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // letsGo does what the garbage collector does with a parent that is deleted without its dependents. What that means for these, the watches
 // bring later.
 func (c *cluster) letsGo() {
-	c.t.Helper()
-	c.edit(one, func(o *unstructured.Unstructured) {
+	c.T.Helper()
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
 	for at, o := range c.Objects {
@@ -33,51 +34,51 @@ func (c *cluster) letsGo() {
 
 // The garbage collector takes the finalizer orphan away without waiting for templater.
 func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
-	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "far"`)
+	denied := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "far"`)
 	for why, row := range map[string]struct {
 		manifest, parent string
 		first            func(c *cluster) // what happens after the deletion, before all else
 		want             []string
 	}{
-		"before the first pass": {tenants, tenant, (*cluster).letsGo, []string{noteDone, "mark clusterroles r", "mark configmaps a", parentRelease}},
+		"before the first pass": {tenants, tenant, (*cluster).letsGo, []string{noteDone, "mark clusterroles r", "mark configmaps a", releaseParent}},
 		"after a pass that could not mark everything, and before a restart": {tenants, tenant, func(c *cluster) {
-			c.refuse["mark configmaps a"] = denied
-			c.settle()
+			c.Refuse["mark configmaps a"] = denied
+			c.Settle()
 			c.letsGo()
-			delete(c.refuse, "mark configmaps a")
+			delete(c.Refuse, "mark configmaps a")
 			c.start()
-		}, []string{"mark configmaps a", parentRelease}},
+		}, []string{"mark configmaps a", releaseParent}},
 		"between the note and the release": {tenants, tenant, func(c *cluster) {
-			c.during = func() {
-				if c.requests[len(c.requests)-1] == "mark clusterroles r" {
-					c.during = func() {}
+			c.During = func() {
+				if c.Requests[len(c.Requests)-1] == "mark clusterroles r" {
+					c.During = func() {}
 					c.letsGo()
 				}
 			}
-		}, []string{noteDone, "mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one", parentRelease}},
+		}, []string{noteDone, "mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one", releaseParent}},
 		// a watch shows references that are gone: the server refuses to take them away
-		"children with owners, in order": {ordered(t), app, (*cluster).letsGo, []string{noteDone, "mark configmaps a", parentRelease}},
-		"finalize children, after a pass": {backedUp(t), app, func(c *cluster) {
-			c.run() // makes the note
+		"children with owners, in order": {finalized(t), app, (*cluster).letsGo, []string{noteDone, "mark configmaps a", releaseParent}},
+		"finalize children, after a pass": {withBackup(t), app, func(c *cluster) {
+			c.Run() // makes the note
 			c.letsGo()
-			c.deliver()
-		}, []string{parentRelease}},
+			c.Deliver()
+		}, []string{releaseParent}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, row.manifest, row.parent)
-			c.settle()
+			c.Settle()
 			there := len(c.Objects)
-			c.deletes(one, metav1.DeletePropagationOrphan)
+			c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 			row.first(c)
-			got := c.writes()
+			got := c.SettleWrites()
 			slices.Sort(got)
 			slices.Sort(row.want)
 			wantRequests(t, why, got, row.want...)
 			if c.Objects[one] != nil || len(c.Objects) != there-1 {
 				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
 			}
-			wantRequests(t, "once more", c.writes())
-			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+			wantRequests(t, "once more", c.SettleWrites())
+			if n := reconciletest.Lengths(t, c.shared.orphaning, "parents"); n > 0 {
 				t.Errorf("%d parents are remembered", n)
 			}
 		})
@@ -90,27 +91,27 @@ func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
 		at   string // the request during which that happens
 		want []string
 	}{
-		"while the status is written": {"status", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", parentRelease}},
+		"while the status is written": {"status", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", releaseParent}},
 		// both children got their references back
-		"while a child is written": {"update configmaps a", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", "mark configmaps b", parentRelease}},
+		"while a child is written": {"update configmaps a", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", "mark configmaps b", releaseParent}},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := begun(t, ordered(t), app)
-			c.settle()
-			c.edit(one, func(o *unstructured.Unstructured) {
+			c := begun(t, finalized(t), app)
+			c.Settle()
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
 			})
-			c.during = func() {
-				if !strings.HasPrefix(c.requests[len(c.requests)-1], row.at) {
+			c.During = func() {
+				if !strings.HasPrefix(c.Requests[len(c.Requests)-1], row.at) {
 					return
 				}
-				c.during = nil
-				c.deletes(one, metav1.DeletePropagationOrphan)
+				c.During = nil
+				c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 				c.letsGo()
 			}
 			there := len(c.Objects)
-			wantRequests(t, why, c.writes(), row.want...)
-			if c.during != nil {
+			wantRequests(t, why, c.SettleWrites(), row.want...)
+			if c.During != nil {
 				t.Error("there was no pass beside the deletion")
 			}
 			if c.Objects[one] != nil || len(c.Objects) != there-1 {
@@ -121,8 +122,8 @@ func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
 					t.Errorf("%s is bound to a parent that is gone", at.Name)
 				}
 			}
-			wantRequests(t, "once more", c.writes())
-			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+			wantRequests(t, "once more", c.SettleWrites())
+			if n := reconciletest.Lengths(t, c.shared.orphaning, "parents"); n > 0 {
 				t.Errorf("%d parents are remembered", n)
 			}
 		})
@@ -144,11 +145,11 @@ func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, row.manifest, app)
-			for want := range c.caches {
-				c.silent[want] = want.Role == watch.Parent
+			for want := range c.Caches {
+				c.Silent[want] = want.Role == watch.Parent
 			}
 			if row.failure != nil {
-				c.fail("apps", row.failure)
+				c.FailWatches("apps", row.failure)
 			}
 			again := c.Objects[one].DeepCopy()
 			c.Remove(one)
@@ -156,13 +157,13 @@ func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
 				c.Store(one, again)
 			}
 			for _, name := range []string{"a", "b"} {
-				c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
+				c.KubectlEdit(configMap(name), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
 			}
-			_, got := c.pass("apps", "one")
+			_, got := c.Pass("apps", "one")
 			wantRequests(t, why, got, "get apps one", "status apps one")
 			c.CollectGarbage()
 			for _, name := range []string{"a", "b"} {
-				if o := c.get("configmaps", name); o == nil || len(o.GetOwnerReferences()) > 0 {
+				if o := c.Find("configmaps", name); o == nil || len(o.GetOwnerReferences()) > 0 {
 					t.Errorf("%s is %v, want it without an owner", name, o)
 				}
 			}
@@ -172,21 +173,21 @@ func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
 
 // A child got its owner reference back, and templater may not take it away.
 func TestParentStaysAsLongAsSomethingBindsAChildThatStays(t *testing.T) {
-	c := begun(t, ordered(t), app)
-	c.settle()
-	c.deletes(one, metav1.DeletePropagationOrphan)
-	c.run() // makes the note
-	c.edit(one, func(o *unstructured.Unstructured) {
+	c := begun(t, finalized(t), app)
+	c.Settle()
+	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
+	c.Run() // makes the note
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
 	const release = "mark configmaps a"
-	c.refuse[release] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "ns"`)
-	c.settle()
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildForbidden: cannot release ConfigMap ns/a: ") {
+	c.Refuse[release] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "ns"`)
+	c.Settle()
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildForbidden: cannot release ConfigMap ns/a: ") {
 		t.Errorf("condition %q", got)
 	}
-	delete(c.refuse, release)
-	wantRequests(t, "with the right", c.writes(), release, "mark configmaps b", parentRelease)
+	delete(c.Refuse, release)
+	wantRequests(t, "with the right", c.SettleWrites(), release, "mark configmaps b", releaseParent)
 	for _, name := range []string{"a", "b"} {
 		if o := c.Objects[configMap(name)]; o == nil || len(o.GetOwnerReferences()) > 0 {
 			t.Errorf("%s is %v, want it without owner", name, o)
@@ -197,69 +198,69 @@ func TestParentStaysAsLongAsSomethingBindsAChildThatStays(t *testing.T) {
 // Somebody has kept the text of a parent that was being deleted, and applies it again.
 func TestNotesOfATeardownAreOfOneParentAlone(t *testing.T) {
 	t.Run("its children were to stay", func(t *testing.T) {
-		c := begun(t, ordered(t), app)
-		c.edit(one, func(o *unstructured.Unstructured) {
+		c := begun(t, finalized(t), app)
+		c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{v1.FinalizerParentPrefix + "apps": "children-stay/uid-of-another"})
 		})
-		c.settle()
-		c.deletes(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "deletion", c.writes(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+		c.Settle()
+		c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "deletion", c.SettleWrites(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
 	})
 	for why, value := range map[string]string{"another parent": "children-finished/uid-of-another", "nobody": "children-finished"} {
 		t.Run("its backup was made, says "+why, func(t *testing.T) {
-			c := begun(t, backedUp(t, "timeout: 0s"), app)
-			c.edit(one, func(o *unstructured.Unstructured) {
+			c := begun(t, withBackup(t, "timeout: 0s"), app)
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 				o.SetAnnotations(map[string]string{v1.FinalizerParentPrefix + "apps": value})
 			})
-			c.settle()
-			c.deletes(one, metav1.DeletePropagationBackground)
-			wantRequests(t, "deletion", c.writes(), "create jobs backup", "status apps one")
+			c.Settle()
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "deletion", c.SettleWrites(), "create jobs backup", "status apps one")
 		})
 	}
 }
 
 // A watch shows a parent that stops matching as one that is gone.
 func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
-	unlabel := func(c *cluster) { c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) }
+	unlabel := func(c *cluster) { c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) }
 	for why, row := range map[string]struct {
 		manifest, parent string
 		first            func(c *cluster) // what happens after the deletion, before all else
 		want             []string
 	}{
-		"children elsewhere": {selective(t, tenants), tenant, unlabel, []string{"mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one"}},
-		"the garbage collector is first": {selective(t, tenants), tenant, func(c *cluster) {
+		"children elsewhere": {reconciletest.FrontOnly(t, tenants), tenant, unlabel, []string{"mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one"}},
+		"the garbage collector is first": {reconciletest.FrontOnly(t, tenants), tenant, func(c *cluster) {
 			unlabel(c)
 			c.letsGo()
-		}, []string{"mark clusterroles r", "mark configmaps a", parentRelease}},
-		"the garbage collector is between two tries": {selective(t, tenants), tenant, func(c *cluster) {
+		}, []string{"mark clusterroles r", "mark configmaps a", releaseParent}},
+		"the garbage collector is between two tries": {reconciletest.FrontOnly(t, tenants), tenant, func(c *cluster) {
 			unlabel(c)
-			c.refuse["mark configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
-			c.run()
+			c.Refuse["mark configmaps a"] = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+			c.Run()
 			c.letsGo()
-			delete(c.refuse, "mark configmaps a")
-		}, []string{"mark configmaps a", parentRelease}},
-		"children with owners": {selective(t, ordered(t)), with(t, app, "name: one", "name: one, labels: {tier: front}"), unlabel, []string{"finalizers[orphan] apps one"}},
+			delete(c.Refuse, "mark configmaps a")
+		}, []string{"mark configmaps a", releaseParent}},
+		"children with owners": {reconciletest.FrontOnly(t, finalized(t)), with(t, app, "name: one", "name: one, labels: {tier: front}"), unlabel, []string{"finalizers[orphan] apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, row.manifest, row.parent)
-			c.settle()
+			c.Settle()
 			there := len(c.Objects)
-			c.deletes(one, metav1.DeletePropagationOrphan)
+			c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 			row.first(c)
-			got := c.writes()
+			got := c.SettleWrites()
 			slices.Sort(got)
 			slices.Sort(row.want)
 			wantRequests(t, why, got, row.want...)
 			if c.Objects[one] != nil {
 				c.letsGo()
 			}
-			c.settle()
+			c.Settle()
 			c.start()
-			wantRequests(t, "a long time later", c.writes())
+			wantRequests(t, "a long time later", c.SettleWrites())
 			if c.Objects[one] != nil || len(c.Objects) != there-1 {
 				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
 			}
-			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+			if n := reconciletest.Lengths(t, c.shared.orphaning, "parents"); n > 0 {
 				t.Errorf("%d parents are remembered", n)
 			}
 		})
@@ -268,36 +269,36 @@ func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
 
 // strays adds a child of an earlier parent of the name one.
 func (c *cluster) strays(name string) {
-	c.t.Helper()
+	c.T.Helper()
 	o := c.Objects[farMap("a")].DeepCopy()
 	o.SetName(name)
 	o.SetUID("uid-stray")
 	labels := o.GetLabels()
 	labels[v1.LabelParentUID] = "uid-earlier"
 	o.SetLabels(labels)
-	c.seal(o)
+	c.Seal(o)
 	c.Store(farMap(name), o)
-	c.deliver()
+	c.Deliver()
 }
 
 // A parent is deleted with --cascade=orphan while templater deletes children of an earlier parent of its name.
 func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.strays("old")
-	c.run()
-	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-	c.during = func() {
-		if c.requests[len(c.requests)-1] == "delete configmaps old" {
-			c.during = nil
-			c.deletes(one, metav1.DeletePropagationOrphan)
+	c.Run()
+	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+	c.During = func() {
+		if c.Requests[len(c.Requests)-1] == "delete configmaps old" {
+			c.During = nil
+			c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 			c.letsGo()
 		}
 	}
-	wantRequests(t, "the parent goes, and its children stay", c.writes(), "delete configmaps old", noteDone, "mark configmaps a", "mark clusterroles r", parentRelease)
+	wantRequests(t, "the parent goes, and its children stay", c.SettleWrites(), "delete configmaps old", noteDone, "mark configmaps a", "mark clusterroles r", releaseParent)
 	if c.Objects[farMap("a")] == nil || c.Objects[clusterRole] == nil {
 		t.Error("a child was deleted")
 	}
-	if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+	if n := reconciletest.Lengths(t, c.shared.orphaning, "parents"); n > 0 {
 		t.Errorf("%d parents are remembered", n)
 	}
 }
@@ -305,10 +306,10 @@ func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testin
 // Children that cannot be read may need the finalizer.
 func TestFinalizerIsKeptWhileChildrenCannotBeRead(t *testing.T) {
 	c := begun(t, tenants, with(t, tenant, "role: r", "role: ''"))
-	c.apply(with(t, tenants, "  - name: maps\n    scope: Cluster\n", "  - name: maps\n    scope: Cluster\n    deletionPolicy: Orphan\n", "  - name: role\n    scope: Cluster\n", "  - name: role\n"))
-	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	c.KubectlApply(with(t, tenants, "  - name: maps\n    scope: Cluster\n", "  - name: maps\n    scope: Cluster\n    deletionPolicy: Orphan\n", "  - name: role\n    scope: Cluster\n", "  - name: role\n"))
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	c.hidesConfigMaps(t)
-	c.settle()
+	c.Settle()
 	if finalizers := c.Objects[one].GetFinalizers(); len(finalizers) != 1 {
 		t.Errorf("the parent has the finalizers %q", finalizers)
 	}
@@ -316,15 +317,15 @@ func TestFinalizerIsKeptWhileChildrenCannotBeRead(t *testing.T) {
 
 // Nothing tells templater after a restart that a parent was deleted with --cascade=orphan, once the garbage collector has begun.
 func TestOwnedChildrenOfADeletedParentThatStopsMatchingAreTheGarbageCollectors(t *testing.T) {
-	c := begun(t, selective(t, ordered(t)), with(t, app, "name: one", "name: one, labels: {tier: front}, finalizers: [example.org/slow]"))
-	c.settle()
-	c.deletes(one, metav1.DeletePropagationOrphan)
-	c.edit(one, func(o *unstructured.Unstructured) { // before any reconciliation, and the garbage collector has begun
+	c := begun(t, reconciletest.FrontOnly(t, finalized(t)), with(t, app, "name: one", "name: one, labels: {tier: front}, finalizers: [example.org/slow]"))
+	c.Settle()
+	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) { // before any reconciliation, and the garbage collector has begun
 		o.SetLabels(nil)
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
 	c.start() // nothing is remembered
-	for _, request := range c.run() {
+	for _, request := range c.Run() {
 		if strings.HasPrefix(request, "delete") {
 			t.Errorf("request %q", request)
 		}
@@ -337,24 +338,24 @@ func TestAParentIsKeptWhileItsOrphansCannotBeMarked(t *testing.T) {
 	child := configMap("a")
 	child.Namespace = "far"
 	for why, err := range map[string]error{
-		"404": answer(http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "no.example.org" denied the request: no`),
-		"409": answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`),
+		"404": refusal(http.StatusNotFound, metav1.StatusReasonNotFound, `admission webhook "no.example.org" denied the request: no`),
+		"409": refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`),
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, tenants, tenant)
-			c.refuse["mark configmaps a"] = err
-			c.deletes(one, metav1.DeletePropagationOrphan)
+			c.Refuse["mark configmaps a"] = err
+			c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 			for range 2 {
-				c.settle()
-				c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
+				c.Settle()
+				c.Clock.SetTime(c.Clock.Now().Add(2 * queue.CollectorTime))
 			}
 			if c.Objects[one] == nil || c.Objects[child] == nil {
 				t.Fatal("the parent is released, or the child is deleted")
 			}
-			c.wantReady(`False ChildRejected: cannot mark ConfigMap far/a: denied by admission webhook "no.example.org"`)
-			clear(c.refuse)
-			c.settle()
-			if got := c.Objects[child]; c.Objects[one] != nil && !slices.Equal(c.get("apps", "one").GetFinalizers(), []string{"orphan"}) || got == nil {
+			c.WantReady(`False ChildRejected: cannot mark ConfigMap far/a: denied by admission webhook "no.example.org"`)
+			clear(c.Refuse)
+			c.Settle()
+			if got := c.Objects[child]; c.Objects[one] != nil && !slices.Equal(c.Find("apps", "one").GetFinalizers(), []string{"orphan"}) || got == nil {
 				t.Errorf("the parent is not released, or the child is deleted: %v", got)
 			}
 		})

@@ -14,17 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // TestRefusalsThatLastCostFewRequests counts the requests of one parent with two children that the server refuses, in an hour that
 // begins after ten minutes.
 func TestRefusalsThatLastCostFewRequests(t *testing.T) {
-	denied := denial("", "patch", "configmaps", `in the namespace "ns"`)
-	webhook := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+	denied := reconciletest.Denial("", "patch", "configmaps", `in the namespace "ns"`)
+	webhook := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 	refuse := func(err error) func(*cluster) {
 		return func(c *cluster) {
 			for _, child := range []string{"a", "b"} {
-				c.refuse["create configmaps "+child] = err
+				c.Refuse["create configmaps "+child] = err
 			}
 		}
 	}
@@ -35,21 +36,21 @@ func TestRefusalsThatLastCostFewRequests(t *testing.T) {
 	}{
 		{"a permission is missing", refuse(denied), 200, 250},
 		{"a webhook denies", refuse(webhook), 20, 30},
-		{"a webhook denies with 409", refuse(answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request`)), 20, 30},
+		{"a webhook denies with 409", refuse(refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request`)), 20, 30},
 		{"the namespace does not exist", refuse(apierrors.NewNotFound(corev1.Resource("namespaces"), "ns")), 20, 30},
 		{"somebody else has the names", func(c *cluster) {
 			for _, child := range []string{"a", "b"} {
-				c.apply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: " + child + "}}")
+				c.KubectlApply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: " + child + "}}")
 			}
 		}, 40, 60},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := newCluster(t)
 			row.prepare(c)
-			c.apply(apps)
-			c.apply(app)
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
 			c.after(time.Second)
-			c.unasked = true // the questions are limited in real time
+			c.NoReviews = true // the questions are limited in real time
 			c.after(10 * time.Minute)
 			if n := c.after(time.Hour); n < row.least || n > row.most {
 				t.Errorf("%d requests in an hour, want %d to %d", n, row.least, row.most)
@@ -66,14 +67,14 @@ func (c *cluster) inNamespaces(parents int, oneEach bool) []types.NamespacedName
 		if oneEach {
 			name.Namespace = fmt.Sprint("ns-", i)
 		}
-		o := appIn(name, 0)
+		o := reconciletest.AppWith(name, 0)
 		o.SetUID(types.UID("uid-" + name.String()))
 		o.Object["spec"] = map[string]any{"names": []any{fmt.Sprint("child-", i)}, "text": "x"}
-		c.Store(request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: name.Namespace, Name: name.Name}, o)
-		c.refuse[fmt.Sprint("create configmaps child-", i)] = denial("", "patch", "configmaps", fmt.Sprintf("in the namespace %q", name.Namespace))
+		c.Store(request.Location{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: name.Namespace, Name: name.Name}, o)
+		c.Refuse[fmt.Sprint("create configmaps child-", i)] = reconciletest.Denial("", "patch", "configmaps", fmt.Sprintf("in the namespace %q", name.Namespace))
 		all = append(all, name)
 	}
-	c.deliver()
+	c.Deliver()
 	return all
 }
 
@@ -91,20 +92,20 @@ func TestParentsThatLackOnePermissionRetryInTurn(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
+			c.KubectlApply(apps)
 			all := c.inNamespaces(row.parents, row.oneEach)
 			c.after(time.Second)
-			c.unasked = true // the questions are limited in real time
+			c.NoReviews = true // the questions are limited in real time
 			c.after(10 * time.Minute)
 			if n := c.after(10 * time.Minute); n < row.least || n > row.most {
 				t.Errorf("%d refused writes in ten minutes, want %d to %d", n, row.least, row.most)
 			}
 			for i := range row.parents {
-				delete(c.refuse, fmt.Sprint("create configmaps child-", i))
+				delete(c.Refuse, fmt.Sprint("create configmaps child-", i))
 			}
 			refused := c.after(35 * time.Second)
 			for _, name := range all {
-				if o := c.Objects[request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: name.Namespace, Name: name.Name}]; !ready(o.Object) {
+				if o := c.Objects[request.Location{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: name.Namespace, Name: name.Name}]; !ready(o.Object) {
 					t.Fatalf("%s is not ready 35 seconds after the permission was granted, and %d requests", name, refused)
 				}
 			}

@@ -41,30 +41,30 @@ func TestRenamedEntryKeepsItsObjects(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
 			before := with(t, growing, "STRATEGY", strategy, "MOST", "4")
-			c.apply(before)
-			c.apply(app)
-			c.run()
+			c.KubectlApply(before)
+			c.KubectlApply(app)
+			c.Run()
 			for range 5 {
-				c.deliver()
-				c.pass("apps", "one")
+				c.Deliver()
+				c.Pass("apps", "one")
 			}
-			if c.get("configmaps", "m-3") == nil {
+			if c.Find("configmaps", "m-3") == nil {
 				t.Fatal("not all objects are there")
 			}
-			c.deliver()
-			c.apply(strings.ReplaceAll(strings.ReplaceAll(before, "name: maps", "name: files"), ".maps", ".files"))
+			c.Deliver()
+			c.KubectlApply(strings.ReplaceAll(strings.ReplaceAll(before, "name: maps", "name: files"), ".maps", ".files"))
 			verb := map[bool]string{true: "update", false: "mark"}[strategy == "Apply"]
 			var want []string
 			for i := range 4 {
 				want = append(want, fmt.Sprintf("%s configmaps m-%d", verb, i))
 			}
-			wantRequests(t, "another name", c.run(), want...)
-			if got := c.get("configmaps", "m-3").GetLabels()[v1.LabelChild]; got != "files" {
+			wantRequests(t, "another name", c.Run(), want...)
+			if got := c.Find("configmaps", "m-3").GetLabels()[v1.LabelChild]; got != "files" {
 				t.Errorf("label %s is %q", v1.LabelChild, got)
 			}
-			_, again := c.pass("apps", "one")
+			_, again := c.Pass("apps", "one")
 			wantRequests(t, "again", again)
-			if got := c.condition("apps", "one", "Ready"); got != "True Ready: all children are ready: 4" {
+			if got := c.Condition("apps", "one", "Ready"); got != "True Ready: all children are ready: 4" {
 				t.Errorf("ready condition %q", got)
 			}
 		})
@@ -75,18 +75,18 @@ func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
 	const many = 3 * 8 // more than a pass looks, whatever that is
 	c := newCluster(t)
 	before := with(t, growing, "STRATEGY", "Recreate", "MOST", fmt.Sprint(many))
-	c.apply(before)
-	c.apply(app)
+	c.KubectlApply(before)
+	c.KubectlApply(app)
 	for range many + 1 {
-		c.run()
-		c.deliver()
-		c.pass("apps", "one")
+		c.Run()
+		c.Deliver()
+		c.Pass("apps", "one")
 	}
-	c.deliver()
-	c.apply(strings.ReplaceAll(strings.ReplaceAll(before, "name: maps", "name: files"), ".maps", ".files"))
-	requests := c.run()
+	c.Deliver()
+	c.KubectlApply(strings.ReplaceAll(strings.ReplaceAll(before, "name: maps", "name: files"), ".maps", ".files"))
+	requests := c.Run()
 	for range 3 {
-		result, more := c.pass("apps", "one")
+		result, more := c.Pass("apps", "one")
 		if requests = append(requests, more...); len(more) == 0 && result.Retry == problem.RetryNow {
 			t.Error("the pass asks for another one, and has done nothing")
 		}
@@ -96,7 +96,7 @@ func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
 			t.Errorf("request %q, want marks alone", request)
 		}
 	}
-	if got := c.condition("apps", "one", "Ready"); got != fmt.Sprintf("True Ready: all children are ready: %d", many) {
+	if got := c.Condition("apps", "one", "Ready"); got != fmt.Sprintf("True Ready: all children are ready: %d", many) {
 		t.Errorf("ready condition %q", got)
 	}
 }
@@ -104,19 +104,19 @@ func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
 func TestPolicyIsThatOfTheEntryThatWantsTheObject(t *testing.T) {
 	two := with(t, apps, "  status:\n", "  - name: more\n    updateStrategy: {type: OnDelete}\n    deletionPolicy: Orphan\n    prunePolicy: Orphan\n    template: |\n      {{ range .spec.more | default list }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: other}\n      {{ end }}\n  status:\n")
 	c := newCluster(t)
-	c.apply(two)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.apply(with(t, app, "names: [a, b]", "names: [a], more: [b]"))
-	wantRequests(t, "b moves to an entry under OnDelete", c.run(), "mark configmaps b", "status apps one")
-	b := c.get("configmaps", "b")
+	c.KubectlApply(two)
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.KubectlApply(with(t, app, "names: [a, b]", "names: [a], more: [b]"))
+	wantRequests(t, "b moves to an entry under OnDelete", c.Run(), "mark configmaps b", "status apps one")
+	b := c.Find("configmaps", "b")
 	if b.GetLabels()[v1.LabelChild] != "more" || b.GetAnnotations()[v1.AnnotationPrune] != "Orphan" || len(b.GetOwnerReferences()) > 0 {
 		t.Errorf("metadata is %v, want that of the entry", b.Object["metadata"])
 	}
-	c.deliver()
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	wantRequests(t, "nobody wants b, whose entry keeps it", c.run(), "status apps one")
+	c.Deliver()
+	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	wantRequests(t, "nobody wants b, whose entry keeps it", c.Run(), "status apps one")
 }
 
 // An entry that cannot be rendered may yield the object as before.
@@ -128,12 +128,12 @@ func TestObjectOfAnEntryThatFailsIsNotTakenByAnother(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(row.before)
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.apply(with(t, app, "text: hello", row.edit))
-			wantRequests(t, "maps fails", c.run(), "create configmaps c", "status apps one")
+			c.KubectlApply(row.before)
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.KubectlApply(with(t, app, "text: hello", row.edit))
+			wantRequests(t, "maps fails", c.Run(), "create configmaps c", "status apps one")
 		})
 	}
 }
@@ -147,29 +147,29 @@ func TestNoneOfTwoDocumentsWithOneNameIsApplied(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, "  status:\n", second))
-			c.apply(app)
-			c.run()
-			c.deliver()
-			before := c.get("configmaps", "b").DeepCopy()
-			c.apply(change)
-			wantRequests(t, "one name twice", c.run(), "update configmaps a", "create configmaps c", "status apps one")
-			if diff := cmp.Diff(before, c.get("configmaps", "b")); diff != "" {
+			c.KubectlApply(with(t, apps, "  status:\n", second))
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			before := c.Find("configmaps", "b").DeepCopy()
+			c.KubectlApply(change)
+			wantRequests(t, "one name twice", c.Run(), "update configmaps a", "create configmaps c", "status apps one")
+			if diff := cmp.Diff(before, c.Find("configmaps", "b")); diff != "" {
 				t.Errorf("the object changed:\n%s", diff)
 			}
-			if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, "ConfigMap ns/b is also rendered by children[maps]:3, so neither") {
+			if got := c.Condition("apps", "one", "Ready"); !strings.Contains(got, "ConfigMap ns/b is also rendered by children[maps]:3, so neither") {
 				t.Errorf("ready condition is %q", got)
 			}
-			c.deliver()
-			_, again := c.pass("apps", "one")
+			c.Deliver()
+			_, again := c.Pass("apps", "one")
 			wantRequests(t, "again", again)
 		})
 	}
 	t.Run("at first", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "  status:\n", second))
-		c.apply(with(t, app, "[a, b], text: hello", "[a, b], text: hello, more: [b]"))
-		wantRequests(t, "one name twice", c.run(), "create configmaps a", "status apps one")
+		c.KubectlApply(with(t, apps, "  status:\n", second))
+		c.KubectlApply(with(t, app, "[a, b], text: hello", "[a, b], text: hello, more: [b]"))
+		wantRequests(t, "one name twice", c.Run(), "create configmaps a", "status apps one")
 	})
 }
 
@@ -177,27 +177,27 @@ func TestObjectThatATemplateDropsOnceItSeesItGoes(t *testing.T) {
 	shy := with(t, apps, "{{ range .spec.names }}", "{{ if not .observed.maps }}{{ range .spec.names }}", "{{ end }}\n", "{{ end }}{{ end }}\n", "name: {{ . }}", "name: {{ . }}-1")
 	c := newCluster(t)
 	c.restless = true
-	c.apply(with(t, apps, "name: {{ . }}", "name: {{ . }}-1"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.apply(strings.ReplaceAll(with(t, shy, "- name: maps", "- name: files"), ".maps", ".files"))
-	wantRequests(t, "renamed", c.run()[:2], "delete configmaps a-1", "delete configmaps b-1")
+	c.KubectlApply(with(t, apps, "name: {{ . }}", "name: {{ . }}-1"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.KubectlApply(strings.ReplaceAll(with(t, shy, "- name: maps", "- name: files"), ".maps", ".files"))
+	wantRequests(t, "renamed", c.Run()[:2], "delete configmaps a-1", "delete configmaps b-1")
 }
 
 // What is being deleted keeps its old label.
 func TestStatusSeesObjectsUnderTheNewNameOfTheirEntry(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
 	c.End(configMap("a"), metav1.DeletePropagationBackground)
-	c.deliver()
-	c.run()
-	c.apply(with(t, apps, "name: maps", "name: files", ".children.maps", ".children.files"))
-	wantRequests(t, "another name", c.run(), "update configmaps b")
-	if got, _, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); got != 2 {
+	c.Deliver()
+	c.Run()
+	c.KubectlApply(with(t, apps, "name: maps", "name: files", ".children.maps", ".children.files"))
+	wantRequests(t, "another name", c.Run(), "update configmaps b")
+	if got, _, _ := unstructured.NestedInt64(c.Find("apps", "one").Object, "status", "count"); got != 2 {
 		t.Errorf("the status has seen %d objects, want 2", got)
 	}
 }

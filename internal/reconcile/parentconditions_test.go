@@ -45,16 +45,16 @@ func TestConditionsOfAStatusTemplate(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, "count: {{ len .children.maps }}", "conditions: "+row.conditions))
-			c.apply(app)
-			c.run()
-			if got := c.condition("apps", "one", "Ready"); got != row.ready {
+			c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "conditions: "+row.conditions))
+			c.KubectlApply(app)
+			c.Run()
+			if got := c.Condition("apps", "one", "Ready"); got != row.ready {
 				t.Errorf("ready condition %q, want %q", got, row.ready)
 			}
-			if got := c.condition("apps", "one", row.kind); row.kind != "" && got != row.want {
+			if got := c.Condition("apps", "one", row.kind); row.kind != "" && got != row.want {
 				t.Errorf("condition %q, want %q", got, row.want)
 			}
-			_, again := c.pass("apps", "one")
+			_, again := c.Pass("apps", "one")
 			wantRequests(t, "another pass", again)
 		})
 	}
@@ -62,39 +62,39 @@ func TestConditionsOfAStatusTemplate(t *testing.T) {
 
 func TestWithoutAReadyConditionATemplateMayHaveOneOfItsName(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "  status:\n", "  status:\n    readyCondition: \"\"\n", "count: {{ len .children.maps }}", "conditions: [{type: Ready, status: true, reason: Mine}]"))
-	c.apply(app)
-	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "True Mine: "; got != want {
+	c.KubectlApply(with(t, apps, "  status:\n", "  status:\n    readyCondition: \"\"\n", "count: {{ len .children.maps }}", "conditions: [{type: Ready, status: true, reason: Mine}]"))
+	c.KubectlApply(app)
+	c.Run()
+	if got, want := c.Condition("apps", "one", "Ready"), "True Mine: "; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
 
 func TestMessagesOfConditionsAreCut(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "count: {{ len .children.maps }}", "conditions: [{type: Done, status: true, message: {{ repeat 20000 \"äé\" }}}]"))
-	c.apply(app)
-	c.run()
+	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "conditions: [{type: Done, status: true, message: {{ repeat 20000 \"äé\" }}}]"))
+	c.KubectlApply(app)
+	c.Run()
 	_, _, message := cutCondition(c, "Done")
 	if len(message) > 32768 || len(message) < 32760 || !utf8.ValidString(message) || !strings.HasSuffix(message, "é…") && !strings.HasSuffix(message, "ä…") {
 		t.Errorf("the message has %d bytes and ends with %q", len(message), message[max(0, len(message)-9):])
 	}
-	wantRequests(t, "the same again", c.run())
+	wantRequests(t, "the same again", c.Run())
 }
 
 func TestConditionsSaySinceWhenAndOfWhichGeneration(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "count: {{ len .children.maps }}", "conditions: [{type: Done, status: {{ eq .spec.text \"hello\" }}}, {type: Mine, status: true, lastTransitionTime: \"2020-02-02T02:02:02Z\", observedGeneration: 7}]"))
-	c.apply(app)
-	begin := c.clock.Now()
+	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "conditions: [{type: Done, status: {{ eq .spec.text \"hello\" }}}, {type: Mine, status: true, lastTransitionTime: \"2020-02-02T02:02:02Z\", observedGeneration: 7}]"))
+	c.KubectlApply(app)
+	begin := c.Clock.Now()
 	after := func(why string, wait time.Duration, text string, want map[string]string) {
 		t.Helper()
-		c.clock.SetTime(begin.Add(wait))
-		c.apply(with(t, app, "hello", text))
-		c.run()
-		c.deliver()
+		c.Clock.SetTime(begin.Add(wait))
+		c.KubectlApply(with(t, app, "hello", text))
+		c.Run()
+		c.Deliver()
 		got := map[string]string{}
-		conditions, _, _ := unstructured.NestedSlice(c.get("apps", "one").Object, "status", "conditions")
+		conditions, _, _ := unstructured.NestedSlice(c.Find("apps", "one").Object, "status", "conditions")
 		for _, each := range conditions {
 			m, _ := each.(map[string]any)
 			got[fmt.Sprint(m["type"])] = fmt.Sprint(m["lastTransitionTime"], " ", m["observedGeneration"])
@@ -111,10 +111,13 @@ func TestConditionsSaySinceWhenAndOfWhichGeneration(t *testing.T) {
 
 // cutCondition returns status, reason and message of a condition of the parent.
 func cutCondition(c *cluster, kind string) (status, reason, message string) {
-	conditions, _, _ := unstructured.NestedSlice(c.get("apps", "one").Object, "status", "conditions")
+	conditions, _, _ := unstructured.NestedSlice(c.Find("apps", "one").Object, "status", "conditions")
 	for _, each := range conditions {
 		if m, ok := each.(map[string]any); ok && m["type"] == kind {
-			return text(m, "status"), text(m, "reason"), text(m, "message")
+			status, _ = m["status"].(string)
+			reason, _ = m["reason"].(string)
+			message, _ = m["message"].(string)
+			return status, reason, message
 		}
 	}
 	return "", "", ""

@@ -16,42 +16,44 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.refuse["status apps one"] = answer(http.StatusInternalServerError, "", ".status.count: expected string, got &{2}")
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Refuse["status apps one"] = refusal(http.StatusInternalServerError, "", ".status.count: expected string, got &{2}")
+	c.Run()
 	want := "one Warning StatusRejected: cannot write the status: .status.count: wrong type, expected string"
-	if diff := cmp.Diff([]string{want}, c.events); diff != "" {
+	if diff := cmp.Diff([]string{want}, c.Events); diff != "" {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
-	result, _ := c.pass("apps", "one")
-	if result.Retry != problem.RetryBackoff || len(c.events) != 1 {
-		t.Errorf("retry %v with Events %v; want RetryBackoff, and the Event once", result.Retry, c.events)
+	result, _ := c.Pass("apps", "one")
+	if result.Retry != problem.RetryBackoff || len(c.Events) != 1 {
+		t.Errorf("retry %v with Events %v; want RetryBackoff, and the Event once", result.Retry, c.Events)
 	}
 }
 
 func TestARefusedStatusIsRecordedOnceThoughAWriteConflicts(t *testing.T) {
 	c := begun(t, apps, app)
-	c.apply(with(t, app, "[a, b]", "[a, b, c]"))
-	c.deliver()
+	c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+	c.Deliver()
 	for _, answered := range []error{
-		answer(http.StatusInternalServerError, "", ".status.count: expected string, got &{3}"), conflict(one), notFound(one),
-		answer(http.StatusInternalServerError, "", ".status.count: expected string, got &{3}"),
+		refusal(http.StatusInternalServerError, "", ".status.count: expected string, got &{3}"), conflict(one), notFound(one),
+		refusal(http.StatusInternalServerError, "", ".status.count: expected string, got &{3}"),
 	} {
-		c.refuse["status apps one"] = answered
-		c.pass("apps", "one")
+		c.Refuse["status apps one"] = answered
+		c.Pass("apps", "one")
 	}
-	if want := []string{"one Warning StatusRejected: cannot write the status: .status.count: wrong type, expected string"}; !slices.Equal(c.events, want) {
-		t.Errorf("Events %q, want %q", c.events, want)
+	if want := []string{"one Warning StatusRejected: cannot write the status: .status.count: wrong type, expected string"}; !slices.Equal(c.Events, want) {
+		t.Errorf("Events %q, want %q", c.Events, want)
 	}
 }
 
@@ -62,16 +64,16 @@ func TestStatusOfAKindThatIsNotServedIsReportedAndRetriedLater(t *testing.T) {
 		retry       problem.Retry
 	}{
 		{"the parent has been deleted", "", notFound(one), problem.RetryNow},
-		{"the kind is not served", "one Warning StatusRejected: cannot write the status: the API server does not serve this kind at the moment", unserved(one), problem.RetryBackoff},
+		{"the kind is not served", "one Warning StatusRejected: cannot write the status: the API server does not serve this kind at the moment", reconciletest.Unserved(one), problem.RetryBackoff},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, apps, app)
-			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
-			c.deliver()
-			c.refuse["status apps one"] = row.err
-			result, _ := c.pass("apps", "one")
-			if result.Retry != row.retry || strings.Join(c.events, "\n") != row.events {
-				t.Errorf("retry %v and Events %q, want %v and %q", result.Retry, c.events, row.retry, row.events)
+			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.Deliver()
+			c.Refuse["status apps one"] = row.err
+			result, _ := c.Pass("apps", "one")
+			if result.Retry != row.retry || strings.Join(c.Events, "\n") != row.events {
+				t.Errorf("retry %v and Events %q, want %v and %q", result.Retry, c.Events, row.retry, row.events)
 			}
 		})
 	}
@@ -79,35 +81,25 @@ func TestStatusOfAKindThatIsNotServedIsReportedAndRetriedLater(t *testing.T) {
 
 func TestStatusOfAKindThatHasLostItIsLeftAlone(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
-	c.apply(app)
-	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+	c.KubectlApply(with(t, apps, "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
+	c.KubectlApply(app)
+	wantRequests(t, "at first", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
 	c.controllers.get("apps").Kind.Status = nil
-	_, requests := c.pass("apps", "one")
+	_, requests := c.Pass("apps", "one")
 	wantRequests(t, "without a status subresource", requests)
 }
 
-// atomicConditions has the server take the conditions of an App for one value.
-func atomicConditions(t *testing.T) {
-	app := schema.GroupKind{Group: "example.org", Kind: "App"}
-	before := fakeKinds[app]
-	t.Cleanup(func() { fakeKinds[app] = before })
-	now := before
-	now.Status = &kind.StatusSchema{ObservedGeneration: true, Atomic: true}
-	fakeKinds[app] = now
-}
-
 func TestConditionsThatNobodyIsKnownToOwnAreKept(t *testing.T) {
-	atomicConditions(t)
+	reconciletest.AtomicConditions(t)
 	c := newCluster(t)
-	c.apply(apps)
-	before := c.apply(app)
+	c.KubectlApply(apps)
+	before := c.KubectlApply(app)
 	theirs := []any{map[string]any{"type": "Synced", "status": "True"}}
 	before.Object["status"] = map[string]any{"conditions": theirs}
 	c.Store(locationOf(before), before)
-	c.deliver()
-	c.run()
-	if diff := cmp.Diff(map[string]any{"count": int64(2), "conditions": theirs}, c.get("apps", "one").Object["status"]); diff != "" {
+	c.Deliver()
+	c.Run()
+	if diff := cmp.Diff(map[string]any{"count": int64(2), "conditions": theirs}, c.Find("apps", "one").Object["status"]); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
@@ -115,7 +107,7 @@ func TestConditionsThatNobodyIsKnownToOwnAreKept(t *testing.T) {
 func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 	const status = "count: {{ len .children.maps }}"
 	c := newCluster(t)
-	c.apply(app)
+	c.KubectlApply(app)
 	for _, step := range []struct {
 		why, yields string
 		want        map[string]any
@@ -126,9 +118,9 @@ func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 		{"null, so none", "count: null", map[string]any{}},
 		{"nothing at all", "# nothing", map[string]any{}},
 	} {
-		c.apply(with(t, apps, status, step.yields))
-		c.run()
-		got, _, _ := unstructured.NestedMap(c.get("apps", "one").Object, "status")
+		c.KubectlApply(with(t, apps, status, step.yields))
+		c.Run()
+		got, _, _ := unstructured.NestedMap(c.Find("apps", "one").Object, "status")
 		delete(got, "conditions")
 		if diff := cmp.Diff(step.want, got); diff != "" {
 			t.Errorf("%s: status (-want +got):\n%s", step.why, diff)
@@ -139,19 +131,19 @@ func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 func TestStatusThatBecomesEmptyIsCleared(t *testing.T) {
 	withoutReady := with(t, apps, "  status:\n", "  status:\n    readyCondition: \"\"\n")
 	c := newCluster(t)
-	c.apply(withoutReady)
-	c.apply(app)
-	c.run()
-	c.apply(with(t, withoutReady, "count: {{ len .children.maps }}", "# nothing"))
-	c.requests = nil
-	wantRequests(t, "nothing left to say", c.run(), "status apps one")
-	if status, ok := c.get("apps", "one").Object["status"]; ok {
+	c.KubectlApply(withoutReady)
+	c.KubectlApply(app)
+	c.Run()
+	c.KubectlApply(with(t, withoutReady, "count: {{ len .children.maps }}", "# nothing"))
+	c.Requests = nil
+	wantRequests(t, "nothing left to say", c.Run(), "status apps one")
+	if status, ok := c.Find("apps", "one").Object["status"]; ok {
 		t.Errorf("status %v is kept, want none", status)
 	}
-	if own, _ := holdings(c.get("apps", "one"), "templater/apps", "status"); len(own) != 0 {
+	if own, _ := memserver.Holdings(c.Find("apps", "one"), "templater/apps", "status"); len(own) != 0 {
 		t.Errorf("templater still owns %v", own)
 	}
-	_, requests := c.pass("apps", "one")
+	_, requests := c.Pass("apps", "one")
 	wantRequests(t, "again", requests)
 }
 
@@ -180,29 +172,29 @@ func TestUnknownFieldOfAStatusIsLeftOut(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(app)
-			c.run()
-			c.apply(with(t, apps, "count: {{ len .children.maps }}", yields))
-			c.deliver()
-			for c.runControllers() {
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
+			c.Run()
+			c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", yields))
+			c.Deliver()
+			for c.RunControllers() {
 			}
 			running := c.controllers.get("apps")
 			running.Kind.Status = &kind.StatusSchema{ObservedGeneration: true, Fields: row.fields}
 			running.Cluster = strictly{strictly{running.Cluster, "coutn", ".status.coutn"}, "unknown", ".status.more.unknown"}
-			_, requests := c.pass("apps", "one")
+			_, requests := c.Pass("apps", "one")
 			wantRequests(t, "at first", requests, "status apps one")
-			got := c.condition("apps", "one", "Ready")
+			got := c.Condition("apps", "one", "Ready")
 			if want := "False StatusRejected: omitted from the status: .status.coutn: the schema has no such field; .status.more.unknown: the schema has no such field"; got != want {
 				t.Errorf("ready condition\n%q, want\n%q", got, want)
 			}
-			status := maps.Clone(c.get("apps", "one").Object["status"].(map[string]any))
+			status := maps.Clone(c.Find("apps", "one").Object["status"].(map[string]any))
 			delete(status, "conditions")
 			want := map[string]any{"count": int64(2), "more": map[string]any{"known": "a"}}
 			if diff := cmp.Diff(want, status); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
-			_, requests = c.pass("apps", "one")
+			_, requests = c.Pass("apps", "one")
 			wantRequests(t, "again", requests)
 		})
 	}
@@ -216,7 +208,7 @@ type strictly struct {
 
 func (w strictly) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	if bytes.Contains(body, []byte(`"`+w.key+`":`)) {
-		return nil, answer(http.StatusInternalServerError, "", w.path+": field not declared in schema")
+		return nil, refusal(http.StatusInternalServerError, "", w.path+": field not declared in schema")
 	}
 	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }
@@ -229,21 +221,21 @@ type choosy struct {
 
 func (w choosy) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	if bytes.Contains(body, []byte(w.not)) {
-		return nil, answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
+		return nil, refusal(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
 	}
 	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }
 
 func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.Run()
 	running := c.controllers.get("apps")
 	running.Cluster = choosy{running.Cluster, `"count":2`}
-	c.apply(app)
-	c.pass("apps", "one")
-	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: omitted from the status: .status.count: the schema has no such field"; got != want {
+	c.KubectlApply(app)
+	c.Pass("apps", "one")
+	if got, want := c.Condition("apps", "one", "Ready"), "False StatusRejected: omitted from the status: .status.count: the schema has no such field"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
@@ -253,9 +245,9 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 
 func TestNothingIsWrittenWhereThereIsNothingToSay(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "count: {{ len .children.maps }}", "# nothing", "  status:\n", "  status:\n    readyCondition: \"\"\n"))
-	c.apply(app)
-	wantRequests(t, "a status without fields", c.run(), "create configmaps a", "create configmaps b")
+	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "# nothing", "  status:\n", "  status:\n    readyCondition: \"\"\n"))
+	c.KubectlApply(app)
+	wantRequests(t, "a status without fields", c.Run(), "create configmaps a", "create configmaps b")
 }
 
 // heard is a Writer that keeps the last status.
@@ -276,14 +268,14 @@ func TestStatusNamesItsParent(t *testing.T) {
 		if namespace != "" {
 			parent, edited = app, apps
 		}
-		c.apply(edited)
-		c.apply(parent)
-		c.run()
+		c.KubectlApply(edited)
+		c.KubectlApply(parent)
+		c.Run()
 		body := ""
 		running := c.controllers.get("apps")
 		running.Cluster = heard{running.Cluster, &body}
-		c.apply(with(t, parent, "[a, b]", "[a, b, c]"))
-		c.reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: namespace, Name: "one"}})
+		c.KubectlApply(with(t, parent, "[a, b]", "[a, b, c]"))
+		c.Reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: namespace, Name: "one"}})
 		if !strings.Contains(body, want) {
 			t.Errorf("namespace %q: %s, want %s", namespace, body, want)
 		}
@@ -292,9 +284,9 @@ func TestStatusNamesItsParent(t *testing.T) {
 
 func TestReadyChildrenAreCounted(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	if got := c.controllers.tracked["apps"].counts.Children; got.Total != 2 || got.Ready != 2 {
 		t.Errorf("counts %+v, want two that are ready", got)
 	}
@@ -302,11 +294,11 @@ func TestReadyChildrenAreCounted(t *testing.T) {
 
 func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.refuse["status apps one"] = denial("", "patch", "apps/status", `in the namespace "ns"`)
-	c.run()
-	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetryDenied {
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Refuse["status apps one"] = reconciletest.Denial("", "patch", "apps/status", `in the namespace "ns"`)
+	c.Run()
+	if result, _ := c.Pass("apps", "one"); result.Retry != problem.RetryDenied {
 		t.Errorf("retry %v, want RetryDenied", result.Retry)
 	}
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
@@ -316,13 +308,13 @@ func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 
 func TestAFailureIsTriedAgainAsSoonAsEver(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.gone(configMap("a"))
-	c.refuse["create configmaps a"] = errors.New("no answer")
-	c.fail("templatecontrollers", errors.New("no answer"))
-	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetryBackoff {
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.RemoveNow(configMap("a"))
+	c.Refuse["create configmaps a"] = errors.New("no answer")
+	c.FailWatches("templatecontrollers", errors.New("no answer"))
+	if result, _ := c.Pass("apps", "one"); result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want RetryBackoff", result.Retry)
 	}
 }
@@ -333,27 +325,27 @@ func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
 		err  error
 		want int
 	}{
-		"it does not fit: as it is, with what was there before, and that in fewer and fewer words": {answer(http.StatusInternalServerError, "", "too large"), 4},
-		"a field has another type: as it is, and with what was there before":                       {answer(http.StatusInternalServerError, "", ".status.count: expected string, got &{2}"), 2},
+		"it does not fit: as it is, with what was there before, and that in fewer and fewer words": {refusal(http.StatusInternalServerError, "", "too large"), 4},
+		"a field has another type: as it is, and with what was there before":                       {refusal(http.StatusInternalServerError, "", ".status.count: expected string, got &{2}"), 2},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(with(t, app, "[a, b]", "[a]"))
-			c.run()
-			c.apply(app)
-			c.refuse["status apps one"] = row.err
-			_, requests := c.pass("apps", "one")
+			c.KubectlApply(apps)
+			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.Run()
+			c.KubectlApply(app)
+			c.Refuse["status apps one"] = row.err
+			_, requests := c.Pass("apps", "one")
 			wantRequests(t, why, requests, append([]string{"create configmaps b"}, slices.Repeat([]string{"status apps one"}, row.want)...)...)
 		})
 	}
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	c.run()
-	c.apply(app)
+	c.KubectlApply(apps)
+	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.Run()
+	c.KubectlApply(app)
 	running := c.controllers.get("apps")
 	running.Cluster = choosy{running.Cluster, `"count":2`}
-	_, requests := c.pass("apps", "one")
+	_, requests := c.Pass("apps", "one")
 	wantRequests(t, "what was there before is taken", requests, "create configmaps b", "status apps one")
 }

@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -42,12 +43,12 @@ func TestRewritesTellNoKeysFromData(t *testing.T) {
 // TestRefusedStatusTellsNoKeysFromData is about the message of the server; contents are told by their hash alone.
 func TestRefusedStatusTellsNoKeysFromData(t *testing.T) {
 	c := newCluster(t)
-	c.apply(painter("xs", "color: { {{ .metadata.uid }}: red }"))
-	c.apply(app)
-	c.refuse["status apps one"] = answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "",
+	c.KubectlApply(reconciletest.StatusOnly("xs", "color: { {{ .metadata.uid }}: red }"))
+	c.KubectlApply(app)
+	c.Refuse["status apps one"] = refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "",
 		metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "status.color.uid-one"})
-	c.run()
-	if diff := cmp.Diff([]string{"one Warning StatusRejected: cannot write the status: status.color.…: required value is missing"}, c.events); diff != "" {
+	c.Run()
+	if diff := cmp.Diff([]string{"one Warning StatusRejected: cannot write the status: status.color.…: required value is missing"}, c.Events); diff != "" {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 }

@@ -145,7 +145,7 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 		want record.Answer
 	}{
 		"it is renewed": {nil, record.Accepted},
-		"it is refused": {answer(http.StatusConflict, metav1.StatusReasonConflict, "no"), record.Conflict},
+		"it is refused": {refusal(http.StatusConflict, metav1.StatusReasonConflict, "no"), record.Conflict},
 	} {
 		cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
 		if err != nil {

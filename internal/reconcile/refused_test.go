@@ -15,10 +15,10 @@ import (
 )
 
 func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
-	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+	denied := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 	const by = `denied by admission webhook "no.example.org"`
-	hidden := func(_ *testing.T, c *cluster) { c.hide("a") }
-	missing := func(_ *testing.T, c *cluster) { c.gone(configMap("a")) }
+	hidden := func(_ *testing.T, c *cluster) { c.RemoveLabels("a") }
+	missing := func(_ *testing.T, c *cluster) { c.RemoveNow(configMap("a")) }
 	for why, row := range map[string]struct {
 		strategy string
 		change   func(*testing.T, *cluster)
@@ -28,17 +28,17 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 		retry    problem.Retry
 	}{
 		"a deletion": {
-			"Apply", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }, "delete configmaps b", denied,
+			"Apply", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) }, "delete configmaps b", denied,
 			"False ChildRejected: cannot delete ConfigMap ns/b: " + by, problem.RetryBackoff,
 		},
 		"the deletion of a child that is to be replaced and has lost its label": {
 			"Recreate", func(t *testing.T, c *cluster) {
-				c.apply(with(t, app, "[a, b]", "[a]"))
-				c.run()
-				c.gone(configMap("b"))
-				c.run()
-				c.hide("a")
-				c.apply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
+				c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+				c.Run()
+				c.RemoveNow(configMap("b"))
+				c.Run()
+				c.RemoveLabels("a")
+				c.KubectlApply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
 			}, "delete-foreground configmaps a", denied,
 			"False ChildRejected: cannot delete ConfigMap ns/a: " + by, problem.RetryBackoff,
 		},
@@ -61,17 +61,17 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(under(t, row.strategy))
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.refuse[row.request] = row.err
+			c.KubectlApply(withStrategy(t, row.strategy))
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.Refuse[row.request] = row.err
 			row.change(t, c)
-			result, requests := c.pass("apps", "one")
+			result, requests := c.Pass("apps", "one")
 			if !slices.Contains(requests, row.request) {
 				t.Errorf("requests %v, want %q", requests, row.request)
 			}
-			if got := c.condition("apps", "one", "Ready"); got != row.want || result.Retry != row.retry {
+			if got := c.Condition("apps", "one", "Ready"); got != row.want || result.Retry != row.retry {
 				t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, row.want, row.retry)
 			}
 		})
@@ -80,13 +80,13 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 
 func TestFaultsOfAnotherChildAreNotToldWithThoseOfTheLast(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
+	c.KubectlApply(apps)
 	one := with(t, app, "[a, b]", "[a]")
 	fault := func(field, text string) string {
-		c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, "", field+": field not declared in schema")
-		c.apply(with(t, one, "hello", text))
-		c.run()
-		return c.condition("apps", "one", "Ready")
+		c.Refuse["create configmaps a"] = refusal(http.StatusInternalServerError, "", field+": field not declared in schema")
+		c.KubectlApply(with(t, one, "hello", text))
+		c.Run()
+		return c.Condition("apps", "one", "Ready")
 	}
 	const says = ": the schema has no such field"
 	if got, want := fault(".data.text", "hello"), "False ChildRejected: cannot create ConfigMap ns/a: .data.text"+says; got != want {
@@ -102,37 +102,37 @@ func TestFaultsOfAnotherChildAreNotToldWithThoseOfTheLast(t *testing.T) {
 
 func TestMarksAreMeasured(t *testing.T) {
 	c, m := measured(t)
-	c.apply(under(t, "CreateOnly"))
-	c.apply(app)
-	c.run()
-	c.hide("a")
-	m.each["apps"].counts = map[string]int{}
-	c.run()
-	if got := m.each["apps"].counts["write 1 0"]; got != 1 {
+	c.KubectlApply(withStrategy(t, "CreateOnly"))
+	c.KubectlApply(app)
+	c.Run()
+	c.RemoveLabels("a")
+	m.Each["apps"].Counts = map[string]int{}
+	c.Run()
+	if got := m.Each["apps"].Counts["write 1 0"]; got != 1 {
 		t.Errorf("%d updates are measured, want 1", got)
 	}
 }
 
 func TestChildThatIsMadeOnceIsNotOutOfDateWhenItHasLostItsLabel(t *testing.T) {
 	c := newCluster(t)
-	c.apply(under(t, "CreateOnly"))
-	c.apply(app)
-	c.run()
-	c.apply(with(t, app, "hello", "bye"))
-	c.hide("a")
-	wantRequests(t, "its label is gone", c.run(), "create configmaps a", "get configmaps a", "mark configmaps a", "status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+	c.KubectlApply(withStrategy(t, "CreateOnly"))
+	c.KubectlApply(app)
+	c.Run()
+	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.RemoveLabels("a")
+	wantRequests(t, "its label is gone", c.Run(), "create configmaps a", "get configmaps a", "mark configmaps a", "status apps one")
+	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
 
 func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
-	c.apply(app)
-	c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
-	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a resource quantity is not valid; write it as 250m, 2 or 64Mi"; got != want {
+	c.KubectlApply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
+	c.KubectlApply(app)
+	c.Refuse["create configmaps a"] = refusal(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
+	c.Run()
+	if got, want := c.Condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a resource quantity is not valid; write it as 250m, 2 or 64Mi"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
@@ -145,28 +145,28 @@ func TestRefusedDeletionIsRetried(t *testing.T) {
 	}{
 		"the child is there still":        {nil, "False ChildRejected: cannot delete ConfigMap ns/a: "},
 		"the server does not answer":      {errors.New("no answer"), "False ChildRejected: cannot delete ConfigMap ns/a: "},
-		"the child may not be read":       {answer(http.StatusForbidden, metav1.StatusReasonForbidden, "no"), "False ChildRejected: cannot delete ConfigMap ns/a: "},
+		"the child may not be read":       {refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no"), "False ChildRejected: cannot delete ConfigMap ns/a: "},
 		"the child was deleted meanwhile": {notFound(configMap("a")), "True "},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := runs(t, apps)
-			c.refuse["delete configmaps a"] = answer(http.StatusConflict, metav1.StatusReasonConflict, "webhook")
+			c := settled(t, apps)
+			c.Refuse["delete configmaps a"] = refusal(http.StatusConflict, metav1.StatusReasonConflict, "webhook")
 			if row.get != nil {
-				c.refuse["get configmaps a"] = row.get
+				c.Refuse["get configmaps a"] = row.get
 			}
-			c.apply(with(t, app, "[a, b]", "[b]"))
-			c.run()
-			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, row.want) {
+			c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+			c.Run()
+			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, row.want) {
 				t.Errorf("ready condition %q, want %q", got, row.want)
 			}
 			if row.want == "True " {
 				c.restless = true // the child is there
 				return
 			}
-			clear(c.refuse)
-			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
-			c.settle()
-			if c.get("configmaps", "a") != nil {
+			clear(c.Refuse)
+			c.Clock.SetTime(c.Clock.Now().Add(2 * problem.SlowRetry))
+			c.Settle()
+			if c.Find("configmaps", "a") != nil {
 				t.Error("the child is not deleted once the server allows it")
 			}
 		})

@@ -5,40 +5,40 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-)
 
-const notAccepted = "TemplateControllerNotAccepted: TemplateController apps is not accepted, so this object is not reconciled: see the conditions of the TemplateController"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
+)
 
 func TestParentsReportThatTheirTemplateControllerIsNotAccepted(t *testing.T) {
 	broken := with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names")
 	c := begun(t, apps, app)
-	c.apply(broken)
-	wantRequests(t, "a broken edit", c.settle(), "status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "False "+notAccepted; got != want {
+	c.KubectlApply(broken)
+	wantRequests(t, "a broken edit", c.Settle(), "status apps one")
+	if got, want := c.Condition("apps", "one", "Ready"), "False "+reconciletest.NotAccepted; got != want {
 		t.Errorf("condition\n%s, want\n%s", got, want)
 	}
-	if count, _, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); count != 2 {
+	if count, _, _ := unstructured.NestedInt64(c.Find("apps", "one").Object, "status", "count"); count != 2 {
 		t.Errorf("count %d, want the rest of the status as it was", count)
 	}
-	wantRequests(t, "a second run", c.settle())
-	c.apply(with(t, broken, "{{ range .spec.names", "{{ range .spec.name"))
-	wantRequests(t, "another broken edit", c.settle())
+	wantRequests(t, "a second run", c.Settle())
+	c.KubectlApply(with(t, broken, "{{ range .spec.names", "{{ range .spec.name"))
+	wantRequests(t, "another broken edit", c.Settle())
 
-	c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
-	wantRequests(t, "a new parent", c.settle(), "status apps two")
-	if got, want := c.condition("apps", "two", "Ready"), "False "+notAccepted; got != want {
+	c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	wantRequests(t, "a new parent", c.Settle(), "status apps two")
+	if got, want := c.Condition("apps", "two", "Ready"), "False "+reconciletest.NotAccepted; got != want {
 		t.Errorf("new parent: condition\n%s, want\n%s", got, want)
 	}
 	c.start()
-	wantRequests(t, "after a restart", c.settle())
-	if len(c.events) > 0 {
-		t.Errorf("Events %q, want none: the condition says it", c.events)
+	wantRequests(t, "after a restart", c.Settle())
+	if len(c.Events) > 0 {
+		t.Errorf("Events %q, want none: the condition says it", c.Events)
 	}
-	c.apply(apps)
-	requests := c.settle()
+	c.KubectlApply(apps)
+	requests := c.Settle()
 	slices.Sort(requests)
 	wantRequests(t, "accepted again", requests, "create configmaps c", "status apps one", "status apps two")
-	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("accepted again: condition\n%s, want\n%s", got, want)
 	}
 }
@@ -46,11 +46,11 @@ func TestParentsReportThatTheirTemplateControllerIsNotAccepted(t *testing.T) {
 func TestParentWithoutRoomForConditionsGetsAnEventOfTheRejection(t *testing.T) {
 	plain := with(t, apps, "kind: App", "kind: Statusless", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", "")
 	c := newCluster(t)
-	c.apply(with(t, plain, "{{ range .spec.names }}", "{{ range .spec.names"))
-	c.apply(with(t, app, "kind: App", "kind: Statusless"))
-	wantRequests(t, "rejected", c.run())
-	if want := "one Warning " + notAccepted; len(c.events) != 1 || c.events[0] != want {
-		t.Errorf("Events %q, want %q once", c.events, want)
+	c.KubectlApply(with(t, plain, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.KubectlApply(with(t, app, "kind: App", "kind: Statusless"))
+	wantRequests(t, "rejected", c.Run())
+	if want := "one Warning " + reconciletest.NotAccepted; len(c.Events) != 1 || c.Events[0] != want {
+		t.Errorf("Events %q, want %q once", c.Events, want)
 	}
 }
 
@@ -64,8 +64,8 @@ func TestRejectionIsNotReportedWhereNothingMayBeWritten(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, apps, app)
-			c.apply(row.spec)
-			wantRequests(t, row.why, c.settle())
+			c.KubectlApply(row.spec)
+			wantRequests(t, row.why, c.Settle())
 		})
 	}
 }

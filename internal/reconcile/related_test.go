@@ -3,132 +3,77 @@ package reconcile_test
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
-
-// readers makes a ConfigMap for each App, which lists the Jobs that the App selects.
-const readers = `
-apiVersion: templater.dev/v1
-kind: TemplateController
-metadata: {name: apps}
-spec:
-  watch: {apiVersion: example.org/v1, kind: App}
-  related:
-  - name: jobs
-    apiVersion: batch/v1
-    kind: Job
-    select: |
-      name: {{ .spec.job }}
-  children:
-  - name: maps
-    template: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata: {name: {{ .metadata.name }}}
-      data:
-        jobs: {{ .related.jobs | collect "metadata.name" | join "," }}
-        note: {{ .related.jobs | collect "spec.note" | join "," }}
-  status:
-    template: |
-      jobs: {{ len .related.jobs }}
-`
-
-// reader is an App in a namespace, with this spec.
-func reader(namespace, name, spec string) string {
-	return fmt.Sprintf("{apiVersion: example.org/v1, kind: App, metadata: {namespace: %s, name: %s}, spec: %s}", namespace, name, spec)
-}
-
-// job is a Job with these labels and this spec.
-func job(namespace, name, labels, spec string) string {
-	return fmt.Sprintf("{apiVersion: batch/v1, kind: Job, metadata: {namespace: %s, name: %s, labels: %s}, spec: %s}", namespace, name, labels, spec)
-}
-
-// jobsOf returns what the ConfigMap of a parent says.
-func (c *cluster) jobsOf(name string) string {
-	o := c.get("configmaps", name)
-	if o == nil {
-		return "no ConfigMap"
-	}
-	data, _ := o.Object["data"].(map[string]any)
-	return fmt.Sprintf("%v: %v", data["jobs"], data["note"])
-}
 
 // woken returns the parents that are to be looked at, and takes them out of the queue.
 func (c *cluster) woken() []string {
 	names := []string{}
-	for c.parentsDue.Len() > 0 {
-		key, _ := c.parentsDue.Get()
+	for c.ParentQueue.Len() > 0 {
+		key, _ := c.ParentQueue.Get()
 		names = append(names, key.Parent.Name)
-		c.parentsDue.Done(key)
+		c.ParentQueue.Done(key)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// relatedJobs is what is watched of Jobs in all namespaces.
-var relatedJobs = watch.Want{Resource: fakeKinds[batchJob].Resource, Role: watch.Related}
-
 func TestRelatedObjectsAreReadAndFollowed(t *testing.T) {
 	c := newCluster(t)
-	c.apply(readers)
-	c.apply(reader("ns", "one", "{job: a}"))
-	c.apply(job("ns", "a", "{}", "{note: x}"))
-	c.apply(job("ns", "b", "{}", "{note: u}"))
-	wantRequests(t, "first pass", c.run(), "create configmaps one", "status apps one")
-	if got := c.jobsOf("one"); got != "a: x" {
+	c.KubectlApply(readers)
+	c.KubectlApply(reader("ns", "one", "{job: a}"))
+	c.KubectlApply(job("ns", "a", "{}", "{note: x}"))
+	c.KubectlApply(job("ns", "b", "{}", "{note: u}"))
+	wantRequests(t, "first pass", c.Run(), "create configmaps one", "status apps one")
+	if got := c.JobsOf("one"); got != "a: x" {
 		t.Errorf("the child says %q", got)
 	}
-	c.deliver()
-	wantRequests(t, "again", c.run())
+	c.Deliver()
+	wantRequests(t, "again", c.Run())
 	for _, step := range []struct {
 		what     string
 		change   func()
 		requests []string
 		says     string
 	}{
-		{"another object changes", func() { c.apply(job("ns", "b", "{}", "{note: z}")) }, nil, "a: x"},
-		{"it changes", func() { c.apply(job("ns", "a", "{}", "{note: z}")) }, []string{"update configmaps one", "status apps one"}, "a: z"},
-		{"it goes", func() { c.gone(jobAt("ns", "a")) }, []string{"update configmaps one", "status apps one"}, ": "},
-		{"it comes back", func() { c.apply(job("ns", "a", "{}", "{note: w}")) }, []string{"update configmaps one", "status apps one"}, "a: w"},
-		{"the parent selects another one", func() { c.apply(reader("ns", "one", "{job: b}")) }, []string{"update configmaps one", "status apps one"}, "b: z"},
-		{"the one before changes", func() { c.apply(job("ns", "a", "{}", "{note: v}")) }, nil, "b: z"},
+		{"another object changes", func() { c.KubectlApply(job("ns", "b", "{}", "{note: z}")) }, nil, "a: x"},
+		{"it changes", func() { c.KubectlApply(job("ns", "a", "{}", "{note: z}")) }, []string{"update configmaps one", "status apps one"}, "a: z"},
+		{"it goes", func() { c.RemoveNow(jobAt("ns", "a")) }, []string{"update configmaps one", "status apps one"}, ": "},
+		{"it comes back", func() { c.KubectlApply(job("ns", "a", "{}", "{note: w}")) }, []string{"update configmaps one", "status apps one"}, "a: w"},
+		{"the parent selects another one", func() { c.KubectlApply(reader("ns", "one", "{job: b}")) }, []string{"update configmaps one", "status apps one"}, "b: z"},
+		{"the one before changes", func() { c.KubectlApply(job("ns", "a", "{}", "{note: v}")) }, nil, "b: z"},
 	} {
 		step.change()
-		got := c.run()
+		got := c.Run()
 		// The status changes with the number of objects, and with the generation of the parent.
 		if diff := cmp.Diff(len(step.requests) > 0, len(got) > 0); diff != "" || len(got) > len(step.requests) {
 			t.Errorf("%s: requests %q, want at most %q", step.what, got, step.requests)
 		}
-		if got := c.jobsOf("one"); got != step.says {
+		if got := c.JobsOf("one"); got != step.says {
 			t.Errorf("%s: the child says %q, want %q", step.what, got, step.says)
 		}
-		c.deliver()
-		wantRequests(t, step.what+", again", c.run())
-		_, again := c.pass("apps", "one")
+		c.Deliver()
+		wantRequests(t, step.what+", again", c.Run())
+		_, again := c.Pass("apps", "one")
 		wantRequests(t, step.what+", one more pass", again)
 	}
 	c.start()
-	wantRequests(t, "a restart", c.run())
+	wantRequests(t, "a restart", c.Run())
 }
-
-// batchJob is the kind of the related objects.
-var batchJob = schema.GroupKind{Group: "batch", Kind: "Job"}
 
 // jobAt is where a Job is.
 func jobAt(namespace, name string) request.Location {
-	return request.Location{Resource: fakeKinds[batchJob].Resource, Namespace: namespace, Name: name}
+	return request.Location{Resource: reconciletest.Kinds[reconciletest.BatchJob].Resource, Namespace: namespace, Name: name}
 }
 
 // TestExactlyThoseAreLookedAtThatSeeAnObject changes one Job and looks into the queue.
@@ -142,30 +87,30 @@ func TestExactlyThoseAreLookedAtThatSeeAnObject(t *testing.T) {
 		"list": "[{name: x}, {name: a}, {labelSelector: {matchLabels: {app: web}}}]", "none": "[]", "nothing": "",
 	}
 	c := newCluster(t)
-	c.apply(with(t, readers, "name: {{ .spec.job }}", "{{ with .spec.select }}{{ toYaml . }}{{ end }}"))
+	c.KubectlApply(with(t, readers, "name: {{ .spec.job }}", "{{ with .spec.select }}{{ toYaml . }}{{ end }}"))
 	for name, text := range selects {
 		if text == "" {
-			c.apply(reader("ns", name, "{}"))
+			c.KubectlApply(reader("ns", name, "{}"))
 			continue
 		}
 		if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 			text = "{" + text + "}"
 		}
-		c.apply(reader("ns", name, "{select: "+text+"}"))
+		c.KubectlApply(reader("ns", name, "{select: "+text+"}"))
 	}
-	c.begin()
+	c.Begin()
 	always := []string{"all", "any", "everywhere", "here", "list", "named"}
 	for _, step := range []struct {
 		what   string
 		change func()
 		want   []string
 	}{
-		{"it comes", func() { c.apply(job("ns", "a", "{}", "{}")) }, []string{"bare"}},
-		{"it changes", func() { c.apply(job("ns", "a", "{}", "{note: x}")) }, []string{"bare"}},
-		{"it gets a label", func() { c.apply(job("ns", "a", "{app: web}", "{note: x}")) }, []string{"bare", "labelled", "tiers", "web"}},
-		{"it gets another one", func() { c.apply(job("ns", "a", "{app: db}", "{note: x}")) }, []string{"db", "labelled", "tiers", "web"}},
-		{"it gets one more", func() { c.apply(job("ns", "a", "{app: web, tier: front}", "{note: x}")) }, []string{"both", "db", "labelled", "tiers", "web"}},
-		{"it goes", func() { c.gone(jobAt("ns", "a")) }, []string{"both", "labelled", "tiers", "web"}},
+		{"it comes", func() { c.KubectlApply(job("ns", "a", "{}", "{}")) }, []string{"bare"}},
+		{"it changes", func() { c.KubectlApply(job("ns", "a", "{}", "{note: x}")) }, []string{"bare"}},
+		{"it gets a label", func() { c.KubectlApply(job("ns", "a", "{app: web}", "{note: x}")) }, []string{"bare", "labelled", "tiers", "web"}},
+		{"it gets another one", func() { c.KubectlApply(job("ns", "a", "{app: db}", "{note: x}")) }, []string{"db", "labelled", "tiers", "web"}},
+		{"it gets one more", func() { c.KubectlApply(job("ns", "a", "{app: web, tier: front}", "{note: x}")) }, []string{"both", "db", "labelled", "tiers", "web"}},
+		{"it goes", func() { c.RemoveNow(jobAt("ns", "a")) }, []string{"both", "labelled", "tiers", "web"}},
 	} {
 		step.change()
 		want := append(slices.Clone(always), step.want...)
@@ -174,15 +119,15 @@ func TestExactlyThoseAreLookedAtThatSeeAnObject(t *testing.T) {
 			t.Errorf("%s: looked at (-want +got):\n%s", step.what, diff)
 		}
 	}
-	c.apply(job("other", "a", "{app: web}", "{}"))
+	c.KubectlApply(job("other", "a", "{app: web}", "{}"))
 	if diff := cmp.Diff([]string{"all", "everywhere", "far", "there"}, c.woken()); diff != "" {
 		t.Errorf("in another namespace: looked at (-want +got):\n%s", diff)
 	}
 	for name := range selects {
-		c.gone(locationOf(parse(t, reader("ns", name, "{}"))))
+		c.RemoveNow(locationOf(parse(t, reader("ns", name, "{}"))))
 	}
-	c.run()
-	c.apply(job("ns", "a", "{app: web}", "{}"))
+	c.Run()
+	c.KubectlApply(job("ns", "a", "{app: web}", "{}"))
 	if got := c.woken(); len(got) > 0 {
 		t.Errorf("looked at are %q, which are gone", got)
 	}
@@ -209,7 +154,7 @@ func TestWatchFieldsFilterBeforeTheQueue(t *testing.T) {
 		{"it is not selected", "{example.org/tier: front}", "{note: z}", false},
 		{"it is selected again", "{app: web, example.org/tier: front}", "{note: z}", true},
 	} {
-		c.apply(job("ns", "a", step.labels, step.spec))
+		c.KubectlApply(job("ns", "a", step.labels, step.spec))
 		if got := len(c.woken()) > 0; got != step.woken {
 			t.Errorf("%s: looked at is %v", step.what, got)
 		}
@@ -217,7 +162,7 @@ func TestWatchFieldsFilterBeforeTheQueue(t *testing.T) {
 	other := parse(t, job("ns", "a", "{app: web, example.org/tier: front}", "{note: z}"))
 	other.SetUID("uid-other")
 	c.Store(jobAt("ns", "a"), other)
-	c.deliver()
+	c.Deliver()
 	if len(c.woken()) == 0 {
 		t.Error("another object of that name goes unseen")
 	}
@@ -227,31 +172,31 @@ func TestWatchFieldsFilterBeforeTheQueue(t *testing.T) {
 func TestWithoutASelectAllOfTheNamespaceIsSeen(t *testing.T) {
 	const selecting = "    select: |\n      name: {{ .spec.job }}\n"
 	c := newCluster(t)
-	c.apply(with(t, readers, selecting, ""))
-	c.apply(reader("ns", "one", "{}"))
+	c.KubectlApply(with(t, readers, selecting, ""))
+	c.KubectlApply(reader("ns", "one", "{}"))
 	for _, text := range []string{job("ns", "p-10", "{}", "{note: c}"), job("ns", "p-2", "{}", "{note: b}"), job("other", "a", "{}", "{note: a}")} {
-		c.apply(text)
+		c.KubectlApply(text)
 	}
-	c.run()
-	if got := c.jobsOf("one"); got != "p-2,p-10: b,c" {
+	c.Run()
+	if got := c.JobsOf("one"); got != "p-2,p-10: b,c" {
 		t.Errorf("the child says %q", got)
 	}
 	c = newCluster(t)
-	c.apply(with(t, readers, "kind: App}", "kind: Cluster}", selecting, "", "{name: {{ .metadata.name }}}", "{name: {{ .metadata.name }}, namespace: ns}", "kind: ConfigMap", "kind: Namespace", ", namespace: ns}", "-made}"))
-	c.apply("{apiVersion: example.org/v1, kind: Cluster, metadata: {name: one}}")
-	c.apply(job("other", "a", "{}", "{note: a}"))
-	c.apply(job("ns", "a", "{}", "{note: b}"))
-	c.run()
-	made := c.get("namespaces", "one-made")
+	c.KubectlApply(with(t, readers, "kind: App}", "kind: Cluster}", selecting, "", "{name: {{ .metadata.name }}}", "{name: {{ .metadata.name }}, namespace: ns}", "kind: ConfigMap", "kind: Namespace", ", namespace: ns}", "-made}"))
+	c.KubectlApply("{apiVersion: example.org/v1, kind: Cluster, metadata: {name: one}}")
+	c.KubectlApply(job("other", "a", "{}", "{note: a}"))
+	c.KubectlApply(job("ns", "a", "{}", "{note: b}"))
+	c.Run()
+	made := c.Find("namespaces", "one-made")
 	if made == nil || fmt.Sprint(made.Object["data"]) != "map[jobs:a,a note:b,a]" {
 		t.Errorf("a parent without a namespace: %v", made)
 	}
 	c = newCluster(t)
-	c.apply(with(t, readers, selecting, "", "apiVersion: batch/v1", "apiVersion: v1", "kind: Job", "kind: Namespace"))
-	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: x}, spec: {note: k}}")
-	c.apply(reader("ns", "one", "{}"))
-	c.run()
-	if got := c.jobsOf("one"); got != "x: k" {
+	c.KubectlApply(with(t, readers, selecting, "", "apiVersion: batch/v1", "apiVersion: v1", "kind: Job", "kind: Namespace"))
+	c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: x}, spec: {note: k}}")
+	c.KubectlApply(reader("ns", "one", "{}"))
+	c.Run()
+	if got := c.JobsOf("one"); got != "x: k" {
 		t.Errorf("a kind without namespaces: the child says %q", got)
 	}
 }
@@ -280,16 +225,16 @@ func TestSelectionsThatMakeNoSense(t *testing.T) {
 	} {
 		t.Run(spec, func(t *testing.T) {
 			c := begun(t, with(t, readers, "name: {{ .spec.job }}", "{{ toYaml .spec.select }}"), reader("ns", "one", "{select: [{name: a}]}"), job("ns", "a", "{}", "{note: x}"))
-			c.apply(reader("ns", "one", "{select: "+spec+"}"))
-			wantRequests(t, spec, c.run(), "status apps one")
-			if got, want := c.condition("apps", "one", "Ready"), "False TemplateError: related[jobs].select: "+want; got != want {
+			c.KubectlApply(reader("ns", "one", "{select: "+spec+"}"))
+			wantRequests(t, spec, c.Run(), "status apps one")
+			if got, want := c.Condition("apps", "one", "Ready"), "False TemplateError: related[jobs].select: "+want; got != want {
 				t.Errorf("ready condition\n%s\nwant\n%s", got, want)
 			}
-			if got := c.jobsOf("one"); got != "a: x" {
+			if got := c.JobsOf("one"); got != "a: x" {
 				t.Errorf("the child says %q, want it left alone", got)
 			}
-			c.deliver()
-			wantRequests(t, spec+", again", c.run())
+			c.Deliver()
+			wantRequests(t, spec+", again", c.Run())
 		})
 	}
 	for _, row := range []struct{ from, to, want string }{
@@ -297,11 +242,11 @@ func TestSelectionsThatMakeNoSense(t *testing.T) {
 		{"apiVersion: batch/v1\n    kind: Job\n    select: |\n      name: {{ .spec.job }}", "apiVersion: v1\n    kind: Namespace\n    select: |\n      {name: a, namespace: ns}", "the kind is cluster-scoped: remove namespace"},
 	} {
 		c := newCluster(t)
-		c.apply(with(t, readers, row.from, row.to))
-		c.apply("{apiVersion: example.org/v1, kind: Cluster, metadata: {name: one}, spec: {job: a}}")
-		c.apply(reader("ns", "one", "{job: a}"))
-		c.run()
-		if got := strings.Join(c.events, "\n"); !strings.HasSuffix(got, "related[jobs].select: "+row.want) {
+		c.KubectlApply(with(t, readers, row.from, row.to))
+		c.KubectlApply("{apiVersion: example.org/v1, kind: Cluster, metadata: {name: one}, spec: {job: a}}")
+		c.KubectlApply(reader("ns", "one", "{job: a}"))
+		c.Run()
+		if got := strings.Join(c.Events, "\n"); !strings.HasSuffix(got, "related[jobs].select: "+row.want) {
 			t.Errorf("Events %s, want %s", got, row.want)
 		}
 	}
@@ -315,43 +260,41 @@ func TestFailingSelectTemplateLeavesAllAsItIs(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			c := begun(t, with(t, readers, "name: {{ .spec.job }}", text), reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"))
-			c.apply(reader("ns", "one", "{other: x}"))
-			wantRequests(t, text, c.run(), "status apps one")
-			if got := c.condition("apps", "one", "Ready"); got != want {
+			c.KubectlApply(reader("ns", "one", "{other: x}"))
+			wantRequests(t, text, c.Run(), "status apps one")
+			if got := c.Condition("apps", "one", "Ready"); got != want {
 				t.Errorf("ready condition %q, want %q", got, want)
 			}
-			if got := c.jobsOf("one"); got != "a: x" {
+			if got := c.JobsOf("one"); got != "a: x" {
 				t.Errorf("the child says %q, want it left alone", got)
 			}
-			if got := fmt.Sprint(c.get("apps", "one").Object["status"].(map[string]any)["jobs"]); got != "1" {
+			if got := fmt.Sprint(c.Find("apps", "one").Object["status"].(map[string]any)["jobs"]); got != "1" {
 				t.Errorf("status.jobs is %s, want what it was", got)
 			}
 		})
 	}
 }
 
-var forbidden = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `jobs.batch is forbidden: User "system:serviceaccount:templater-system:templater" cannot list resource "jobs" in API group "batch" at the cluster scope`)
-
 // TestAFailingFirstListIsNotAnEmptyOne starts templater anew while the server does not list what a child was made of.
 func TestAFailingFirstListIsNotAnEmptyOne(t *testing.T) {
 	c := begun(t, with(t, readers, "    kind: Job\n", "    kind: Job\n    optional: true\n"), reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"))
 	c.start()
-	c.silent[relatedJobs] = true
-	c.runControllers()
-	c.caches[relatedJobs].Fail(errors.New("no answer"))
-	for _, request := range c.run() {
+	c.Silent[relatedJobs] = true
+	c.RunControllers()
+	c.Caches[relatedJobs].Fail(errors.New("no answer"))
+	for _, request := range c.Run() {
 		if strings.Contains(request, "configmaps") {
 			t.Errorf("while nobody knows which Jobs there are: %s", request)
 		}
 	}
-	if got := c.jobsOf("one"); got != "a: x" {
+	if got := c.JobsOf("one"); got != "a: x" {
 		t.Errorf("the child says %q", got)
 	}
-	c.deliver()
-	wantRequests(t, "again", c.run())
-	c.caches[relatedJobs].Fail(forbidden)
-	c.run()
-	if got := c.jobsOf("one"); got != ": " {
+	c.Deliver()
+	wantRequests(t, "again", c.Run())
+	c.Caches[relatedJobs].Fail(reconciletest.Forbidden)
+	c.Run()
+	if got := c.JobsOf("one"); got != ": " {
 		t.Errorf("once the server says that they may not be read, the child says %q", got)
 	}
 }
@@ -363,72 +306,72 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 	for _, optional := range []bool{false, true} {
 		begin := func() *cluster {
 			c := newCluster(t)
-			c.apply(with(t, perJob, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
-			c.apply(reader("ns", "one", "{}"))
-			c.apply(job("ns", "a", "{}", "{}"))
-			c.apply(job("ns", "b", "{}", "{}"))
-			wantRequests(t, "first pass", c.run(), "create configmaps a", "create configmaps b", "status apps one")
-			c.deliver()
-			c.run()
+			c.KubectlApply(with(t, perJob, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
+			c.KubectlApply(reader("ns", "one", "{}"))
+			c.KubectlApply(job("ns", "a", "{}", "{}"))
+			c.KubectlApply(job("ns", "b", "{}", "{}"))
+			wantRequests(t, "first pass", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
+			c.Deliver()
+			c.Run()
 			return c
 		}
 		c := begin()
-		c.gone(jobAt("ns", "b"))
-		wantRequests(t, "a Job goes", c.run(), "delete configmaps b", "status apps one")
+		c.RemoveNow(jobAt("ns", "b"))
+		wantRequests(t, "a Job goes", c.Run(), "delete configmaps b", "status apps one")
 
 		c = begin()
-		c.caches[relatedJobs].Fail(errors.New("no answer"))
-		c.gone(jobAt("ns", "b"))
-		c.apply(job("ns", "c", "{}", "{}"))
-		wantRequests(t, "the watch has failed", c.run(), "create configmaps c")
-		resumed(t, c.caches[relatedJobs])
-		wantRequests(t, "it goes on", c.run(), "delete configmaps b")
+		c.Caches[relatedJobs].Fail(errors.New("no answer"))
+		c.RemoveNow(jobAt("ns", "b"))
+		c.KubectlApply(job("ns", "c", "{}", "{}"))
+		wantRequests(t, "the watch has failed", c.Run(), "create configmaps c")
+		reconciletest.Resume(t, c.Caches[relatedJobs])
+		wantRequests(t, "it goes on", c.Run(), "delete configmaps b")
 
 		c = begin()
 		c.start()
-		c.silent[relatedJobs] = true
-		wantRequests(t, "the Jobs are still being read", c.run())
-		_, requests := c.pass("apps", "one")
+		c.Silent[relatedJobs] = true
+		wantRequests(t, "the Jobs are still being read", c.Run())
+		_, requests := c.Pass("apps", "one")
 		wantRequests(t, "a pass meanwhile", requests)
-		delete(c.silent, relatedJobs)
-		c.sync(relatedJobs)
-		wantRequests(t, "they are read", c.run())
+		delete(c.Silent, relatedJobs)
+		c.List(relatedJobs)
+		wantRequests(t, "they are read", c.Run())
 
 		c = begin()
 		c.start()
-		c.silent[relatedJobs] = true
-		c.runControllers()
-		c.caches[relatedJobs].Fail(forbidden)
-		for _, request := range c.run() {
+		c.Silent[relatedJobs] = true
+		c.RunControllers()
+		c.Caches[relatedJobs].Fail(reconciletest.Forbidden)
+		for _, request := range c.Run() {
 			if strings.HasPrefix(request, "delete") {
 				t.Errorf("optional is %v, and they may not be read: %s", optional, request)
 			}
 		}
 
 		c = begin() // the kind is there, in some version
-		c.refuse["kind Job"] = &kind.NotFoundError{GVK: batchJob.WithVersion("v1"), Served: "v2"}
-		c.controllers.kindChanged(batchJob)
-		for _, request := range c.run() {
+		c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1"), Served: "v2"}
+		c.controllers.kindChanged(reconciletest.BatchJob)
+		for _, request := range c.Run() {
 			if strings.HasPrefix(request, "delete") {
 				t.Errorf("optional is %v, and the version is not served: %s", optional, request)
 			}
 		}
 
 		c = begin()
-		c.refuse["kind Job"] = &kind.NotFoundError{GVK: batchJob.WithVersion("v1")}
-		c.controllers.kindChanged(batchJob)
+		c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
+		c.controllers.kindChanged(reconciletest.BatchJob)
 		want := []string{"status apps one"}
 		if optional { // there can be no Job
 			want = []string{"delete configmaps a", "delete configmaps b", "status apps one"}
 		}
-		wantRequests(t, fmt.Sprintf("the kind is gone, optional is %v", optional), c.run(), want...)
+		wantRequests(t, fmt.Sprintf("the kind is gone, optional is %v", optional), c.Run(), want...)
 	}
 }
 
 // TestParentsAreRelatedToParents adds up what others have, and themselves.
 func TestParentsAreRelatedToParents(t *testing.T) {
 	c := newCluster(t)
-	c.apply(`
+	c.KubectlApply(`
 apiVersion: templater.dev/v1
 kind: TemplateController
 metadata: {name: apps}
@@ -448,21 +391,21 @@ spec:
     template: |
       maps: {{ .related.maps | collect "data.sum" | join " " | quote }}
 `)
-	c.apply(reader("ns", "one", "{size: '1'}"))
-	c.apply(reader("ns", "two", "{size: '2'}"))
-	c.settle()
+	c.KubectlApply(reader("ns", "one", "{size: '1'}"))
+	c.KubectlApply(reader("ns", "two", "{size: '2'}"))
+	c.Settle()
 	for _, name := range []string{"one", "two"} {
-		if got := c.get("apps", name).Object["status"].(map[string]any)["maps"]; got != "1+2 1+2" {
+		if got := c.Find("apps", name).Object["status"].(map[string]any)["maps"]; got != "1+2 1+2" {
 			t.Errorf("%s: status.maps is %q", name, got)
 		}
 	}
-	c.apply(reader("ns", "two", "{size: '3'}"))
-	c.settle()
+	c.KubectlApply(reader("ns", "two", "{size: '3'}"))
+	c.Settle()
 	for _, name := range []string{"one", "two"} {
-		if got := c.get("apps", name).Object["status"].(map[string]any)["maps"]; got != "1+3 1+3" {
+		if got := c.Find("apps", name).Object["status"].(map[string]any)["maps"]; got != "1+3 1+3" {
 			t.Errorf("%s: status.maps is %q", name, got)
 		}
-		_, again := c.pass("apps", name)
+		_, again := c.Pass("apps", name)
 		wantRequests(t, name+", again", again)
 	}
 }
@@ -470,13 +413,13 @@ spec:
 // TestNamespacesOfRelatedObjects selects namespaces by their names and labels.
 func TestNamespacesOfRelatedObjects(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, readers, "    kind: Job\n", "    kind: Job\n    namespaces: [a, b, c]\n    namespaceSelector: {matchLabels: {shared: 'yes'}}\n", "name: {{ .spec.job }}", "allNamespaces: true"))
-	c.apply(reader("ns", "one", "{}"))
+	c.KubectlApply(with(t, readers, "    kind: Job\n", "    kind: Job\n    namespaces: [a, b, c]\n    namespaceSelector: {matchLabels: {shared: 'yes'}}\n", "name: {{ .spec.job }}", "allNamespaces: true"))
+	c.KubectlApply(reader("ns", "one", "{}"))
 	for ns, shared := range map[string]string{"a": "yes", "b": "no", "d": "yes"} {
-		c.apply(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {shared: '%s'}}}", ns, shared))
-		c.apply(job(ns, "in-"+ns, "{}", "{note: x}"))
+		c.KubectlApply(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {shared: '%s'}}}", ns, shared))
+		c.KubectlApply(job(ns, "in-"+ns, "{}", "{note: x}"))
 	}
-	c.begin()
+	c.Begin()
 	for _, step := range []struct {
 		what, ns, shared string
 		woken            bool
@@ -487,45 +430,45 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 		{"one is selected no more", "a", "no", true, "in-b: x"},
 		{"one that is not watched", "d", "no", false, "in-b: x"},
 	} {
-		c.apply(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {shared: '%s'}}}", step.ns, step.shared))
-		if got := c.parentsDue.Len() > 0; got != step.woken {
+		c.KubectlApply(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {shared: '%s'}}}", step.ns, step.shared))
+		if got := c.ParentQueue.Len() > 0; got != step.woken {
 			t.Errorf("%s: looked at is %v", step.what, got)
 		}
-		c.run()
-		c.deliver()
-		c.run()
-		if got := c.jobsOf("one"); got != step.says {
+		c.Run()
+		c.Deliver()
+		c.Run()
+		if got := c.JobsOf("one"); got != step.says {
 			t.Errorf("%s: the child says %q, want %q", step.what, got, step.says)
 		}
 	}
-	c.apply(job("a", "in-a", "{}", "{note: u}"))
+	c.KubectlApply(job("a", "in-a", "{}", "{note: u}"))
 	if got := c.woken(); len(got) > 0 {
 		t.Errorf("looked at is %q, for what it does not see", got)
 	}
-	c.gone(request.Location{Resource: fakeKinds[schema.GroupKind{Kind: "Namespace"}].Resource, Name: "b"})
-	wantRequests(t, "the namespace goes", c.run(), "update configmaps one", "status apps one")
+	c.RemoveNow(request.Location{Resource: reconciletest.Kinds[schema.GroupKind{Kind: "Namespace"}].Resource, Name: "b"})
+	wantRequests(t, "the namespace goes", c.Run(), "update configmaps one", "status apps one")
 }
 
 // TestAnEditOfAnEntryIsFollowed has parents see what the new entry selects, and hear of nothing else.
 func TestAnEditOfAnEntryIsFollowed(t *testing.T) {
 	c := begun(t, readers, reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"), job("ns", "b", "{}", "{note: u}"))
-	c.apply(with(t, readers, "name: {{ .spec.job }}", "name: b"))
-	c.run()
-	if got := c.jobsOf("one"); got != "b: u" {
+	c.KubectlApply(with(t, readers, "name: {{ .spec.job }}", "name: b"))
+	c.Run()
+	if got := c.JobsOf("one"); got != "b: u" {
 		t.Errorf("the child says %q", got)
 	}
-	c.deliver()
-	c.run()
-	c.apply(job("ns", "a", "{}", "{note: z}"))
+	c.Deliver()
+	c.Run()
+	c.KubectlApply(job("ns", "a", "{}", "{note: z}"))
 	if got := c.woken(); len(got) > 0 {
 		t.Errorf("looked at is %q, for what it saw before the edit", got)
 	}
-	c.apply(with(t, readers, "    select: |\n      name: {{ .spec.job }}\n", "    fieldSelector: metadata.name=a\n"))
-	c.run()
-	if got := c.jobsOf("one"); got != "a: z" {
+	c.KubectlApply(with(t, readers, "    select: |\n      name: {{ .spec.job }}\n", "    fieldSelector: metadata.name=a\n"))
+	c.Run()
+	if got := c.JobsOf("one"); got != "a: z" {
 		t.Errorf("the child says %q", got)
 	}
-	if slices.Contains(c.owners["apps"], relatedJobs) {
+	if slices.Contains(c.Owned["apps"], relatedJobs) {
 		t.Error("what nobody reads is watched still")
 	}
 }
@@ -534,31 +477,31 @@ func TestAnEditOfAnEntryIsFollowed(t *testing.T) {
 func TestManyParentsOneChange(t *testing.T) {
 	const many = 300
 	c := newCluster(t)
-	c.apply(readers)
+	c.KubectlApply(readers)
 	for i := range many {
-		c.apply(job("ns", fmt.Sprint("j", i), "{}", "{note: x}"))
-		c.apply(reader("ns", fmt.Sprint("p", i), fmt.Sprintf("{job: j%d}", i)))
+		c.KubectlApply(job("ns", fmt.Sprint("j", i), "{}", "{note: x}"))
+		c.KubectlApply(reader("ns", fmt.Sprint("p", i), fmt.Sprintf("{job: j%d}", i)))
 	}
-	c.settle()
-	before := len(c.requests)
-	c.apply(job("ns", "j7", "{}", "{note: u}"))
+	c.Settle()
+	before := len(c.Requests)
+	c.KubectlApply(job("ns", "j7", "{}", "{note: u}"))
 	if diff := cmp.Diff([]queue.Key{{Controller: "apps", Parent: configMapName("p7")}}, c.queued()); diff != "" {
 		t.Errorf("looked at (-want +got):\n%s", diff)
 	}
-	wantRequests(t, "one change", c.requests[before:])
-	wantRequests(t, "its pass", c.run(), "update configmaps p7")
+	wantRequests(t, "one change", c.Requests[before:])
+	wantRequests(t, "its pass", c.Run(), "update configmaps p7")
 }
 
 // queued returns what is to be looked at, and leaves it in the queue.
 func (c *cluster) queued() []queue.Key {
 	var keys []queue.Key
-	for c.parentsDue.Len() > 0 {
-		key, _ := c.parentsDue.Get()
+	for c.ParentQueue.Len() > 0 {
+		key, _ := c.ParentQueue.Get()
 		keys = append(keys, key)
-		c.parentsDue.Done(key)
+		c.ParentQueue.Done(key)
 	}
 	for _, key := range keys {
-		c.parentsDue.Add(key)
+		c.ParentQueue.Add(key)
 	}
 	return keys
 }

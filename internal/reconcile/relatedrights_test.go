@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // TestRelatedObjectsAreReadAsTheAccount has two TemplateControllers with different accounts read the same objects, of which one
@@ -11,27 +12,27 @@ import (
 func TestRelatedObjectsAreReadAsTheAccount(t *testing.T) {
 	c := newCluster(t)
 	own, others := relatedJobs, relatedJobs
-	own.As, others.As = robot, "system:serviceaccount:other:robot"
-	c.silent[others] = true
-	c.apply(with(t, readers, "spec:\n", "spec:\n  serviceAccountRef: {namespace: team, name: robot}\n"))
-	c.apply(with(t, readers, "name: apps", "name: curious", "spec:\n", "spec:\n  serviceAccountRef: {namespace: other, name: robot}\n", "{name: {{ .metadata.name }}}", "{name: curious}"))
-	c.apply(reader("ns", "one", "{job: a}"))
-	c.apply(job("ns", "a", "{}", "{note: x}"))
-	c.run()
-	c.caches[others].Fail(forbidden)
-	c.settle()
-	if got := c.jobsOf("one"); got != "a: x" {
+	own.As, others.As = reconciletest.Robot, "system:serviceaccount:other:robot"
+	c.Silent[others] = true
+	c.KubectlApply(with(t, readers, "spec:\n", "spec:\n  serviceAccountRef: {namespace: team, name: robot}\n"))
+	c.KubectlApply(with(t, readers, "name: apps", "name: curious", "spec:\n", "spec:\n  serviceAccountRef: {namespace: other, name: robot}\n", "{name: {{ .metadata.name }}}", "{name: curious}"))
+	c.KubectlApply(reader("ns", "one", "{job: a}"))
+	c.KubectlApply(job("ns", "a", "{}", "{note: x}"))
+	c.Run()
+	c.Caches[others].Fail(reconciletest.Forbidden)
+	c.Settle()
+	if got := c.JobsOf("one"); got != "a: x" {
 		t.Errorf("the child of who may read says %q", got)
 	}
-	if c.get("configmaps", "curious") != nil {
+	if c.Find("configmaps", "curious") != nil {
 		t.Error("who may not read has made a child")
 	}
 	for _, want := range []watch.Want{own, others} {
-		if c.caches[want] == nil {
+		if c.Caches[want] == nil {
 			t.Errorf("nothing is read as %s", want.As)
 		}
 	}
-	if c.caches[relatedJobs] != nil {
+	if c.Caches[relatedJobs] != nil {
 		t.Error("related objects are read as the operator")
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 func TestALastingFailureIsSaidAgain(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}", "spec:\n", "spec:\n  resyncPeriod: 0s\n"))
-	c.apply(app)
-	c.run()
+	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}", "spec:\n", "spec:\n  resyncPeriod: 0s\n"))
+	c.KubectlApply(app)
+	c.Run()
 	const text = "one Warning TemplateFailed: status:1:11: no"
 	want := []string{text}
 	for _, step := range []struct {
@@ -28,21 +28,21 @@ func TestALastingFailureIsSaidAgain(t *testing.T) {
 		{"just after", time.Minute, false},
 		{"once more", record.RepeatAfter - time.Minute, true},
 	} {
-		c.clock.SetTime(c.clock.Now().Add(step.wait))
-		result, _ := c.pass("apps", "one")
+		c.Clock.SetTime(c.Clock.Now().Add(step.wait))
+		result, _ := c.Pass("apps", "one")
 		if step.said {
 			want = append(want, text)
 		}
-		if diff := cmp.Diff(want, c.events); diff != "" {
+		if diff := cmp.Diff(want, c.Events); diff != "" {
 			t.Errorf("%s: Events (-want +got):\n%s", step.why, diff)
 		}
 		if result.Retry != problem.RetryOnChange || result.After != record.RepeatAfter {
 			t.Errorf("%s: looks again by %v after %s, want after %s", step.why, result.Retry, result.After, record.RepeatAfter)
 		}
 	}
-	c.apply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 0s\n"))
-	c.run()
-	if result, _ := c.pass("apps", "one"); result.After != 0 {
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 0s\n"))
+	c.Run()
+	if result, _ := c.Pass("apps", "one"); result.After != 0 {
 		t.Errorf("looks again after %s though all is well", result.After)
 	}
 }
@@ -51,15 +51,15 @@ func TestAProblemThatComesBackIsSaidAgain(t *testing.T) {
 	for why, between := range map[string]string{"all was well": "count: 1", "it was waited for": "count: {{ wait \"later\" }}"} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(app)
+			c.KubectlApply(app)
 			for _, status := range []string{"count: {{ fail \"no\" }}", between, "count: {{ fail \"no\" }}"} {
-				c.apply(with(t, apps, "count: {{ len .children.maps }}", status))
-				c.run()
-				c.deliver()
-				c.run()
+				c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", status))
+				c.Run()
+				c.Deliver()
+				c.Run()
 			}
 			const text = "one Warning TemplateFailed: status:1:11: no"
-			if diff := cmp.Diff([]string{text, text}, c.events); diff != "" {
+			if diff := cmp.Diff([]string{text, text}, c.Events); diff != "" {
 				t.Errorf("Events (-want +got):\n%s", diff)
 			}
 		})

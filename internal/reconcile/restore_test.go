@@ -10,6 +10,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // dumped makes a child that is updated, one that is replaced, and one in another namespace.
@@ -55,7 +56,7 @@ func (c *cluster) dump() map[request.Location]*unstructured.Unstructured {
 
 // restore puts a dump back, without the status of anything. uid returns the UID of an object, of which there was one in the dump.
 func (c *cluster) restore(dump map[request.Location]*unstructured.Unstructured, uid func(at request.Location, was types.UID) types.UID) {
-	c.t.Helper()
+	c.T.Helper()
 	for at, o := range dump {
 		o = o.DeepCopy()
 		delete(o.Object, "status")
@@ -84,21 +85,21 @@ func TestARestoredBackupDeletesNothing(t *testing.T) {
 		for when, restart := range map[string]bool{"": false, ", before a start": true} {
 			t.Run(how+when, func(t *testing.T) {
 				c := newCluster(t)
-				c.apply(dumped)
-				c.apply(app)
-				c.settle()
+				c.KubectlApply(dumped)
+				c.KubectlApply(app)
+				c.Settle()
 				dump := c.dump()
-				c.clock.SetTime(c.clock.Now().Add(time.Minute))
-				c.apply(with(t, app, "hello", "bye"))
-				c.settle()
+				c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
+				c.KubectlApply(with(t, app, "hello", "bye"))
+				c.Settle()
 				c.restore(dump, uid(c))
 				if restart {
 					c.start()
 				}
-				c.deliver()
+				c.Deliver()
 				for range 3 {
-					wantNoDeletion(t, c.settle())
-					c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+					reconciletest.WantNoDeletion(t, c.Settle())
+					c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
 				}
 				for at := range dump {
 					if at.Resource.Resource != "configmaps" {
@@ -108,11 +109,11 @@ func TestARestoredBackupDeletesNothing(t *testing.T) {
 						t.Errorf("%s: data (-want +got):\n%s", at.Name, diff)
 					}
 				}
-				if got := c.condition("apps", "one", "Ready"); got != "True Ready: all children are ready: 3" {
+				if got := c.Condition("apps", "one", "Ready"); got != "True Ready: all children are ready: 3" {
 					t.Errorf("ready condition is %q", got)
 				}
 				c.start()
-				wantRequests(t, "after a restart", c.settle())
+				wantRequests(t, "after a restart", c.Settle())
 			})
 		}
 	}

@@ -35,15 +35,15 @@ func TestRolloutNeverHasTooManyUnavailable(t *testing.T) {
 		if r.most < 0 {
 			limit = fmt.Sprintf("'%d%%'", -r.most)
 		}
-		r.apply(gadgets(t, "{type: "+[]string{"Apply", "Recreate"}[r.IntN(2)]+", rollingUpdate: {maxUnavailable: "+limit+"}}"))
+		r.KubectlApply(gadgets(t, "{type: "+[]string{"Apply", "Recreate"}[r.IntN(2)]+", rollingUpdate: {maxUnavailable: "+limit+"}}"))
 		r.want()
-		r.run()
+		r.Run()
 		r.recover()
-		r.during = r.check
+		r.During = r.check
 		for range 40 {
 			r.step()
-			r.deliver()
-			r.run()
+			r.Deliver()
+			r.Run()
 		}
 		r.finish(seed)
 		changed += r.changed
@@ -62,7 +62,7 @@ func (r *rolling) want() {
 	for i := range r.names {
 		names = append(names, fmt.Sprint("g", i))
 	}
-	r.apply(strings.NewReplacer("a, b, c, d", strings.Join(names, ", "), "hello", r.text).Replace(fourApps))
+	r.KubectlApply(strings.NewReplacer("a, b, c, d", strings.Join(names, ", "), "hello", r.text).Replace(fourApps))
 }
 
 // step is something that happens.
@@ -108,7 +108,7 @@ func (r *rolling) recover() {
 
 // check looks at each request before it has an effect.
 func (r *rolling) check() {
-	parts := strings.Fields(r.requests[len(r.requests)-1])
+	parts := strings.Fields(r.Requests[len(r.Requests)-1])
 	if parts[1] != "gadgets" || parts[0] != "update" && parts[0] != "delete-foreground" {
 		return
 	}
@@ -128,7 +128,7 @@ func (r *rolling) check() {
 		most = max(1, -most*r.names/100)
 	}
 	if down > most {
-		r.t.Errorf("%v: %d of %d are unavailable then, and %d may be", parts, down, r.names, most)
+		r.T.Errorf("%v: %d of %d are unavailable then, and %d may be", parts, down, r.names, most)
 	}
 }
 
@@ -155,10 +155,10 @@ func available(o *unstructured.Unstructured) bool {
 func (r *rolling) finish(seed uint64) {
 	for range 3 * (r.names + 1) {
 		r.CollectGarbage()
-		r.deliver()
-		r.run()
+		r.Deliver()
+		r.Run()
 		r.recover()
-		r.run()
+		r.Run()
 	}
 	there := 0
 	for at, o := range r.Objects {
@@ -167,10 +167,10 @@ func (r *rolling) finish(seed uint64) {
 		}
 		there++
 		if text, _, _ := unstructured.NestedString(o.Object, "spec", "text"); text != r.text {
-			r.t.Errorf("seed %d: %s has the text %s, want %s", seed, at.Name, text, r.text)
+			r.T.Errorf("seed %d: %s has the text %s, want %s", seed, at.Name, text, r.text)
 		}
 	}
-	if got, want := r.condition("apps", "one", "Ready"), fmt.Sprintf("True Ready: all children are ready: %d", r.names); got != want || there != r.names {
-		r.t.Errorf("seed %d: %d are there, ready condition %s, want %s", seed, there, got, want)
+	if got, want := r.Condition("apps", "one", "Ready"), fmt.Sprintf("True Ready: all children are ready: %d", r.names); got != want || there != r.names {
+		r.T.Errorf("seed %d: %d are there, ready condition %s, want %s", seed, there, got, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // gadgets makes a Gadget for each of spec.names, with this strategy.
@@ -28,33 +29,33 @@ spec: {names: [a, b, c, d], text: hello}
 
 func gadget(name string) request.Location {
 	at := configMap(name)
-	at.Resource = fakeKinds[schema.GroupKind{Group: "example.org", Kind: "Gadget"}].Resource
+	at.Resource = reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "Gadget"}].Resource
 	return at
 }
 
 // reportGadget has the controller of Gadgets report that it has done its work, or that it has failed for good. Its status says which
 // generation it is about.
 func (c *cluster) reportGadget(name, condition string) {
-	c.t.Helper()
+	c.T.Helper()
 	o := c.Objects[gadget(name)].DeepCopy()
 	conditions := []any{map[string]any{"type": condition, "status": "True", "reason": "Told"}}
 	o.Object["status"] = map[string]any{"observedGeneration": o.GetGeneration(), "conditions": conditions}
 	c.Store(gadget(name), o)
-	c.deliver()
+	c.Deliver()
 }
 
 // rolledOut is a cluster in which all Gadgets of the App are ready.
 func rolledOut(t *testing.T, strategy string) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.apply(gadgets(t, strategy))
-	c.apply(fourApps)
-	c.run()
+	c.KubectlApply(gadgets(t, strategy))
+	c.KubectlApply(fourApps)
+	c.Run()
 	for _, name := range []string{"a", "b", "c", "d"} {
 		c.reportGadget(name, "Ready")
 	}
-	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 4"; got != want {
+	c.Run()
+	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 4"; got != want {
 		t.Fatalf("ready condition %q, want %q", got, want)
 	}
 	return c
@@ -62,51 +63,51 @@ func rolledOut(t *testing.T, strategy string) *cluster {
 
 // wantStill fails unless the ready condition of the App says this, and another pass makes no request.
 func (c *cluster) wantStill(want string) {
-	c.t.Helper()
-	c.wantReady(want)
-	_, again := c.pass("apps", "one")
+	c.T.Helper()
+	c.WantReady(want)
+	_, again := c.Pass("apps", "one")
 	if len(again) > 0 {
-		c.t.Errorf("another pass makes the requests %q", again)
+		c.T.Errorf("another pass makes the requests %q", again)
 	}
 }
 
 func TestRolloutWaitsForEachObject(t *testing.T) {
 	c := rolledOut(t, "{rollingUpdate: {}}")
-	c.apply(strings.Replace(fourApps, "hello", "bye", 1))
+	c.KubectlApply(strings.Replace(fourApps, "hello", "bye", 1))
 	for i, name := range []string{"a", "b", "c"} {
-		wantRequests(t, name, c.run(), "update gadgets "+name, "status apps one")
+		wantRequests(t, name, c.Run(), "update gadgets "+name, "status apps one")
 		c.wantStill("False Progressing: children[maps]: rollout: " + string(rune('1'+i)) + " of 4 are up to date, waits for Gadget ns/" + name + ": its controller has not observed its current spec yet; 3 of 4 children are ready")
 		c.reportGadget(name, "Ready")
 	}
-	wantRequests(t, "the last", c.run(), "update gadgets d", "status apps one")
+	wantRequests(t, "the last", c.Run(), "update gadgets d", "status apps one")
 	c.wantStill("False Progressing: 3 of 4 children are ready: Gadget ns/d: its controller has not observed its current spec yet")
 	c.reportGadget("d", "Ready")
-	wantRequests(t, "all done", c.run(), "status apps one")
+	wantRequests(t, "all done", c.Run(), "status apps one")
 	c.wantStill("True Ready: all children are ready: 4")
 }
 
 func TestRolloutOfReplacedObjects(t *testing.T) {
 	c := rolledOut(t, `{type: Recreate, rollingUpdate: {maxUnavailable: "50%"}}`)
-	c.apply(strings.Replace(fourApps, "hello", "bye", 1))
-	wantRequests(t, "the first half goes", c.run(), "delete-foreground gadgets a", "delete-foreground gadgets b", "status apps one")
+	c.KubectlApply(strings.Replace(fourApps, "hello", "bye", 1))
+	wantRequests(t, "the first half goes", c.Run(), "delete-foreground gadgets a", "delete-foreground gadgets b", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 0 of 4 are up to date, waits for Gadget ns/a: being deleted; Gadget ns/b: being deleted; 2 of 4 children are ready")
 	c.Remove(gadget("b"))
-	c.deliver()
-	wantRequests(t, "one is gone", c.run(), "create gadgets b", "status apps one")
+	c.Deliver()
+	wantRequests(t, "one is gone", c.Run(), "create gadgets b", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 1 of 4 are up to date, waits for Gadget ns/a: being deleted; Gadget ns/b: just changed; 3 of 4 children are ready")
 	c.reportGadget("b", "Ready")
-	wantRequests(t, "its successor is ready", c.run(), "delete-foreground gadgets c", "status apps one")
+	wantRequests(t, "its successor is ready", c.Run(), "delete-foreground gadgets c", "status apps one")
 	c.CollectGarbage()
-	c.deliver()
-	wantRequests(t, "two are gone", c.run(), "create gadgets a", "create gadgets c", "status apps one")
+	c.Deliver()
+	wantRequests(t, "two are gone", c.Run(), "create gadgets a", "create gadgets c", "status apps one")
 	c.reportGadget("a", "Ready")
-	wantRequests(t, "one of the successors is ready", c.run(), "delete-foreground gadgets d", "status apps one")
+	wantRequests(t, "one of the successors is ready", c.Run(), "delete-foreground gadgets d", "status apps one")
 	c.CollectGarbage()
-	c.deliver()
-	wantRequests(t, "the last one is gone", c.run(), "create gadgets d", "status apps one")
+	c.Deliver()
+	wantRequests(t, "the last one is gone", c.Run(), "create gadgets d", "status apps one")
 	c.reportGadget("c", "Ready")
 	c.reportGadget("d", "Ready")
-	c.run()
+	c.Run()
 	c.wantStill("True Ready: all children are ready: 4")
 }
 
@@ -117,19 +118,19 @@ func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
 	} {
 		c := rolledOut(t, strategy)
 		again := func() []string {
-			requests := c.run()
+			requests := c.Run()
 			if c.CollectGarbage() {
-				c.deliver()
-				requests = append(requests, c.run()...)
+				c.Deliver()
+				requests = append(requests, c.Run()...)
 			}
 			return requests
 		}
-		c.apply(strings.Replace(fourApps, "hello", "broken", 1))
+		c.KubectlApply(strings.Replace(fourApps, "hello", "broken", 1))
 		wantRequests(t, "broken", again(), healing...)
 		c.reportGadget("a", "Stalled")
 		wantRequests(t, "it has failed", again(), "status apps one")
 		c.wantStill("False ChildFailing: 1 of 4 children have failed: Gadget ns/a: failed (Told); children[maps]: the rollout is halted: 1 of 4 are up to date")
-		c.apply(strings.Replace(fourApps, "hello", "mended", 1))
+		c.KubectlApply(strings.Replace(fourApps, "hello", "mended", 1))
 		wantRequests(t, "mended", again(), healing...)
 		c.reportGadget("a", "Ready")
 		if got := again(); got[0] != strings.Replace(healing[0], " a", " b", 1) {
@@ -145,34 +146,34 @@ func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
 func TestRolloutGoesOnWhenWhatFailedIsReadyAgain(t *testing.T) {
 	c := rolledOut(t, "{rollingUpdate: {maxUnavailable: 2}}")
 	c.reportGadget("d", "Stalled")
-	c.apply(strings.Replace(fourApps, "hello", "bye", 1))
-	wantRequests(t, "the one that has failed is mended at no cost", c.run(), "update gadgets a", "update gadgets d", "status apps one")
+	c.KubectlApply(strings.Replace(fourApps, "hello", "bye", 1))
+	wantRequests(t, "the one that has failed is mended at no cost", c.Run(), "update gadgets a", "update gadgets d", "status apps one")
 	c.reportGadget("a", "Stalled")
-	c.run()
+	c.Run()
 	c.wantStill("False ChildFailing: 1 of 4 children have failed: Gadget ns/a: failed (Told)")
 	c.reportGadget("d", "Ready")
-	wantRequests(t, "one more may be unavailable", c.run(), "update gadgets b")
+	wantRequests(t, "one more may be unavailable", c.Run(), "update gadgets b")
 	c.reportGadget("a", "Ready")
-	wantRequests(t, "another one", c.run(), "update gadgets c", "status apps one")
+	wantRequests(t, "another one", c.Run(), "update gadgets c", "status apps one")
 	for _, name := range []string{"b", "c"} {
 		c.reportGadget(name, "Ready")
 	}
-	c.run()
+	c.Run()
 	c.wantStill("True Ready: all children are ready: 4")
 }
 
 // TestRolloutOfWhatIsReadyAtOnceTakesOnePass: nothing would tell when to make another one.
 func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {rollingUpdate: {maxUnavailable: 1}}\n"))
-	c.apply(fourApps)
-	c.run()
-	c.apply(with(t, fourApps, "hello", "bye", "a, b, c, d", "a, b, c, d, e"))
-	wantRequests(t, "another text", c.run(), "create configmaps e", "update configmaps a", "update configmaps b", "update configmaps c", "update configmaps d", "status apps one")
+	c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {rollingUpdate: {maxUnavailable: 1}}\n"))
+	c.KubectlApply(fourApps)
+	c.Run()
+	c.KubectlApply(with(t, fourApps, "hello", "bye", "a, b, c, d", "a, b, c, d, e"))
+	wantRequests(t, "another text", c.Run(), "create configmaps e", "update configmaps a", "update configmaps b", "update configmaps c", "update configmaps d", "status apps one")
 	c.wantStill("True Ready: all children are ready: 5")
-	c.refuse["update configmaps b"] = answer(422, "Invalid", "no")
-	c.apply(strings.Replace(fourApps, "hello", "hi", 1))
-	if got := c.run(); !slices.Contains(got, "update configmaps b") || slices.Contains(got, "update configmaps c") {
+	c.Refuse["update configmaps b"] = refusal(422, "Invalid", "no")
+	c.KubectlApply(strings.Replace(fourApps, "hello", "hi", 1))
+	if got := c.Run(); !slices.Contains(got, "update configmaps b") || slices.Contains(got, "update configmaps c") {
 		t.Errorf("requests %q: want the rollout to end where the server refuses", got)
 	}
 }
@@ -180,66 +181,66 @@ func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
 // TestRolloutOfWhatIsReadyAtOnceAndReplaced goes on by itself after each object that is made anew.
 func TestRolloutOfWhatIsReadyAtOnceAndReplaced(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {type: Recreate, rollingUpdate: {}}\n", "len .children.maps", "1"))
+	c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {type: Recreate, rollingUpdate: {}}\n", "len .children.maps", "1"))
 	app := strings.Replace(fourApps, "a, b, c, d", "a, b", 1)
-	c.apply(app)
-	c.run()
-	c.apply(strings.Replace(app, "hello", "bye", 1))
-	wantRequests(t, "the first goes", c.run(), "delete-foreground configmaps a", "status apps one")
+	c.KubectlApply(app)
+	c.Run()
+	c.KubectlApply(strings.Replace(app, "hello", "bye", 1))
+	wantRequests(t, "the first goes", c.Run(), "delete-foreground configmaps a", "status apps one")
 	c.CollectGarbage()
-	c.deliver()
-	wantRequests(t, "it is gone", c.run(), "create configmaps a", "status apps one", "delete-foreground configmaps b", "status apps one")
+	c.Deliver()
+	wantRequests(t, "it is gone", c.Run(), "create configmaps a", "status apps one", "delete-foreground configmaps b", "status apps one")
 	c.CollectGarbage()
-	c.deliver()
-	wantRequests(t, "so is the other", c.run(), "create configmaps b", "status apps one")
+	c.Deliver()
+	wantRequests(t, "so is the other", c.Run(), "create configmaps b", "status apps one")
 	c.wantStill("True Ready: all children are ready: 2")
 }
 
 // TestStatusThatDoesNotSayWhatItIsAbout is believed a while after the change.
 func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 	c := newCluster(t)
-	c.apply(gadgets(t, "{rollingUpdate: {maxUnavailable: 1}}"))
-	c.apply(strings.Replace(fourApps, "[a, b, c, d]", "[a, b]", 1))
-	c.settle()
+	c.KubectlApply(gadgets(t, "{rollingUpdate: {maxUnavailable: 1}}"))
+	c.KubectlApply(strings.Replace(fourApps, "[a, b, c, d]", "[a, b]", 1))
+	c.Settle()
 	for _, name := range []string{"a", "b"} {
 		o := c.Objects[gadget(name)].DeepCopy()
 		o.Object["status"] = map[string]any{"phase": "Done"}
 		c.Store(gadget(name), o)
 	}
-	c.deliver()
-	c.run()
-	c.apply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "bye").Replace(fourApps))
-	wantRequests(t, "another text", c.run(), "update gadgets a", "status apps one")
+	c.Deliver()
+	c.Run()
+	c.KubectlApply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "bye").Replace(fourApps))
+	wantRequests(t, "another text", c.Run(), "update gadgets a", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waits for Gadget ns/a: just changed; 2 of 2 children are ready")
-	begun := c.clock.Now()
-	wantRequests(t, "later", c.settle(), "update gadgets b", "status apps one")
-	if took := c.clock.Since(begun); took < 4*time.Second {
+	begun := c.Clock.Now()
+	wantRequests(t, "later", c.Settle(), "update gadgets b", "status apps one")
+	if took := c.Clock.Since(begun); took < 4*time.Second {
 		t.Errorf("it went on after %v", took)
 	}
 	c.wantStill("True Ready: all children are ready: 2")
-	c.clock.SetTime(c.clock.Now().Add(time.Hour))
-	c.apply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "again").Replace(fourApps))
-	wantRequests(t, "a long time later", c.run(), "update gadgets a", "status apps one")
+	c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
+	c.KubectlApply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "again").Replace(fourApps))
+	wantRequests(t, "a long time later", c.Run(), "update gadgets a", "status apps one")
 }
 
 func TestReadyWhenHoldsARollout(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, gadgets(t, "{rollingUpdate: {}}"), "    updateStrategy", "    readyWhen: eq .object.spec.text (.object.status.text | default \"\")\n    updateStrategy"))
-	c.apply(strings.Replace(fourApps, "[a, b, c, d]", "[a, b]", 1))
-	c.run()
+	c.KubectlApply(with(t, gadgets(t, "{rollingUpdate: {}}"), "    updateStrategy", "    readyWhen: eq .object.spec.text (.object.status.text | default \"\")\n    updateStrategy"))
+	c.KubectlApply(strings.Replace(fourApps, "[a, b, c, d]", "[a, b]", 1))
+	c.Run()
 	done := func(name string) {
 		o := c.Objects[gadget(name)].DeepCopy()
 		o.Object["status"] = map[string]any{"text": o.Object["spec"].(map[string]any)["text"], "observedGeneration": o.GetGeneration()}
 		c.Store(gadget(name), o)
-		c.deliver()
+		c.Deliver()
 	}
 	done("a")
 	done("b")
-	c.apply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "bye").Replace(fourApps))
-	wantRequests(t, "another text", c.run(), "update gadgets a", "status apps one")
+	c.KubectlApply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "bye").Replace(fourApps))
+	wantRequests(t, "another text", c.Run(), "update gadgets a", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waits for Gadget ns/a: readyWhen is not true yet: its controller has not observed its current spec yet; 1 of 2 children are ready")
 	done("a")
-	wantRequests(t, "it is true", c.run(), "update gadgets b", "status apps one")
+	wantRequests(t, "it is true", c.Run(), "update gadgets b", "status apps one")
 }
 
 // TestLongRolloutIsNoLoop though each object takes two passes that write.
@@ -250,21 +251,21 @@ func TestLongRolloutIsNoLoop(t *testing.T) {
 	}
 	many := strings.Replace(fourApps, "a, b, c, d", strings.Join(names, ", "), 1)
 	c := newCluster(t)
-	c.apply(gadgets(t, "{type: Recreate, rollingUpdate: {maxUnavailable: 1}}"))
-	c.apply(many)
-	c.run()
+	c.KubectlApply(gadgets(t, "{type: Recreate, rollingUpdate: {maxUnavailable: 1}}"))
+	c.KubectlApply(many)
+	c.Run()
 	for _, name := range names {
 		c.reportGadget(name, "Ready")
 	}
-	c.apply(strings.Replace(many, "hello", "bye", 1))
+	c.KubectlApply(strings.Replace(many, "hello", "bye", 1))
 	for _, name := range names {
-		c.run()
+		c.Run()
 		c.CollectGarbage()
-		c.deliver()
-		c.run()
+		c.Deliver()
+		c.Run()
 		c.reportGadget(name, "Ready")
 	}
-	c.run()
+	c.Run()
 	c.wantStill("True Ready: all children are ready: 50")
 }
 
@@ -301,33 +302,33 @@ spec:
 `
 	app := strings.Replace(fourApps, "a, b, c, d", "a, b", 1)
 	c := newCluster(t)
-	c.apply(two)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(two)
+	c.KubectlApply(app)
+	c.Run()
 	c.reportGadget("a", "Ready")
 	c.reportGadget("b", "Ready")
-	c.run()
-	c.apply(strings.Replace(app, "hello", "bye", 1))
-	wantRequests(t, "the first of the early ones", c.run(), "update gadgets a", "status apps one")
+	c.Run()
+	c.KubectlApply(strings.Replace(app, "hello", "bye", 1))
+	wantRequests(t, "the first of the early ones", c.Run(), "update gadgets a", "status apps one")
 	c.wantStill("False Waiting: children[late] waits for children[early]: Gadget ns/a: its controller has not observed its current spec yet; Gadget ns/b: not updated yet")
 	c.reportGadget("a", "Ready")
-	wantRequests(t, "the second", c.run(), "update gadgets b", "status apps one")
+	wantRequests(t, "the second", c.Run(), "update gadgets b", "status apps one")
 	c.reportGadget("b", "Ready")
-	wantRequests(t, "the late ones", c.run(), "update configmaps a", "update configmaps b", "status apps one")
+	wantRequests(t, "the late ones", c.Run(), "update configmaps a", "update configmaps b", "status apps one")
 	c.wantStill("True Ready: all children are ready: 4")
 }
 
 // TestRolloutHaltsWhereAStrangerIsInTheWay has one of four objects missing for good, so that no other one may be unavailable.
 func TestRolloutHaltsWhereAStrangerIsInTheWay(t *testing.T) {
 	c := newCluster(t)
-	c.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: d}}`)
-	c.apply(withEntry(t, apps, "updateStrategy: {rollingUpdate: {}}"))
-	c.apply(fourApps)
-	c.run()
-	c.apply(strings.Replace(fourApps, "hello", "bye", 1))
-	wantRequests(t, "the text changes", withoutStatus(c.run()), "create configmaps d", "get configmaps d")
-	c.wantReady("False ChildConflict: ConfigMap ns/d already exists and has no owner: templater does not adopt it; delete it, or choose another name in the template")
+	c.KubectlApply(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: d}}`)
+	c.KubectlApply(reconciletest.WithLines(t, apps, "updateStrategy: {rollingUpdate: {}}"))
+	c.KubectlApply(fourApps)
+	c.Run()
+	c.KubectlApply(strings.Replace(fourApps, "hello", "bye", 1))
+	wantRequests(t, "the text changes", withoutStatus(c.Run()), "create configmaps d", "get configmaps d")
+	c.WantReady("False ChildConflict: ConfigMap ns/d already exists and has no owner: templater does not adopt it; delete it, or choose another name in the template")
 	c.Remove(configMap("d"))
-	_, requests := c.pass("apps", "one") // which is tried again from time to time
-	wantRequests(t, "the stranger's object is gone", withoutStatus(append(requests, c.run()...)), "create configmaps d", "update configmaps a", "update configmaps b", "update configmaps c")
+	_, requests := c.Pass("apps", "one") // which is tried again from time to time
+	wantRequests(t, "the stranger's object is gone", withoutStatus(append(requests, c.Run()...)), "create configmaps d", "update configmaps a", "update configmaps b", "update configmaps c")
 }

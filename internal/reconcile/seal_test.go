@@ -1,7 +1,6 @@
 package reconcile_test
 
 import (
-	"encoding/base64"
 	"errors"
 	"slices"
 	"strings"
@@ -14,61 +13,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// runs returns a cluster on which the children of "one" are made and known.
-func runs(t *testing.T, manifest string) *cluster {
-	t.Helper()
-	c := newCluster(t)
-	c.apply(manifest)
-	c.apply(app)
-	c.settle()
-	return c
-}
-
-// forge puts a copy of a child there under another name: it has all that can be read, the managers of its fields included.
-func (c *cluster) forge(child, name string) *unstructured.Unstructured {
-	c.t.Helper()
-	o := c.get("configmaps", child).DeepCopy()
-	o.SetName(name)
-	o.SetUID("forged")
-	o.Object["data"] = map[string]any{"text": "forged"}
-	c.Store(configMap(name), o)
-	c.deliver()
-	return o.DeepCopy()
-}
-
-// strip takes seals off children, as somebody does who may write them.
-func (c *cluster) strip(names ...string) {
-	c.t.Helper()
-	for _, name := range names {
-		o := c.get("configmaps", name).DeepCopy()
-		annotations := o.GetAnnotations()
-		delete(annotations, v1.AnnotationSeal)
-		o.SetAnnotations(annotations)
-		c.Store(configMap(name), o)
-	}
-	c.deliver()
-}
-
-func (c *cluster) sealOf(name string) string {
-	return c.get("configmaps", name).GetAnnotations()[v1.AnnotationSeal]
-}
-
 func TestForgedChildIsNotWaitedFor(t *testing.T) {
-	c := runs(t, under(t, "Recreate"))
-	forged := c.forge("a", "copy")
+	c := settled(t, withStrategy(t, "Recreate"))
+	forged := c.ForgeCopy("a", "copy")
 	forged.SetFinalizers([]string{"example.org/never"})
 	c.Store(configMap("copy"), forged)
-	c.deliver()
-	c.apply(with(t, app, "hello", "bye"))
-	c.settle()
+	c.Deliver()
+	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.Settle()
 	for _, name := range []string{"a", "b"} {
-		if text, _, _ := unstructured.NestedString(c.get("configmaps", name).Object, "data", "text"); text != "bye" {
+		if text, _, _ := unstructured.NestedString(c.Find("configmaps", name).Object, "data", "text"); text != "bye" {
 			t.Errorf("%s has the text %q", name, text)
 		}
 	}
@@ -78,17 +40,17 @@ func TestObjectMadeBeforehandIsNotTaken(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(under(t, strategy))
-			c.apply(with(t, app, "[a, b]", "[b]"))
-			c.settle()
-			before := c.forge("b", "a")
-			c.apply(app)
-			c.settle()
-			if diff := cmp.Diff(before, c.get("configmaps", "a")); diff != "" {
+			c.KubectlApply(withStrategy(t, strategy))
+			c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+			c.Settle()
+			before := c.ForgeCopy("b", "a")
+			c.KubectlApply(app)
+			c.Settle()
+			if diff := cmp.Diff(before, c.Find("configmaps", "a")); diff != "" {
 				t.Errorf("it was changed:\n%s", diff)
 			}
 			const want = "False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but its seal is not valid for it: another client copied or changed it; inspect it, then delete it, or choose another name in the template"
-			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
+			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 				t.Errorf("ready condition is %q, want %q", got, want)
 			}
 		})
@@ -100,15 +62,15 @@ func TestObjectMadeBeforehandIsNotTaken(t *testing.T) {
 func TestChildThatWasRestoredWithItsSealIsTheChild(t *testing.T) {
 	for why, after := range map[string]time.Duration{"at once": 0, "an hour later": time.Hour, "an hour before, as a server shows whose clock was set back": -time.Hour} {
 		t.Run(why, func(t *testing.T) {
-			c := runs(t, apps)
-			o := c.get("configmaps", "a").DeepCopy()
-			c.gone(configMap("a"))
+			c := settled(t, apps)
+			o := c.Find("configmaps", "a").DeepCopy()
+			c.RemoveNow(configMap("a"))
 			o.SetUID("again")
-			o.SetCreationTimestamp(metav1.NewTime(c.clock.Now().Add(after)))
+			o.SetCreationTimestamp(metav1.NewTime(c.Clock.Now().Add(after)))
 			c.Store(configMap("a"), o)
-			c.deliver()
-			wantRequests(t, "it is back", c.settle())
-			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True") {
+			c.Deliver()
+			wantRequests(t, "it is back", c.Settle())
+			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True") {
 				t.Errorf("ready condition is %q", got)
 			}
 		})
@@ -118,33 +80,33 @@ func TestChildThatWasRestoredWithItsSealIsTheChild(t *testing.T) {
 func TestChildThatLosesItsSealGetsItBack(t *testing.T) {
 	for strategy, want := range map[string]string{"Apply": "update configmaps a", "Recreate": "mark configmaps a", "CreateOnly": "mark configmaps a", "OnDelete": "mark configmaps a"} {
 		t.Run(strategy, func(t *testing.T) {
-			c := runs(t, under(t, strategy))
-			c.strip("a")
-			wantRequests(t, "it is known", c.run(), want)
-			c.deliver()
-			wantRequests(t, "again", c.run())
+			c := settled(t, withStrategy(t, strategy))
+			c.StripSeals("a")
+			wantRequests(t, "it is known", c.Run(), want)
+			c.Deliver()
+			wantRequests(t, "again", c.Run())
 
-			o := c.get("configmaps", "a").DeepCopy()
-			o.SetAnnotations(plus(nil, v1.AnnotationHash, o.GetAnnotations()[v1.AnnotationHash]))
+			o := c.Find("configmaps", "a").DeepCopy()
+			o.SetAnnotations(reconciletest.Plus(nil, v1.AnnotationHash, o.GetAnnotations()[v1.AnnotationHash]))
 			o.SetLabels(nil)
 			c.Store(configMap("a"), o)
-			c.deliver()
-			c.settle()
-			if labels := c.get("configmaps", "a").GetLabels(); c.sealOf("a") == "" || labels[v1.LabelController] != "apps" || c.get("configmaps", "a").GetUID() != o.GetUID() {
-				t.Errorf("it has lost its labels, too, and has now %v", c.get("configmaps", "a"))
+			c.Deliver()
+			c.Settle()
+			if labels := c.Find("configmaps", "a").GetLabels(); c.SealOf("a") == "" || labels[v1.LabelController] != "apps" || c.Find("configmaps", "a").GetUID() != o.GetUID() {
+				t.Errorf("it has lost its labels, too, and has now %v", c.Find("configmaps", "a"))
 			}
 
-			c.strip("a")
-			before := c.get("configmaps", "a").DeepCopy()
+			c.StripSeals("a")
+			before := c.Find("configmaps", "a").DeepCopy()
 			c.start()
-			requests := c.settle()
-			if diff := cmp.Diff(before, c.get("configmaps", "a")); diff != "" {
+			requests := c.Settle()
+			if diff := cmp.Diff(before, c.Find("configmaps", "a")); diff != "" {
 				t.Errorf("it was changed after a restart:\n%s", diff)
 			}
 			if slices.ContainsFunc(requests, func(r string) bool { return strings.HasPrefix(r, "delete") }) {
 				t.Errorf("requests after a restart: %v", requests)
 			}
-			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but has no seal") {
+			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but has no seal") {
 				t.Errorf("ready condition is %q", got)
 			}
 		})
@@ -154,63 +116,45 @@ func TestChildThatLosesItsSealGetsItBack(t *testing.T) {
 // An edited label does not make a child one of another entry.
 func TestSealTellsTheEntry(t *testing.T) {
 	two := with(t, apps, "  status:\n", "  - name: more\n    template: \"\"\n  status:\n", "{{ len .children.maps }}", "{{ len .children.maps }}\n      more: {{ len .observed.more }}")
-	c := runs(t, under(t, "OnDelete"))
-	c.apply(with(t, two, "    template: |\n      {{ range", "    updateStrategy: {type: OnDelete}\n    template: |\n      {{ range"))
-	c.settle()
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+	c := settled(t, withStrategy(t, "OnDelete"))
+	c.KubectlApply(with(t, two, "    template: |\n      {{ range", "    updateStrategy: {type: OnDelete}\n    template: |\n      {{ range"))
+	c.Settle()
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) {
 		labels := o.GetLabels()
 		labels[v1.LabelChild] = "more"
 		o.SetLabels(labels)
 	})
 	c.start() // which has never seen it otherwise
-	wantRequests(t, "after the edit", c.settle(), "mark configmaps a")
-	if got := c.get("configmaps", "a").GetLabels()[v1.LabelChild]; got != "maps" {
+	wantRequests(t, "after the edit", c.Settle(), "mark configmaps a")
+	if got := c.Find("configmaps", "a").GetLabels()[v1.LabelChild]; got != "maps" {
 		t.Errorf("its entry is %q", got)
 	}
-	if more, _, _ := unstructured.NestedFieldNoCopy(c.get("apps", "one").Object, "status", "more"); more != int64(0) && more != 0 {
+	if more, _, _ := unstructured.NestedFieldNoCopy(c.Find("apps", "one").Object, "status", "more"); more != int64(0) && more != 0 {
 		t.Errorf("the other entry has %v objects", more)
 	}
 }
 
 func TestRotationReachesWhatNoEntryKnows(t *testing.T) {
-	c := runs(t, with(t, apps, "name: maps", "name: maps\n    prunePolicy: Orphan"))
-	c.apply(with(t, apps, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
-	c.settle()
-	c.keys = keysOf(t, "1", "2")
+	c := settled(t, with(t, apps, "name: maps", "name: maps\n    prunePolicy: Orphan"))
+	c.KubectlApply(with(t, apps, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
+	c.Settle()
+	c.Keys = reconciletest.KeysOf(t, "1", "2")
 	c.start()
-	c.refuse["mark configmaps a"] = errors.New("no answer")
-	c.run()
-	delete(c.refuse, "mark configmaps a")
-	c.settle()
+	c.Refuse["mark configmaps a"] = errors.New("no answer")
+	c.Run()
+	delete(c.Refuse, "mark configmaps a")
+	c.Settle()
 	for _, name := range []string{"a", "b", "a-2", "b-2"} {
-		if got := c.sealOf(name); !strings.HasPrefix(got, "2:") {
+		if got := c.SealOf(name); !strings.HasPrefix(got, "2:") {
 			t.Errorf("the seal of %s is %q", name, got)
 		}
 	}
 }
 
-// older has all that is there be older than the keys, whose number is given. The TemplateController is, too.
-func (c *cluster) older(key string) {
-	c.t.Helper()
-	made := metav1.NewTime(c.clock.Now())
-	for at, o := range c.Objects {
-		o = o.DeepCopy()
-		o.SetCreationTimestamp(made)
-		c.Store(at, o)
-	}
-	c.clock.SetTime(made.Add(time.Hour))
-	data := map[string]any{key: base64.StdEncoding.EncodeToString([]byte(strings.Repeat(key[:1], 32)))}
-	keys, err := seal.Parse(data, c.clock.Now())
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	c.keys = keys
-}
-
 // TestWhatIsNotOlderThanTheKeysIsNotSealed has look-alikes while children from before are being sealed.
 func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 	for why, change := range map[string]func(c *cluster, o *unstructured.Unstructured){
-		"it is newer":                func(c *cluster, o *unstructured.Unstructured) { o.SetCreationTimestamp(metav1.NewTime(c.keys.Since)) },
+		"it is newer":                func(c *cluster, o *unstructured.Unstructured) { o.SetCreationTimestamp(metav1.NewTime(c.Keys.Since)) },
 		"nobody knows how old it is": func(_ *cluster, o *unstructured.Unstructured) { o.SetCreationTimestamp(metav1.Time{}) },
 		"its seal is forged with the key that there is": func(_ *cluster, o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{v1.AnnotationSeal: "9:x:y:maps"})
@@ -232,19 +176,19 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := runs(t, apps)
-			c.forge("a", "copy")
-			c.strip("a", "b", "copy")
-			c.older("9")
-			forged := c.get("configmaps", "copy").DeepCopy()
+			c := settled(t, apps)
+			c.ForgeCopy("a", "copy")
+			c.StripSeals("a", "b", "copy")
+			c.RenewKeys("9")
+			forged := c.Find("configmaps", "copy").DeepCopy()
 			change(c, forged)
 			c.Store(configMap("copy"), forged)
-			before := c.get("configmaps", "copy").DeepCopy()
+			before := c.Find("configmaps", "copy").DeepCopy()
 			c.start()
-			requests := c.settle()
+			requests := c.Settle()
 			slices.Sort(requests)
 			wantRequests(t, "with the new key", requests, "update configmaps a", "update configmaps b")
-			if diff := cmp.Diff(before, c.get("configmaps", "copy")); diff != "" {
+			if diff := cmp.Diff(before, c.Find("configmaps", "copy")); diff != "" {
 				t.Errorf("it was changed:\n%s", diff)
 			}
 		})
@@ -261,14 +205,14 @@ func TestChildrenFromBeforeTheKeysMayComeLate(t *testing.T) {
 			reports = []string{"status apps one"}
 		}
 		t.Run(why, func(t *testing.T) {
-			c := runs(t, apps)
-			c.strip("a", "b")
-			c.apply(manifest)
-			c.older("9")
+			c := settled(t, apps)
+			c.StripSeals("a", "b")
+			c.KubectlApply(manifest)
+			c.RenewKeys("9")
 			c.start()
-			wantRequests(t, "at first", c.settle(), reports...)
-			c.apply(apps)
-			requests := c.settle()
+			wantRequests(t, "at first", c.Settle(), reports...)
+			c.KubectlApply(apps)
+			requests := c.Settle()
 			slices.Sort(requests)
 			wantRequests(t, "then", requests, append(reports, "update configmaps a", "update configmaps b")...)
 		})
@@ -277,59 +221,59 @@ func TestChildrenFromBeforeTheKeysMayComeLate(t *testing.T) {
 
 // impersonate changes a child as an apply does that somebody makes in the name of our field manager.
 func (c *cluster) impersonate(name, text string, fields map[string]any) {
-	c.t.Helper()
-	o := c.get("configmaps", name).DeepCopy()
+	c.T.Helper()
+	o := c.Find("configmaps", name).DeepCopy()
 	o.Object["data"] = map[string]any{"text": text}
 	if fields != nil {
-		own(o, "templater/apps", "", fields)
+		memserver.Own(o, "templater/apps", "", fields)
 	}
 	c.Store(configMap(name), o)
-	c.deliver()
+	c.Deliver()
 }
 
 func (c *cluster) textOf(name string) string {
-	text, _, _ := unstructured.NestedString(c.get("configmaps", name).Object, "data", "text")
+	text, _, _ := unstructured.NestedString(c.Find("configmaps", name).Object, "data", "text")
 	return text
 }
 
 // TestDriftUnderOurNameIsRepaired has somebody apply as our field manager, with the hash and the seal that the child has.
 func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 	t.Run("and our entry differs", func(t *testing.T) {
-		c := runs(t, apps)
-		fields := held(c.get("configmaps", "a").Object, "")
+		c := settled(t, apps)
+		fields := memserver.Usual.Held(c.Find("configmaps", "a").Object, "")
 		fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
 		c.impersonate("a", "hidden", fields)
-		wantRequests(t, "it is seen", c.run(), "update configmaps a")
+		wantRequests(t, "it is seen", c.Run(), "update configmaps a")
 		if got := c.textOf("a"); got != "hello" {
 			t.Errorf("the text is %q", got)
 		}
-		c.deliver()
-		wantRequests(t, "once", c.run())
+		c.Deliver()
+		wantRequests(t, "once", c.Run())
 	})
 	t.Run("and is back as it was", func(t *testing.T) {
-		c := runs(t, apps)
-		before := c.get("configmaps", "a").GetManagedFields()
-		fields := held(c.get("configmaps", "a").Object, "")
+		c := settled(t, apps)
+		before := c.Find("configmaps", "a").GetManagedFields()
+		fields := memserver.Usual.Held(c.Find("configmaps", "a").Object, "")
 		delete(fields, "f:data")
 		c.impersonate("a", "hidden", fields)
-		o := c.get("configmaps", "a").DeepCopy()
+		o := c.Find("configmaps", "a").DeepCopy()
 		o.SetManagedFields(before)
 		c.Store(configMap("a"), o)
-		c.deliver()
-		wantRequests(t, "it was seen", c.run(), "update configmaps a")
+		c.Deliver()
+		wantRequests(t, "it was seen", c.Run(), "update configmaps a")
 		if got := c.textOf("a"); got != "hello" {
 			t.Errorf("the text is %q", got)
 		}
-		c.deliver()
-		wantRequests(t, "once", c.run())
+		c.Deliver()
+		wantRequests(t, "once", c.Run())
 	})
 	t.Run("while nobody was looking", func(t *testing.T) {
-		c := runs(t, apps)
-		o := c.get("configmaps", "a").DeepCopy()
+		c := settled(t, apps)
+		o := c.Find("configmaps", "a").DeepCopy()
 		o.Object["data"] = map[string]any{"text": "hidden"}
 		c.Store(configMap("a"), o)
 		c.start()
-		wantRequests(t, "after a restart", c.settle(), "update configmaps a")
+		wantRequests(t, "after a restart", c.Settle(), "update configmaps a")
 		if got := c.textOf("a"); got != "hello" {
 			t.Errorf("the text is %q", got)
 		}
@@ -338,11 +282,11 @@ func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 
 func TestOtherStrategiesLeaveDriftUnderOurName(t *testing.T) {
 	for _, strategy := range []string{"Recreate", "CreateOnly", "OnDelete"} {
-		c := runs(t, under(t, strategy))
-		fields := held(c.get("configmaps", "a").Object, "")
+		c := settled(t, withStrategy(t, strategy))
+		fields := memserver.Usual.Held(c.Find("configmaps", "a").Object, "")
 		fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
 		c.impersonate("a", "edited", fields)
-		wantRequests(t, strategy, c.run())
+		wantRequests(t, strategy, c.Run())
 	}
 }
 
@@ -384,17 +328,17 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 		"its parent is not there, and nobody will delete it": {func(o *unstructured.Unstructured) { stray(o); o.SetOwnerReferences(nil) }, nothing, nil, true, true},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := runs(t, apps)
-			c.strip("a")
-			c.gone(configMap("b"))
-			c.older("9")
-			for at, change := range map[request.Location]func(*unstructured.Unstructured){configMap("a"): row.child, appAt("one"): row.parent} {
+			c := settled(t, apps)
+			c.StripSeals("a")
+			c.RemoveNow(configMap("b"))
+			c.RenewKeys("9")
+			for at, change := range map[request.Location]func(*unstructured.Unstructured){configMap("a"): row.child, reconciletest.AppAt("one"): row.parent} {
 				o := c.Objects[at].DeepCopy()
 				change(o)
 				c.Store(at, o)
 			}
 			c.start()
-			c.runControllers()
+			c.RunControllers()
 			running := c.controllers.get("apps")
 			if row.then != nil {
 				c.restless = true // the running controller is edited
@@ -408,17 +352,17 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 }
 
 func TestOnlyADepartedChildIsRemembered(t *testing.T) {
-	c := runs(t, apps)
-	c.forge("a", "copy")
-	c.run()
+	c := settled(t, apps)
+	c.ForgeCopy("a", "copy")
+	c.Run()
 	known := map[string]*unstructured.Unstructured{}
 	for _, name := range []string{"a", "copy"} {
-		o := c.get("configmaps", name).DeepCopy()
+		o := c.Find("configmaps", name).DeepCopy()
 		o.SetAnnotations(nil)
 		known[name] = o
-		c.gone(configMap(name))
+		c.RemoveNow(configMap(name))
 	}
-	c.deliver()
+	c.Deliver()
 	for name, want := range map[string]bool{"a": true, "copy": false} {
 		o := known[name]
 		o.SetLabels(nil)
@@ -431,16 +375,16 @@ func TestOnlyADepartedChildIsRemembered(t *testing.T) {
 // TestAllChildrenFromBeforeTheKeysCount has two of which one keeps the adoption going, whichever comes first.
 func TestAllChildrenFromBeforeTheKeysCount(t *testing.T) {
 	for _, stray := range []string{"a", "b"} {
-		c := runs(t, apps)
-		c.strip("a", "b")
-		c.older("9")
+		c := settled(t, apps)
+		c.StripSeals("a", "b")
+		c.RenewKeys("9")
 		o := c.Objects[configMap(stray)].DeepCopy()
 		labels := o.GetLabels()
 		labels[v1.LabelParentUID] = "other"
 		o.SetLabels(labels)
 		c.Store(configMap(stray), o)
 		c.start()
-		c.runControllers()
+		c.RunControllers()
 		for range 20 { // in any order
 			if c.controllers.get("apps").AllSealed(false) {
 				t.Fatalf("the one beside %s does not count", stray)

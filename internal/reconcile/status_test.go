@@ -87,14 +87,14 @@ func TestUnfit(t *testing.T) {
 		want bool
 	}{
 		"none":                  {nil, false},
-		"too large":             {answer(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, ""), true},
-		"too large for etcd":    {answer(http.StatusInternalServerError, "", "etcdserver: request is too large"), true},
-		"too long":              {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, ""), true},
-		"bad":                   {answer(http.StatusBadRequest, metav1.StatusReasonBadRequest, ""), true},
-		"another version":       {answer(http.StatusConflict, metav1.StatusReasonConflict, ""), false},
-		"not allowed":           {answer(http.StatusForbidden, metav1.StatusReasonForbidden, ""), false},
-		"too busy":              {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, ""), false},
-		"no such field":         {answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema"), false},
+		"too large":             {refusal(http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, ""), true},
+		"too large for etcd":    {refusal(http.StatusInternalServerError, "", "etcdserver: request is too large"), true},
+		"too long":              {refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, ""), true},
+		"bad":                   {refusal(http.StatusBadRequest, metav1.StatusReasonBadRequest, ""), true},
+		"another version":       {refusal(http.StatusConflict, metav1.StatusReasonConflict, ""), false},
+		"not allowed":           {refusal(http.StatusForbidden, metav1.StatusReasonForbidden, ""), false},
+		"too busy":              {refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, ""), false},
+		"no such field":         {refusal(http.StatusInternalServerError, "", ".status.count: field not declared in schema"), false},
 		"no answer of a server": {http.ErrHandlerTimeout, false},
 	} {
 		if got := Unfit(row.err); got != row.want {

@@ -2,32 +2,31 @@ package reconcile_test
 
 import (
 	"testing"
-)
 
-// odd has characters that YAML takes for something else, or does not take, where they stand unescaped.
-const odd = "a\u0085b: c\u2028\u2029 d \x7f\u0080\ufffe\ufeff\r\n\x00 \U0001f600\U0001ffff"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
+)
 
 func TestTextsArriveAsTheyAre(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "count:", "text: {{ .spec.text }}\n      count:"))
+	c.KubectlApply(with(t, apps, "count:", "text: {{ .spec.text }}\n      count:"))
 	o := parse(t, app)
-	o.Object["spec"].(map[string]any)["text"] = odd
+	o.Object["spec"].(map[string]any)["text"] = reconciletest.OddText
 	o.SetUID("uid-one")
 	c.Store(locationOf(o), o)
-	c.deliver()
-	c.run()
+	c.Deliver()
+	c.Run()
 	for what, in := range map[string]map[string]any{
-		"the child":           c.get("configmaps", "a").Object["data"].(map[string]any),
-		"the parent's status": c.get("apps", "one").Object["status"].(map[string]any),
+		"the child":           c.Find("configmaps", "a").Object["data"].(map[string]any),
+		"the parent's status": c.Find("apps", "one").Object["status"].(map[string]any),
 	} {
 		t.Run(what, func(t *testing.T) {
-			if in["text"] != odd {
-				t.Errorf("%s has %q, want %q", what, in["text"], odd)
+			if in["text"] != reconciletest.OddText {
+				t.Errorf("%s has %q, want %q", what, in["text"], reconciletest.OddText)
 			}
 		})
 	}
-	c.deliver()
-	_, again := c.pass("apps", "one")
+	c.Deliver()
+	_, again := c.Pass("apps", "one")
 	wantRequests(t, "the pass after", again)
 }
 
@@ -44,10 +43,10 @@ func TestAKeyThatTheServerCannotReadIsToldByItsPlace(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, row.from, row.to))
-			c.apply(app)
-			c.run()
-			if got := c.condition("apps", "one", "Ready"); got != row.want {
+			c.KubectlApply(with(t, apps, row.from, row.to))
+			c.KubectlApply(app)
+			c.Run()
+			if got := c.Condition("apps", "one", "Ready"); got != row.want {
 				t.Errorf("condition %q, want %q", got, row.want)
 			}
 		})

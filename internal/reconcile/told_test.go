@@ -29,21 +29,21 @@ func conflictOf(t *testing.T, apiVersion, kind, name string) string {
 	o := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a}}")
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u", Controller: new(true)}})
 	c.Store(locationOf(o), o)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	if n, _, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); n != 1 {
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	if n, _, _ := unstructured.NestedInt64(c.Find("apps", "one").Object, "status", "count"); n != 1 {
 		t.Errorf("the status counts %d children, want 1", n)
 	}
-	for _, event := range c.events {
+	for _, event := range c.Events {
 		if strings.Contains(event, "EVIL") || len(event) > 2000 {
 			t.Errorf("Event of %d bytes: %.300q", len(event), event)
 		}
 	}
-	if len(c.events) != 1 {
-		t.Errorf("%d Events, want 1", len(c.events))
+	if len(c.Events) != 1 {
+		t.Errorf("%d Events, want 1", len(c.Events))
 	}
-	return c.condition("apps", "one", v1.ConditionReady)
+	return c.Condition("apps", "one", v1.ConditionReady)
 }
 
 func TestWordsOfOthersAreNotTold(t *testing.T) {
@@ -72,17 +72,17 @@ func TestNamesFromValuesAreNotTold(t *testing.T) {
 			continue // is no name, and is not told either
 		}
 		c := newCluster(t)
-		c.apply(apps)
+		c.KubectlApply(apps)
 		o := parse(t, app)
 		if err := unstructured.SetNestedStringSlice(o.Object, []string{words}, "spec", "names"); err != nil {
 			t.Fatal(err)
 		}
-		c.refuse["create configmaps "+words] = answer(http.StatusInternalServerError, metav1.StatusReason(words), words, metav1.StatusCause{Type: metav1.CauseType(words), Field: words, Message: words})
+		c.Refuse["create configmaps "+words] = refusal(http.StatusInternalServerError, metav1.StatusReason(words), words, metav1.StatusCause{Type: metav1.CauseType(words), Field: words, Message: words})
 		o.SetUID("uid-one")
 		c.Store(locationOf(o), o)
-		c.deliver()
-		c.run()
-		if got := c.condition("apps", "one", v1.ConditionReady); strings.Contains(got, "EVIL") || len(got) > 500 || !strings.HasPrefix(got, "False ") {
+		c.Deliver()
+		c.Run()
+		if got := c.Condition("apps", "one", v1.ConditionReady); strings.Contains(got, "EVIL") || len(got) > 500 || !strings.HasPrefix(got, "False ") {
 			t.Errorf("%.80q is told: %.500q", words, got)
 		}
 	}
@@ -92,16 +92,16 @@ func TestNamesFromValuesAreNotTold(t *testing.T) {
 func TestFailsOfAuthorsAreLines(t *testing.T) {
 	for _, words := range hostileWords {
 		c := newCluster(t)
-		c.apply(with(t, apps, "count: {{ len .children.maps }}", "a: {{ fail .spec.text }}"))
+		c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "a: {{ fail .spec.text }}"))
 		o := parse(t, app)
 		if err := unstructured.SetNestedField(o.Object, words, "spec", "text"); err != nil {
 			t.Fatal(err)
 		}
 		o.SetUID("uid-one")
 		c.Store(locationOf(o), o)
-		c.deliver()
-		c.run() // the cluster looks at each message
-		if got := c.condition("apps", "one", v1.ConditionReady); !strings.HasPrefix(got, "False TemplateFailed: status:") || len(got) > 5000 {
+		c.Deliver()
+		c.Run() // the cluster looks at each message
+		if got := c.Condition("apps", "one", v1.ConditionReady); !strings.HasPrefix(got, "False TemplateFailed: status:") || len(got) > 5000 {
 			t.Errorf("%.80q is told: %.500q", words, got)
 		}
 	}
@@ -122,21 +122,21 @@ func TestAConditionAlwaysFits(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.longest = map[string]int{"apps": row.most}
-			c.apply(failing)
-			c.apply(app)
-			got := c.run()
+			c.Longest = map[string]int{"apps": row.most}
+			c.KubectlApply(failing)
+			c.KubectlApply(app)
+			got := c.Run()
 			if !slices.Equal(got, row.requests) {
 				t.Errorf("requests %q, want %q", got, row.requests)
 			}
-			condition := c.condition("apps", "one", v1.ConditionReady)
+			condition := c.Condition("apps", "one", v1.ConditionReady)
 			if _, message, _ := strings.Cut(condition, ": "); message != row.message || !strings.HasPrefix(condition, "False ") {
 				t.Errorf("condition %q, want the message %q", condition, row.message)
 			}
-			if n, has, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); has != (row.most > 10) || n != 0 {
+			if n, has, _ := unstructured.NestedInt64(c.Find("apps", "one").Object, "status", "count"); has != (row.most > 10) || n != 0 {
 				t.Errorf("the status counts children: %v", has)
 			}
-			if len(c.events) == 0 {
+			if len(c.Events) == 0 {
 				t.Errorf("no Event")
 			}
 		})

@@ -23,6 +23,14 @@ func Conflict(at request.Location) error {
 	return apierrors.NewConflict(at.Resource.GroupResource(), at.Name, errors.New("the object has been modified"))
 }
 
+// Refusal is an answer with that code, reason and message.
+func Refusal(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+		Details: &metav1.StatusDetails{Causes: causes},
+	}}
+}
+
 // otherUID is the answer to a patch of an object that has another UID.
 func otherUID(at request.Location, uid string) error {
 	faults := field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")}
@@ -32,7 +40,7 @@ func otherUID(at request.Location, uid string) error {
 // nullStatus is the answer where a status would become null.
 func nullStatus(request.Location) error {
 	const message = "status: Invalid value: \"null\": status in body must be of type object: \"null\""
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message}}
+	return Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, message)
 }
 
 // fieldConflict is the answer to an apply without force that would change fields of other managers.

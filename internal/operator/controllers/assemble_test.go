@@ -21,19 +21,19 @@ import (
 
 func TestKindThatWasGoneCostsNoChildWhileTheServerDoesNotAnswer(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	parent := c.apply(app)
-	c.run()
-	c.deliver()
+	c.KubectlApply(apps)
+	parent := c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
 	for _, err := range []error{&kind.NotFoundError{GVK: parent.GroupVersionKind()}, errors.New("no answer")} {
-		c.refuse["kind App"] = err
+		c.Refuse["kind App"] = err
 		c.controllers.queue.Add("apps")
-		c.run()
-		c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime - 1))
+		c.Run()
+		c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime - 1))
 	}
-	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
 	c.controllers.enqueueAll(c.controllers.get("apps"))
-	wantRequests(t, "there may be parents", c.run())
+	wantRequests(t, "there may be parents", c.Run())
 }
 
 // asked is a resolver that notes what it is asked for.

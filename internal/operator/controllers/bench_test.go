@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // quietPass returns a pass over a parent with two ConfigMaps that finds nothing different: what
@@ -20,15 +20,15 @@ import (
 func quietPass(tb testing.TB) func() {
 	tb.Helper()
 	c := newCluster(tb)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
-	key, before := queue.Key{Controller: "apps", Parent: configMapName("one")}, len(c.requests)
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
+	key, before := queue.Key{Controller: "apps", Parent: configMapName("one")}, len(c.Requests)
 	return func() {
-		c.reconciler.Reconcile(tb.Context(), key)
-		if made := len(c.requests) - before; made > 0 {
+		c.Reconciler.Reconcile(tb.Context(), key)
+		if made := len(c.Requests) - before; made > 0 {
 			tb.Fatalf("%d requests in quiet passes", made)
 		}
 	}
@@ -57,40 +57,25 @@ func BenchmarkReconcileManyNamespaces(b *testing.B) {
 	} {
 		b.Run(what, func(b *testing.B) {
 			c := newCluster(b)
-			c.apply(apps)
+			c.KubectlApply(apps)
 			for i := range namespaces {
 				parent := types.NamespacedName{Namespace: fmt.Sprint("ns-", i), Name: nameOf(i)}
-				c.Store(request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: parent.Namespace, Name: parent.Name}, appIn(parent, children))
+				c.Store(request.Location{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: parent.Namespace, Name: parent.Name}, reconciletest.AppWith(parent, children))
 			}
-			c.deliver()
-			c.run()
-			c.deliver()
-			c.run()
+			c.Deliver()
+			c.Run()
+			c.Deliver()
+			c.Run()
 			runtime.GC() // of what was needed to make them
-			before, next := len(c.requests), 0
+			before, next := len(c.Requests), 0
 			b.ReportAllocs()
 			for b.Loop() {
 				next = (next + 7919) % namespaces
-				c.reconciler.Reconcile(b.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: fmt.Sprint("ns-", next), Name: nameOf(next)}})
+				c.Reconciler.Reconcile(b.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: fmt.Sprint("ns-", next), Name: nameOf(next)}})
 			}
-			if made := len(c.requests) - before; made > 0 || before < namespaces*(children+1) {
+			if made := len(c.Requests) - before; made > 0 || before < namespaces*(children+1) {
 				b.Fatalf("%d requests for the children, and %d in quiet reconciliations", before, made)
 			}
 		})
 	}
-}
-
-// appIn is a parent with that many ConfigMaps.
-func appIn(name types.NamespacedName, children int) *unstructured.Unstructured {
-	names := make([]any, 0, children)
-	for i := range children {
-		names = append(names, fmt.Sprint("child-", i))
-	}
-	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.org/v1", "kind": "App", "spec": map[string]any{"names": names, "text": "x"},
-	}}
-	o.SetNamespace(name.Namespace)
-	o.SetName(name.Name)
-	o.SetUID(types.UID("uid-" + name.Namespace))
-	return o
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -18,12 +19,12 @@ func TestSyncThatFailsIsTriedAgain(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.controllers.again(t.Context(), "apps", err)
-			at, ok := c.controllersDue.due["apps"]
-			if wait := at.Sub(c.clock.Now()); ok != (err != nil) || ok && wait != queue.FirstRetry {
+			at, ok := c.ControllerQueue.Due("apps")
+			if wait := at.Sub(c.Clock.Now()); ok != (err != nil) || ok && wait != queue.FirstRetry {
 				t.Errorf("tried again: %v, after %v; want %v", ok, wait, queue.FirstRetry)
 			}
 			c.controllers.again(t.Context(), "apps", nil)
-			if n := c.controllersDue.NumRequeues("apps"); n != 0 {
+			if n := c.ControllerQueue.NumRequeues("apps"); n != 0 {
 				t.Errorf("%d failures count after it went well", n)
 			}
 		})
@@ -33,25 +34,25 @@ func TestSyncThatFailsIsTriedAgain(t *testing.T) {
 func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
 	for why, forbidden := range map[string]bool{"it may": false, "it may not": true} {
 		c := newCluster(t)
-		c.apply(apps)
-		c.run()
+		c.KubectlApply(apps)
+		c.Run()
 		var parents watch.Want
-		for _, want := range c.owners["apps"] {
+		for _, want := range c.Owned["apps"] {
 			if want.Role == watch.Parent {
 				parents = want
 			}
 		}
 		if forbidden {
-			c.caches[parents] = failing(t, parents, denial("", "list", "apps", "at the cluster scope"))
-			c.silent[parents] = true
+			c.Caches[parents] = reconciletest.FailedCache(t, parents, denial("", "list", "apps", "at the cluster scope"))
+			c.Silent[parents] = true
 		}
 		c.controllers.queue.Add("apps")
-		c.run()
+		c.Run()
 		want := recountTime
 		if forbidden {
 			want = permissions.BelievedFor
 		}
-		if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != want {
+		if wait := c.ControllerQueue.Wait("apps"); wait != want {
 			t.Errorf("%s: looked at again after %v, want %v", why, wait, want)
 		}
 	}
@@ -59,10 +60,10 @@ func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
 
 func TestFinalizersOfOthersAreTheirs(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"))
-	c.run()
+	c.KubectlApply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"))
+	c.Run()
 	c.goes()
-	wantRequests(t, "a deletion that waits for somebody else", c.run())
+	wantRequests(t, "a deletion that waits for somebody else", c.Run())
 }
 
 func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {

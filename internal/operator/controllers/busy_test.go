@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube/object"
@@ -57,17 +56,9 @@ type costly struct {
 
 func (w costly) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	answered := asks(ctx)
-	w.clock.SetTime(w.clock.Now().Add(w.took))
+	w.Clock.SetTime(w.Clock.Now().Add(w.took))
 	answered()
 	return w.cluster.Apply(ctx, at, body, manager)
-}
-
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true,
-		func(context.Context) (bool, error) { return condition(), nil }); err != nil {
-		t.Fatalf("never: %s", what)
-	}
 }
 
 func works(busy []queue.Work) []string {
@@ -83,33 +74,33 @@ func TestAWorkerThatHangsIsSeen(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
 	c := newCluster(t)
 	defer c.controllers.queue.ShutDown()
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.gone(configMap("a"))
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.RemoveNow(configMap("a"))
 	h := hanging{c, make(chan struct{})}
 	c.controllers.get("apps").Cluster = h
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
-	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
-	eventually(t, "the pass begins", func() bool { return len(c.reconciler.Busy()) == 1 })
-	since := c.clock.Now()
-	c.clock.SetTime(since.Add(time.Hour))
-	busy := c.reconciler.Busy()
+	go func() { c.Reconciler.Run(ctx, t.Context()); close(stopped) }()
+	eventually(t, "the pass begins", func() bool { return len(c.Reconciler.Busy()) == 1 })
+	since := c.Clock.Now()
+	c.Clock.SetTime(since.Add(time.Hour))
+	busy := c.Reconciler.Busy()
 	if diff := cmp.Diff([]string{"pass over ns/one for TemplateController apps"}, works(busy)); diff != "" || !busy[0].Since.Equal(since) {
 		t.Errorf("busy since %v (-want +got):\n%s", busy[0].Since, diff)
 	}
 	close(h.release)
-	eventually(t, "the worker is free again", func() bool { return len(c.reconciler.Busy()) == 0 })
+	eventually(t, "the worker is free again", func() bool { return len(c.Reconciler.Busy()) == 0 })
 	cancel()
 	<-stopped
 }
 
 func TestATemplateControllerThatWaitsForPassesDoesNotHang(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	ctx := c.controllers.tracker.Join(t.Context())
 	queue.WorkerOf(ctx).Begin(queue.Key{Controller: "apps"})
 	_, leave := c.controllers.Enter("apps") // a pass that takes long
@@ -127,10 +118,10 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
 	c := newCluster(t)
 	c.controllers.queue.ShutDown()
-	c.parentsDue.ShutDown()
-	c.apply(apps)
-	c.apply(with(t, apps, "name: apps", "name: broken", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.refuse["finalizers[templater.dev/children] templatecontrollers broken"] = errors.New("no")
+	c.ParentQueue.ShutDown()
+	c.KubectlApply(apps)
+	c.KubectlApply(with(t, apps, "name: apps", "name: broken", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.Refuse["finalizers[templater.dev/children] templatecontrollers broken"] = errors.New("no")
 	c.start()
 	defer c.controllers.Close()
 	if diff := cmp.Diff([]string{"apps", "broken"}, c.controllers.Pending()); diff != "" {
@@ -181,15 +172,15 @@ func TestATenantOverItsCreditHasFewPassesUnderWay(t *testing.T) {
 
 func TestAPassRestsWhereTheTenantIsOverItsCredit(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.gone(configMap("a"))
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.RemoveNow(configMap("a"))
 	const took = 100 * time.Millisecond
 	c.controllers.get("apps").Cluster = costly{c, took}
-	c.shared.overCredit(t, "apps", c.clock)
+	c.shared.overCredit(t, "apps", c.Clock)
 	start := time.Now()
-	c.reconciler.Next(t.Context(), c.shared.passing.Join(t.Context()), func() {})
+	c.Reconciler.Next(t.Context(), c.shared.passing.Join(t.Context()), func() {})
 	if got := time.Since(start); got < took {
 		t.Errorf("the pass is over after %v, want that it rests for the %v that its request has taken", got, took)
 	}

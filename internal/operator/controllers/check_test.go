@@ -12,6 +12,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -22,9 +23,9 @@ func TestLintedIsThereWhateverTheSpec(t *testing.T) {
 		"Unknown NotAccepted: unknown until the spec is accepted": with(t, apps, "$.spec.text", "$.nothing"),
 	} {
 		c := newCluster(t)
-		c.apply(controller)
-		c.run()
-		if got := c.condition("templatecontrollers", "apps", "Linted"); got != want {
+		c.KubectlApply(controller)
+		c.Run()
+		if got := c.Condition("templatecontrollers", "apps", "Linted"); got != want {
 			t.Errorf("Linted is %q, want %q", got, want)
 		}
 	}
@@ -54,12 +55,12 @@ func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
 			c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, _ openapi.Set) (lint.Result, error) {
 				return lintOf(pause, tc, compiled, nil)
 			}
-			c.apply(with(t, shop, "(named \"db\" .children.db).status.host", "(named \"db\" .children.db).status."+field))
-			c.apply(shopApp)
-			c.run()
-			c.report("db", "{conditions: [{type: Complete, status: 'True'}]}")
-			c.run()
-			if ready := c.condition("apps", "one", "Ready"); !strings.HasPrefix(ready, want) {
+			c.KubectlApply(with(t, reconciletest.Shop, "(named \"db\" .children.db).status.host", "(named \"db\" .children.db).status."+field))
+			c.KubectlApply(reconciletest.ShopApp)
+			c.Run()
+			c.SetJobStatus("db", "{conditions: [{type: Complete, status: 'True'}]}")
+			c.Run()
+			if ready := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(ready, want) {
 				t.Errorf("ready %s, want %s", ready, want)
 			}
 		})
@@ -83,11 +84,11 @@ func (c *cluster) learned() (learn func()) {
 		return result, err
 	}
 	return func() {
-		defer func() { c.clock.SetTime(c.clock.Now().Add(learnDelay)) }()
+		defer func() { c.Clock.SetTime(c.Clock.Now().Add(learnDelay)) }()
 		known = true
 		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "Gadget"}) // is nobody's
 		if !c.controllers.tracked["apps"].stale.IsZero() {
-			c.t.Error("apps is checked again because of a kind that it has nothing to do with")
+			c.T.Error("apps is checked again because of a kind that it has nothing to do with")
 		}
 		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
 	}
@@ -97,39 +98,39 @@ func TestWhatIsLearnedOfAKind(t *testing.T) {
 	const failure = "children[maps]:1:2: App has no field .spec.x"
 	c := newCluster(t)
 	learn := c.learned()
-	c.apply(apps)
-	c.apply(app)
-	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	wantRequests(t, "at first", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
 
 	learn()
-	wantRequests(t, "what works is not stopped", c.run())
+	wantRequests(t, "what works is not stopped", c.Run())
 	expect := func(when, accepted, linted string) {
 		t.Helper()
 		for kind, want := range map[string]string{"Accepted": accepted, "Linted": linted} {
-			if got := c.condition("templatecontrollers", "apps", kind); got != want {
+			if got := c.Condition("templatecontrollers", "apps", kind); got != want {
 				t.Errorf("%s: %s is %q, want %q", when, kind, got, want)
 			}
 		}
 	}
 	expect("while it works", "True Accepted: the spec is valid", "False Warnings: 1 warning: "+failure)
-	wantRequests(t, "again", c.run())
+	wantRequests(t, "again", c.Run())
 
-	c.apply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n"))
-	wantRequests(t, "the next spec is not accepted", c.run(), "status apps one")
+	c.KubectlApply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n"))
+	wantRequests(t, "the next spec is not accepted", c.Run(), "status apps one")
 	expect("the next spec", "False InvalidTemplate: "+failure, "Unknown NotAccepted: unknown until the spec is accepted")
 }
 
 // countChecks starts an operator with a TemplateController of Apps, and counts its checks from then on.
 func (c *cluster) countChecks(checks *int) {
-	c.t.Helper()
+	c.T.Helper()
 	c.startWith(Options{Schemas: set{}})
 	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types openapi.Set) (lint.Result, error) {
 		*checks++
 		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
 		return lintOf(pause, tc, compiled, types)
 	}
-	c.apply(apps)
-	c.settle()
+	c.KubectlApply(apps)
+	c.Settle()
 	*checks = 0
 }
 
@@ -140,16 +141,16 @@ func TestAKindThatChangesAllTheTimeHasFewChecks(t *testing.T) {
 	c.countChecks(&checks)
 	const seconds = 10
 	for range 20 * seconds {
-		c.clock.SetTime(c.clock.Now().Add(time.Second / 20))
+		c.Clock.SetTime(c.Clock.Now().Add(time.Second / 20))
 		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
 		c.controllers.kindChanged(schema.GroupKind{Group: "example.org", Kind: "App"})
-		c.run()
+		c.Run()
 	}
 	if checks > seconds {
 		t.Errorf("%d checks in %d seconds", checks, seconds)
 	}
 	before := checks
-	c.settle()
+	c.Settle()
 	if checks != before+1 {
 		t.Errorf("%d checks after the last change, want one", checks-before)
 	}
@@ -164,8 +165,8 @@ func TestAKindThatIsLearnedIsCheckedThoughAnotherSyncComesFirst(t *testing.T) {
 	c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
 	c.controllers.queue.AddAfter("apps", learnDelay/2)
 	for range 2 {
-		c.clock.SetTime(c.clock.Now().Add(learnDelay / 2))
-		c.run()
+		c.Clock.SetTime(c.Clock.Now().Add(learnDelay / 2))
+		c.Run()
 	}
 	if checks != 1 {
 		t.Errorf("%d checks once the delay is over, want one", checks)

@@ -9,64 +9,65 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // jobsWatch is the watch of the Jobs among the children, mapsWatch that of the ConfigMaps.
 var (
-	jobsWatch = watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Labels: v1.LabelController, Role: watch.Child}
+	jobsWatch = watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Labels: v1.LabelController, Role: watch.Child}
 	mapsWatch = watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
 )
 
 // deny has the server refuse all requests for the resource of a watch.
 func (c *cluster) deny(want watch.Want) {
-	c.t.Helper()
+	c.T.Helper()
 	resource := want.Resource.Resource
 	for _, verb := range []string{"create", "delete", "get", "list", "patch", "watch"} {
-		c.lacks[verb+" "+resource] = true
+		c.Lacks[verb+" "+resource] = true
 	}
-	c.silent[want] = true
-	if c.caches[want] != nil {
-		c.caches[want].Fail(denial("", "list", resource, "at the cluster scope"))
+	c.Silent[want] = true
+	if c.Caches[want] != nil {
+		c.Caches[want].Fail(denial("", "list", resource, "at the cluster scope"))
 	}
 }
 
 // permit has the server refuse no request any more.
 func (c *cluster) permit(want watch.Want) {
-	c.t.Helper()
-	clear(c.lacks)
-	clear(c.refuse)
-	delete(c.silent, want)
-	if c.caches[want] != nil {
-		c.caches[want].Watching()
-		c.sync(want)
+	c.T.Helper()
+	clear(c.Lacks)
+	clear(c.Refuse)
+	delete(c.Silent, want)
+	if c.Caches[want] != nil {
+		c.Caches[want].Watching()
+		c.List(want)
 	}
 }
 
 // settleDenied settles where the server refuses a watch that begins only now.
 func (c *cluster) settleDenied(want watch.Want) {
-	c.t.Helper()
-	c.run()
-	if c.caches[want] == nil {
-		c.t.Fatal("the kind is not watched")
+	c.T.Helper()
+	c.Run()
+	if c.Caches[want] == nil {
+		c.T.Fatal("the kind is not watched")
 	}
 	c.deny(want)
-	c.settle()
+	c.Settle()
 }
 
 // expectKinds compares the kinds that the status and the watches of the TemplateController have.
 func (c *cluster) expectKinds(why, want string) {
-	c.t.Helper()
+	c.T.Helper()
 	if got := kinds(c); got != want {
-		c.t.Errorf("%s: kinds %q, want %q", why, got, want)
+		c.T.Errorf("%s: kinds %q, want %q", why, got, want)
 	}
 }
 
 // expectReady compares the ready condition of the TemplateController.
 func (c *cluster) expectReady(why, want string) {
-	c.t.Helper()
-	if got := c.condition("templatecontrollers", "apps", v1.ConditionReady); got != want {
-		c.t.Errorf("%s: Ready is %s, want %s", why, got, want)
+	c.T.Helper()
+	if got := c.Condition("templatecontrollers", "apps", v1.ConditionReady); got != want {
+		c.T.Errorf("%s: Ready is %s, want %s", why, got, want)
 	}
 }
 
@@ -79,35 +80,35 @@ func TestARevertedTemplateNeedsNoPermission(t *testing.T) {
 		return with(t, text, "{{ range .spec.names }}", "{{ if .spec.odd }}{{ .spec.none }}{{ end }}{{ range .spec.names }}")
 	}
 	for why, during := range map[string]func(*cluster){
-		"the operator goes on":             func(c *cluster) { c.apply(odd(apps)) },
-		"the operator restarts before":     func(c *cluster) { c.start(); c.settle(); c.apply(odd(apps)) },
-		"the operator restarts after":      func(c *cluster) { c.apply(odd(apps)); c.start() },
-		"the template of one parent fails": func(c *cluster) { c.apply(broken); c.settle(); c.apply(odd(apps)) },
+		"the operator goes on":             func(c *cluster) { c.KubectlApply(odd(apps)) },
+		"the operator restarts before":     func(c *cluster) { c.start(); c.Settle(); c.KubectlApply(odd(apps)) },
+		"the operator restarts after":      func(c *cluster) { c.KubectlApply(odd(apps)); c.start() },
+		"the template of one parent fails": func(c *cluster) { c.KubectlApply(broken); c.Settle(); c.KubectlApply(odd(apps)) },
 		"a reconciliation is still under way": func(c *cluster) {
 			_, leave := c.controllers.Enter("apps")
-			c.apply(odd(apps))
-			c.run()
+			c.KubectlApply(odd(apps))
+			c.Run()
 			leave()
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(odd(apps))
-			c.apply(app)
-			c.settle()
-			c.silent[jobsWatch] = true
-			c.apply(odd(jobs(t)))
+			c.KubectlApply(odd(apps))
+			c.KubectlApply(app)
+			c.Settle()
+			c.Silent[jobsWatch] = true
+			c.KubectlApply(odd(jobs(t)))
 			c.settleDenied(jobsWatch)
 			c.expectKinds("while the permission is missing", "ConfigMap; configmaps jobs")
 			c.expectReady("while the permission is missing", "False Forbidden: templater is not allowed to create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted")
-			if c.get("configmaps", "a") == nil {
+			if c.Find("configmaps", "a") == nil {
 				t.Error("a child is deleted while the kind that replaces it may not be read")
 			}
 			during(c)
-			c.settle()
+			c.Settle()
 			c.expectKinds("after the template was reverted", "ConfigMap; configmaps")
 			c.expectReady("after the template was reverted", isReady)
-			if requests := c.requests; slices.ContainsFunc(requests, func(r string) bool { return strings.Contains(r, "jobs") }) {
+			if requests := c.Requests; slices.ContainsFunc(requests, func(r string) bool { return strings.Contains(r, "jobs") }) {
 				t.Errorf("requests %v", requests)
 			}
 		})
@@ -150,7 +151,7 @@ func TestWhatIsNeededToReadFormerChildren(t *testing.T) {
 			cache.Fail(denial("", "list", "jobs", "at the cluster scope"))
 			job := schema.GroupKind{Group: "batch", Kind: "Job"}
 			c.Spec = &v1.TemplateControllerSpec{}
-			c.Sources = map[schema.GroupKind]running.Source{job: {Kind: fakeKinds[job], Former: row.former, Caches: map[string]*watch.Cache{"": cache}}}
+			c.Sources = map[schema.GroupKind]running.Source{job: {Kind: reconciletest.Kinds[job], Former: row.former, Caches: map[string]*watch.Cache{"": cache}}}
 			c.ChildObstacle()
 			found()
 			if reason, message := c.ChildObstacle(); reason != v1.ReasonForbidden || !strings.HasPrefix(message, row.want) {
@@ -205,17 +206,17 @@ func TestAKindThatAnotherReplicaRecordsIsRecorded(t *testing.T) {
 // TestARevertedTemplateThatCouldNotCreate has a template yield a kind that may be read and not created.
 func TestARevertedTemplateThatCouldNotCreate(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.settle()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Settle()
 	for _, name := range []string{"a", "b"} {
-		c.refuse["create jobs "+name] = denial("", "create", "jobs", "in the namespace \"ns\"")
+		c.Refuse["create jobs "+name] = denial("", "create", "jobs", "in the namespace \"ns\"")
 	}
-	c.apply(jobs(t))
-	c.settle()
+	c.KubectlApply(jobs(t))
+	c.Settle()
 	c.expectKinds("while the permission is missing", "ConfigMap Job; configmaps jobs")
-	c.apply(apps)
-	c.settle()
+	c.KubectlApply(apps)
+	c.Settle()
 	c.expectKinds("after the template was reverted", "ConfigMap; configmaps")
 	c.expectReady("after the template was reverted", isReady)
 }
@@ -223,25 +224,25 @@ func TestARevertedTemplateThatCouldNotCreate(t *testing.T) {
 // TestAKindIsRecordedBeforeItsFirstChildIsCreated cuts the operator off at each step.
 func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
 	c := newCluster(t)
-	c.silent[mapsWatch] = true
-	c.apply(apps)
-	c.apply(app)
-	c.settle()
+	c.Silent[mapsWatch] = true
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Settle()
 	c.expectKinds("while it is being read", "; configmaps")
-	if c.get("configmaps", "a") != nil {
+	if c.Find("configmaps", "a") != nil {
 		t.Fatal("a child is created before its kind can be read")
 	}
-	delete(c.silent, mapsWatch)
-	c.refuse["status templatecontrollers apps"] = answer(500, "InternalError", "x")
-	c.sync(mapsWatch)
-	c.run()
+	delete(c.Silent, mapsWatch)
+	c.Refuse["status templatecontrollers apps"] = refusal(500, "InternalError", "x")
+	c.List(mapsWatch)
+	c.Run()
 	c.expectKinds("while the status cannot be written", "; configmaps")
-	if _, requests := c.pass("apps", "one"); len(requests) > 0 || c.get("configmaps", "a") != nil {
+	if _, requests := c.Pass("apps", "one"); len(requests) > 0 || c.Find("configmaps", "a") != nil {
 		t.Fatalf("before its kind is on record, a child leads to requests: %v", requests)
 	}
-	clear(c.refuse)
+	clear(c.Refuse)
 	created := false
-	c.during = func() {
+	c.During = func() {
 		for at := range c.Objects {
 			if at.Resource.Resource == "configmaps" && !created {
 				created = true
@@ -249,8 +250,8 @@ func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
 			}
 		}
 	}
-	c.settle()
-	c.during = nil
+	c.Settle()
+	c.During = nil
 	if !created {
 		t.Fatal("no child is created")
 	}
@@ -261,44 +262,44 @@ func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
 func TestAKindWithObjectsIsNeverForgotten(t *testing.T) {
 	const needs = "False Forbidden: templater is not allowed to list and watch configmaps in all namespaces: add {apiGroups: [\"\"], resources: [configmaps], verbs: [list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted"
 	for why, restart := range map[string]func(*cluster){
-		"the operator goes on":         func(c *cluster) { c.apply(jobs(t)) },
-		"the operator restarts before": func(c *cluster) { c.start(); c.settleDenied(mapsWatch); c.apply(jobs(t)) },
-		"the operator restarts after":  func(c *cluster) { c.apply(jobs(t)); c.start(); c.settleDenied(mapsWatch) },
+		"the operator goes on":         func(c *cluster) { c.KubectlApply(jobs(t)) },
+		"the operator restarts before": func(c *cluster) { c.start(); c.settleDenied(mapsWatch); c.KubectlApply(jobs(t)) },
+		"the operator restarts after":  func(c *cluster) { c.KubectlApply(jobs(t)); c.start(); c.settleDenied(mapsWatch) },
 		"the template changes for good": func(c *cluster) {
-			c.apply(jobs(t))
-			c.settle()
-			c.apply(with(t, jobs(t), "spec: {}", "spec: {suspend: true}"))
+			c.KubectlApply(jobs(t))
+			c.Settle()
+			c.KubectlApply(with(t, jobs(t), "spec: {}", "spec: {suspend: true}"))
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(app)
-			c.settle()
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
+			c.Settle()
 			c.deny(mapsWatch)
-			c.settle()
+			c.Settle()
 			restart(c)
-			c.settle()
+			c.Settle()
 			c.expectKinds("while the permission is missing", "ConfigMap Job; configmaps jobs")
 			c.expectReady("while the permission is missing", needs)
-			if c.get("configmaps", "a") == nil {
+			if c.Find("configmaps", "a") == nil {
 				t.Fatal("a child is deleted though its kind cannot be read")
 			}
 			c.permit(mapsWatch)
 			for _, name := range []string{"a", "b"} {
-				c.refuse["delete configmaps "+name] = denial("", "delete", "configmaps", "in the namespace \"ns\"")
+				c.Refuse["delete configmaps "+name] = denial("", "delete", "configmaps", "in the namespace \"ns\"")
 			}
-			c.lacks["delete configmaps ns"] = true
-			c.settle()
+			c.Lacks["delete configmaps ns"] = true
+			c.Settle()
 			c.expectKinds("while the deletion is refused", "ConfigMap Job; configmaps jobs")
 			c.expectReady("while the deletion is refused", isReady)
-			if got := c.condition("apps", "one", v1.ConditionReady); !strings.Contains(got, "templater is not allowed to delete configmaps in namespace ns") {
+			if got := c.Condition("apps", "one", v1.ConditionReady); !strings.Contains(got, "templater is not allowed to delete configmaps in namespace ns") {
 				t.Errorf("while the deletion is refused: Ready of the parent is %s", got)
 			}
 			c.permit(mapsWatch)
-			c.settle()
+			c.Settle()
 			c.expectKinds("with all permissions", "Job; jobs")
-			if c.get("configmaps", "a") != nil {
+			if c.Find("configmaps", "a") != nil {
 				t.Error("a child is lost track of")
 			}
 		})
@@ -308,15 +309,15 @@ func TestAKindWithObjectsIsNeverForgotten(t *testing.T) {
 // TestATemplateControllerIsDeletedThoughAKindMayNotBeRead is about a kind that no child was created of.
 func TestATemplateControllerIsDeletedThoughAKindMayNotBeRead(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.apply(app)
-	c.settle()
-	c.silent[jobsWatch] = true
-	c.apply(with(t, jobs(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(app)
+	c.Settle()
+	c.Silent[jobsWatch] = true
+	c.KubectlApply(with(t, jobs(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.settleDenied(jobsWatch)
 	c.goes()
-	c.settle()
-	if c.Objects[appsController] != nil || c.get("configmaps", "a") != nil {
-		t.Errorf("not deleted: Ready is %s", c.condition("templatecontrollers", "apps", v1.ConditionReady))
+	c.Settle()
+	if c.Objects[appsController] != nil || c.Find("configmaps", "a") != nil {
+		t.Errorf("not deleted: Ready is %s", c.Condition("templatecontrollers", "apps", v1.ConditionReady))
 	}
 }

@@ -80,7 +80,7 @@ spec:
 func (c *cluster) accepted(names ...string) string {
 	var all []string
 	for _, name := range names {
-		if strings.HasPrefix(c.condition("templatecontrollers", name, "Accepted"), "True") {
+		if strings.HasPrefix(c.Condition("templatecontrollers", name, "Accepted"), "True") {
 			all = append(all, name)
 		}
 	}
@@ -88,10 +88,10 @@ func (c *cluster) accepted(names ...string) string {
 }
 
 func (c *cluster) wantAccepted(when, want string) {
-	c.t.Helper()
-	c.settle()
+	c.T.Helper()
+	c.Settle()
 	if got := c.accepted("a", "b", "c", "other"); got != want {
-		c.t.Errorf("%s: accepted are %q, want %q", when, got, want)
+		c.T.Errorf("%s: accepted are %q, want %q", when, got, want)
 	}
 }
 
@@ -100,26 +100,26 @@ func TestATenantHasNoMoreThanItsShareOfCompiledMemory(t *testing.T) {
 	c.room = 4 * 100 << 10 // 100 KiB for each tenant
 	c.start()
 	for _, name := range []string{"a", "b", "c"} {
-		c.apply(sized(name, "team", 40))
-		c.clock.SetTime(c.clock.Now().Add(time.Minute))
+		c.KubectlApply(sized(name, "team", 40))
+		c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
 	}
-	c.apply(sized("other", "neighbours", 60))
+	c.KubectlApply(sized("other", "neighbours", 60))
 	c.wantAccepted("one is beyond the share", "a b other")
 	const want = "False InsufficientMemory: the compiled spec takes about 38 KiB of memory, more than is left of the 100 KiB for TemplateControllers whose service accounts are in namespace team: " +
 		"make its templates and values smaller, delete other TemplateControllers, or give templater more memory"
-	if got := c.condition("templatecontrollers", "c", "Ready"); got != want {
+	if got := c.Condition("templatecontrollers", "c", "Ready"); got != want {
 		t.Errorf("c is\n%s, want\n%s", got, want)
 	}
 
 	c.start()
 	c.wantAccepted("after a restart", "a b other")
-	c.apply(sized("b", "team", 50))
+	c.KubectlApply(sized("b", "team", 50))
 	c.wantAccepted("one that fits grows", "a b other")
-	c.apply(sized("a", "team", 60))
+	c.KubectlApply(sized("a", "team", 60))
 	c.wantAccepted("one grows that does not fit then: the younger ones keep what they have, and one that waits fits", "b c other")
 	c.start()
 	c.wantAccepted("what was accepted before the restart stays accepted, though another one is older", "b c other")
-	c.gone(request.Location{Resource: v1.Resource, Name: "b"})
+	c.RemoveNow(request.Location{Resource: v1.Resource, Name: "b"})
 	c.wantAccepted("another one is deleted", "a c other")
 }
 
@@ -127,9 +127,9 @@ func TestAWriteThatWouldNotBeCompiledIsRefused(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10 // 100 KiB for each tenant
 	c.start()
-	c.apply(sized("a", "team", 40))
-	c.apply(sized("b", "team", 40))
-	c.settle()
+	c.KubectlApply(sized("a", "team", 40))
+	c.KubectlApply(sized("b", "team", 40))
+	c.Settle()
 	for _, row := range []struct {
 		why, manifest string
 		refused       bool
@@ -163,22 +163,22 @@ func TestWhatIsRefusedForMemoryKeepsItsChildren(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10
 	c.start()
-	c.apply(sized("a", "team", 40))
-	c.apply(with(t, anApp, "namespace: ns", "namespace: a"))
-	c.settle()
-	if c.get("configmaps", "a") == nil {
+	c.KubectlApply(sized("a", "team", 40))
+	c.KubectlApply(with(t, anApp, "namespace: ns", "namespace: a"))
+	c.Settle()
+	if c.Find("configmaps", "a") == nil {
 		t.Fatal("there is no child")
 	}
-	c.apply(sized("a", "team", 150))
+	c.KubectlApply(sized("a", "team", 150))
 	c.wantAccepted("it grows", "")
-	if c.get("configmaps", "a") == nil {
+	if c.Find("configmaps", "a") == nil {
 		t.Error("the child is gone")
 	}
-	if got, want := c.condition("apps", "a", "Ready"), "False TemplateControllerNotAccepted"; !strings.HasPrefix(got, want) {
+	if got, want := c.Condition("apps", "a", "Ready"), "False TemplateControllerNotAccepted"; !strings.HasPrefix(got, want) {
 		t.Errorf("the parent is %s, want %s", got, want)
 	}
-	c.quiet("once that is said")
-	c.apply(sized("a", "team", 40))
+	c.WantQuiet("once that is said")
+	c.KubectlApply(sized("a", "team", 40))
 	c.wantAccepted("it shrinks", "a")
 }
 
@@ -186,12 +186,12 @@ func TestAnotherLeaderKeepsWhatWasAccepted(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10
 	c.standby()
-	c.apply(sized("a", "team", 60))
-	c.settle()
-	c.apply(sized("b", "team", 60))
-	c.settle()
+	c.KubectlApply(sized("a", "team", 60))
+	c.Settle()
+	c.KubectlApply(sized("b", "team", 60))
+	c.Settle()
 	b := request.Location{Resource: v1.Resource, Name: "b"}
-	c.edit(b, func(o *unstructured.Unstructured) { // as another replica has seen it
+	c.KubectlEdit(b, func(o *unstructured.Unstructured) { // as another replica has seen it
 		if err := unstructured.SetNestedSlice(o.Object, []any{map[string]any{
 			"type": "Accepted", "status": "True", "reason": "Accepted", "message": "", "observedGeneration": o.GetGeneration(), "lastTransitionTime": "2026-01-01T00:00:00Z",
 		}}, "status", "conditions"); err != nil {
@@ -218,14 +218,14 @@ func TestWhatIsRefusedForMemoryIsNotCompiled(t *testing.T) {
 		}
 		return result, err
 	}
-	c.apply(sized("a", "team", 110))
-	c.apply(sized("b", "other", 60))
-	c.settle()
+	c.KubectlApply(sized("a", "team", 110))
+	c.KubectlApply(sized("b", "other", 60))
+	c.Settle()
 	for _, e := range c.controllers.tracked {
-		e.stale = c.clock.Now()
+		e.stale = c.Clock.Now()
 	}
 	c.controllers.Lead()
-	c.settle()
+	c.Settle()
 	if compiled["a"] != 0 || compiled["b"] != 1 {
 		t.Errorf("compiled are %v, want b once", compiled)
 	}

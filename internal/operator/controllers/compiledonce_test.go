@@ -12,20 +12,20 @@ func TestASpecIsCompiledOncePerChange(t *testing.T) {
 		do   func()
 		want int
 	}{
-		{"a new spec", func() { c.apply(apps); c.apply(app) }, 1},
+		{"a new spec", func() { c.KubectlApply(apps); c.KubectlApply(app) }, 1},
 		{"a resync of an accepted spec", func() { c.controllers.queue.Add("apps") }, 0},
-		{"a parent changes", func() { c.apply(with(t, app, "[a, b]", "[a, b, c]")) }, 0},
-		{"a rejected spec", func() { c.apply(with(t, apps, "  children:\n", "  resyncPeriod: often\n  children:\n")) }, 1},
+		{"a parent changes", func() { c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]")) }, 0},
+		{"a rejected spec", func() { c.KubectlApply(with(t, apps, "  children:\n", "  resyncPeriod: often\n  children:\n")) }, 1},
 		{"a resync of a rejected spec", func() { c.controllers.queue.Add("apps") }, 0},
 		{"a restart with a rejected spec", func() { c.start(); compiled = c.compilations() }, 1},
-		{"another spec", func() { c.apply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n")) }, 1},
+		{"another spec", func() { c.KubectlApply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n")) }, 1},
 		{"a restart with an accepted spec", func() { c.start(); compiled = c.compilations() }, 1},
 		{"this replica leads", func() { c.controllers.Lead() }, 0},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			clear(compiled)
 			row.do()
-			c.settle()
+			c.Settle()
 			if got := compiled["apps"]; got != row.want {
 				t.Errorf("compiled %d times, want %d", got, row.want)
 			}

@@ -30,9 +30,9 @@ func TestCompilingForOneTenantKeepsNoNeighbourWaiting(t *testing.T) {
 		return lintOf(pause, tc, compiled, known)
 	}
 	for i := range 2 * syncWorkers {
-		c.apply(sized(fmt.Sprint("greedy-", i), "team", 40))
+		c.KubectlApply(sized(fmt.Sprint("greedy-", i), "team", 40))
 	}
-	c.apply(sized("neighbour", "neighbours", 40))
+	c.KubectlApply(sized("neighbour", "neighbours", 40))
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() { c.controllers.Run(ctx, t.Context()); close(stopped) }()

@@ -21,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
@@ -42,8 +43,8 @@ var noChildren = &child.Factory{Ownership: &child.Ownership{}}
 func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
-	c.controllers.clusters = func(as string) running.Client { return statusless{c.as(as), refused} }
-	c.apply(apps)
+	c.controllers.clusters = func(as string) running.Client { return statusless{c.As(as), refused} }
+	c.KubectlApply(apps)
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) {
 		t.Errorf("err = %v, want that of the write", err)
 	}
@@ -110,13 +111,13 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 		"all parents have had time to be asked": {v1.ReasonFieldOwned, 2, recountTime, v1.ReasonBuiltInKind},
 	} {
 		c, e := newCluster(t), newTracked("u")
-		e.since = c.clock.Now()
+		e.since = c.Clock.Now()
 		tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3}}}
 		tc.Generation = 2
 		if row.reason != "" {
 			tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionStatusWritable, Status: metav1.ConditionFalse, Reason: row.reason, ObservedGeneration: row.generation}}
 		}
-		c.clock.SetTime(c.clock.Now().Add(row.took))
+		c.Clock.SetTime(c.Clock.Now().Add(row.took))
 		got := map[string]metav1.Condition{}
 		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &running.Controller{Definition: running.Definition{ReadyCondition: "Ready"}, Factory: noChildren}).Conditions {
 			got[condition.Type] = condition
@@ -124,7 +125,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 		if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {
 			t.Errorf("%s: the reason is %s, want %s", why, reason, row.want)
 		}
-		if ready := got[v1.ConditionReady]; ready.Reason != v1.ReasonReady || !ready.LastTransitionTime.Time.Equal(c.clock.Now()) {
+		if ready := got[v1.ConditionReady]; ready.Reason != v1.ReasonReady || !ready.LastTransitionTime.Time.Equal(c.Clock.Now()) {
 			t.Errorf("%s: ready condition %+v", why, ready)
 		}
 	}
@@ -198,22 +199,22 @@ func TestChildrenThatAreStillReadAreWaitedFor(t *testing.T) {
 
 func TestTemplateControllerSaysWhatIsBeingRead(t *testing.T) {
 	c := newCluster(t)
-	c.silent[watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}] = true
-	c.apply(apps)
-	c.run()
-	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading apps.example.org"; got != want {
+	c.Silent[watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}] = true
+	c.KubectlApply(apps)
+	c.Run()
+	if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading apps.example.org"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
 
 func TestTemplateControllerReadsUntilItIsKnownWhichRightsAreMissing(t *testing.T) {
 	c := newCluster(t)
-	want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
-	c.caches[want] = failing(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
-	c.silent[want] = true
-	c.apply(asRobot(t))
-	c.runControllers()
-	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading apps.example.org in namespace ns"; got != want {
+	want := watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
+	c.Caches[want] = reconciletest.FailedCache(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
+	c.Silent[want] = true
+	c.KubectlApply(asRobot(t))
+	c.RunControllers()
+	if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading apps.example.org in namespace ns"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
@@ -221,21 +222,21 @@ func TestTemplateControllerReadsUntilItIsKnownWhichRightsAreMissing(t *testing.T
 func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
 	c := newCluster(t)
 	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
-	c.caches[want] = failing(t, want, errors.New("no answer"))
-	c.silent[want] = true
-	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
-	c.run()
-	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False ListFailed: cannot list or watch namespaces"; !strings.HasPrefix(got, want) {
+	c.Caches[want] = reconciletest.FailedCache(t, want, errors.New("no answer"))
+	c.Silent[want] = true
+	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.Run()
+	if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False ListFailed: cannot list or watch namespaces"; !strings.HasPrefix(got, want) {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
 
 func TestStatusThatIsTooLargeIsWrittenInFewerWords(t *testing.T) {
 	c := newCluster(t)
-	c.longest = map[string]int{"templatecontrollers": reconcile.ShortMessage}
-	c.apply(with(t, apps, "kind: App}", "kind: "+strings.Repeat("Unknown", 50)+"}"))
-	c.run()
-	got := c.condition("templatecontrollers", "apps", "Watching")
+	c.Longest = map[string]int{"templatecontrollers": reconcile.ShortMessage}
+	c.KubectlApply(with(t, apps, "kind: App}", "kind: "+strings.Repeat("Unknown", 50)+"}"))
+	c.Run()
+	got := c.Condition("templatecontrollers", "apps", "Watching")
 	if !strings.HasPrefix(got, "False ") || !strings.HasSuffix(got, "…") {
 		t.Errorf("condition %q, want a message that is cut", got)
 	}

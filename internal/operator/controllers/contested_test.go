@@ -12,47 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// painter is a TemplateController that writes a status alone.
-func painter(name, status string) string {
-	return `
-apiVersion: templater.dev/v1
-kind: TemplateController
-metadata: {name: ` + name + `}
-spec:
-  watch: {apiVersion: example.org/v1, kind: App}
-  status:
-    readyCondition: ` + strings.ToUpper(name) + `
-    template: '` + status + `'
-`
-}
-
-// painted is the status of the parent, without conditions.
-func painted(c *cluster) map[string]any {
-	status, _, _ := unstructured.NestedMap(c.get("apps", "one").Object, "status")
-	delete(status, "conditions")
-	return status
-}
-
-func wantStatus(t *testing.T, why string, c *cluster, want map[string]any) {
-	t.Helper()
-	if diff := cmp.Diff(want, painted(c)); diff != "" {
-		t.Errorf("%s: status (-want +got):\n%s", why, diff)
-	}
-}
-
 func (c *cluster) writable(controller string) string {
 	c.controllers.queue.Add(controller)
-	c.runControllers()
-	return c.condition("templatecontrollers", controller, "StatusWritable")
-}
-
-func controllerAt(name string) request.Location {
-	return request.Location{Resource: v1.Resource, Name: name}
+	c.RunControllers()
+	return c.Condition("templatecontrollers", controller, "StatusWritable")
 }
 
 func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
@@ -61,25 +29,25 @@ func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
 		taken = "False FieldOwned: .status.color.now is written by TemplateController xs, so this TemplateController does not write it to 1 parent: remove it from one of the two, or let them select different parents"
 	)
 	c := newCluster(t)
-	c.apply(painter("xs", "color: {now: red}"))
-	c.apply(app)
-	c.settle()
-	c.apply(painter("ys", "color: {now: blue, next: green}"))
-	writes := c.settle()
-	wantStatus(t, "who comes first keeps the field", c, map[string]any{"color": map[string]any{"now": "red", "next": "green"}})
+	c.KubectlApply(statusOnly("xs", "color: {now: red}"))
+	c.KubectlApply(app)
+	c.Settle()
+	c.KubectlApply(statusOnly("ys", "color: {now: blue, next: green}"))
+	writes := c.Settle()
+	c.WantStatus("who comes first keeps the field", map[string]any{"color": map[string]any{"now": "red", "next": "green"}})
 	wantRequests(t, "no fight", writes, "status apps one")
 	if x, y := c.writable("xs"), c.writable("ys"); x != fine || y != taken {
 		t.Errorf("conditions %q and %q, want %q and %q", x, y, fine, taken)
 	}
-	if got, want := c.condition("apps", "one", "YS"), "True Ready: all children are ready: 0"; got != want {
+	if got, want := c.Condition("apps", "one", "YS"), "True Ready: all children are ready: 0"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 	c.start()
-	wantRequests(t, "after a restart", c.settle())
+	wantRequests(t, "after a restart", c.Settle())
 
-	c.apply(painter("xs", "other: red"))
-	c.settle()
-	wantStatus(t, "x lets go", c, map[string]any{"color": map[string]any{"now": "blue", "next": "green"}, "other": "red"})
+	c.KubectlApply(statusOnly("xs", "other: red"))
+	c.Settle()
+	c.WantStatus("x lets go", map[string]any{"color": map[string]any{"now": "blue", "next": "green"}, "other": "red"})
 	if got := c.writable("ys"); got != fine {
 		t.Errorf("condition %q, want %q", got, fine)
 	}
@@ -87,25 +55,25 @@ func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
 
 func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
 	for why, leave := range map[string]func(*cluster){
-		"it was deleted": func(c *cluster) { c.gone(controllerAt("xs")) },
+		"it was deleted": func(c *cluster) { c.RemoveNow(reconciletest.ControllerAt("xs")) },
 		"it watches another kind now": func(c *cluster) {
-			c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: Cluster}"))
+			c.KubectlApply(with(t, statusOnly("xs", "color: red"), "kind: App}", "kind: Cluster}"))
 		},
 		"it selects other parents now": func(c *cluster) {
-			c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
+			c.KubectlApply(with(t, statusOnly("xs", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(painter("xs", "color: red"))
-			c.apply(app)
-			c.settle()
-			c.apply(painter("ys", "color: blue"))
-			c.settle()
+			c.KubectlApply(statusOnly("xs", "color: red"))
+			c.KubectlApply(app)
+			c.Settle()
+			c.KubectlApply(statusOnly("ys", "color: blue"))
+			c.Settle()
 			leave(c)
-			c.settle()
-			wantStatus(t, why, c, map[string]any{"color": "blue"})
-			wantRequests(t, "afterwards", c.settle())
+			c.Settle()
+			c.WantStatus(why, map[string]any{"color": "blue"})
+			wantRequests(t, "afterwards", c.Settle())
 		})
 	}
 }
@@ -113,7 +81,7 @@ func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
 // otherClass is a painter of another installation.
 func otherClass(t *testing.T, name, kind string) string {
 	t.Helper()
-	return with(t, with(t, painter(name, "color: red"), "kind: App}", "kind: "+kind+"}"), "spec:\n", "spec:\n  className: other\n")
+	return with(t, with(t, statusOnly(name, "color: red"), "kind: App}", "kind: "+kind+"}"), "spec:\n", "spec:\n  className: other\n")
 }
 
 // served is the status of a TemplateController that the installation of that class serves.
@@ -134,23 +102,23 @@ func TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced(t *testi
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(manifest)
-			c.apply(app)
+			c.KubectlApply(manifest)
+			c.KubectlApply(app)
 			forged := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"},
 				"status": {"color": "forged", "conditions": [{"type": "XS", "status": "False", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`
 			if _, err := c.ApplyStatus(t.Context(), one, []byte(forged), v1.FieldManagerPrefix+"elsewhere", true); err != nil {
 				t.Fatal(err)
 			}
-			c.apply(painter("xs", "color: red"))
-			c.settle()
-			wantStatus(t, "the field is that of who watches the kind", c, map[string]any{"color": "red"})
-			if got, want := c.condition("apps", "one", "XS"), "True Ready: all children are ready: 0"; got != want {
+			c.KubectlApply(statusOnly("xs", "color: red"))
+			c.Settle()
+			c.WantStatus("the field is that of who watches the kind", map[string]any{"color": "red"})
+			if got, want := c.Condition("apps", "one", "XS"), "True Ready: all children are ready: 0"; got != want {
 				t.Errorf("ready condition %q, want %q", got, want)
 			}
 			if got, want := c.writable("xs"), "True StatusWritable: the ready condition can be written to parents"; got != want {
 				t.Errorf("condition %q, want %q", got, want)
 			}
-			wantRequests(t, "afterwards", c.settle())
+			wantRequests(t, "afterwards", c.Settle())
 		})
 	}
 }
@@ -158,85 +126,85 @@ func TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced(t *testi
 // TestAControllerThatIsNotKnownYetKeepsItsFields has the watch of TemplateControllers fail before it shows the one that wrote them.
 func TestAControllerThatIsNotKnownYetKeepsItsFields(t *testing.T) {
 	c := newCluster(t)
-	c.apply(painter("xs", "color: blue"))
-	c.settle()
-	c.fail("templatecontrollers", errors.New("no answer"))
-	c.apply(app)
+	c.KubectlApply(statusOnly("xs", "color: blue"))
+	c.Settle()
+	c.FailWatches("templatecontrollers", errors.New("no answer"))
+	c.KubectlApply(app)
 	if _, err := c.ApplyStatus(t.Context(), one, []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"}, "status": {"color": "red"}}`), v1.FieldManagerPrefix+"elsewhere", true); err != nil {
 		t.Fatal(err)
 	}
-	c.settle()
-	wantStatus(t, "it may have been created meanwhile", c, map[string]any{"color": "red"})
-	c.fail("templatecontrollers", nil)
+	c.Settle()
+	c.WantStatus("it may have been created meanwhile", map[string]any{"color": "red"})
+	c.FailWatches("templatecontrollers", nil)
 	c.start()
-	c.settle()
-	wantStatus(t, "there is none of that name", c, map[string]any{"color": "blue"})
+	c.Settle()
+	c.WantStatus("there is none of that name", map[string]any{"color": "blue"})
 }
 
 // TestAnEditOfAControllerOfAnotherInstallationFreesNoField has this installation learn of the edit first.
 func TestAnEditOfAControllerOfAnotherInstallationFreesNoField(t *testing.T) {
 	c := newCluster(t)
-	c.apply(otherClass(t, "elsewhere", "App") + served("other", "True", 1))
-	c.apply(app)
+	c.KubectlApply(otherClass(t, "elsewhere", "App") + served("other", "True", 1))
+	c.KubectlApply(app)
 	if _, err := c.ApplyStatus(t.Context(), one, []byte(`{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"}, "status": {"color": "red"}}`), v1.FieldManagerPrefix+"elsewhere", true); err != nil {
 		t.Fatal(err)
 	}
-	c.apply(painter("xs", "color: blue"))
-	c.settle()
-	wantStatus(t, "who comes first keeps the field", c, map[string]any{"color": "red"})
-	c.edit(controllerAt("elsewhere"), func(o *unstructured.Unstructured) {
+	c.KubectlApply(statusOnly("xs", "color: blue"))
+	c.Settle()
+	c.WantStatus("who comes first keeps the field", map[string]any{"color": "red"})
+	c.KubectlEdit(reconciletest.ControllerAt("elsewhere"), func(o *unstructured.Unstructured) {
 		o.SetGeneration(2)
 		_ = unstructured.SetNestedField(o.Object, "color: green", "spec", "status", "template")
 	})
-	c.settle()
-	wantStatus(t, "the other installation is still to look at the edit", c, map[string]any{"color": "red"})
+	c.Settle()
+	c.WantStatus("the other installation is still to look at the edit", map[string]any{"color": "red"})
 }
 
 func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
 	c := newCluster(t)
-	c.apply(painter("xs", "color: red"))
-	c.apply(app)
-	c.settle()
-	c.apply(with(t, ordered(t, ", timeout: 0s"), "      count:", "      color: blue\n      count:"))
-	c.settle()
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "it waits", c.settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", "status apps one")
-	wantStatus(t, "during teardown", c, map[string]any{"color": "red", "count": int64(1)})
+	c.KubectlApply(statusOnly("xs", "color: red"))
+	c.KubectlApply(app)
+	c.Settle()
+	c.KubectlApply(with(t, finalized(t, ", timeout: 0s"), "      count:", "      color: blue\n      count:"))
+	c.Settle()
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "it waits", c.Settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", "status apps one")
+	c.WantStatus("during teardown", map[string]any{"color": "red", "count": int64(1)})
 	const taken = "False FieldOwned: .status.color is written by TemplateController xs, so this TemplateController does not write it to 1 parent: remove it from one of the two, or let them select different parents"
 	if got := c.writable("apps"); got != taken {
 		t.Errorf("condition %q, want %q", got, taken)
 	}
-	wantRequests(t, "once more", c.settle())
+	wantRequests(t, "once more", c.Settle())
 }
 
 func TestWhoLetsGoOfAKindHasContestedParentsLookedAt(t *testing.T) {
 	c := newCluster(t)
-	c.apply(painter("xs", "color: red"))
-	c.apply(app)
-	c.settle()
-	c.apply(painter("ys", "color: blue"))
-	c.settle()
-	c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: Cluster}"))
-	take(c.parentsDue)
+	c.KubectlApply(statusOnly("xs", "color: red"))
+	c.KubectlApply(app)
+	c.Settle()
+	c.KubectlApply(statusOnly("ys", "color: blue"))
+	c.Settle()
+	c.KubectlApply(with(t, statusOnly("xs", "color: red"), "kind: App}", "kind: Cluster}"))
+	reconciletest.Take(c.ParentQueue)
 	if err := c.controllers.Sync(t.Context(), "xs"); err != nil {
 		t.Error(err)
 	}
-	if got := take(c.parentsDue); !slices.Contains(got, "ys/one") {
+	if got := reconciletest.Take(c.ParentQueue); !slices.Contains(got, "ys/one") {
 		t.Errorf("%v are looked at, want ys/one too", got)
 	}
 }
 
 func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
 	c := newCluster(t)
-	c.apply(app)
+	c.KubectlApply(app)
 	for _, one := range []string{"us", "vs"} {
-		c.apply(painter(one, one+": red"))
-		c.settle()
+		c.KubectlApply(statusOnly(one, one+": red"))
+		c.Settle()
 	}
-	c.apply(painter("xs", "{us: blue, vs: blue}"))
-	c.settle()
-	wantStatus(t, "both stay", c, map[string]any{"us": "red", "vs": "red"})
+	c.KubectlApply(statusOnly("xs", "{us: blue, vs: blue}"))
+	c.Settle()
+	c.WantStatus("both stay", map[string]any{"us": "red", "vs": "red"})
 	if got, want := c.writable("xs"), "False FieldOwned: .status.us is written by TemplateController us, so this TemplateController does not write it"; !strings.HasPrefix(got, want) {
 		t.Errorf("condition %q, want %q", got, want)
 	}
@@ -244,20 +212,20 @@ func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
 
 func TestWhoMayWriteAStatus(t *testing.T) {
 	c := newCluster(t)
-	c.apply(painter("xs", "color: red"))
-	c.apply(otherClass(t, "served", "App") + served("other", "True", 1))
-	c.apply(otherClass(t, "edited", "App") + served("other", "True", 0))
-	c.apply(otherClass(t, "unserved", "App"))
-	c.apply(otherClass(t, "rejected", "App") + served("other", "False", 1))
-	c.apply(otherClass(t, "moved", "App") + served("yet another", "True", 0))
-	c.apply(otherClass(t, "unserved-clusters", "Cluster"))
-	c.apply(otherClass(t, "served-clusters", "Cluster") + served("other", "True", 1))
-	c.apply(with(t, painter("clusters", "color: red"), "kind: App}", "kind: Cluster}"))
-	c.apply(with(t, painter("back", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
-	c.apply(painter("wrong", "{{"))
-	c.apply(painter("reads", "color: red"))
-	c.apply(app)
-	c.run()
+	c.KubectlApply(statusOnly("xs", "color: red"))
+	c.KubectlApply(otherClass(t, "served", "App") + served("other", "True", 1))
+	c.KubectlApply(otherClass(t, "edited", "App") + served("other", "True", 0))
+	c.KubectlApply(otherClass(t, "unserved", "App"))
+	c.KubectlApply(otherClass(t, "rejected", "App") + served("other", "False", 1))
+	c.KubectlApply(otherClass(t, "moved", "App") + served("yet another", "True", 0))
+	c.KubectlApply(otherClass(t, "unserved-clusters", "Cluster"))
+	c.KubectlApply(otherClass(t, "served-clusters", "Cluster") + served("other", "True", 1))
+	c.KubectlApply(with(t, statusOnly("clusters", "color: red"), "kind: App}", "kind: Cluster}"))
+	c.KubectlApply(with(t, statusOnly("back", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
+	c.KubectlApply(statusOnly("wrong", "{{"))
+	c.KubectlApply(statusOnly("reads", "color: red"))
+	c.KubectlApply(app)
+	c.Run()
 	unread, err := watch.NewCache(watch.Want{Role: watch.Parent}, func(watch.Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
@@ -291,7 +259,7 @@ func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
 			at.Namespace = ""
 		}
 		c.controllers.requeueContested(at)
-		got := take(c.parentsDue)
+		got := reconciletest.Take(c.ParentQueue)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("parent %q (-want +got):\n%s", parent, diff)
@@ -302,7 +270,7 @@ func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
 // wantsReady is a TemplateController that wants the condition Ready.
 func wantsReady(t *testing.T, name string) string {
 	t.Helper()
-	return with(t, painter(name, name+": red"), "readyCondition: "+strings.ToUpper(name), "readyCondition: Ready")
+	return with(t, statusOnly(name, name+": red"), "readyCondition: "+strings.ToUpper(name), "readyCondition: Ready")
 }
 
 func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.T) {
@@ -320,51 +288,51 @@ func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.
 	for _, order := range [][]string{{"us", "vs"}, {"vs", "us"}} {
 		t.Run(order[0]+" is first", func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(app)
+			c.KubectlApply(app)
 			for _, name := range order {
-				c.apply(wantsReady(t, name))
-				c.settle()
+				c.KubectlApply(wantsReady(t, name))
+				c.Settle()
 			}
 			wantBoth(t, c, "1 parent")
 			c.start()
-			wantRequests(t, "after a restart", c.settle())
+			wantRequests(t, "after a restart", c.Settle())
 			wantBoth(t, c, "1 parent")
 
-			c.apply(with(t, wantsReady(t, order[1]), "readyCondition: Ready", "readyCondition: Other"))
-			c.settle()
-			if x, y := c.condition("templatecontrollers", "us", "StatusWritable"), c.condition("templatecontrollers", "vs", "StatusWritable"); x != fine || y != fine {
+			c.KubectlApply(with(t, wantsReady(t, order[1]), "readyCondition: Ready", "readyCondition: Other"))
+			c.Settle()
+			if x, y := c.Condition("templatecontrollers", "us", "StatusWritable"), c.Condition("templatecontrollers", "vs", "StatusWritable"); x != fine || y != fine {
 				t.Errorf("once one has another condition: %q and %q, want %q", x, y, fine)
 			}
 		})
 	}
 	t.Run("each owns the condition of one parent", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(app)
-		c.apply(wantsReady(t, "us"))
-		c.settle()
-		c.edit(controllerAt("us"), func(o *unstructured.Unstructured) {
+		c.KubectlApply(app)
+		c.KubectlApply(wantsReady(t, "us"))
+		c.Settle()
+		c.KubectlEdit(reconciletest.ControllerAt("us"), func(o *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(o.Object, true, "spec", "suspend")
 		})
-		c.applyAs(with(t, app, "name: one", "name: two"), "uid-two")
-		c.apply(wantsReady(t, "vs"))
-		c.settle()
-		c.edit(controllerAt("us"), func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })
-		c.settle()
+		c.PutWithUID(with(t, app, "name: one", "name: two"), "uid-two")
+		c.KubectlApply(wantsReady(t, "vs"))
+		c.Settle()
+		c.KubectlEdit(reconciletest.ControllerAt("us"), func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })
+		c.Settle()
 		wantBoth(t, c, "2 parents")
 	})
 	t.Run("the one that owns it is deleted", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(app)
+		c.KubectlApply(app)
 		for _, name := range []string{"us", "vs"} {
-			c.apply(wantsReady(t, name))
-			c.settle()
+			c.KubectlApply(wantsReady(t, name))
+			c.Settle()
 		}
-		c.gone(controllerAt("us"))
-		c.settle()
-		if got := c.condition("templatecontrollers", "vs", "StatusWritable"); got != fine {
+		c.RemoveNow(reconciletest.ControllerAt("us"))
+		c.Settle()
+		if got := c.Condition("templatecontrollers", "vs", "StatusWritable"); got != fine {
 			t.Errorf("condition %q, want %q", got, fine)
 		}
-		c.wantReady("True Ready: all children are ready: 0")
-		wantRequests(t, "once more", c.settle())
+		c.WantReady("True Ready: all children are ready: 0")
+		wantRequests(t, "once more", c.Settle())
 	})
 }

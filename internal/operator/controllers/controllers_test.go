@@ -22,25 +22,25 @@ import (
 func TestParentsOfNobodyAreNotCounted(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.Count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, status.ParentSummary{})
-	if n := c.controllers.queue.Len() + len(c.controllersDue.due); n > 0 {
+	if n := c.controllers.queue.Len() + c.ControllerQueue.Delayed(); n > 0 {
 		t.Errorf("%d TemplateControllers are looked at", n)
 	}
 }
 
 func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.settle()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Settle()
 	one := queue.Key{Controller: "apps", Parent: configMapName("one")}
 	for _, step := range []struct {
 		why     string
 		now     status.ParentSummary
 		changed bool
 	}{{"as before", c.controllers.tracked["apps"].counts.ByParent[one.Parent], false}, {"it has failed", status.ParentSummary{Failed: true}, true}} {
-		clear(c.controllersDue.due)
+		c.ControllerQueue.Drop()
 		c.controllers.Count(one, step.now)
-		if _, due := c.controllersDue.due["apps"]; due != step.changed {
+		if _, due := c.ControllerQueue.Due("apps"); due != step.changed {
 			t.Errorf("%s: it is looked at: %v, want %v", step.why, due, step.changed)
 		}
 	}
@@ -48,7 +48,7 @@ func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 
 func TestWhoLooksAtATemplateControllerSaysSo(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
+	c.KubectlApply(apps)
 	taken := 0
 	c.controllers.next(t.Context(), t.Context(), func() {
 		if taken++; c.controllers.tracked["apps"] != nil {
@@ -78,10 +78,10 @@ func TestVersionOfAKindIsTakenUpOnce(t *testing.T) {
 
 func TestTemplateControllerThatCannotBeReadIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
-	odd := c.apply(apps).DeepCopy()
+	odd := c.KubectlApply(apps).DeepCopy()
 	odd.Object["spec"].(map[string]any)["watch"] = "odd"
 	c.Store(appsController, odd)
-	c.deliver()
+	c.Deliver()
 	if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
 		t.Error("no error")
 	}
@@ -89,8 +89,8 @@ func TestTemplateControllerThatCannotBeReadIsTriedAgain(t *testing.T) {
 
 func TestTenantOfAControllerIsTheNamespaceOfItsAccount(t *testing.T) {
 	c := newCluster(t)
-	c.apply(asRobot(t))
-	c.runControllers()
+	c.KubectlApply(asRobot(t))
+	c.RunControllers()
 	if got, known := c.controllers.tenants.Of("apps"); got != "namespace/team" || !known {
 		t.Errorf("tenant %q, known %v", got, known)
 	}
@@ -113,7 +113,7 @@ func TestEndOfTheOperatorEndsAllQueues(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.Close()
 	for name, ended := range map[string]bool{
-		"controllers": c.controllers.queue.ShuttingDown(), "parents": c.parentsDue.ShuttingDown(), "rights": !c.controllers.rights.Next(t.Context()),
+		"controllers": c.controllers.queue.ShuttingDown(), "parents": c.ParentQueue.ShuttingDown(), "rights": !c.controllers.rights.Next(t.Context()),
 	} {
 		if !ended {
 			t.Errorf("the queue of %s goes on", name)
@@ -124,8 +124,8 @@ func TestEndOfTheOperatorEndsAllQueues(t *testing.T) {
 func TestTemplateControllerWithoutItsFinalizerDoesNotBegin(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
-	c.refuse["finalizers[templater.dev/children] templatecontrollers apps"] = refused
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.Refuse["finalizers[templater.dev/children] templatecontrollers apps"] = refused
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) || c.controllers.get("apps") != nil {
 		t.Errorf("err = %v, want %v; it runs: %v", err, refused, c.controllers.get("apps") != nil)
 	}
@@ -133,7 +133,7 @@ func TestTemplateControllerWithoutItsFinalizerDoesNotBegin(t *testing.T) {
 
 func TestNoTemplateControllerIsLookedAtAtTheEnd(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
+	c.KubectlApply(apps)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if c.controllers.next(ctx, t.Context(), func() {}) || c.controllers.tracked["apps"] != nil {
@@ -143,18 +143,18 @@ func TestNoTemplateControllerIsLookedAtAtTheEnd(t *testing.T) {
 
 func TestKindThatIsMissedNoMoreIsNotWaitedFor(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "kind: ConfigMap", "kind: Unknown"))
-	c.apply(app)
-	c.run()
+	c.KubectlApply(with(t, apps, "kind: ConfigMap", "kind: Unknown"))
+	c.KubectlApply(app)
+	c.Run()
 	gk := schema.GroupKind{Kind: "Unknown"}
 	c.controllers.kindChanged(gk)
-	if c.parentsDue.Len() == 0 {
+	if c.ParentQueue.Len() == 0 {
 		t.Error("a kind that is missed is not waited for")
 	}
-	c.apply(apps)
-	c.run()
+	c.KubectlApply(apps)
+	c.Run()
 	c.controllers.kindChanged(gk)
-	if n := c.parentsDue.Len(); n > 0 {
+	if n := c.ParentQueue.Len(); n > 0 {
 		t.Errorf("%d parents are looked at for a kind that no template has", n)
 	}
 }
@@ -259,23 +259,23 @@ func TestNoPassBeginsForAControllerThatDoesNotRun(t *testing.T) {
 
 func TestKindThatMayBeThereAgainIsNotGone(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
+	c.KubectlApply(apps)
 	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
-	c.refuse["kind App"] = &kind.NotFoundError{GVK: app}
-	c.run()
+	c.Refuse["kind App"] = &kind.NotFoundError{GVK: app}
+	c.Run()
 	e := c.controllers.tracked["apps"]
 	if !e.gone {
 		t.Fatal("the kind is not known to be gone")
 	}
 	for _, err := range []error{errors.New("no answer"), nil} {
 		e.gone = true
-		c.refuse["kind App"] = err
+		c.Refuse["kind App"] = err
 		c.controllers.queue.Add("apps")
-		c.runControllers()
+		c.RunControllers()
 		if e.gone {
 			t.Errorf("the server says %v, and the kind counts as gone", err)
 		}
-		if _, again := c.controllersDue.due["apps"]; err != nil && !again {
+		if _, again := c.ControllerQueue.Due("apps"); err != nil && !again {
 			t.Error("the server is not asked again")
 		}
 	}
@@ -283,15 +283,15 @@ func TestKindThatMayBeThereAgainIsNotGone(t *testing.T) {
 
 func TestAnEditSettlesTheVersionsOfKindsAnew(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	e := c.controllers.tracked["apps"]
 	if len(e.settled) != 1 {
 		t.Fatalf("settled are %v", e.settled)
 	}
-	c.apply(with(t, apps, "count:", "n:"))
-	c.runControllers()
+	c.KubectlApply(with(t, apps, "count:", "n:"))
+	c.RunControllers()
 	if len(e.settled) > 0 {
 		t.Errorf("settled are %v after an edit", e.settled)
 	}

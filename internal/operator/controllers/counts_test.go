@@ -28,13 +28,13 @@ func (d *delays) AddAfter(key string, after time.Duration) {
 
 func TestCountsSurviveARestart(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	recount := func() any {
 		c.controllers.queue.Add("apps")
-		c.run()
-		parents, _, _ := unstructured.NestedMap(c.get("templatecontrollers", "apps").Object, "status", "parents")
+		c.Run()
+		parents, _, _ := unstructured.NestedMap(c.Find("templatecontrollers", "apps").Object, "status", "parents")
 		return parents["ready"]
 	}
 	if got := recount(); got != int64(1) {
@@ -46,14 +46,14 @@ func TestCountsSurviveARestart(t *testing.T) {
 		t.Errorf("status.parents.ready is %v right after a restart, want 1 still", got)
 	}
 	const early = time.Second
-	c.clock.SetTime(c.clock.Now().Add(early))
+	c.Clock.SetTime(c.Clock.Now().Add(early))
 	delays := &delays{TypedRateLimitingInterface: c.controllers.queue}
 	c.controllers.queue = delays
 	recount()
 	if !slices.Contains(delays.asked, recountTime-early) {
 		t.Errorf("looks again after %v, want %s: the queue keeps the soonest only", delays.asked, recountTime-early)
 	}
-	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	c.Clock.SetTime(c.Clock.Now().Add(recountTime))
 	if got := recount(); got != int64(0) {
 		t.Errorf("status.parents.ready is %v later, want what has been counted", got)
 	}
@@ -71,16 +71,16 @@ func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(app)
-			c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
+			c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
 			total := func() int64 {
 				c.controllers.queue.Add("apps") // counts are debounced
-				c.run()
-				n, _, _ := unstructured.NestedInt64(c.get("templatecontrollers", "apps").Object, "status", "parents", "total")
+				c.Run()
+				n, _, _ := unstructured.NestedInt64(c.Find("templatecontrollers", "apps").Object, "status", "parents", "total")
 				return n
 			}
-			c.run()
+			c.Run()
 			if got := total(); got != 2 {
 				t.Fatalf("status.parents.total is %d, want 2", got)
 			}
@@ -89,10 +89,10 @@ func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
 				c.Remove(locationOf(parse(t, app)))
 			}
 			if row.unreadable {
-				c.silent[watch.Want{Resource: one.Resource, Role: watch.Parent}] = true
+				c.Silent[watch.Want{Resource: one.Resource, Role: watch.Parent}] = true
 			}
 			c.start()
-			c.run()
+			c.Run()
 			if got := total(); got != row.want {
 				t.Errorf("status.parents.total is %d, want %d", got, row.want)
 			}
@@ -105,35 +105,35 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 	at := locationOf(parse(t, app))
 	for why, leave := range map[string]func(*cluster){
 		"while the controller is suspended": func(c *cluster) {
-			c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
-			c.run()
-			c.gone(at)
-			c.run()
-			c.apply(apps)
+			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+			c.Run()
+			c.RemoveNow(at)
+			c.Run()
+			c.KubectlApply(apps)
 		},
 		"with their kind, during a pass": func(c *cluster) {
-			c.gone(at)
-			c.refuse["kind App"] = errors.New("gone")
+			c.RemoveNow(at)
+			c.Refuse["kind App"] = errors.New("gone")
 			c.controllers.queue.Add("apps")
-			c.run()
+			c.Run()
 			c.controllers.Count(key, status.ParentSummary{Ready: true}) // the end of that pass
-			delete(c.refuse, "kind App")
+			delete(c.Refuse, "kind App")
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(app)
-			c.run()
-			c.clock.SetTime(c.clock.Now().Add(recountTime))
-			c.gone(configMap("a")) // the garbage collector is fast, and the pass that would restore them is slow
-			c.gone(configMap("b"))
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
+			c.Run()
+			c.Clock.SetTime(c.Clock.Now().Add(recountTime))
+			c.RemoveNow(configMap("a")) // the garbage collector is fast, and the pass that would restore them is slow
+			c.RemoveNow(configMap("b"))
 			leave(c)
 			c.controllers.queue.Add("apps")
-			c.run()
+			c.Run()
 			c.controllers.queue.Add("apps") // counts are debounced
-			c.run()
-			total, _, _ := unstructured.NestedInt64(c.get("templatecontrollers", "apps").Object, "status", "parents", "total")
+			c.Run()
+			total, _, _ := unstructured.NestedInt64(c.Find("templatecontrollers", "apps").Object, "status", "parents", "total")
 			if total != 0 {
 				t.Errorf("status.parents.total is %d, want 0", total)
 			}
@@ -143,9 +143,9 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 
 func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, status.ParentSummary{Ready: true}) // its pass has taken longer than it was there
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Total != 1 {
 		t.Errorf("counts %+v, want one parent", got)

@@ -68,23 +68,23 @@ func (c *cluster) wander(r *rand.Rand) string {
 	case n < 3: // a parent is made or changed
 		text := fmt.Sprintf("{apiVersion: example.org/v1, kind: App, metadata: {namespace: %s, name: %s, labels: {tier: %s}}, spec: {role: %q, map: %s, text: %s}}",
 			pick("ns", "other"), pick("one", "two"), pick("front", "front", "back"), pick("", "r", "s"), pick("a", "b"), pick("x", "y"))
-		o := parse(c.t, text)
+		o := parse(c.T, text)
 		if c.Objects[locationOf(o)] == nil {
-			c.applyAs(text, types.UID(fmt.Sprint("uid-", c.Version)))
+			c.PutWithUID(text, types.UID(fmt.Sprint("uid-", c.Version)))
 		} else if c.Objects[locationOf(o)].GetDeletionTimestamp() == nil {
-			c.apply(text)
+			c.KubectlApply(text)
 		}
 		return text
 	case n < 5:
 		if at := parents(); len(at) > 0 {
 			where := at[r.IntN(len(at))]
 			how := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground}[r.IntN(2)]
-			c.deletes(where, how)
+			c.KubectlDelete(where, how)
 			return fmt.Sprint("delete ", where.Namespace, "/", where.Name, " ", how)
 		}
 	case n < 7:
 		text := wander(pick)
-		c.apply(text)
+		c.KubectlApply(text)
 		return text[strings.Index(text, "spec:"):]
 	case n == 7:
 		c.start()
@@ -95,22 +95,22 @@ func (c *cluster) wander(r *rand.Rand) string {
 			what := pick("gone", "strange", "edited")
 			switch what {
 			case "gone":
-				c.gone(where)
+				c.RemoveNow(where)
 			case "strange":
-				c.edit(where, func(o *unstructured.Unstructured) {
+				c.KubectlEdit(where, func(o *unstructured.Unstructured) {
 					annotations := o.GetAnnotations()
 					annotations[v1.AnnotationParent] = "ns/nobody"
 					o.SetAnnotations(annotations)
 				})
 			case "edited":
-				c.edit(where, func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "z"} })
+				c.KubectlEdit(where, func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "z"} })
 			}
 			return what + " " + where.Resource.Resource + " " + where.Namespace + "/" + where.Name
 		}
 	default:
 		if at := parents(); len(at) > 0 {
 			where := at[r.IntN(len(at))]
-			c.edit(where, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+			c.KubectlEdit(where, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
 			return "no finalizers of " + where.Namespace + "/" + where.Name
 		}
 	}
@@ -138,11 +138,11 @@ func TestNothingIsStranded(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // the same in each run
 		c := newCluster(t)
 		var log []string
-		c.apply(wander(func(words ...string) string { return words[0] }))
+		c.KubectlApply(wander(func(words ...string) string { return words[0] }))
 		for range 12 {
 			log = append(log, c.wander(r))
 			if r.IntN(3) > 0 {
-				c.settle()
+				c.Settle()
 			}
 		}
 		c.rest()
@@ -153,7 +153,7 @@ func TestNothingIsStranded(t *testing.T) {
 		}
 		for at := range c.Objects {
 			if at.Resource.Resource == "apps" && c.Objects[at].GetDeletionTimestamp() == nil {
-				c.deletes(at, metav1.DeletePropagationBackground)
+				c.KubectlDelete(at, metav1.DeletePropagationBackground)
 			}
 		}
 		c.rest()
@@ -167,9 +167,9 @@ func TestNothingIsStranded(t *testing.T) {
 
 // rest settles until the garbage collector has nothing to do, either.
 func (c *cluster) rest() {
-	c.t.Helper()
-	for c.settle(); c.CollectGarbage(); c.settle() {
-		c.deliver()
+	c.T.Helper()
+	for c.Settle(); c.CollectGarbage(); c.Settle() {
+		c.Deliver()
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // The finalizer comes before an object loses its owner, and goes after it has one again.
@@ -17,14 +19,14 @@ func TestFinalizerFollowsTheScope(t *testing.T) {
 	anywhere := with(t, tenants, tenants[from:to], "")
 	near := with(t, anywhere, "scope: Cluster", "scope: Namespaced")
 	c := begun(t, near, with(t, tenant, "space: far", "space: ns"))
-	c.apply(anywhere)
-	wantRequests(t, "Namespaced → Cluster", c.writes(), ownFinalizer, parentHolds, "update configmaps a")
-	c.apply(with(t, anywhere, "scope: Cluster", "scope: Cluster\n    deletionPolicy: Orphan"))
-	wantRequests(t, "it is to stay", c.writes(), "update configmaps a", parentRelease, givenUp)
-	c.apply(anywhere)
-	wantRequests(t, "it is to go", c.writes(), ownFinalizer, parentHolds, "update configmaps a")
-	c.apply(near)
-	wantRequests(t, "Cluster → Namespaced", c.writes(), "update configmaps a", parentRelease, givenUp)
+	c.KubectlApply(anywhere)
+	wantRequests(t, "Namespaced → Cluster", c.SettleWrites(), ownFinalizer, reconciletest.HoldParent, "update configmaps a")
+	c.KubectlApply(with(t, anywhere, "scope: Cluster", "scope: Cluster\n    deletionPolicy: Orphan"))
+	wantRequests(t, "it is to stay", c.SettleWrites(), "update configmaps a", releaseParent, givenUp)
+	c.KubectlApply(anywhere)
+	wantRequests(t, "it is to go", c.SettleWrites(), ownFinalizer, reconciletest.HoldParent, "update configmaps a")
+	c.KubectlApply(near)
+	wantRequests(t, "Cluster → Namespaced", c.SettleWrites(), "update configmaps a", releaseParent, givenUp)
 	if ref := metav1.GetControllerOf(c.Objects[configMap("a")]); ref == nil {
 		t.Error("it has no owner")
 	}
@@ -43,19 +45,19 @@ func TestParentInANamespaceThatIsLeftLosesItsFinalizer(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, both, bare)
-			c.refuse["team:robot: list apps everywhere"] = row.denied
-			c.apply(with(t, both, "[ns, other]", "[ns]"))
+			c.Refuse["team:robot: list apps everywhere"] = row.denied
+			c.KubectlApply(with(t, both, "[ns, other]", "[ns]"))
 			c.start()
-			wantRequests(t, "the namespace is left while the operator is down", c.run(), row.want...)
+			wantRequests(t, "the namespace is left while the operator is down", c.Run(), row.want...)
 		})
 	}
 	t.Run("the server does not answer", func(t *testing.T) { // which says nothing of its permissions
 		c := begun(t, both, bare)
-		c.apply(with(t, both, "[ns, other]", "[ns]"))
+		c.KubectlApply(with(t, both, "[ns, other]", "[ns]"))
 		c.start()
-		c.refuse["team:robot: list apps everywhere"] = errors.New("no answer")
+		c.Refuse["team:robot: list apps everywhere"] = errors.New("no answer")
 		c.goes()
-		c.settle()
+		c.Settle()
 		if c.Objects[appsController] == nil {
 			t.Error("the TemplateController is deleted, and a parent keeps the finalizer")
 		}
@@ -65,15 +67,15 @@ func TestParentInANamespaceThatIsLeftLosesItsFinalizer(t *testing.T) {
 // TestANamespaceIsNotLeftWhileItsParentsAreUnknown has the API server not answer for the kind of parents while a namespace is to be left.
 func TestANamespaceIsNotLeftWhileItsParentsAreUnknown(t *testing.T) {
 	in := func(namespaces string) string {
-		return with(t, ordered(t), "kind: App}", "kind: App, namespaces: "+namespaces+"}\n  serviceAccountRef: {namespace: team, name: robot}")
+		return with(t, finalized(t), "kind: App}", "kind: App, namespaces: "+namespaces+"}\n  serviceAccountRef: {namespace: team, name: robot}")
 	}
 	c := newCluster(t)
-	c.apply(in("[ns, other]"))
-	c.settle()
-	c.refuse["kind App"] = errors.New("no answer")
-	c.apply(in("[other]"))
-	c.settle()
-	left, _, err := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
+	c.KubectlApply(in("[ns, other]"))
+	c.Settle()
+	c.Refuse["kind App"] = errors.New("no answer")
+	c.KubectlApply(in("[other]"))
+	c.Settle()
+	left, _, err := unstructured.NestedStringSlice(c.Find("templatecontrollers", "apps").Object, "status", "childNamespaces")
 	if err != nil || !slices.Contains(left, "ns") {
 		t.Errorf("status.childNamespaces is %v (%v), want ns in it", left, err)
 	}

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 const (
@@ -29,33 +31,33 @@ func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
 	}{
 		{"without a finalizer", apps, (*cluster).removed, []string{"status apps one"}, "are kept"},
 		{"without a finalizer of templater", with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"), (*cluster).goes, []string{"status apps one"}, "are kept"},
-		{"parents have finalizers", ordered(t), (*cluster).goes, []string{"status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp}, "are kept"},
+		{"parents have finalizers", finalized(t), (*cluster).goes, []string{"status apps one", "list apps everywhere", releaseParent, "list apps everywhere", givenUp}, "are kept"},
 		{"children are deleted", with(t, apps, "spec:\n", deletesAll), (*cluster).goes, []string{"status apps one", "delete configmaps a", "delete configmaps b", givenUp}, "are deleted with it"},
 		{
 			"all children are kept by their own policy", with(t, apps, "spec:\n", deletesAll, "- name: maps\n", "- name: maps\n    prunePolicy: Orphan\n"), (*cluster).goes,
 			[]string{"status apps one", givenUp}, "are deleted with it, except those of child templates with the policy Orphan",
 		},
-		{"the spec was rejected", apps, func(c *cluster) { c.apply(broken); c.settle(); c.requests = nil; c.removed() }, []string{"status apps one"}, "are kept"},
+		{"the spec was rejected", apps, func(c *cluster) { c.KubectlApply(broken); c.Settle(); c.Requests = nil; c.removed() }, []string{"status apps one"}, "are kept"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, row.manifest, app)
-			c.settle()
+			c.Settle()
 			row.leave(c)
-			wantRequests(t, "deletion", c.settle(), row.want...)
-			c.wantReady(deletedText + row.children)
-			if count, _, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); count != 2 {
+			wantRequests(t, "deletion", c.Settle(), row.want...)
+			c.WantReady(deletedText + row.children)
+			if count, _, _ := unstructured.NestedInt64(c.Find("apps", "one").Object, "status", "count"); count != 2 {
 				t.Errorf("count %d, want the rest of the status as it was", count)
 			}
 			c.controllers.queue.Add("apps")
-			wantRequests(t, "a second run", c.settle())
+			wantRequests(t, "a second run", c.Settle())
 			c.start()
-			wantRequests(t, "after a restart", c.settle())
+			wantRequests(t, "after a restart", c.Settle())
 		})
 	}
 }
 
 // removed deletes the TemplateController, which nothing keeps.
-func (c *cluster) removed() { c.gone(appsController) }
+func (c *cluster) removed() { c.RemoveNow(appsController) }
 
 func TestDeletionIsReportedOnlyWhereItIsTrueAndMayBeWritten(t *testing.T) {
 	for _, row := range []struct {
@@ -64,31 +66,31 @@ func TestDeletionIsReportedOnlyWhereItIsTrueAndMayBeWritten(t *testing.T) {
 		prepare  func(*cluster)
 	}{
 		{"the TemplateController was suspended", apps, func(c *cluster) {
-			c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
 		}},
 		{"the parent is being deleted: its children are not kept", apps, func(c *cluster) {
-			c.edit(one, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-			c.deletes(one, metav1.DeletePropagationBackground)
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
 		}},
 		{"another manager owns the ready condition", apps, func(c *cluster) {
-			o := c.get("apps", "one").DeepCopy()
+			o := c.Find("apps", "one").DeepCopy()
 			status := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Mine", "message": ""}}}}
-			c.Store(one, applied(o, status, "someone", "status"))
-			c.deliver()
+			c.Store(one, memserver.Usual.Applied(o, status, "someone", "status"))
+			c.Deliver()
 		}},
-		{"this replica is on standby", apps, func(c *cluster) { c.standby(); c.run() }},
+		{"this replica is on standby", apps, func(c *cluster) { c.standby(); c.Run() }},
 		{"the TemplateController is of another installation now", apps, func(c *cluster) {
-			c.apply(with(t, apps, "spec:\n", "spec:\n  className: other\n"))
+			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  className: other\n"))
 		}},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, row.manifest, app)
 			row.prepare(c)
-			c.settle()
-			before := c.condition("apps", "one", "Ready")
+			c.Settle()
+			before := c.Condition("apps", "one", "Ready")
 			c.removed()
-			wantRequests(t, row.why, c.settle())
-			c.wantReady(before)
+			wantRequests(t, row.why, c.Settle())
+			c.WantReady(before)
 		})
 	}
 }
@@ -100,55 +102,55 @@ func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
 		err error
 		n   int // writes
 	}{
-		{"no permission", answer(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`), 1},
-		{"a webhook denies it", answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x" denied the request: no`), 1},
-		{"the schema refuses it", answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), 1},
+		{"no permission", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`), 1},
+		{"a webhook denies it", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x" denied the request: no`), 1},
+		{"the schema refuses it", refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), 1},
 		{"the server does not answer", errors.New("no answer"), mostReportTries},
-		{"the server fails", answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"), mostReportTries},
-		{"the kind is not served at present", unserved(one), mostReportTries},
-		{"the server is busy", answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), mostReportTries},
+		{"the server fails", refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"), mostReportTries},
+		{"the kind is not served at present", reconciletest.Unserved(one), mostReportTries},
+		{"the server is busy", refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), mostReportTries},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, with(t, apps, "spec:\n", deletesAll), app)
-			c.settle()
-			c.refuse[key] = row.err
+			c.Settle()
+			c.Refuse[key] = row.err
 			c.goes()
 			want := append(slices.Repeat([]string{key}, row.n), "delete configmaps a", "delete configmaps b", givenUp)
-			before := len(c.requests)
+			before := len(c.Requests)
 			for range mostReportTries {
 				c.controllers.queue.Add("apps") // the time of the next try has come
-				c.settle()
+				c.Settle()
 			}
-			wantRequests(t, row.why, c.requests[before:], want...)
+			wantRequests(t, row.why, c.Requests[before:], want...)
 		})
 	}
 }
 
 func TestRefusedReportIsRepeatedWhereItMaySucceed(t *testing.T) {
 	c := begun(t, apps, app)
-	c.settle()
-	c.refuse["status apps one"] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+	c.Settle()
+	c.Refuse["status apps one"] = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
 	c.removed()
 	if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
 		t.Error("no error, so that nobody tries again")
 	}
-	delete(c.refuse, "status apps one")
+	delete(c.Refuse, "status apps one")
 	c.controllers.queue.Add("apps")
-	c.settle()
-	c.wantReady(deletedText + "are kept")
+	c.Settle()
+	c.WantReady(deletedText + "are kept")
 }
 
 func TestMissingPermissionToReportIsAskedForOncePerNamespace(t *testing.T) {
 	c := begun(t, apps, app)
 	for _, name := range []string{"two", "three"} {
-		c.applyAs(with(t, app, "name: one", "name: "+name, "[a, b]", "[]"), types.UID("uid-"+name))
+		c.PutWithUID(with(t, app, "name: one", "name: "+name, "[a, b]", "[]"), types.UID("uid-"+name))
 	}
-	c.settle()
+	c.Settle()
 	for _, name := range []string{"one", "two", "three"} {
-		c.refuse["status apps "+name] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`)
+		c.Refuse["status apps "+name] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`)
 	}
 	c.removed()
-	if got := c.settle(); len(got) != 1 {
+	if got := c.Settle(); len(got) != 1 {
 		t.Errorf("requests %q, want one", got)
 	}
 }
@@ -157,32 +159,32 @@ func TestManyParentsAreReportedSomeAtATime(t *testing.T) {
 	c := begun(t, apps, app)
 	const parents = 2*deletionsAtATime + 1
 	for _, name := range numbered(parents - 1) {
-		c.applyAs(with(t, app, "name: one", "name: "+name, "[a, b]", "[]"), types.UID("uid-"+name))
+		c.PutWithUID(with(t, app, "name: one", "name: "+name, "[a, b]", "[]"), types.UID("uid-"+name))
 	}
-	c.settle()
-	before := len(c.requests)
+	c.Settle()
+	before := len(c.Requests)
 	c.removed()
 	for i, want := range []int{deletionsAtATime, 2 * deletionsAtATime, parents} {
 		if err := c.controllers.Sync(t.Context(), "apps"); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(c.requests) - before; got != want {
+		if got := len(c.Requests) - before; got != want {
 			t.Errorf("after %d syncs: %d requests, want %d", i+1, got, want)
 		}
 	}
-	wantRequests(t, "afterwards", c.settle())
+	wantRequests(t, "afterwards", c.Settle())
 }
 
 func TestDeletionWaitsForTheFirstListOfParents(t *testing.T) {
 	c := begun(t, with(t, apps, "spec:\n", deletesAll), app)
-	c.settle()
+	c.Settle()
 	c.goes()
 	parents := watch.Want{Resource: one.Resource, Role: watch.Parent}
-	c.silent[parents] = true
+	c.Silent[parents] = true
 	c.start()
-	wantRequests(t, "the parents are not known yet", c.settle())
-	delete(c.silent, parents)
-	c.sync(parents)
+	wantRequests(t, "the parents are not known yet", c.Settle())
+	delete(c.Silent, parents)
+	c.List(parents)
 	c.controllers.queue.Add("apps")
-	wantRequests(t, "they are", c.settle(), "status apps one", "delete configmaps a", "delete configmaps b", givenUp)
+	wantRequests(t, "they are", c.Settle(), "status apps one", "delete configmaps a", "delete configmaps b", givenUp)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
@@ -21,13 +22,7 @@ import (
 func left(t *testing.T, watched string) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.apply(with(t, apps, "kind: App}", watched))
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	c.run()
-	c.deliver()
-	c.run()
-	c.apply(with(t, app, "[a, b]", "[a]", "tier: front", "tier: back"))
-	take(c.parentsDue)
+	c.StopMatching(watched)
 	return c
 }
 
@@ -41,7 +36,7 @@ func (c *cluster) superseded() {
 }
 
 func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
-	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+	denied := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 	const byField = "kind: App, labelSelector: {matchLabels: {tier: front}}, fieldSelector: metadata.name=one}"
 	for why, row := range map[string]struct {
 		watched  string
@@ -51,37 +46,37 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 		events   []string
 	}{
 		"its children go": {
-			front, func(*cluster) {}, problem.RetryOnChange, []string{"get apps one", "delete configmaps a"},
+			reconciletest.WatchFront, func(*cluster) {}, problem.RetryOnChange, []string{"get apps one", "delete configmaps a"},
 			[]string{"one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted"},
 		},
 		"the server does not answer": {
-			front, func(c *cluster) { c.refuse["get apps one"] = errors.New("no answer") }, problem.RetryBackoff, []string{"get apps one"}, nil,
+			reconciletest.WatchFront, func(c *cluster) { c.Refuse["get apps one"] = errors.New("no answer") }, problem.RetryBackoff, []string{"get apps one"}, nil,
 		},
 		"the server does not say whether its fields match": {
 			byField, func(c *cluster) {
-				c.edit(locationOf(c.get("apps", "one")), func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"tier": "front"}) })
-				for want, cache := range c.caches {
+				c.KubectlEdit(locationOf(c.Find("apps", "one")), func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"tier": "front"}) })
+				for want, cache := range c.Caches {
 					if want.Resource.Resource == "apps" {
-						gone := c.get("apps", "one").DeepCopy()
+						gone := c.Find("apps", "one").DeepCopy()
 						gone.SetResourceVersion("100000")
-						if err := cache.Delete(packed(c.t, gone)); err != nil {
-							c.t.Fatal(err)
+						if err := cache.Delete(packed(c.T, gone)); err != nil {
+							c.T.Fatal(err)
 						}
 					}
 				}
-				c.refuse["list apps one"] = errors.New("no answer")
+				c.Refuse["list apps one"] = errors.New("no answer")
 			}, problem.RetryBackoff, []string{"get apps one", "list apps one"}, nil,
 		},
 		"a child cannot be deleted": {
-			front, func(c *cluster) { c.refuse["delete configmaps a"] = denied }, problem.RetryBackoff, []string{"get apps one", "delete configmaps a"},
+			reconciletest.WatchFront, func(c *cluster) { c.Refuse["delete configmaps a"] = denied }, problem.RetryBackoff, []string{"get apps one", "delete configmaps a"},
 			[]string{`one Warning ChildRejected: cannot delete ConfigMap ns/a: denied by admission webhook "no.example.org"`},
 		},
 		"the TemplateController may be superseded": {
-			front, func(c *cluster) { c.superseded() }, problem.RetrySoon, []string{"get apps one", "get templatecontrollers apps"}, nil,
+			reconciletest.WatchFront, func(c *cluster) { c.superseded() }, problem.RetrySoon, []string{"get apps one", "get templatecontrollers apps"}, nil,
 		},
 		"the watch of its children has failed": {
-			front, func(c *cluster) {
-				for want, cache := range c.caches {
+			reconciletest.WatchFront, func(c *cluster) {
+				for want, cache := range c.Caches {
 					if want.Role == watch.Child {
 						cache.Fail(errors.New("no answer"))
 					}
@@ -89,14 +84,14 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 			}, problem.RetrySlow, nil, nil,
 		},
 		"a child that was made for an earlier parent, and outlives it, stays": {
-			front, func(c *cluster) {
-				c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+			reconciletest.WatchFront, func(c *cluster) {
+				c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) {
 					o.SetOwnerReferences(nil)
 					labels := o.GetLabels()
 					labels[v1.LabelParentUID] = "earlier"
 					o.SetLabels(labels)
-					o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
-					c.seal(o)
+					o.SetAnnotations(reconciletest.Plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
+					c.Seal(o)
 				})
 			}, problem.RetryOnChange, []string{"get apps one"}, nil,
 		},
@@ -105,12 +100,12 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 			c := left(t, row.watched)
 			row.change(c)
 			c.shared.absences.Left(queue.Key{Controller: "apps", Parent: configMapName("one")})
-			result, requests := c.pass("apps", "one")
+			result, requests := c.Pass("apps", "one")
 			wantRequests(t, why, requests, row.requests...)
 			if result.Retry != row.retry {
 				t.Errorf("retry %v, want %v", result.Retry, row.retry)
 			}
-			if diff := cmp.Diff(row.events, c.events); diff != "" {
+			if diff := cmp.Diff(row.events, c.Events); diff != "" {
 				t.Errorf("Events (-want +got):\n%s", diff)
 			}
 			if n := lengths(t, c.shared.absences, "since"); row.retry == problem.RetryOnChange && n > 0 {
@@ -121,35 +116,27 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 }
 
 func TestNobodyIsAskedAboutATemplateControllerThatDeletesNothing(t *testing.T) {
-	c := left(t, front)
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) { // of an earlier parent
+	c := left(t, reconciletest.WatchFront)
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { // of an earlier parent
 		refs := o.GetOwnerReferences()
 		refs[0].UID = "earlier"
 		o.SetOwnerReferences(refs)
 	})
 	c.superseded()
-	result, requests := c.pass("apps", "one")
+	result, requests := c.Pass("apps", "one")
 	wantRequests(t, "an earlier parent's child is left to the garbage collector", requests, "get apps one")
 	if result.After != queue.CollectorTime {
 		t.Errorf("looks again after %v, want %v", result.After, queue.CollectorTime)
 	}
 }
 
-// inLine has a parent stand in line, where others have left just before.
-func inLine(p *queue.DeparturePacer, key queue.Key) {
-	for _, other := range manyKeys(key.Controller, departureBurst+1) {
-		p.Wait(other, 1)
-	}
-	p.Wait(key, 1)
-}
-
 func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	c := newCluster(t)
-	c.apply(painter("xs", "color: red"))
-	c.apply(app)
-	c.settle()
-	c.apply(painter("ys", "color: blue"))
-	c.settle()
+	c.KubectlApply(statusOnly("xs", "color: red"))
+	c.KubectlApply(app)
+	c.Settle()
+	c.KubectlApply(statusOnly("ys", "color: blue"))
+	c.Settle()
 	running, key := *c.controllers.get("xs"), queue.Key{Controller: "xs", Parent: configMapName("one")}
 	running.Parents = map[string]*watch.Cache{"": cacheOf(t)}
 	c.controllers.tracked["xs"].current = &running
@@ -157,9 +144,9 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	c.controllers.events.Faults(key, "x", []string{"bad"})
 	c.shared.breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
 	c.shared.absences.Left(key)
-	inLine(c.shared.pacer, key)
-	take(c.parentsDue)
-	if result := c.reconciler.Reconcile(t.Context(), key); result != (reconcile.Result{Outcome: record.Succeeded}) {
+	reconciletest.InLine(c.shared.pacer, key)
+	reconciletest.Take(c.ParentQueue)
+	if result := c.Reconciler.Reconcile(t.Context(), key); result != (reconcile.Result{Outcome: record.Succeeded}) {
 		t.Errorf("result %+v", result)
 	}
 	last := lengths(t, c.controllers.events, "last") > 0
@@ -168,7 +155,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	if last || faults || absent || c.shared.breaker.Knows(key) || lengths(t, c.shared.pacer, "lines.xs.places") > 0 {
 		t.Error("something is remembered")
 	}
-	if diff := cmp.Diff([]string{"ys/one"}, take(c.parentsDue)); diff != "" {
+	if diff := cmp.Diff([]string{"ys/one"}, reconciletest.Take(c.ParentQueue)); diff != "" {
 		t.Errorf("who is told that the status may be free (-want +got):\n%s", diff)
 	}
 }

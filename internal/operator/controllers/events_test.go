@@ -9,16 +9,17 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 func TestNamespacesThatChange(t *testing.T) {
 	c := newCluster(t)
-	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
-	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
-	c.apply(with(t, apps, "name: apps", "name: others"))
-	c.apply(app)
-	c.run()
+	c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.KubectlApply(with(t, apps, "name: apps", "name: others"))
+	c.KubectlApply(app)
+	c.Run()
 	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
 	namespace := func(name, labels string) *object.Object {
 		return packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+", labels: {"+labels+"}}}"))
@@ -34,9 +35,9 @@ func TestNamespacesThatChange(t *testing.T) {
 		"it has the same labels": {watch.Event{Old: red, New: red}, []string{}},
 		"it is another one":      {watch.Event{New: namespace("other", "team: red")}, []string{}},
 	} {
-		take(c.parentsDue)
+		reconciletest.Take(c.ParentQueue)
 		c.controllers.namespaceChanged(want, row.event)
-		if diff := cmp.Diff(row.want, take(c.parentsDue)); diff != "" {
+		if diff := cmp.Diff(row.want, reconciletest.Take(c.ParentQueue)); diff != "" {
 			t.Errorf("%s: looked at (-want +got):\n%s", why, diff)
 		}
 	}
@@ -44,9 +45,9 @@ func TestNamespacesThatChange(t *testing.T) {
 
 func TestWhoIsToldOfAKind(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	for gk, want := range map[schema.GroupKind]int{
 		{Group: "example.org", Kind: "App"}: 1, {Kind: "ConfigMap"}: 1, {Group: "batch", Kind: "Job"}: 0,
 	} {
@@ -54,14 +55,14 @@ func TestWhoIsToldOfAKind(t *testing.T) {
 		if got := c.controllers.queue.Len(); got != want {
 			t.Errorf("%s: %d are told, want %d", gk, got, want)
 		}
-		c.runControllers()
+		c.RunControllers()
 	}
 }
 
 func TestKindsAreNotToldToThoseWhoseParentsAreUnknown(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: '?'}}}"))
-	c.runControllers()
+	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: '?'}}}"))
+	c.RunControllers()
 	c.controllers.kindChanged(schema.GroupKind{Group: "example.org", Kind: "App"})
 	if n := c.controllers.queue.Len(); n > 0 {
 		t.Errorf("%d are told", n)
@@ -77,7 +78,7 @@ func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.controllers.Changed(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))})
-		if got := c.parentsDue.Len() == 0; got != standby {
+		if got := c.ParentQueue.Len() == 0; got != standby {
 			t.Errorf("another one leads: %v, and nobody is looked at: %v", standby, got)
 		}
 	}
@@ -85,17 +86,17 @@ func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
 
 func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
 	c := newCluster(t)
-	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
-	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
-	c.apply(with(t, apps, "name: apps", "name: others"))
-	c.apply(app)
-	c.apply(with(t, app, "name: one", "name: two"))
-	c.run()
+	c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.KubectlApply(with(t, apps, "name: apps", "name: others"))
+	c.KubectlApply(app)
+	c.KubectlApply(with(t, app, "name: one", "name: two"))
+	c.Run()
 	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
-	c.owners["others"] = append(c.owners["others"], want) // has let go of it just now
-	c.owners["gone"] = []watch.Want{want}
+	c.Owned["others"] = append(c.Owned["others"], want) // has let go of it just now
+	c.Owned["gone"] = []watch.Want{want}
 	c.controllers.namespaceChanged(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"))})
-	got := take(c.parentsDue)
+	got := reconciletest.Take(c.ParentQueue)
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"apps/one", "apps/two"}, got); diff != "" {
 		t.Errorf("looked at (-want +got):\n%s", diff)
@@ -105,8 +106,8 @@ func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
 func TestDefinitionsAreHeardOfWhileAnotherReplicaLeads(t *testing.T) {
 	c := newCluster(t)
 	c.standby()
-	c.apply(apps)
-	c.run()
+	c.KubectlApply(apps)
+	c.Run()
 	definition := packed(t, parse(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apps.example.org}, spec: {group: example.org, names: {kind: App}}}"))
 	c.controllers.Changed(watch.Want{Role: watch.Definition}, watch.Event{New: definition})
 	if n := c.controllers.queue.Len(); n != 1 {

@@ -21,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -37,10 +38,10 @@ func unheard(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.forbidEvents(robot, "ns")
-	c.apply(failingApps(t, asRobot(t)))
-	c.apply(app)
-	c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
-	c.run()
+	c.KubectlApply(failingApps(t, asRobot(t)))
+	c.KubectlApply(app)
+	c.KubectlApply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+	c.Run()
 	return c
 }
 
@@ -50,33 +51,29 @@ func failingApps(t *testing.T, manifest string) string {
 }
 
 func (c *cluster) forbidEvents(user, namespace string) {
-	c.refuse["create events "+namespace] = denial(user, "create", "events", fmt.Sprintf("in the namespace %q", namespace))
+	c.Refuse["create events "+namespace] = denial(user, "create", "events", fmt.Sprintf("in the namespace %q", namespace))
 	for _, verb := range []string{"create", "patch"} {
-		c.lacks[strings.Join([]string{strings.TrimPrefix(user, spec.AccountPrefix), verb, "events", namespace}, " ")] = true
+		c.Lacks[strings.Join([]string{strings.TrimPrefix(user, spec.AccountPrefix), verb, "events", namespace}, " ")] = true
 	}
 }
 
-func appAt(name string) request.Location {
-	return request.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: name}
-}
-
 func (c *cluster) allowEvents(namespace string) {
-	delete(c.refuse, "create events "+namespace)
-	clear(c.lacks)
+	delete(c.Refuse, "create events "+namespace)
+	clear(c.Lacks)
 }
 
 // wantSaid fails unless so many Events were tried, all as the account, these have arrived, and that is the condition.
 func (c *cluster) wantSaid(why string, tried int, said []string, condition string) {
-	c.t.Helper()
-	if len(c.eventsAs) != tried || slices.ContainsFunc(c.eventsAs, func(as string) bool { return as != robot }) {
-		c.t.Errorf("%s: Events were tried as %q, want %d times as the account", why, c.eventsAs, tried)
+	c.T.Helper()
+	if len(c.EventsAs) != tried || slices.ContainsFunc(c.EventsAs, func(as string) bool { return as != robot }) {
+		c.T.Errorf("%s: Events were tried as %q, want %d times as the account", why, c.EventsAs, tried)
 	}
-	got := slices.Sorted(slices.Values(c.events))
+	got := slices.Sorted(slices.Values(c.Events))
 	if diff := cmp.Diff(said, got); diff != "" && len(said)+len(got) > 0 {
-		c.t.Errorf("%s: Events (-want +got):\n%s", why, diff)
+		c.T.Errorf("%s: Events (-want +got):\n%s", why, diff)
 	}
-	if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != condition {
-		c.t.Errorf("%s: the condition is\n%s, want\n%s", why, got, condition)
+	if got := c.Condition("templatecontrollers", "apps", "EventsWritable"); got != condition {
+		c.T.Errorf("%s: the condition is\n%s, want\n%s", why, got, condition)
 	}
 }
 
@@ -86,43 +83,43 @@ func TestEventsThatTheAccountMayNotWriteAreLeftOutUntilItMay(t *testing.T) {
 	c.wantSaid("refused", 1, nil, mayNotSay)
 	for range 3 {
 		for _, name := range []string{"one", "two"} {
-			c.pass("apps", name)
+			c.Pass("apps", name)
 		}
-		c.run()
+		c.Run()
 	}
 	c.wantSaid("looked at again and again", 1, nil, mayNotSay)
 	for tried := 2; tried < 5; tried++ {
-		c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
-		c.run()
+		c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
+		c.Run()
 		c.wantSaid("a while later", tried, nil, mayNotSay)
 	}
 	c.allowEvents("ns")
-	c.run()
+	c.Run()
 	c.wantSaid("granted a moment ago", 4, nil, mayNotSay)
-	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
-	c.run()
+	c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
+	c.Run()
 	c.wantSaid("granted", 6, both, noCondition)
-	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
-	c.run()
+	c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
+	c.Run()
 	c.wantSaid("said once", 6, both, noCondition)
 }
 
 func TestControllersOfOneAccountShareARefusal(t *testing.T) {
 	c := unheard(t)
-	c.apply(failingApps(t, with(t, asRobot(t), "name: apps", "name: others", "{{ . }}", "others-{{ . }}", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}")))
-	c.run()
-	c.clock.SetTime(c.clock.Now().Add(countsDelay))
-	c.run()
+	c.KubectlApply(failingApps(t, with(t, asRobot(t), "name: apps", "name: others", "{{ . }}", "others-{{ . }}", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}")))
+	c.Run()
+	c.Clock.SetTime(c.Clock.Now().Add(countsDelay))
+	c.Run()
 	c.wantSaid("refused to the first", 1, nil, mayNotSay)
-	if got := c.condition("templatecontrollers", "others", "EventsWritable"); got != mayNotSay {
+	if got := c.Condition("templatecontrollers", "others", "EventsWritable"); got != mayNotSay {
 		t.Errorf("the other says %s", got)
 	}
 	c.allowEvents("ns")
-	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
-	c.run()
+	c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
+	c.Run()
 	for _, name := range []string{"apps", "others"} {
-		if got := c.condition("templatecontrollers", name, "EventsWritable"); got != noCondition || len(c.events) != 4 {
-			t.Errorf("granted: %s says %s, Events %q", name, got, c.events)
+		if got := c.Condition("templatecontrollers", name, "EventsWritable"); got != noCondition || len(c.Events) != 4 {
+			t.Errorf("granted: %s says %s, Events %q", name, got, c.Events)
 		}
 	}
 }
@@ -134,27 +131,27 @@ func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
 		want string
 	}{
 		"nothing has":        {func(*cluster) {}, mayNotSay},
-		"all is well":        {func(c *cluster) { c.apply(well(t)) }, noCondition},
-		"one of two is gone": {func(c *cluster) { c.gone(appAt("one")) }, mayNotSay},
-		"both are gone":      {func(c *cluster) { c.gone(appAt("one")); c.gone(appAt("two")) }, noCondition},
+		"all is well":        {func(c *cluster) { c.KubectlApply(well(t)) }, noCondition},
+		"one of two is gone": {func(c *cluster) { c.RemoveNow(reconciletest.AppAt("one")) }, mayNotSay},
+		"both are gone":      {func(c *cluster) { c.RemoveNow(reconciletest.AppAt("one")); c.RemoveNow(reconciletest.AppAt("two")) }, noCondition},
 		"both match no longer": {func(c *cluster) {
-			c.apply(failingApps(t, with(t, asRobot(t), "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {no: one}}")))
+			c.KubectlApply(failingApps(t, with(t, asRobot(t), "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {no: one}}")))
 		}, noCondition},
 		"another account may": {func(c *cluster) {
-			delete(c.refuse, "create events ns")
-			c.apply(failingApps(t, with(t, asRobot(t), "robot", "other")))
+			delete(c.Refuse, "create events ns")
+			c.KubectlApply(failingApps(t, with(t, asRobot(t), "robot", "other")))
 		}, noCondition},
-		"the spec is not accepted": {func(c *cluster) { c.apply(with(t, asRobot(t), "{{ end }}", "{{ end")) }, noCondition},
+		"the spec is not accepted": {func(c *cluster) { c.KubectlApply(with(t, asRobot(t), "{{ end }}", "{{ end")) }, noCondition},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := unheard(t)
 			row.end(c)
 			for range 4 {
-				c.run()
-				c.deliver()
-				c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+				c.Run()
+				c.Deliver()
+				c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
 			}
-			if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != row.want {
+			if got := c.Condition("templatecontrollers", "apps", "EventsWritable"); got != row.want {
 				t.Errorf("the condition is\n%s, want\n%s", got, row.want)
 			}
 		})
@@ -163,32 +160,32 @@ func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
 
 func TestARestartKeepsTheConditionAboutEventsUntilMoreIsKnown(t *testing.T) {
 	c := unheard(t)
-	c.deliver()
+	c.Deliver()
 	c.allowEvents("ns")
 	c.start()
-	c.run()
+	c.Run()
 	c.wantSaid("just begun", 3, []string{"one " + failed, "two " + failed}, mayNotSay)
-	c.clock.SetTime(c.clock.Now().Add(recountTime))
-	c.run()
+	c.Clock.SetTime(c.Clock.Now().Add(recountTime))
+	c.Run()
 	c.wantSaid("later", 3, []string{"one " + failed, "two " + failed}, noCondition)
 }
 
 func TestOnlyAMissingRightSilencesEvents(t *testing.T) {
 	for why, err := range map[string]error{
-		"an admission webhook":              answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`),
-		"a namespace that is being deleted": answer(http.StatusForbidden, metav1.StatusReasonForbidden, "unable to create new content in namespace ns because it is being terminated"),
-		"no answer":                         answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"),
+		"an admission webhook":              refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`),
+		"a namespace that is being deleted": refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "unable to create new content in namespace ns because it is being terminated"),
+		"no answer":                         refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"),
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.refuse["create events ns"] = err
-			c.apply(failingApps(t, asRobot(t)))
-			c.apply(app)
-			c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
-			c.run()
+			c.Refuse["create events ns"] = err
+			c.KubectlApply(failingApps(t, asRobot(t)))
+			c.KubectlApply(app)
+			c.KubectlApply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+			c.Run()
 			c.wantSaid("refused", 2, nil, noCondition)
-			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
-			c.run()
+			c.Clock.SetTime(c.Clock.Now().Add(2 * problem.SlowRetry))
+			c.Run()
 			c.wantSaid("later", 2, nil, noCondition)
 		})
 	}
@@ -197,32 +194,32 @@ func TestOnlyAMissingRightSilencesEvents(t *testing.T) {
 func TestEventsThatTemplaterItselfMayNotWriteAreLeftOut(t *testing.T) {
 	c := newCluster(t)
 	c.forbidEvents("", "ns")
-	c.lacks["create events ns"], c.lacks["patch events ns"] = true, true
-	c.apply(failingApps(t, apps))
-	c.apply(app)
-	c.run()
+	c.Lacks["create events ns"], c.Lacks["patch events ns"] = true, true
+	c.KubectlApply(failingApps(t, apps))
+	c.KubectlApply(app)
+	c.Run()
 	want := `False Forbidden: cannot write Events about parents: templater is not allowed to create and patch events.events.k8s.io in namespace ns: ` +
 		`add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
-	if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != want || len(c.eventsAs) != 1 || c.eventsAs[0] != "" {
-		t.Errorf("Events were tried as %q, and the condition is\n%s, want\n%s", c.eventsAs, got, want)
+	if got := c.Condition("templatecontrollers", "apps", "EventsWritable"); got != want || len(c.EventsAs) != 1 || c.EventsAs[0] != "" {
+		t.Errorf("Events were tried as %q, and the condition is\n%s, want\n%s", c.EventsAs, got, want)
 	}
 }
 
 func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, asRobot(t), "spec:\n", "spec:\n  resyncPeriod: 0s\n", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
+	c.KubectlApply(with(t, asRobot(t), "spec:\n", "spec:\n  resyncPeriod: 0s\n", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
 	c.forbidEvents(robot, "ns")
-	c.apply(with(t, app, "tier: front", "tier: back"))
-	c.run()
+	c.KubectlApply(with(t, app, "tier: front", "tier: back"))
+	c.Run()
 	c.wantSaid("left", 1, nil, mayNotSay)
 	for range 3 {
-		c.deliver()
-		c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
-		c.run()
+		c.Deliver()
+		c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
+		c.Run()
 	}
 	c.wantSaid("nobody has anything to say", 1, nil, noCondition)
 }
@@ -239,55 +236,55 @@ func (d denying) Announce(what request.Announcement) {
 func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
 	c := unheard(t)
 	key := keyOf("others", "x")
-	o := packed(t, c.Objects[appAt("one")])
+	o := packed(t, c.Objects[reconciletest.AppAt("one")])
 	for _, step := range []struct {
 		why  string
 		told bool
 	}{{"the first", true}, {"the same again", false}} {
-		clear(c.controllersDue.due)
+		c.ControllerQueue.Drop()
 		c.controllers.events.Announce(robot, key, request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
-		if _, told := c.controllersDue.due["others"]; told != step.told {
+		if _, told := c.ControllerQueue.Due("others"); told != step.told {
 			t.Errorf("%s: the TemplateController is looked at: %v, want %v", step.why, told, step.told)
 		}
 	}
-	clear(c.refuse)
-	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
-	said := len(c.events)
+	clear(c.Refuse)
+	c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
+	said := len(c.Events)
 	for range 2 {
 		c.controllers.events.Announce(robot, key, request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
 	}
-	if n := lengths(t, c.controllers.events, "refused", "unheard"); n != 0 || len(c.events) != said+2 {
-		t.Errorf("after one that arrived, %d refusals are left, and %d others arrive, want 1", n, len(c.events)-said-1)
+	if n := lengths(t, c.controllers.events, "refused", "unheard"); n != 0 || len(c.Events) != said+2 {
+		t.Errorf("after one that arrived, %d refusals are left, and %d others arrive, want 1", n, len(c.Events)-said-1)
 	}
 }
 
 func TestNothingIsToldOfEventsBeforeItIsKnownWhatIsMissing(t *testing.T) {
 	c := newCluster(t)
 	c.forbidEvents(robot, "ns")
-	c.apply(failingApps(t, asRobot(t)))
-	c.apply(app)
+	c.KubectlApply(failingApps(t, asRobot(t)))
+	c.KubectlApply(app)
 	for range 3 {
-		c.runControllers()
-		for c.parentsDue.Len() > 0 {
-			key, _ := c.parentsDue.Get()
-			c.reconciler.Reconcile(t.Context(), key)
-			c.parentsDue.Done(key)
+		c.RunControllers()
+		for c.ParentQueue.Len() > 0 {
+			key, _ := c.ParentQueue.Get()
+			c.Reconciler.Reconcile(t.Context(), key)
+			c.ParentQueue.Done(key)
 		}
 	}
 	c.wantSaid("asked", 1, nil, noCondition)
-	c.run()
+	c.Run()
 	c.wantSaid("answered", 1, nil, mayNotSay)
 }
 
 func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 	c := newCluster(t)
-	c.lacks["serviceaccounts team robot"] = true
+	c.Lacks["serviceaccounts team robot"] = true
 	for _, namespace := range []string{"ns", "other"} {
 		c.forbidEvents(robot, namespace)
-		c.apply(with(t, app, "namespace: ns", "namespace: "+namespace))
+		c.KubectlApply(with(t, app, "namespace: ns", "namespace: "+namespace))
 	}
-	c.apply(failingApps(t, with(t, asRobot(t), "[ns]", "[ns, other]")))
-	c.run()
+	c.KubectlApply(failingApps(t, with(t, asRobot(t), "[ns]", "[ns, other]")))
+	c.Run()
 	const want = "False Forbidden: cannot write Events about parents: service account team/robot does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"
 	c.wantSaid("refused", 2, nil, want)
 }
@@ -350,7 +347,7 @@ func TestRightsAreAskedForWhilePassesAreMade(t *testing.T) {
 	c.forbidEvents(robot, "ns")
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
-	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
+	go func() { c.Reconciler.Run(ctx, t.Context()); close(stopped) }()
 	missing := c.controllers.rights.For("apps", robot, kind.Kind{Namespaced: true})
 	need := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: "ns"}
 	eventually(t, "it is known what is missing", func() bool { return missing.Known(need) != "" })
@@ -363,10 +360,10 @@ func TestTheConditionAboutEventsIsLookedAtOnceMoreIsKnown(t *testing.T) {
 	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "apps"}}
 	tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionEventsWritable, Status: metav1.ConditionFalse}}
 	for left, want := range map[time.Duration]int{time.Second: 1, 0: 0} {
-		clear(c.controllersDue.due)
+		c.ControllerQueue.Drop()
 		status := tc.Status.DeepCopy()
 		c.controllers.tellOfTries(tc, status, nil, left)
-		if due, kept := len(c.controllersDue.due), len(status.Conditions); due != want || kept != want {
+		if due, kept := c.ControllerQueue.Delayed(), len(status.Conditions); due != want || kept != want {
 			t.Errorf("with %v left it is looked at %d times, and there are %d conditions, want %d", left, due, kept, want)
 		}
 	}

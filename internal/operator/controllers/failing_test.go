@@ -10,15 +10,15 @@ import (
 func TestStatusNamesFailingParents(t *testing.T) {
 	failing := func(c *cluster) string {
 		c.controllers.queue.Add("apps")
-		c.runControllers()
-		list, _, _ := unstructured.NestedSlice(c.get("templatecontrollers", "apps").Object, "status", "failing")
+		c.RunControllers()
+		list, _, _ := unstructured.NestedSlice(c.Find("templatecontrollers", "apps").Object, "status", "failing")
 		return fmt.Sprint(list)
 	}
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.apply(with(t, app, "name: one", "name: two", "text: hello", "other: x", "[a, b]", "[c]"))
-	c.settle()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.KubectlApply(with(t, app, "name: one", "name: two", "text: hello", "other: x", "[a, b]", "[c]"))
+	c.Settle()
 	if got, want := failing(c), "[map[name:two namespace:ns reason:TemplateError]]"; got != want {
 		t.Errorf("failing: %s, want %s", got, want)
 	}
@@ -29,8 +29,8 @@ func TestStatusNamesFailingParents(t *testing.T) {
 		t.Errorf("failing right after a restart: %s, want %s", got, want)
 	}
 	c.start()
-	c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
-	c.settle()
+	c.KubectlApply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+	c.Settle()
 	if got, want := failing(c), "[]"; got != want {
 		t.Errorf("failing after the correction: %s, want %s", got, want)
 	}
@@ -38,24 +38,24 @@ func TestStatusNamesFailingParents(t *testing.T) {
 
 func TestRejectedSpecFailsItsParents(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.settle()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Settle()
 	for _, step := range []struct{ why, spec, want string }{
 		{"a broken edit", with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"), "total 1, ready 0, failed 1"},
 		{"its correction", apps, "total 1, ready 1, failed 0"},
 	} {
-		c.apply(step.spec)
-		c.settle()
+		c.KubectlApply(step.spec)
+		c.Settle()
 		if got := c.parentCounts(); got != step.want {
 			t.Errorf("%s: %s, want %s", step.why, got, step.want)
 		}
 	}
-	c.apply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
-	c.settle()
+	c.KubectlApply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.Settle()
 	c.start()
-	c.settle()
-	c.clock.SetTime(c.clock.Now().Add(2 * recountTime))
+	c.Settle()
+	c.Clock.SetTime(c.Clock.Now().Add(2 * recountTime))
 	if got, want := c.parentCounts(), "total 1, ready 0, failed 1"; got != want {
 		t.Errorf("after a restart: %s, want %s", got, want)
 	}

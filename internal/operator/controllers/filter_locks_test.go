@@ -10,6 +10,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
@@ -31,19 +32,19 @@ func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
 		},
 		"the status is recounted": func(c *cluster, e *tracked, tc *v1.TemplateController) {
 			tc.Status.Parents.Total = 5
-			e.since = c.clock.Now()
+			e.since = c.Clock.Now()
 			c.controllers.statusOf(tc, e, assembly{}, e.current)
 		},
 		"children are iterated": eachChildConcerns,
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(filtering(t, `eq .spec.mode 1`))
-			c.apply(managed)
-			c.settle()
-			c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }) // among them the seal
-			c.apply(with(t, managed, "mode: 1", "mode: x"))
-			c.deliver()
+			c.KubectlApply(reconciletest.Filtered(t, `eq .spec.mode 1`))
+			c.KubectlApply(managedApp)
+			c.Settle()
+			c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }) // among them the seal
+			c.KubectlApply(with(t, managedApp, "mode: 1", "mode: x"))
+			c.Deliver()
 			e := c.controllers.tracked["apps"]
 			evaluated := 0
 			e.current.Factory.Adopting = true
@@ -59,7 +60,7 @@ func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
 				} else {
 					c.controllers.mu.Unlock()
 				}
-				for _, cache := range c.caches {
+				for _, cache := range c.Caches {
 					cache.Deleting(types.NamespacedName{Name: "none"}, "")
 				}
 			})

@@ -20,49 +20,50 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 func TestTemplateControllerThatGoes(t *testing.T) {
 	t.Run("Orphan leaves the children", func(t *testing.T) {
 		c := newCluster(t)
-		o := c.apply(apps)
-		c.apply(app)
-		c.run()
-		c.gone(request.Location{Resource: v1.Resource, Name: o.GetName()})
-		c.apply(with(t, app, "hello", "bye"))
-		wantRequests(t, "gone", c.run(), "status apps one")
+		o := c.KubectlApply(apps)
+		c.KubectlApply(app)
+		c.Run()
+		c.RemoveNow(request.Location{Resource: v1.Resource, Name: o.GetName()})
+		c.KubectlApply(with(t, app, "hello", "bye"))
+		wantRequests(t, "gone", c.Run(), "status apps one")
 	})
 	t.Run("Delete takes them, and keeps the TemplateController until they are gone", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-		c.apply(app)
-		first := c.run()
+		c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+		c.KubectlApply(app)
+		first := c.Run()
 		if first[0] != "finalizers[templater.dev/children] templatecontrollers apps" {
 			t.Errorf("requests %v, want the finalizer first", first)
 		}
 		for _, name := range []string{"a", "b"} {
-			c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+			c.KubectlEdit(configMap(name), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
 		}
 		c.goes()
-		got := c.run()
+		got := c.Run()
 		slices.Sort(got)
 		wantRequests(t, "deletion", got, "delete configmaps a", "delete configmaps b", "status apps one")
-		c.gone(configMap("a"))
-		wantRequests(t, "one is gone", c.run())
-		c.gone(configMap("b"))
-		wantRequests(t, "both are gone", c.run(), "finalizers[] templatecontrollers apps")
+		c.RemoveNow(configMap("a"))
+		wantRequests(t, "one is gone", c.Run())
+		c.RemoveNow(configMap("b"))
+		wantRequests(t, "both are gone", c.Run(), "finalizers[] templatecontrollers apps")
 	})
 	t.Run("while it is suspended, its children stay", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-		c.apply(app)
-		c.run()
-		c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n  suspend: true\n"))
-		c.get("templatecontrollers", "apps").SetFinalizers([]string{v1.FinalizerChildren})
-		c.run()
+		c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+		c.KubectlApply(app)
+		c.Run()
+		c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n  suspend: true\n"))
+		c.Find("templatecontrollers", "apps").SetFinalizers([]string{v1.FinalizerChildren})
+		c.Run()
 		c.goes()
-		wantRequests(t, "deletion", c.run(), "finalizers[] templatecontrollers apps")
+		wantRequests(t, "deletion", c.Run(), "finalizers[] templatecontrollers apps")
 	})
 }
 
@@ -90,27 +91,27 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-			c.apply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
-			c.run()
+			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+			c.KubectlApply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
+			c.Run()
 			c.goes()
-			c.controllers.clusters = func(as string) running.Client { return slowly{c.as(as), c.clock, row.took} }
+			c.controllers.clusters = func(as string) running.Client { return slowly{c.As(as), c.Clock, row.took} }
 			looks := 0
 			for c.controllers.queue.Len() > 0 {
-				before := len(c.requests)
+				before := len(c.Requests)
 				c.controllers.next(t.Context(), t.Context(), func() {})
-				deletions := slices.DeleteFunc(slices.Clone(c.requests[before:]), func(r string) bool { return !strings.HasPrefix(r, "delete ") })
+				deletions := slices.DeleteFunc(slices.Clone(c.Requests[before:]), func(r string) bool { return !strings.HasPrefix(r, "delete ") })
 				if n := len(deletions); n > row.most {
 					t.Fatalf("%d deletions in one look, want at most %d", n, row.most)
 				}
-				c.controllersDue.release()
+				c.ControllerQueue.Release()
 				looks++
 			}
 			if want := (children + row.most - 1) / row.most; looks < want {
 				t.Errorf("%d looks, want %d at least", looks, want)
 			}
 			for _, name := range numbered(children) {
-				if !slices.Contains(c.requests, "delete configmaps "+name) {
+				if !slices.Contains(c.Requests, "delete configmaps "+name) {
 					t.Fatalf("%s was not deleted", name)
 				}
 			}
@@ -130,17 +131,17 @@ func numbered(n int) []string {
 func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
 	const children = 3 * deletionsAtATime
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.apply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
-	c.run()
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
+	c.Run()
 	for _, name := range numbered(children)[:2*deletionsAtATime] {
-		c.refuse["delete configmaps "+name] = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, name, errors.New("a webhook"))
+		c.Refuse["delete configmaps "+name] = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, name, errors.New("a webhook"))
 	}
 	c.goes()
 	for range 1000 {
-		c.clock.SetTime(c.clock.Now().Add(time.Minute))
-		c.run()
-		if c.get("configmaps", "x299") == nil && c.get("configmaps", "x200") == nil {
+		c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
+		c.Run()
+		if c.Find("configmaps", "x299") == nil && c.Find("configmaps", "x200") == nil {
 			return
 		}
 	}
@@ -149,32 +150,32 @@ func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
 
 func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.apply(app)
-	c.settle()
-	for want := range c.caches {
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(app)
+	c.Settle()
+	for want := range c.Caches {
 		if want.Role == watch.Child {
-			c.caches[want] = failing(t, want, denial("", "list", "configmaps", "at the cluster scope"))
-			c.silent[want] = true
+			c.Caches[want] = reconciletest.FailedCache(t, want, denial("", "list", "configmaps", "at the cluster scope"))
+			c.Silent[want] = true
 		}
 	}
 	c.goes()
-	clear(c.controllersDue.due)
-	c.run()
-	if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != permissions.BelievedFor {
+	c.ControllerQueue.Drop()
+	c.Run()
+	if wait := c.ControllerQueue.Wait("apps"); wait != permissions.BelievedFor {
 		t.Errorf("looked at again after %v, want %v", wait, permissions.BelievedFor)
 	}
 }
 
 func TestNothingIsAskedWhileTheLastChildrenGo(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	c.settle()
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.Settle()
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
 	c.goes()
-	c.settle()
-	c.fail("templatecontrollers", errors.New("no answer"))
+	c.Settle()
+	c.FailWatches("templatecontrollers", errors.New("no answer"))
 	if err := c.controllers.Sync(t.Context(), "apps"); err != nil {
 		t.Errorf("%v, though there is nothing to delete", err)
 	}
@@ -182,14 +183,14 @@ func TestNothingIsAskedWhileTheLastChildrenGo(t *testing.T) {
 
 func TestOwnFinalizersAreKnownBeforeTheWatchTells(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.run()
-	c.deliver()
-	c.run()
+	c.KubectlApply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.Run()
+	c.Deliver()
+	c.Run()
 	c.goes()
-	wantRequests(t, "a deletion that waits for somebody else", c.run(), "finalizers[example.org/x] templatecontrollers apps")
+	wantRequests(t, "a deletion that waits for somebody else", c.Run(), "finalizers[example.org/x] templatecontrollers apps")
 	c.controllers.queue.Add("apps")
-	wantRequests(t, "before the watch tells of it", c.run())
+	wantRequests(t, "before the watch tells of it", c.Run())
 }
 
 func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
@@ -208,26 +209,26 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 		},
 	} {
 		c := newCluster(t)
-		c.apply(with(t, apps, "spec:\n", deletes))
-		c.apply(app)
-		c.settle()
-		going := c.get("templatecontrollers", "apps").DeepCopy()
+		c.KubectlApply(with(t, apps, "spec:\n", deletes))
+		c.KubectlApply(app)
+		c.Settle()
+		going := c.Find("templatecontrollers", "apps").DeepCopy()
 		row.edit(c, going)
-		now := metav1.NewTime(c.clock.Now())
+		now := metav1.NewTime(c.Clock.Now())
 		going.SetDeletionTimestamp(&now)
 		c.Store(appsController, going)
-		c.deliver()
-		wantRequests(t, why, c.run(), row.want...)
+		c.Deliver()
+		wantRequests(t, why, c.Run(), row.want...)
 	}
 }
 
 func TestFinalizerGoesWithThePolicy(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.run()
-	c.deliver()
-	c.run()
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: OrphanChildren\n"))
-	wantRequests(t, "another policy: its finalizer may be there for parents", c.settle(), "list apps everywhere", "finalizers[] templatecontrollers apps")
-	wantRequests(t, "afterwards", c.settle())
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.Run()
+	c.Deliver()
+	c.Run()
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: OrphanChildren\n"))
+	wantRequests(t, "another policy: its finalizer may be there for parents", c.Settle(), "list apps everywhere", "finalizers[] templatecontrollers apps")
+	wantRequests(t, "afterwards", c.Settle())
 }

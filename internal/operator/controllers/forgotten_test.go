@@ -14,14 +14,14 @@ import (
 
 // remember has everything remembered that is remembered of a parent.
 func (c *cluster) remember(key queue.Key) {
-	c.t.Helper()
+	c.T.Helper()
 	c.controllers.events.Fresh(key, "bad")
 	c.controllers.events.Faults(key, "x", []string{"bad"})
 	c.shared.breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
 	c.shared.absences.Left(key)
 	c.shared.orphaning.Note(key, "uid-one")
 	c.shared.attempts.Begin(key, queue.Attempt{Parent: "uid-one"})
-	inLine(c.shared.pacer, key)
+	reconciletest.InLine(c.shared.pacer, key)
 }
 
 // remembered is what is remembered of parents of the controller apps, but for nothing.
@@ -50,28 +50,28 @@ func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
 		for _, ends := range []bool{true, false} {
 			t.Run(fmt.Sprint(why, ", its definition ends before it goes: ", ends), func(t *testing.T) {
 				c := newCluster(t)
-				c.logs.Set("ns/a/main", "no disk\n", nil)
-				c.apply(reconciletest.PodOf("a", "1", 3))
-				c.apply(manifest)
-				c.apply(app)
-				c.settleLogs()
+				c.Logs.Set("ns/a/main", "no disk\n", nil)
+				c.KubectlApply(reconciletest.PodOf("a", "1", 3))
+				c.KubectlApply(manifest)
+				c.KubectlApply(app)
+				c.SettleLogs()
 				key := queue.Key{Controller: "apps", Parent: configMapName("one")}
 				c.remember(key)
 				if got := c.remembered(t); len(got) != 9 {
 					t.Fatalf("what is remembered before: %v", got)
 				}
-				of := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
+				of := reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
 				if ends {
-					c.refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+					c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
 					c.controllers.kindChanged(of.GroupKind())
-					c.settle()
+					c.Settle()
 				}
-				c.deletes(one, metav1.DeletePropagationBackground)
-				c.settle()
-				c.refuse["kind App"] = &kind.NotFoundError{}
+				c.KubectlDelete(one, metav1.DeletePropagationBackground)
+				c.Settle()
+				c.Refuse["kind App"] = &kind.NotFoundError{}
 				c.remember(key) // as a pass may that is under way
 				c.controllers.kindChanged(of.GroupKind())
-				c.settle()
+				c.Settle()
 				if got := c.remembered(t); len(got) > 0 {
 					t.Errorf("what is remembered: %v", got)
 				}
@@ -85,12 +85,12 @@ func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
 
 // A parent that goes while nobody looks at more than the end of parents is not remembered until that is over.
 func TestNothingIsRememberedOfAParentThatGoesWhileTheSpecIsBroken(t *testing.T) {
-	c := finalizes(t, ordered(t))
-	c.apply(with(t, ordered(t), "{{ end }}", ""))
-	c.settle()
+	c := settled(t, finalized(t))
+	c.KubectlApply(with(t, finalized(t), "{{ end }}", ""))
+	c.Settle()
 	c.remember(queue.Key{Controller: "apps", Parent: configMapName("one")})
-	c.deletes(one, metav1.DeletePropagationBackground)
-	c.settle()
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.Settle()
 	if got := c.remembered(t); len(got) > 0 {
 		t.Errorf("what is remembered: %v", got)
 	}
@@ -108,8 +108,8 @@ func TestNothingIsForgottenBeforePassesHaveEnded(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.run()
+			c.KubectlApply(apps)
+			c.Run()
 			_, leave := c.controllers.Enter("apps")
 			done := make(chan error)
 			go func() { done <- forget(c) }()

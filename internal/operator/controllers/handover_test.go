@@ -33,25 +33,25 @@ func TestEachHandoverHasItsTime(t *testing.T) {
 		if got := c.controllers.handover(step.tc, e); got != step.wait {
 			t.Errorf("%s: waits %v, want %v", step.why, got, step.wait)
 		}
-		c.clock.SetTime(c.clock.Now().Add(step.took))
+		c.Clock.SetTime(c.Clock.Now().Add(step.took))
 	}
 }
 
 func TestWhatAnotherClassHasTakenOverIsTakenUpAnew(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.apply(anApp)
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.KubectlApply(anApp)
+	c.Run()
 	if c.controllers.tracked["apps"].since.IsZero() {
 		t.Fatal("it is not served")
 	}
-	clear(c.controllersDue.due)
+	c.ControllerQueue.Drop()
 	c.give("b")
-	c.run()
+	c.Run()
 	if !c.controllers.tracked["apps"].since.IsZero() {
 		t.Error("it counts as served still")
 	}
-	if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != handoverTime {
+	if wait := c.ControllerQueue.Wait("apps"); wait != handoverTime {
 		t.Errorf("looked at again after %v, want %v", wait, handoverTime)
 	}
 }
@@ -67,9 +67,9 @@ func (u unset) Set(string, []watch.Want) (map[watch.Want]*watch.Cache, error) { 
 func TestWatchesThatCannotBeChangedAreTriedAgain(t *testing.T) {
 	for why, next := range map[string]string{"it is served": ofClass(""), "it is given up": ofClass("b")} {
 		c := newCluster(t)
-		c.apply(ofClass(""))
-		c.run()
-		c.apply(next)
+		c.KubectlApply(ofClass(""))
+		c.Run()
+		c.KubectlApply(next)
 		c.controllers.watches = unset{c, errors.New("no")}
 		if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
 			t.Errorf("%s: no error", why)

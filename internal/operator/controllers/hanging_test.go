@@ -11,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -67,21 +68,21 @@ func several(t *testing.T, parents int, controllers ...string) *cluster {
 	c.hasty = true
 	c.startWith(Options{Workers: 2, Events: mute{}}) // many speak at a time
 	for _, name := range controllers {
-		c.apply(with(t, apps, "name: apps", "name: "+name, "{name: {{ . }}}", "{name: "+name+"-{{ $.metadata.name }}}"))
+		c.KubectlApply(with(t, apps, "name: apps", "name: "+name, "{name: {{ . }}}", "{name: "+name+"-{{ $.metadata.name }}}"))
 	}
 	for i := range parents {
-		c.apply(with(t, app, "name: one", fmt.Sprintf("name: %q", fmt.Sprint(i)), "[a, b]", "[a]"))
+		c.KubectlApply(with(t, app, "name: one", fmt.Sprintf("name: %q", fmt.Sprint(i)), "[a, b]", "[a]"))
 	}
-	c.run()
-	c.deliver()
-	c.run()
+	c.Run()
+	c.Deliver()
+	c.Run()
 	for i := range parents {
 		for _, name := range controllers {
-			c.gone(configMap(fmt.Sprintf("%s-%d", name, i)))
+			c.RemoveNow(configMap(fmt.Sprintf("%s-%d", name, i)))
 		}
 	}
-	c.deliver()
-	take(c.parentsDue)
+	c.Deliver()
+	reconciletest.Take(c.ParentQueue)
 	return c
 }
 
@@ -96,17 +97,17 @@ func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
 	stopped := make(chan struct{})
 	for _, controller := range []string{"hangs", "too"} {
 		for i := range 4 {
-			c.parentsDue.Add(keyOf(controller, fmt.Sprint(i)))
+			c.ParentQueue.Add(keyOf(controller, fmt.Sprint(i)))
 		}
 	}
-	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
-	eventually(t, "all workers hang", func() bool { return len(c.reconciler.Busy()) == 2 })
+	go func() { c.Reconciler.Run(ctx, t.Context()); close(stopped) }()
+	eventually(t, "all workers hang", func() bool { return len(c.Reconciler.Busy()) == 2 })
 	for i := range 4 {
-		c.parentsDue.Add(keyOf("works", fmt.Sprint(i)))
+		c.ParentQueue.Add(keyOf("works", fmt.Sprint(i)))
 	}
 	quick.tells(t, 4, func() {}) // at once
 	passes := func(name string) (n int) {
-		for _, work := range c.reconciler.Busy() {
+		for _, work := range c.Reconciler.Busy() {
 			if work.Key.Controller == name {
 				n++
 			}
@@ -119,7 +120,7 @@ func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
 		}
 	}
 	eventually(t, "each has as many passes as there are workers, since they hang", func() bool {
-		c.clock.SetTime(c.clock.Now().Add(queue.Patience))
+		c.Clock.SetTime(c.Clock.Now().Add(queue.Patience))
 		return passes("hangs") == 2 && passes("too") == 2
 	})
 	close(h.release)
@@ -138,18 +139,18 @@ func TestPassesThatDoNotEndAreCutShort(t *testing.T) {
 	work, abort := context.WithCancel(t.Context())
 	defer abort()
 	stopped := make(chan struct{})
-	c.parentsDue.Add(keyOf("apps", "0"))
-	c.parentsDue.Add(keyOf("other", "0"))
-	go func() { c.reconciler.Run(ctx, work); close(stopped) }()
-	eventually(t, "all workers hang", func() bool { return len(c.reconciler.Busy()) == 2 })
+	c.ParentQueue.Add(keyOf("apps", "0"))
+	c.ParentQueue.Add(keyOf("other", "0"))
+	go func() { c.Reconciler.Run(ctx, work); close(stopped) }()
+	eventually(t, "all workers hang", func() bool { return len(c.Reconciler.Busy()) == 2 })
 	c.controllers.stop(t.Context(), "apps")
 	eventually(t, "that of another controller goes on", func() bool {
-		return cmp.Equal(works(c.reconciler.Busy()), []string{"pass over ns/0 for TemplateController other"})
+		return cmp.Equal(works(c.Reconciler.Busy()), []string{"pass over ns/0 for TemplateController other"})
 	})
-	c.parentsDue.Add(keyOf("other", "1")) // by the same worker, whose requests are not cut short
-	eventually(t, "the worker is at work again", func() bool { return len(c.reconciler.Busy()) == 2 })
+	c.ParentQueue.Add(keyOf("other", "1")) // by the same worker, whose requests are not cut short
+	eventually(t, "the worker is at work again", func() bool { return len(c.Reconciler.Busy()) == 2 })
 	c.controllers.stop(t.Context(), "other")
-	eventually(t, "none is at work", func() bool { return len(c.reconciler.Busy()) == 0 })
+	eventually(t, "none is at work", func() bool { return len(c.Reconciler.Busy()) == 0 })
 	cancel()
 	<-stopped
 }
@@ -161,9 +162,9 @@ func TestWorkIsCutShortWhenTheOperatorStops(t *testing.T) {
 	c.controllers.get("apps").Cluster = endless{}
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
-	c.parentsDue.Add(keyOf("apps", "0"))
-	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
-	eventually(t, "the pass begins", func() bool { return len(c.reconciler.Busy()) == 1 })
+	c.ParentQueue.Add(keyOf("apps", "0"))
+	go func() { c.Reconciler.Run(ctx, t.Context()); close(stopped) }()
+	eventually(t, "the pass begins", func() bool { return len(c.Reconciler.Busy()) == 1 })
 	cancel()
 	<-stopped
 }

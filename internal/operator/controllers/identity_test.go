@@ -1,89 +1,68 @@
 package controllers
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
-
-// robot is the account of asRobot.
-const robot = spec.AccountPrefix + "team:robot"
 
 // itself is templater's own account.
 const itself = spec.AccountPrefix + "templater-system:templater"
 
-// asRobot is apps with an account, in one namespace.
-func asRobot(t *testing.T) string {
-	t.Helper()
-	return with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}\n  serviceAccountRef: {namespace: team, name: robot}")
-}
-
-// denial is what the server answers to a user without a right.
-func denial(user, verb, resource, where string) error {
-	return answer(http.StatusForbidden, metav1.StatusReasonForbidden,
-		fmt.Sprintf(`%s "x" is forbidden: User %q cannot %s resource %q in API group "" %s`, resource, user, verb, resource, where))
-}
-
 func TestChangingTheAccountLosesAndDoublesNothing(t *testing.T) {
 	c := newCluster(t)
-	c.apply(asRobot(t))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
-	c.apply(with(t, asRobot(t), "name: robot", "name: other"))
-	wantRequests(t, "another account", c.run())
-	if want := c.owners["apps"][0]; want.As != spec.AccountPrefix+"team:other" {
+	c.KubectlApply(asRobot(t))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
+	c.KubectlApply(with(t, asRobot(t), "name: robot", "name: other"))
+	wantRequests(t, "another account", c.Run())
+	if want := c.Owned["apps"][0]; want.As != spec.AccountPrefix+"team:other" {
 		t.Errorf("read as %q", want.As)
 	}
-	c.apply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}"))
-	wantRequests(t, "no account", c.run())
-	for _, want := range c.owners["apps"] {
+	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}"))
+	wantRequests(t, "no account", c.Run())
+	for _, want := range c.Owned["apps"] {
 		if want.As != "" || want.Role == watch.Child && want.Namespace != "" {
 			t.Errorf("%s is watched, want the operator's own watches", want)
 		}
 	}
-	if got := c.get("templatecontrollers", "apps").Object["status"].(map[string]any)["childNamespaces"]; got != nil {
+	if got := c.Find("templatecontrollers", "apps").Object["status"].(map[string]any)["childNamespaces"]; got != nil {
 		t.Errorf("status.childNamespaces is %v, want none", got)
 	}
-	c.apply(with(t, app, "hello", "bye"))
-	wantRequests(t, "a change, without an account", c.run(), "update configmaps a", "update configmaps b", "status apps one")
-	c.deliver()
-	c.run()
-	c.apply(asRobot(t))
-	wantRequests(t, "an account again", c.run())
+	c.KubectlApply(with(t, app, "hello", "bye"))
+	wantRequests(t, "a change, without an account", c.Run(), "update configmaps a", "update configmaps b", "status apps one")
+	c.Deliver()
+	c.Run()
+	c.KubectlApply(asRobot(t))
+	wantRequests(t, "an account again", c.Run())
 }
 
 // leavesBehind has the account's controller watch namespace "other" instead.
 func leavesBehind(t *testing.T, restart bool) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.apply(asRobot(t))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
+	c.KubectlApply(asRobot(t))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
 	if restart {
 		c.start()
 	}
-	c.apply(with(t, asRobot(t), "[ns]", "[other]"))
+	c.KubectlApply(with(t, asRobot(t), "[ns]", "[other]"))
 	return c
 }
 
@@ -91,17 +70,17 @@ func TestNamespaceThatIsLeftIsCleared(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
 			c := leavesBehind(t, restart)
-			wantRequests(t, "the namespace is watched no longer", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
-			c.gone(configMap("a"))
-			c.gone(configMap("b"))
+			wantRequests(t, "the namespace is watched no longer", c.Run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+			c.RemoveNow(configMap("a"))
+			c.RemoveNow(configMap("b"))
 			c.controllers.queue.Add("apps")
-			c.run()
-			for _, want := range c.owners["apps"] {
+			c.Run()
+			for _, want := range c.Owned["apps"] {
 				if want.Namespace != "other" {
 					t.Errorf("%s is still watched", want)
 				}
 			}
-			namespaces, _, _ := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
+			namespaces, _, _ := unstructured.NestedStringSlice(c.Find("templatecontrollers", "apps").Object, "status", "childNamespaces")
 			if diff := cmp.Diff([]string{"other"}, namespaces); diff != "" {
 				t.Errorf("status.childNamespaces (-want +got):\n%s", diff)
 			}
@@ -112,17 +91,17 @@ func TestNamespaceThatIsLeftIsCleared(t *testing.T) {
 // TestNamespaceThatIsLeftIsClearedThoughTheStatusLostIt: with kinds of children and no namespaces, children are read in all namespaces.
 func TestNamespaceThatIsLeftIsClearedThoughTheStatusLostIt(t *testing.T) {
 	c := leavesBehind(t, true)
-	c.edit(appsController, func(o *unstructured.Unstructured) {
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) {
 		unstructured.RemoveNestedField(o.Object, "status", "childNamespaces")
 	})
-	wantRequests(t, "the namespace is watched no longer", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+	wantRequests(t, "the namespace is watched no longer", c.Run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 }
 
 func TestNamespaceThatIsLeftStaysWhileTheKindsAreNotKnown(t *testing.T) {
 	c := leavesBehind(t, false)
-	c.refuse["kind ConfigMap"] = errors.New("no answer")
-	c.run()
-	namespaces, _, _ := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
+	c.Refuse["kind ConfigMap"] = errors.New("no answer")
+	c.Run()
+	namespaces, _, _ := unstructured.NestedStringSlice(c.Find("templatecontrollers", "apps").Object, "status", "childNamespaces")
 	if diff := cmp.Diff([]string{"ns", "other"}, namespaces); diff != "" {
 		t.Errorf("status.childNamespaces (-want +got):\n%s", diff)
 	}
@@ -130,70 +109,31 @@ func TestNamespaceThatIsLeftStaysWhileTheKindsAreNotKnown(t *testing.T) {
 
 func TestControllerThatIsNarrowedByAnAccountClearsTheOtherNamespaces(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
-	c.apply(with(t, asRobot(t), "[ns]", "[other]"))
-	wantRequests(t, "narrowed", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
+	c.KubectlApply(with(t, asRobot(t), "[ns]", "[other]"))
+	wantRequests(t, "narrowed", c.Run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 }
 
 func TestNamespaceThatIsLeftAndForbiddenIsGivenUp(t *testing.T) {
 	c := leavesBehind(t, false)
 	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
-	c.caches[want] = failing(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
-	c.silent[want] = true
-	wantRequests(t, "the namespace is watched no longer", c.run())
+	c.Caches[want] = reconciletest.FailedCache(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
+	c.Silent[want] = true
+	wantRequests(t, "the namespace is watched no longer", c.Run())
 	if got := c.Owners(want); len(got) > 0 {
 		t.Errorf("it is still watched by %v", got)
 	}
-	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
+	if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
 
-// failing returns a cache that could not be filled.
-func failing(t *testing.T, want watch.Want, err error) *watch.Cache {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	m := watch.NewManager(ctx, func(string) watch.Client { return refusing{err} }, nobody{})
-	t.Cleanup(func() { cancel(); m.Wait() })
-	caches, setErr := m.Set("test", []watch.Want{want})
-	if setErr != nil {
-		t.Fatal(setErr)
-	}
-	if err := wait.PollUntilContextTimeout(ctx, time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
-		return caches[want].Err() != nil, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return caches[want]
-}
-
-// refusing answers each list and watch with an error.
-type refusing struct{ err error }
-
-func (r refusing) List(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (runtime.Object, error) {
-	return nil, r.err
-}
-
-func (r refusing) Watch(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (apiwatch.Interface, error) {
-	return nil, r.err
-}
-
-func (refusing) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
-	return true, nil
-}
-
-type nobody struct{}
-
-func (nobody) Changed(watch.Want, watch.Event) {}
-
-func (nobody) StateChanged(watch.Want) {}
-
 func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
-	appsWant := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}
+	appsWant := watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}
 	for why, row := range map[string]struct {
 		manifest string
 		as, ns   string
@@ -247,18 +187,18 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 			c := newCluster(t)
 			want := appsWant
 			want.As, want.Namespace = row.as, row.ns
-			c.caches[want] = failing(t, want, row.err)
-			c.silent[want] = true
+			c.Caches[want] = reconciletest.FailedCache(t, want, row.err)
+			c.Silent[want] = true
 			for _, right := range row.lacks {
-				c.lacks[right] = true
+				c.Lacks[right] = true
 			}
-			c.refuse[row.refuse] = errors.New("no answer")
-			c.apply(row.manifest)
-			wantRequests(t, "nothing can be read", c.run())
-			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; until then, nothing is deleted"; got != want {
+			c.Refuse[row.refuse] = errors.New("no answer")
+			c.KubectlApply(row.manifest)
+			wantRequests(t, "nothing can be read", c.Run())
+			if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; until then, nothing is deleted"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
-			if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "Unknown NotAccepted: unknown until the kind is watched"; got != want {
+			if got, want := c.Condition("templatecontrollers", "apps", "StatusWritable"), "Unknown NotAccepted: unknown until the kind is watched"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -279,18 +219,18 @@ func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
 	} {
 		t.Run(status, func(t *testing.T) {
 			c := newCluster(t)
-			want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
-			c.caches[want] = failing(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
-			c.silent[want] = true
+			want := watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
+			c.Caches[want] = reconciletest.FailedCache(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
+			c.Silent[want] = true
 			for _, right := range []string{"list apps ns", "patch apps/status ns"} {
-				c.lacks["team:robot "+right] = true
+				c.Lacks["team:robot "+right] = true
 			}
-			c.apply(with(t, asRobot(t), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: "+status+"\n"))
-			c.run()
-			if got := c.condition("templatecontrollers", "apps", "Watching"); strings.Contains(got, "apps/status") != row.asked || !strings.Contains(got, "is not allowed to list apps") {
+			c.KubectlApply(with(t, asRobot(t), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: "+status+"\n"))
+			c.Run()
+			if got := c.Condition("templatecontrollers", "apps", "Watching"); strings.Contains(got, "apps/status") != row.asked || !strings.Contains(got, "is not allowed to list apps") {
 				t.Errorf("the right is asked for: want %v, in %s", row.asked, got)
 			}
-			if got := c.condition("templatecontrollers", "apps", "StatusWritable"); got != row.want {
+			if got := c.Condition("templatecontrollers", "apps", "StatusWritable"); got != row.want {
 				t.Errorf("condition\n%s\nwant\n%s", got, row.want)
 			}
 		})
@@ -299,13 +239,13 @@ func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
 
 func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, asRobot(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
+	c.KubectlApply(with(t, asRobot(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
 	for _, name := range []string{"a", "b"} {
-		c.refuse["team:robot: delete configmaps "+name] = denial(robot, "delete", "configmaps", `in the namespace "ns"`)
+		c.Refuse["team:robot: delete configmaps "+name] = denial(robot, "delete", "configmaps", `in the namespace "ns"`)
 	}
 	c.goes()
 	err := c.controllers.Sync(t.Context(), "apps")
@@ -313,40 +253,40 @@ func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 		t.Fatal("no error, want one that deserves a retry")
 	}
 	const want = `False Forbidden: being deleted: cannot delete ConfigMap ns/`
-	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, want) || !strings.Contains(got, `is not allowed to delete configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [`) {
+	if got := c.Condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, want) || !strings.Contains(got, `is not allowed to delete configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [`) {
 		t.Errorf("condition\n%s\nwant\n%s…", got, want)
 	}
 }
 
 func TestAccountMayBeRequired(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	c.strict = true
 	c.start()
-	wantRequests(t, "no account", c.run())
-	if got := c.owners["apps"]; len(got) > 0 {
+	wantRequests(t, "no account", c.Run())
+	if got := c.Owned["apps"]; len(got) > 0 {
 		t.Errorf("the operator watches %v by itself", got)
 	}
-	if got, want := c.condition("templatecontrollers", "apps", "Accepted"), "False ServiceAccountRequired: spec.serviceAccountRef is required by --require-service-account: name a ServiceAccount with permissions for the parents and their children"; got != want {
+	if got, want := c.Condition("templatecontrollers", "apps", "Accepted"), "False ServiceAccountRequired: spec.serviceAccountRef is required by --require-service-account: name a ServiceAccount with permissions for the parents and their children"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	c.apply(asRobot(t))
-	wantRequests(t, "an account", c.run())
-	if got, want := c.condition("templatecontrollers", "apps", "Ready"), "True Ready: accepted and watching"; got != want {
+	c.KubectlApply(asRobot(t))
+	wantRequests(t, "an account", c.Run())
+	if got, want := c.Condition("templatecontrollers", "apps", "Ready"), "True Ready: accepted and watching"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
 
 func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
 	c := newCluster(t)
-	c.apply(asRobot(t))
-	c.apply(with(t, strings.ReplaceAll(apps, "name: apps", "name: others"), "name: {{ . }}", "name: {{ . }}-other"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
+	c.KubectlApply(asRobot(t))
+	c.KubectlApply(with(t, strings.ReplaceAll(apps, "name: apps", "name: others"), "name: {{ . }}", "name: {{ . }}-other"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
 	own := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
 	theirs := own
 	theirs.As, theirs.Namespace = robot, "ns"
@@ -358,20 +298,20 @@ func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
 	}
 	gone := packed(t, c.Objects[configMap("a")])
 	c.controllers.Changed(own, watch.Event{Old: gone})
-	if got := c.parentsDue.Len(); got != 0 {
+	if got := c.ParentQueue.Len(); got != 0 {
 		t.Error("the operator's watch tells of a child of the account's controller")
 	}
 	c.controllers.Changed(theirs, watch.Event{Old: gone})
-	if got := c.parentsDue.Len(); got != 1 {
+	if got := c.ParentQueue.Len(); got != 1 {
 		t.Error("the account's watch does not tell of its child")
 	}
 }
 
 func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
 	c := leavesBehind(t, false)
-	c.refuse["team:robot: get apps one"] = denial(robot, "get", "apps", `in the namespace "ns"`)
-	wantRequests(t, "the parent cannot be asked for", c.run(), "team:robot: get apps one")
-	result, _ := c.pass("apps", "one")
+	c.Refuse["team:robot: get apps one"] = denial(robot, "get", "apps", `in the namespace "ns"`)
+	wantRequests(t, "the parent cannot be asked for", c.Run(), "team:robot: get apps one")
+	result, _ := c.Pass("apps", "one")
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want RetryBackoff", result.Retry)
 	}
@@ -379,21 +319,21 @@ func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
 
 func TestStatusThatMayNotBeWrittenIsToldByTheTemplateController(t *testing.T) {
 	c := newCluster(t)
-	c.refuse["team:robot: status apps one"] = denial(robot, "patch", "apps/status", `in the namespace "ns"`)
-	c.lacks["team:robot patch apps/status ns"] = true
-	c.apply(asRobot(t))
-	c.apply(app)
-	c.run()
+	c.Refuse["team:robot: status apps one"] = denial(robot, "patch", "apps/status", `in the namespace "ns"`)
+	c.Lacks["team:robot patch apps/status ns"] = true
+	c.KubectlApply(asRobot(t))
+	c.KubectlApply(app)
+	c.Run()
 	look := func() string {
-		c.pass("apps", "one")
+		c.Pass("apps", "one")
 		c.controllers.queue.Add("apps")
-		c.run()
-		return c.condition("templatecontrollers", "apps", "StatusWritable")
+		c.Run()
+		return c.Condition("templatecontrollers", "apps", "StatusWritable")
 	}
 	if got, want := look(), "False Forbidden: cannot write the status: service account team/robot is not allowed to patch apps/status.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/status], verbs: [patch]} to a Role in namespace ns bound to it by a RoleBinding"; got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
-	clear(c.refuse)
+	clear(c.Refuse)
 	if got, want := look(), "True StatusWritable: the ready condition can be written to parents"; got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
@@ -404,9 +344,9 @@ func TestStandbyReadsInTheNamespacesOfTheAccount(t *testing.T) {
 	c.standby()
 	for range 2 {
 		c.controllers.queue.Add("apps")
-		wantRequests(t, "while another replica leads", c.run())
+		wantRequests(t, "while another replica leads", c.Run())
 		in := map[string]bool{}
-		for _, want := range c.owners["apps"] {
+		for _, want := range c.Owned["apps"] {
 			if in[want.Namespace] = true; want.As != robot {
 				t.Errorf("%s is not read as the account", want)
 			}
@@ -416,5 +356,5 @@ func TestStandbyReadsInTheNamespacesOfTheAccount(t *testing.T) {
 		}
 	}
 	c.controllers.Lead()
-	wantRequests(t, "once it leads", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+	wantRequests(t, "once it leads", c.Run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 }

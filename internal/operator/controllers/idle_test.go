@@ -110,7 +110,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 			running := s.current
 			c.controllers.dropIdleKinds("apps", s.tracked)
 			got := "kept"
-			if due, ok := c.controllersDue.due["apps"]; ok && due.Sub(c.clock.Now()) == countsDelay {
+			if due, ok := c.ControllerQueue.Due("apps"); ok && due.Sub(c.Clock.Now()) == countsDelay {
 				got = "later"
 			}
 			if s.current != running {
@@ -150,11 +150,11 @@ func TestFewKindsAreToldApart(t *testing.T) {
 
 func TestAnEditBeginsANewRound(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.runControllers()
+	c.KubectlApply(apps)
+	c.RunControllers()
 	before := c.controllers.tracked["apps"].round
-	c.apply(with(t, apps, "count:", "n:"))
-	c.runControllers()
+	c.KubectlApply(with(t, apps, "count:", "n:"))
+	c.RunControllers()
 	if got := c.controllers.tracked["apps"].round; got != before+1 {
 		t.Errorf("round %d after %d, want the next one", got, before)
 	}

@@ -10,18 +10,19 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // kinds are those of children that the status of the TemplateController and its watches have.
 func kinds(c *cluster) string {
-	list, _, _ := unstructured.NestedSlice(c.get("templatecontrollers", "apps").Object, "status", "childKinds")
+	list, _, _ := unstructured.NestedSlice(c.Find("templatecontrollers", "apps").Object, "status", "childKinds")
 	var out []string
 	for _, each := range list {
 		kind, _ := each.(map[string]any)
 		out = append(out, fmt.Sprint(kind["kind"]))
 	}
 	var watched []string
-	for _, want := range c.owners["apps"] {
+	for _, want := range c.Owned["apps"] {
 		if want.Role == watch.Child {
 			watched = append(watched, want.Resource.Resource)
 		}
@@ -32,9 +33,9 @@ func kinds(c *cluster) string {
 
 func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.settle()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Settle()
 	expect := func(why, want string) {
 		t.Helper()
 		if got := kinds(c); got != want {
@@ -42,29 +43,29 @@ func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
 		}
 	}
 	expect("at first", "ConfigMap; configmaps")
-	c.apply(jobs(t))
-	c.settle()
+	c.KubectlApply(jobs(t))
+	c.Settle()
 	expect("an edited template yields another kind", "Job; jobs")
-	if c.get("jobs", "a") == nil || c.get("configmaps", "a") != nil {
+	if c.Find("jobs", "a") == nil || c.Find("configmaps", "a") != nil {
 		t.Error("the children have not followed")
 	}
-	c.apply(apps)
-	c.settle()
+	c.KubectlApply(apps)
+	c.Settle()
 	expect("the kind comes back", "ConfigMap; configmaps")
-	if c.get("jobs", "a") != nil || c.get("configmaps", "a") == nil {
+	if c.Find("jobs", "a") != nil || c.Find("configmaps", "a") == nil {
 		t.Error("the children have not followed")
 	}
-	c.apply(with(t, app, "[a, b]", "[]"))
-	c.settle()
+	c.KubectlApply(with(t, app, "[a, b]", "[]"))
+	c.Settle()
 	expect("no parent has children any more", "; ")
-	c.apply(app)
-	c.settle()
+	c.KubectlApply(app)
+	c.Settle()
 	expect("a parent has some again", "ConfigMap; configmaps")
-	c.apply(jobs(t))
+	c.KubectlApply(jobs(t))
 	c.start() // before it has been looked at
-	c.settle()
+	c.Settle()
 	expect("edited while nobody was there", "Job; jobs")
-	if c.get("configmaps", "a") != nil {
+	if c.Find("configmaps", "a") != nil {
 		t.Error("a child is lost track of")
 	}
 }
@@ -72,27 +73,27 @@ func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
 // TestAKindThatHasJustBeenForgotten has a reconciliation need the kind before its watch has ended.
 func TestAKindThatHasJustBeenForgotten(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(with(t, app, "[a, b]", "[]"))
-	c.settle()
-	c.apply(app)
-	c.settle()
-	c.apply(with(t, app, "[a, b]", "[]"))
-	c.deliver()
-	c.pass("apps", "one") // deletes
-	c.deliver()
-	c.pass("apps", "one") // has nothing to do
+	c.KubectlApply(apps)
+	c.KubectlApply(with(t, app, "[a, b]", "[]"))
+	c.Settle()
+	c.KubectlApply(app)
+	c.Settle()
+	c.KubectlApply(with(t, app, "[a, b]", "[]"))
+	c.Deliver()
+	c.Pass("apps", "one") // deletes
+	c.Deliver()
+	c.Pass("apps", "one") // has nothing to do
 	c.controllers.dropIdleKinds("apps", c.controllers.tracked["apps"])
 	if s := c.controllers.get("apps").Sources; len(s) > 0 {
 		t.Fatalf("kinds that are left: %v", s)
 	}
-	c.apply(app)
-	c.deliver()
-	c.run() // nobody has written that the kind is forgotten: it is still on record
-	if c.get("configmaps", "a") == nil {
+	c.KubectlApply(app)
+	c.Deliver()
+	c.Run() // nobody has written that the kind is forgotten: it is still on record
+	if c.Find("configmaps", "a") == nil {
 		t.Error("the parent that waits for the kind is not reconciled")
 	}
-	c.settle()
+	c.Settle()
 	if got, want := kinds(c), "ConfigMap; configmaps"; got != want {
 		t.Errorf("kinds %q, want %q", got, want)
 	}
@@ -108,31 +109,33 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 	}{
 		"an object is left alone": {
 			before: func(c *cluster) {
-				c.apply(with(t, apps, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n"))
+				c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n"))
 			},
 		},
 		"another parent is not understood": {
-			before: func(c *cluster) { c.apply(with(t, app, "name: one", "name: two", "spec: {", "spec: {odd: true, ")) },
-			then:   func(c *cluster) { c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[]")) },
+			before: func(c *cluster) {
+				c.KubectlApply(with(t, app, "name: one", "name: two", "spec: {", "spec: {odd: true, "))
+			},
+			then: func(c *cluster) { c.KubectlApply(with(t, app, "name: one", "name: two", "[a, b]", "[]")) },
 		},
 		"it cannot be read": {
-			before: func(c *cluster) { c.caches[configMaps].Fail(answer(403, "Forbidden", "x")) },
-			then:   func(c *cluster) { resumed(c.t, c.caches[configMaps]); c.controllers.queue.Add("apps") },
+			before: func(c *cluster) { c.Caches[configMaps].Fail(refusal(403, "Forbidden", "x")) },
+			then:   func(c *cluster) { reconciletest.Resume(c.T, c.Caches[configMaps]); c.controllers.queue.Add("apps") },
 		},
 		"a pass is under way": {
 			before: func(c *cluster) { _, leave = c.controllers.Enter("apps") },
 			then:   func(*cluster) { leave() },
 		},
 		"it is suspended": {
-			after: func(c *cluster) { c.apply(with(t, jobs(t), "spec:\n", "spec:\n  suspend: true\n")) },
-			then:  func(c *cluster) { c.apply(jobs(t)) },
+			after: func(c *cluster) { c.KubectlApply(with(t, jobs(t), "spec:\n", "spec:\n  suspend: true\n")) },
+			then:  func(c *cluster) { c.KubectlApply(jobs(t)) },
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(app)
-			c.settle()
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
+			c.Settle()
 			if row.before != nil {
 				row.before(c)
 			}
@@ -140,15 +143,15 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 			if why == "an object is left alone" {
 				edited = with(t, edited, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n")
 			}
-			c.apply(edited)
+			c.KubectlApply(edited)
 			if row.after != nil {
 				row.after(c)
 			}
-			c.run()
-			c.deliver()
-			c.run()
-			c.clock.SetTime(c.clock.Now().Add(2 * countsDelay))
-			c.run()
+			c.Run()
+			c.Deliver()
+			c.Run()
+			c.Clock.SetTime(c.Clock.Now().Add(2 * countsDelay))
+			c.Run()
 			if got := kinds(c); !strings.Contains(got, "configmaps") || !strings.Contains(got, "ConfigMap") {
 				t.Errorf("kinds %q: ConfigMap is forgotten", got)
 			}
@@ -156,7 +159,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 				return
 			}
 			row.then(c)
-			c.settle()
+			c.Settle()
 			if got := kinds(c); got != fine {
 				t.Errorf("kinds %q in the end, want %q", got, fine)
 			}

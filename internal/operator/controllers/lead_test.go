@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -44,8 +43,6 @@ metadata: {name: a, namespace: ns}
 spec: {size: 1}
 `
 
-var appsController = request.Location{Resource: v1.Resource, Name: "apps"}
-
 // servedBy returns who serves apps.
 func (c *cluster) servedBy() string {
 	class, found, _ := unstructured.NestedString(c.Objects[appsController].Object, "status", "className")
@@ -57,17 +54,17 @@ func (c *cluster) servedBy() string {
 
 // give has another class serve apps, by its status.
 func (c *cluster) give(class string) {
-	c.t.Helper()
+	c.T.Helper()
 	o := c.Objects[appsController].DeepCopy()
 	if err := unstructured.SetNestedField(o.Object, class, "status", "className"); err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	c.Store(appsController, o)
-	c.deliver()
+	c.Deliver()
 }
 
 // watched returns what is watched for apps.
-func (c *cluster) watched() int { return len(c.owners["apps"]) }
+func (c *cluster) watched() int { return len(c.Owned["apps"]) }
 
 func expect(t *testing.T, what string, want, got any) {
 	t.Helper()
@@ -79,111 +76,111 @@ func expect(t *testing.T, what string, want, got any) {
 func TestStandbyKeepsWarmAndWritesNothing(t *testing.T) {
 	c := newCluster(t)
 	c.standby()
-	c.apply(ofClass(""))
-	c.apply(anApp)
+	c.KubectlApply(ofClass(""))
+	c.KubectlApply(anApp)
 	version := c.Version
-	expect(t, "requests", []string{}, c.run())
+	expect(t, "requests", []string{}, c.Run())
 	expect(t, "version of the last write", version, c.Version)
 	expect(t, "watches", 1, c.watched())
-	if n := c.parentsDue.Len(); n != 0 {
+	if n := c.ParentQueue.Len(); n != 0 {
 		t.Errorf("%d parents queued", n)
 	}
 	if e := c.controllers.tracked["apps"]; e.compiled == nil {
 		t.Error("the templates are not compiled")
 	}
 	c.controllers.Lead()
-	expect(t, "requests of the leader", []string{"create configmaps a", "status apps a"}, c.run())
+	expect(t, "requests of the leader", []string{"create configmaps a", "status apps a"}, c.Run())
 	expect(t, "class", `""`, c.servedBy())
 }
 
 func TestTakingOverWhatIsInOrderWritesNothing(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.apply(anApp)
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.KubectlApply(anApp)
+	c.Run()
 	c.controllers.queue.Add("apps") // for the counts
-	c.run()
+	c.Run()
 	c.standby()
-	c.run()
+	c.Run()
 	version := c.Version
 	c.controllers.Lead()
-	expect(t, "requests", []string{}, c.run())
+	expect(t, "requests", []string{}, c.Run())
 	expect(t, "version of the last write", version, c.Version)
-	c.clock.SetTime(c.clock.Now().Add(time.Hour)) // warm for long, before it leads
+	c.Clock.SetTime(c.Clock.Now().Add(time.Hour)) // warm for long, before it leads
 	c.controllers.queue.Add("apps")
-	c.run()
+	c.Run()
 	expect(t, "version of the last write", version, c.Version)
 }
 
 func TestStandbyFollowsTheKindsThatTheLeaderAdds(t *testing.T) {
 	c := newCluster(t)
 	c.standby()
-	c.apply(ofClass(""))
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.Run()
 	o := c.Objects[appsController].DeepCopy()
 	o.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap"}}}
 	c.Store(appsController, o)
-	c.deliver()
-	c.run()
+	c.Deliver()
+	c.Run()
 	expect(t, "watches", 2, c.watched())
 }
 
 func TestOtherClassesAreLeftAlone(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass("b"))
-	c.apply(anApp)
+	c.KubectlApply(ofClass("b"))
+	c.KubectlApply(anApp)
 	version := c.Version
-	expect(t, "requests", []string{}, c.run())
+	expect(t, "requests", []string{}, c.Run())
 	expect(t, "version of the last write", version, c.Version)
 	expect(t, "watches", 0, c.watched())
 	expect(t, "entries", 0, len(c.controllers.tracked))
 	c.give("b")
 	version = c.Version
-	c.apply(ofClass("c"))
-	expect(t, "requests when others move it", []string{}, c.run())
+	c.KubectlApply(ofClass("c"))
+	expect(t, "requests when others move it", []string{}, c.Run())
 	expect(t, "version of the last write", version+1, c.Version)
 }
 
 func TestHandsOverToAnotherClass(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.apply(anApp)
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.KubectlApply(anApp)
+	c.Run()
 	kinds, _, _ := unstructured.NestedSlice(c.Objects[appsController].Object, "status", "childKinds")
-	c.apply(ofClass("b"))
-	expect(t, "requests", []string{}, c.run())
+	c.KubectlApply(ofClass("b"))
+	expect(t, "requests", []string{}, c.Run())
 	expect(t, "class", "nobody", c.servedBy())
 	expect(t, "condition", `False HandedOver: the installation with --class-name "" released it, and the installation with --class-name "b" has not taken it over yet: check that it is running`,
-		c.condition("templatecontrollers", "apps", v1.ConditionReady))
-	expect(t, "Accepted", "True Accepted: the spec is valid", c.condition("templatecontrollers", "apps", v1.ConditionAccepted))
+		c.Condition("templatecontrollers", "apps", v1.ConditionReady))
+	expect(t, "Accepted", "True Accepted: the spec is valid", c.Condition("templatecontrollers", "apps", v1.ConditionAccepted))
 	after, _, _ := unstructured.NestedSlice(c.Objects[appsController].Object, "status", "childKinds")
 	expect(t, "child kinds", kinds, after)
 	expect(t, "watches", 0, c.watched())
-	c.apply(`
+	c.KubectlApply(`
 apiVersion: example.org/v1
 kind: App
 metadata: {name: a, namespace: ns}
 spec: {size: 2}
 `)
-	c.parentsDue.Add(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "a"}})
-	expect(t, "requests afterwards", []string{}, c.run())
-	if c.get("configmaps", "a") == nil {
+	c.ParentQueue.Add(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "a"}})
+	expect(t, "requests afterwards", []string{}, c.Run())
+	if c.Find("configmaps", "a") == nil {
 		t.Error("the child is gone")
 	}
 
-	c.apply(ofClass(""))
-	expect(t, "requests when it is back", []string{"update configmaps a", "status apps a"}, c.run())
+	c.KubectlApply(ofClass(""))
+	expect(t, "requests when it is back", []string{"update configmaps a", "status apps a"}, c.Run())
 	expect(t, "class", `""`, c.servedBy())
-	expect(t, "Ready", "True Ready: accepted and watching", c.condition("templatecontrollers", "apps", v1.ConditionReady))
+	expect(t, "Ready", "True Ready: accepted and watching", c.Condition("templatecontrollers", "apps", v1.ConditionReady))
 }
 
 func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.apply(anApp)
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.KubectlApply(anApp)
+	c.Run()
 	_, leave := c.controllers.Enter("apps")
-	c.apply(ofClass("b"))
+	c.KubectlApply(ofClass("b"))
 	ctx, done := c.controllers.tracker.Join(t.Context()), make(chan error, 1)
 	go func() { done <- c.controllers.Sync(ctx, "apps") }()
 	eventually(t, "it waits for the pass under way", func() bool {
@@ -203,27 +200,27 @@ func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
 
 func TestStandbyDoesNotHandOver(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.Run()
 	c.standby()
-	c.apply(ofClass("b"))
-	c.run()
+	c.KubectlApply(ofClass("b"))
+	c.Run()
 	expect(t, "class", `""`, c.servedBy())
 	c.controllers.Lead() // the old leader has died before it could
-	c.run()
+	c.Run()
 	expect(t, "class", "nobody", c.servedBy())
 }
 
 func TestWaitsForTheOldClassToHandOver(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass("b"))
-	c.apply(anApp)
+	c.KubectlApply(ofClass("b"))
+	c.KubectlApply(anApp)
 	c.give("b")
-	c.apply(ofClass(""))
+	c.KubectlApply(ofClass(""))
 	version := c.Version
 	for range 3 {
-		expect(t, "requests while b serves it", []string{}, c.run())
-		c.clock.SetTime(c.clock.Now().Add(9 * time.Second))
+		expect(t, "requests while b serves it", []string{}, c.Run())
+		c.Clock.SetTime(c.Clock.Now().Add(9 * time.Second))
 		c.controllers.queue.Add("apps")
 	}
 	expect(t, "version of the last write", version, c.Version)
@@ -233,37 +230,37 @@ func TestWaitsForTheOldClassToHandOver(t *testing.T) {
 	o := c.Objects[appsController].DeepCopy()
 	unstructured.RemoveNestedField(o.Object, "status", "className")
 	c.Store(appsController, o)
-	c.deliver()
-	expect(t, "requests when it was handed over", []string{"create configmaps a", "status apps a"}, c.run())
+	c.Deliver()
+	expect(t, "requests when it was handed over", []string{"create configmaps a", "status apps a"}, c.Run())
 	expect(t, "class", `""`, c.servedBy())
 }
 
 func TestTakesOverFromAClassThatDoesNotAnswer(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass("b"))
-	c.apply(anApp)
+	c.KubectlApply(ofClass("b"))
+	c.KubectlApply(anApp)
 	c.give("b")
-	c.apply(ofClass(""))
-	c.run()
-	c.clock.SetTime(c.clock.Now().Add(handoverTime - time.Second))
+	c.KubectlApply(ofClass(""))
+	c.Run()
+	c.Clock.SetTime(c.Clock.Now().Add(handoverTime - time.Second))
 	c.give("c") // somebody else begins to hand over
-	expect(t, "requests when it was handed on", []string{}, c.run())
-	c.clock.SetTime(c.clock.Now().Add(handoverTime - time.Second))
+	expect(t, "requests when it was handed on", []string{}, c.Run())
+	c.Clock.SetTime(c.Clock.Now().Add(handoverTime - time.Second))
 	c.controllers.queue.Add("apps")
-	expect(t, "requests shortly before", []string{}, c.run())
-	c.clock.SetTime(c.clock.Now().Add(time.Second))
+	expect(t, "requests shortly before", []string{}, c.Run())
+	c.Clock.SetTime(c.Clock.Now().Add(time.Second))
 	c.controllers.queue.Add("apps")
-	expect(t, "requests", []string{"create configmaps a", "status apps a"}, c.run())
+	expect(t, "requests", []string{"create configmaps a", "status apps a"}, c.Run())
 	expect(t, "class", `""`, c.servedBy())
 }
 
 func TestStopsWhenAnotherClassHasTakenOver(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.apply(anApp)
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.KubectlApply(anApp)
+	c.Run()
 	c.give("b") // as after 30 s in which this operator did not see that its class had changed to b and back
-	c.apply(`
+	c.KubectlApply(`
 apiVersion: example.org/v1
 kind: App
 metadata: {name: a, namespace: ns}
@@ -277,15 +274,15 @@ spec: {size: 2}
 		}
 		c.controllers.queue.Done(name)
 	}
-	expect(t, "requests", []string{}, c.run())
+	expect(t, "requests", []string{}, c.Run())
 	expect(t, "class", `"b"`, c.servedBy())
 }
 
 func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.run()
-	c.apply(ofClass("b"))
+	c.KubectlApply(ofClass(""))
+	c.Run()
+	c.KubectlApply(ofClass("b"))
 	for c.controllers.queue.Len() > 0 {
 		name, _ := c.controllers.queue.Get()
 		c.controllers.queue.Done(name)
@@ -297,20 +294,20 @@ func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
 		t.Errorf("got %v, want %v", err, errBehind)
 	}
 	expect(t, "class", `""`, c.servedBy())
-	c.deliver()
-	c.run()
+	c.Deliver()
+	c.Run()
 	expect(t, "class", "nobody", c.servedBy())
 }
 
 func TestFinalizersAreNotSetOnANewerTemplateController(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass("") + "  whenDeleted: DeleteChildren\n")
-	c.refuse["finalizers[templater.dev/children] templatecontrollers apps"] = apierrors.NewConflict(v1.Resource.GroupResource(), "apps", errors.New("newer"))
+	c.KubectlApply(ofClass("") + "  whenDeleted: DeleteChildren\n")
+	c.Refuse["finalizers[templater.dev/children] templatecontrollers apps"] = apierrors.NewConflict(v1.Resource.GroupResource(), "apps", errors.New("newer"))
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, errBehind) {
 		t.Errorf("got %v, want %v", err, errBehind)
 	}
-	clear(c.refuse)
-	requests := c.run()
+	clear(c.Refuse)
+	requests := c.Run()
 	if !slices.Contains(requests, "finalizers[templater.dev/children] templatecontrollers apps") {
 		t.Errorf("requests %v", requests)
 	}
@@ -319,8 +316,8 @@ func TestFinalizersAreNotSetOnANewerTemplateController(t *testing.T) {
 
 func TestATemplateControllerWhoseWatchIsBehindIsTriedLessOftenEachTime(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.Run()
 	before := c.controllers.queue.NumRequeues("apps")
 	for range 3 {
 		c.controllers.again(t.Context(), "apps", errBehind)

@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/operator/metrics"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -49,19 +50,19 @@ func TestWhatATemplateControllerTakes(t *testing.T) {
 			c := newCluster(t)
 			c.startWith(Options{Meters: metrics.New().Meters()})
 			for i := range row.number {
-				c.apply(strings.ReplaceAll(row.manifest, "NAME", fmt.Sprint("tc-", i)))
+				c.KubectlApply(strings.ReplaceAll(row.manifest, "NAME", fmt.Sprint("tc-", i)))
 			}
-			c.run()
-			c.deliver()
-			c.run()
+			c.Run()
+			c.Deliver()
+			c.Run()
 			if len(c.controllers.tracked) != row.number {
 				t.Fatalf("%d are known", len(c.controllers.tracked))
 			}
-			c.Server = c.newServer() // which takes memory, too
-			c.requests, c.sought, c.asked, c.events = nil, nil, nil, nil
+			c.Server.Reset() // which takes memory, too
 			before := heap()
 			c.controllers.Close()
-			c.controllers, c.reconciler, c.shared, c.caches, c.owners, c.parentsDue, c.controllersDue = nil, nil, nil, nil, nil, nil, nil
+			c.controllers, c.shared, c.Operator, c.Listener = nil, nil, reconciletest.Operator{}, nil
+			c.Watches.Reset()
 			held := int(before-heap()) / row.number
 			t.Logf("%d bytes are held, at most %d are expected", held, row.most)
 			if held > row.most {

@@ -12,18 +12,18 @@ import (
 // TestDeletionAfterTheStatusWasLost: the TemplateController's own finalizer reports as well that parents may have one.
 func TestDeletionAfterTheStatusWasLost(t *testing.T) {
 	for name, spec := range map[string]string{
-		"the spec needs the finalizer":        ordered(t),
+		"the spec needs the finalizer":        finalized(t),
 		"the spec needs no finalizer anymore": apps,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := finalizes(t, ordered(t))
-			c.apply(spec)
-			c.edit(appsController, func(o *unstructured.Unstructured) {
+			c := settled(t, finalized(t))
+			c.KubectlApply(spec)
+			c.KubectlEdit(appsController, func(o *unstructured.Unstructured) {
 				o.SetFinalizers([]string{"templater.dev/children"})
 				_ = unstructured.SetNestedField(o.Object, false, "status", "finalizes")
 			})
-			c.deletes(appsController, metav1.DeletePropagationBackground)
-			wantRequests(t, "it is deleted", c.settle(), "status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp)
+			c.KubectlDelete(appsController, metav1.DeletePropagationBackground)
+			wantRequests(t, "it is deleted", c.Settle(), "status apps one", "list apps everywhere", releaseParent, "list apps everywhere", givenUp)
 			if c.Objects[appsController] != nil {
 				t.Error("the TemplateController is not gone")
 			}
@@ -37,28 +37,28 @@ func TestDeletionAfterTheStatusWasLost(t *testing.T) {
 // TestStraysAreFoundAfterTheStatusWasLost: a parent that has stopped matching keeps a finalizer that no watch shows.
 func TestStraysAreFoundAfterTheStatusWasLost(t *testing.T) {
 	for name, spec := range map[string]string{
-		"the spec needs the finalizer":        selective(t, ordered(t)),
-		"the spec needs no finalizer anymore": selective(t, apps),
+		"the spec needs the finalizer":        frontOnly(t, finalized(t)),
+		"the spec needs no finalizer anymore": frontOnly(t, apps),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := finalizes(t, selective(t, ordered(t)))
+			c := settled(t, frontOnly(t, finalized(t)))
 			for _, name := range []string{"a", "b"} {
 				c.Remove(configMap(name)) // so that no child names the parent
 			}
 			stray := c.Objects[one].DeepCopy()
 			stray.SetLabels(nil)
 			c.Store(one, stray)
-			c.apply(spec)
-			c.edit(appsController, func(o *unstructured.Unstructured) {
+			c.KubectlApply(spec)
+			c.KubectlEdit(appsController, func(o *unstructured.Unstructured) {
 				o.SetFinalizers([]string{v1.FinalizerChildren})
 				delete(o.Object, "status")
 			})
 			c.start()
-			c.settle()
+			c.Settle()
 			if held := c.Objects[one].GetFinalizers(); len(held) > 0 {
 				t.Errorf("the parent that matches no longer has the finalizers %v", held)
 			}
-			wantRequests(t, "afterwards", c.settle())
+			wantRequests(t, "afterwards", c.Settle())
 		})
 	}
 }

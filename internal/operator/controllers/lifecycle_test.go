@@ -16,6 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
@@ -28,13 +29,13 @@ func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			err.GVK = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.refuse["kind App"] = err
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.Refuse["kind App"] = err
 			c.controllers.queue.Add("apps")
-			wantRequests(t, "the version is gone", c.run())
+			wantRequests(t, "the version is gone", c.Run())
 			advice := ": serve that version in the CustomResourceDefinition, or correct spec.watch; until then, children are left unchanged"
 			if err.Going {
 				advice = "; to continue, create it again, or correct spec.watch; until then, children are left unchanged"
@@ -43,32 +44,32 @@ func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 				advice = "; until it is served again, children are left unchanged"
 			}
 			want := "False KindNotFound: " + err.Error() + advice
-			if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
+			if got := c.Condition("templatecontrollers", "apps", "Watching"); got != want {
 				t.Errorf("condition %q, want %q", got, want)
 			}
-			c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
+			c.Clock.SetTime(c.Clock.Now().Add(2 * queue.CollectorTime))
 			c.controllers.enqueueAll(c.controllers.get("apps"))
-			wantRequests(t, "after two minutes", c.run())
-			delete(c.refuse, "kind App")
+			wantRequests(t, "after two minutes", c.Run())
+			delete(c.Refuse, "kind App")
 			c.controllers.queue.Add("apps")
-			c.run()
-			c.apply(with(t, app, "[a, b]", "[a]"))
-			wantRequests(t, "when it is back", c.run(), "delete configmaps b", "status apps one")
+			c.Run()
+			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			wantRequests(t, "when it is back", c.Run(), "delete configmaps b", "status apps one")
 		})
 	}
 }
 
 func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	c := newCluster(t)
-	c.refuse["kind App"] = errors.New("no answer")
-	c.apply(apps)
-	c.apply(app)
-	wantRequests(t, "no answer", c.run())
+	c.Refuse["kind App"] = errors.New("no answer")
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	wantRequests(t, "no answer", c.Run())
 	want := "False ListFailed: API discovery failed: the API server did not respond"
-	if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
+	if got := c.Condition("templatecontrollers", "apps", "Watching"); got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	if at, due := c.controllersDue.due["apps"]; !due || at.Sub(c.clock.Now()) > 2*unansweredRetry {
+	if at, due := c.ControllerQueue.Due("apps"); !due || at.Sub(c.Clock.Now()) > 2*unansweredRetry {
 		t.Errorf("the TemplateController is looked at again: %v, at %v", due, at)
 	}
 	a := assembly{kindErr: errors.New("no answer")}
@@ -104,13 +105,13 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-			c.apply(app)
-			c.run()
-			c.refuse["kind ConfigMap"] = row.err
+			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+			c.KubectlApply(app)
+			c.Run()
+			c.Refuse["kind ConfigMap"] = row.err
 			c.controllers.queue.Add("apps")
-			c.run()
-			if got := c.condition("templatecontrollers", "apps", "Watching"); got != row.watching {
+			c.Run()
+			if got := c.Condition("templatecontrollers", "apps", "Watching"); got != row.watching {
 				t.Errorf("condition %q, want %q", got, row.watching)
 			}
 			if complete := c.controllers.get("apps").CompleteEverywhere(); complete {
@@ -155,12 +156,12 @@ func TestARemovedVersionIsNoticedWhereItsWatchIsNotFound(t *testing.T) {
 	c := newCluster(t)
 	kinds := &upgraded{cluster: c, served: "v2"}
 	c.controllers.kinds = kinds
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	maps := configMap("").Resource
-	c.caches[watch.Want{Resource: maps, Labels: v1.LabelController, Role: watch.Child}].FailWatch(apierrors.NewNotFound(maps.GroupResource(), ""))
-	c.run()
+	c.Caches[watch.Want{Resource: maps, Labels: v1.LabelController, Role: watch.Child}].FailWatch(apierrors.NewNotFound(maps.GroupResource(), ""))
+	c.Run()
 	source := c.controllers.get("apps").Sources[schema.GroupKind{Kind: "ConfigMap"}]
 	if !kinds.known || source.Kind.Resource.Version != "v2" {
 		t.Errorf("discovery was asked anew: %v, and children are read in version %s; want v2", kinds.known, source.Kind.Resource.Version)
@@ -179,33 +180,33 @@ func (v versioned) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 
 func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	before := c.controllers.tracked["apps"].state
 	gk := schema.GroupKind{Group: "example.org", Kind: "App"}
-	saved := fakeKinds[gk]
-	t.Cleanup(func() { fakeKinds[gk] = saved })
+	saved := reconciletest.Kinds[gk]
+	t.Cleanup(func() { reconciletest.Kinds[gk] = saved })
 	changed := saved
 	changed.Revision = "u/2"
-	fakeKinds[gk] = changed
+	reconciletest.Kinds[gk] = changed
 	key := keyOf("apps", "one")
 	key.Parent.Namespace = "ns"
-	c.parentsDue.AddRateLimited(key)
+	c.ParentQueue.AddRateLimited(key)
 	c.controllers.queue.Add("apps")
-	c.run()
+	c.Run()
 	if c.controllers.tracked["apps"].state.Equal(before) {
 		t.Error("a change of the definition goes unnoticed")
 	}
-	if n := c.parentsDue.NumRequeues(key); n != 0 {
+	if n := c.ParentQueue.NumRequeues(key); n != 0 {
 		t.Errorf("%d failures still count, which another schema may have ended", n)
 	}
 }
 
 func TestRenamedDefinitionIsToldToWhoKnowsTheOldName(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.run()
+	c.KubectlApply(apps)
+	c.Run()
 	named := func(kind string) string {
 		return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: apps.example.org}\nspec: {group: example.org, names: {kind: " + kind + "}}\n"
 	}
@@ -218,7 +219,7 @@ func TestRenamedDefinitionIsToldToWhoKnowsTheOldName(t *testing.T) {
 
 func TestPanicHurtsOneTemplateController(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
+	c.KubectlApply(apps)
 	c.controllers.kinds = nil
 	if err := c.controllers.guarded(t.Context(), "apps"); !errors.Is(err, reconcile.ErrPanic) {
 		t.Errorf("err = %v, want errPanic", err)
@@ -234,13 +235,13 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	c := newCluster(t)
 	for i := range 20 {
 		name := fmt.Sprint("apps-", i)
-		c.apply(with(t, apps, "name: apps", "name: "+name, "name: {{ . }}", "name: {{ . }}-"+name))
-		c.apply(app)
-		c.run()
-		c.gone(request.Location{Resource: v1.Resource, Name: name})
-		c.run()
-		c.gone(configMap("a-" + name))
-		c.gone(configMap("b-" + name))
+		c.KubectlApply(with(t, apps, "name: apps", "name: "+name, "name: {{ . }}", "name: {{ . }}-"+name))
+		c.KubectlApply(app)
+		c.Run()
+		c.RemoveNow(request.Location{Resource: v1.Resource, Name: name})
+		c.Run()
+		c.RemoveNow(configMap("a-" + name))
+		c.RemoveNow(configMap("b-" + name))
 	}
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.tracked), "breaker": lengths(t, c.shared.breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
@@ -251,11 +252,11 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 			t.Errorf("%s: %d entries are left of 20 TemplateControllers", what, n)
 		}
 	}
-	for owner, wants := range c.owners {
+	for owner, wants := range c.Owned {
 		if owner != "" && len(wants) > 0 {
 			t.Errorf("%s still wants %v", owner, wants)
 		}
 	}
-	c.parentsDue.ShutDown()
+	c.ParentQueue.ShutDown()
 	c.controllers.queue.ShutDown()
 }

@@ -9,9 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -20,47 +18,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
-
-// reporters writes the logs of all Pods in the namespace into the status of each App.
-const reporters = `
-apiVersion: templater.dev/v1
-kind: TemplateController
-metadata: {name: apps}
-spec:
-  resyncPeriod: 0s
-  watch: {apiVersion: example.org/v1, kind: App}
-  related:
-  - name: pods
-    apiVersion: v1
-    kind: Pod
-    logs: {tailLines: 5, limitBytes: 1024}
-  status:
-    template: |
-      {{- range $pod := .related.pods }}
-      {{ $pod.metadata.name }}:
-        logs: {{ logs $pod | toJson }}
-      {{- end }}
-`
-
-// logsIn is the status that shows logs, by Pod, of the container main.
-func logsIn(texts map[string]any) map[string]any {
-	out := map[string]any{}
-	for pod, text := range texts {
-		logs := map[string]any{}
-		if text != nil {
-			logs["main"] = text
-		}
-		out[pod] = map[string]any{"logs": logs}
-	}
-	return out
-}
-
-func (c *cluster) wantStatus(why string, want map[string]any) {
-	c.t.Helper()
-	if diff := cmp.Diff(want, c.statusOf("one")); diff != "" {
-		c.t.Errorf("%s: status (-want +got):\n%s", why, diff)
-	}
-}
 
 // A log is nobody's but that of the template which prints it.
 func TestLogsAreInTheStatusAlone(t *testing.T) {
@@ -73,40 +30,40 @@ func TestLogsAreInTheStatusAlone(t *testing.T) {
 	}
 	c := newCluster(t)
 	for pod, text := range texts {
-		c.logs.Set("ns/"+pod+"/main", fmt.Sprint(text), nil)
-		c.apply(reconciletest.PodOf(pod, pod, 1))
+		c.Logs.Set("ns/"+pod+"/main", fmt.Sprint(text), nil)
+		c.KubectlApply(reconciletest.PodOf(pod, pod, 1))
 	}
 	var lines []string
 	ctx := klog.NewContext(t.Context(), funcr.New(func(prefix, args string) { lines = append(lines, prefix+args) }, funcr.Options{Verbosity: 10}))
-	c.apply(reporters)
-	c.apply(app)
-	c.settleLogs()
-	c.wantStatus("hostile logs", logsIn(texts))
+	c.KubectlApply(reporters)
+	c.KubectlApply(app)
+	c.SettleLogs()
+	c.WantStatus("hostile logs", reconciletest.LogsStatus(texts))
 	for what, edit := range map[string]string{
 		"printed where it cannot be": "x: {{ range .related.pods }}{{ (logs .).main | b64dec }}{{ end }}",
 		"as a kind of number":        "x: {{ range .related.pods }}{{ (logs .).main | int }}{{ end }}",
 		"as a condition":             "conditions:\n{{ range .related.pods }}- {type: {{ (logs .).main }}, status: true}\n{{ end }}",
 	} {
-		c.apply(with(t, reporters, reporters[strings.Index(reporters, "      {{- range"):], "      "+strings.ReplaceAll(edit, "\n", "\n      ")+"\n"))
-		c.settleLogs()
-		c.reconciler.Reconcile(ctx, queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}})
-		ready := c.condition("apps", "one", "Ready")
-		said := append([]string{ready, c.condition("templatecontrollers", "apps", "LogsReadable"), c.condition("templatecontrollers", "apps", "Ready")}, c.events...)
-		if text := strings.Join(append(append(said, lines...), c.requests...), "\n"); strings.Contains(text, "EVIL") {
+		c.KubectlApply(with(t, reporters, reporters[strings.Index(reporters, "      {{- range"):], "      "+strings.ReplaceAll(edit, "\n", "\n      ")+"\n"))
+		c.SettleLogs()
+		c.Reconciler.Reconcile(ctx, queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}})
+		ready := c.Condition("apps", "one", "Ready")
+		said := append([]string{ready, c.Condition("templatecontrollers", "apps", "LogsReadable"), c.Condition("templatecontrollers", "apps", "Ready")}, c.Events...)
+		if text := strings.Join(append(append(said, lines...), c.Requests...), "\n"); strings.Contains(text, "EVIL") {
 			t.Errorf("%s: it is told:\n%s", what, text)
 		}
 		if !strings.HasPrefix(ready, "False ") {
 			t.Errorf("%s: the condition is %s, want that the template fails", what, ready)
 		}
 	}
-	if len(lines) == 0 || len(c.events) == 0 {
-		t.Errorf("%d lines were logged, and there were %d Events: the test does not see them", len(lines), len(c.events))
+	if len(lines) == 0 || len(c.Events) == 0 {
+		t.Errorf("%d lines were logged, and there were %d Events: the test does not see them", len(lines), len(c.Events))
 	}
 }
 
 func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 	missing := func(user string) error {
-		return answer(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods "a" is forbidden: User %q cannot get resource "pods/log" in API group "" in the namespace "ns"`, user))
+		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods "a" is forbidden: User %q cannot get resource "pods/log" in API group "" in the namespace "ns"`, user))
 	}
 	for why, row := range map[string]struct {
 		err     error
@@ -115,41 +72,41 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 	}{
 		"a right of templater is missing":   {missing("system:serviceaccount:templater-system:templater"), false, `False Forbidden: cannot read the logs of some Pods: templater is not allowed to get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`},
 		"a right of the account is missing": {missing(robot), true, `False Forbidden: cannot read the logs of some Pods: service account team/robot is not allowed to get pods/log in namespace ns: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a Role in namespace ns bound to it by a RoleBinding`},
-		"the node is away":                  {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet returned no log: the API server returned 500 InternalError"},
+		"the node is away":                  {refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet returned no log: the API server returned 500 InternalError"},
 		"the node does not answer":          {fmt.Errorf("get EVIL: %w", context.DeadlineExceeded), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet did not respond within 10s"},
-		"the server is busy":                {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the API server returned 429 TooManyRequests"},
+		"the server is busy":                {refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the API server returned 429 TooManyRequests"},
 		"there is no answer":                {errors.New("EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the API server did not respond"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.logs.Set("ns/a/main", "text\n", row.err)
+			c.Logs.Set("ns/a/main", "text\n", row.err)
 			manifest := reporters
 			if row.account {
 				manifest = with(t, manifest, "kind: App}", "kind: App, namespaces: [ns]}\n  serviceAccountRef: {namespace: team, name: robot}", "    logs:", "    namespaces: [ns]\n    logs:")
 			}
-			c.apply(reconciletest.PodOf("a", "1", 1))
-			c.apply(reconciletest.PodOf("b", "1", 1))
-			c.apply(manifest)
-			c.apply(app)
-			c.settleLogs()
-			c.wantStatus("without logs", logsIn(map[string]any{"a": nil, "b": nil}))
-			if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != row.want {
+			c.KubectlApply(reconciletest.PodOf("a", "1", 1))
+			c.KubectlApply(reconciletest.PodOf("b", "1", 1))
+			c.KubectlApply(manifest)
+			c.KubectlApply(app)
+			c.SettleLogs()
+			c.WantStatus("without logs", reconciletest.LogsStatus(map[string]any{"a": nil, "b": nil}))
+			if got := c.Condition("templatecontrollers", "apps", "LogsReadable"); got != row.want {
 				t.Errorf("the condition is\n%s, want\n%s", got, row.want)
 			}
-			if ready := c.condition("apps", "one", "Ready"); !strings.HasPrefix(ready, "True ") {
+			if ready := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(ready, "True ") {
 				t.Errorf("the parent is %s, want that it goes on", ready)
 			}
-			wantRequests(t, "again", c.fetchLogs())
+			wantRequests(t, "again", c.FetchLogs())
 			if strings.Contains(row.want, "Forbidden") {
 				return // it is believed for a while
 			}
-			c.logs.Set("ns/a/main", "text\n", nil) // and the containers begin anew, for the test does not wait until logs are asked for again
-			c.replace(reconciletest.PodOf("a", "2", 1))
-			c.replace(reconciletest.PodOf("b", "2", 1))
-			c.settleLogs()
-			c.clock.SetTime(c.clock.Now().Add(recountTime))
-			c.settleLogs()
-			if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != "no condition LogsReadable" {
+			c.Logs.Set("ns/a/main", "text\n", nil) // and the containers begin anew, for the test does not wait until logs are asked for again
+			c.ReplaceStatus(reconciletest.PodOf("a", "2", 1))
+			c.ReplaceStatus(reconciletest.PodOf("b", "2", 1))
+			c.SettleLogs()
+			c.Clock.SetTime(c.Clock.Now().Add(recountTime))
+			c.SettleLogs()
+			if got := c.Condition("templatecontrollers", "apps", "LogsReadable"); got != "no condition LogsReadable" {
 				t.Errorf("once they are read, the condition is %s", got)
 			}
 		})
@@ -164,17 +121,17 @@ func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
 		containers[i] = fmt.Sprintf("{name: c%04d, state: {terminated: {containerID: x}}}", i)
 	}
 	for i, name := range []string{"a", "b", "c", "d"} {
-		c.apply("{apiVersion: v1, kind: Pod, metadata: {namespace: ns, name: " + name + "}, status: {containerStatuses: [" + strings.Join(containers[250*i:][:250], ", ") + "]}}")
+		c.KubectlApply("{apiVersion: v1, kind: Pod, metadata: {namespace: ns, name: " + name + "}, status: {containerStatuses: [" + strings.Join(containers[250*i:][:250], ", ") + "]}}")
 	}
-	c.apply(with(t, reporters, "limitBytes: 1024", "limitBytes: 16384", "logs $pod | toJson", "len (logs $pod)"))
-	c.apply(app)
-	c.run() // all logs are asked for at once, and fetched one by one
-	c.deliver()
-	c.clock.SetTime(c.clock.Now().Add(recountTime))
-	c.run()
+	c.KubectlApply(with(t, reporters, "limitBytes: 1024", "limitBytes: 16384", "logs $pod | toJson", "len (logs $pod)"))
+	c.KubectlApply(app)
+	c.Run() // all logs are asked for at once, and fetched one by one
+	c.Deliver()
+	c.Clock.SetTime(c.Clock.Now().Add(recountTime))
+	c.Run()
 	const want = "False TooManyLogs: cannot read the logs of some Pods: container c0963 of Pod ns/d, and 36 more: the memory limit for logs is reached, which is 64 MiB in total and 16 MiB per tenant " +
 		"(a namespace of service accounts); select fewer Pods in spec.related, or set a smaller logs.limitBytes"
-	if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != want {
+	if got := c.Condition("templatecontrollers", "apps", "LogsReadable"); got != want {
 		t.Errorf("the condition is\n%s, want\n%s", got, want)
 	}
 }
@@ -182,15 +139,15 @@ func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
 // A pass may be under way when its TemplateController goes.
 func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
 	c := newCluster(t)
-	c.apply(reporters)
-	c.apply(app)
-	c.settleLogs()
+	c.KubectlApply(reporters)
+	c.KubectlApply(app)
+	c.SettleLogs()
 	_, leave := c.controllers.Enter("apps")
-	c.gone(controllerAt("apps"))
+	c.RemoveNow(reconciletest.ControllerAt("apps"))
 	synced := make(chan error)
 	go func() { synced <- c.controllers.Sync(t.Context(), "apps") }()
 	eventually(t, "no pass begins", func() bool { return c.controllers.get("apps") == nil })
-	c.logs.Set("ns/a/main", "", errors.New("no"))
+	c.Logs.Set("ns/a/main", "", errors.New("no"))
 	pod, err := object.From(parse(t, reconciletest.PodOf("a", "1", 1)).Object)
 	if err != nil {
 		t.Fatal(err)
@@ -221,36 +178,15 @@ func TestLogsWaitWhileNoPassesAreMade(t *testing.T) {
 		if !c.controllers.runs("apps") {
 			t.Errorf("before it is %s, it does not run", what)
 		}
-		c.apply(with(t, row.manifest, row.edit...))
-		c.run()
+		c.KubectlApply(with(t, row.manifest, row.edit...))
+		c.Run()
 		if c.controllers.runs("apps") {
 			t.Errorf("while it is %s, it runs", what)
 		}
-		c.apply(row.manifest)
-		c.run()
+		c.KubectlApply(row.manifest)
+		c.Run()
 		if !c.controllers.runs("apps") {
 			t.Errorf("after it was %s, it does not run", what)
 		}
 	}
-}
-
-// settleLogs has logs fetched and the watches bring what is written, until nothing changes any more.
-func (c *cluster) settleLogs() {
-	c.t.Helper()
-	for {
-		made := c.fetchLogs()
-		c.deliver()
-		c.clock.SetTime(c.clock.Now().Add(countsDelay))
-		if len(made) == 0 && c.parentsDue.Len()+c.controllers.queue.Len() == 0 {
-			c.run()
-			return
-		}
-	}
-}
-
-// replace puts another version of an object in its place.
-func (c *cluster) replace(text string) {
-	c.t.Helper()
-	o := parse(c.t, text)
-	c.edit(locationOf(o), func(there *unstructured.Unstructured) { there.Object["status"] = o.Object["status"] })
 }

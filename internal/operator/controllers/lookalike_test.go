@@ -9,21 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // lookAlike puts an object of somebody else there that has all labels and annotations of a child.
 func (c *cluster) lookAlike(child string, owners ...metav1.OwnerReference) *unstructured.Unstructured {
-	c.t.Helper()
-	o := parse(c.t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: copy}}")
-	original := c.get("configmaps", child)
+	c.T.Helper()
+	o := parse(c.T, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: copy}}")
+	original := c.Find("configmaps", child)
 	o.SetLabels(original.GetLabels())
 	o.SetAnnotations(original.GetAnnotations())
 	o.SetOwnerReferences(owners)
 	o.SetUID("uid-copy")
-	own(o, "somebody", "", fieldsOf(o.Object))
+	memserver.Own(o, "somebody", "", memserver.Usual.FieldsOf(o.Object))
 	c.Store(configMap(o.GetName()), o)
-	c.deliver()
+	c.Deliver()
 	return o.DeepCopy()
 }
 
@@ -38,11 +39,11 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		do   func(*cluster)
 		want []string // sorted
 	}
-	yieldsLess := []step{{func(c *cluster) { c.apply(with(t, app, "[a, b]", "[b]")) }, []string{"delete configmaps a", "status apps one"}}}
-	stopsMatching := []step{{func(c *cluster) { c.apply(with(t, app, "tier: front", "tier: back")) }, []string{"delete configmaps a", "delete configmaps b", "get apps one"}}}
+	yieldsLess := []step{{func(c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[b]")) }, []string{"delete configmaps a", "status apps one"}}}
+	stopsMatching := []step{{func(c *cluster) { c.KubectlApply(with(t, app, "tier: front", "tier: back")) }, []string{"delete configmaps a", "delete configmaps b", "get apps one"}}}
 	controllerGoes := []step{
 		{func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
-		{func(c *cluster) { c.gone(configMap("a")); c.gone(configMap("b")) }, []string{"finalizers[] templatecontrollers apps"}},
+		{func(c *cluster) { c.RemoveNow(configMap("a")); c.RemoveNow(configMap("b")) }, []string{"finalizers[] templatecontrollers apps"}},
 	}
 	for why, row := range map[string]struct {
 		controller string
@@ -58,11 +59,11 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		}},
 		"the parent is gone, and the garbage collector has left the children for a while": {apps, []step{
 			{func(c *cluster) {
-				c.gone(locationOf(parse(t, app)))
+				c.RemoveNow(locationOf(parse(t, app)))
 			}, []string{}},
 			{func(c *cluster) {
-				c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-				c.parentsDue.Add(keyOf("apps", "one"))
+				c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
+				c.ParentQueue.Add(keyOf("apps", "one"))
 			}, []string{"delete configmaps a", "delete configmaps b", "get apps one"}},
 		}},
 	} {
@@ -74,19 +75,19 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		} {
 			t.Run(why+"; "+whose, func(t *testing.T) {
 				c := newCluster(t)
-				c.apply(row.controller)
-				c.apply(app)
-				c.run()
-				c.deliver()
-				before := c.lookAlike("a", owners(c.get("configmaps", "a"))...)
-				wantRequests(t, "the look-alike appears", c.run())
+				c.KubectlApply(row.controller)
+				c.KubectlApply(app)
+				c.Run()
+				c.Deliver()
+				before := c.lookAlike("a", owners(c.Find("configmaps", "a"))...)
+				wantRequests(t, "the look-alike appears", c.Run())
 				for i, s := range row.steps {
 					s.do(c)
-					requests := c.run()
+					requests := c.Run()
 					slices.Sort(requests)
 					wantRequests(t, fmt.Sprintf("step %d", i), requests, s.want...)
 				}
-				if diff := cmp.Diff(before, c.get("configmaps", "copy")); diff != "" {
+				if diff := cmp.Diff(before, c.Find("configmaps", "copy")); diff != "" {
 					t.Errorf("the look-alike changed:\n%s", diff)
 				}
 			})
@@ -97,17 +98,17 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 // Its owner tells whose such an object is while the parents are looked at, but not when the TemplateController goes.
 func TestTemplateControllerThatGoesLeavesTheLookAlikesThatItsParentsControl(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	one := c.get("apps", "one")
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	one := c.Find("apps", "one")
 	c.lookAlike("a", *metav1.NewControllerRef(one, one.GroupVersionKind()))
 	c.goes()
-	requests := c.run()
+	requests := c.Run()
 	slices.Sort(requests)
 	wantRequests(t, "it goes", requests, "delete configmaps a", "delete configmaps b", "status apps one")
-	c.gone(configMap("a"))
-	c.gone(configMap("b"))
-	wantRequests(t, "the children are gone", c.run(), "finalizers[] templatecontrollers apps")
+	c.RemoveNow(configMap("a"))
+	c.RemoveNow(configMap("b"))
+	wantRequests(t, "the children are gone", c.Run(), "finalizers[] templatecontrollers apps")
 }

@@ -11,25 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
-
-// fail has the watches of a resource fail, or work again.
-func (c *cluster) fail(resource string, err error) {
-	for want, cache := range c.caches {
-		if want.Resource.Resource == resource && want.Role != watch.Child {
-			if cache.Fail(err); err == nil {
-				resumed(c.t, cache)
-			}
-		}
-	}
-}
 
 // What has lost its label is no part of a plan: it is met when it is in the way.
 func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
@@ -46,26 +36,26 @@ func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 		"an earlier leader may have edited it": {one, func(c *cluster) {
 			c.controllers.led.Store(true)
 			c.controllers.tracked["apps"].confirmed = false
-			c.refuse["get templatecontrollers apps"] = errors.New("no answer")
+			c.Refuse["get templatecontrollers apps"] = errors.New("no answer")
 		}, false},
-		"the watch of TemplateControllers fails": {one, func(c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, false},
+		"the watch of TemplateControllers fails": {one, func(c *cluster) { c.FailWatches("templatecontrollers", errors.New("no answer")) }, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, under(t, "Recreate"), "  status:", broken))
-			c.apply(one)
-			c.run()
-			c.deliver()
-			c.run()
-			c.hide("a")
+			c.KubectlApply(with(t, reconciletest.WithStrategy(t, "Recreate"), "  status:", broken))
+			c.KubectlApply(one)
+			c.Run()
+			c.Deliver()
+			c.Run()
+			c.RemoveLabels("a")
 			if row.fail != nil {
 				row.fail(c)
 			}
-			before := len(c.requests)
-			c.apply(with(t, row.app, "hello", "bye"))
-			c.run()
-			if got := slices.Contains(c.requests[before:], replaced); got != row.want {
-				t.Errorf("replaced: %v, want %v; requests %v", got, row.want, c.requests[before:])
+			before := len(c.Requests)
+			c.KubectlApply(with(t, row.app, "hello", "bye"))
+			c.Run()
+			if got := slices.Contains(c.Requests[before:], replaced); got != row.want {
+				t.Errorf("replaced: %v, want %v; requests %v", got, row.want, c.Requests[before:])
 			}
 		})
 	}
@@ -88,35 +78,35 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(apps)
-			c.apply(app)
-			c.run()
-			c.deliver()
-			c.run()
+			c.KubectlApply(apps)
+			c.KubectlApply(app)
+			c.Run()
+			c.Deliver()
+			c.Run()
 			c.standby()
-			c.apply(with(t, app, "[a, b]", "[a]"))
-			c.run()
+			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.Run()
 			if row.newer != nil {
 				newer := c.Objects[appsController].DeepCopy()
 				row.newer(newer)
 				c.Store(appsController, newer)
 			}
 			if row.err != nil {
-				c.refuse["get templatecontrollers apps"] = row.err
+				c.Refuse["get templatecontrollers apps"] = row.err
 			}
-			before := len(c.requests)
+			before := len(c.Requests)
 			c.controllers.Lead()
-			c.run()
+			c.Run()
 			var got []string
-			for _, request := range c.requests[before:] {
+			for _, request := range c.Requests[before:] {
 				if slices.Contains(row.want, request) || request == "delete configmaps b" {
 					got = append(got, request)
 				}
 			}
 			wantRequests(t, "deletions", got, row.want...)
-			waits := c.condition("apps", "one", "Ready") == "False Progressing: waiting to read the latest version of TemplateController apps"
+			waits := c.Condition("apps", "one", "Ready") == "False Progressing: waiting to read the latest version of TemplateController apps"
 			if waits == slices.Contains(row.want, "delete configmaps b") {
-				t.Errorf("ready condition %q", c.condition("apps", "one", "Ready"))
+				t.Errorf("ready condition %q", c.Condition("apps", "one", "Ready"))
 			}
 		})
 	}
@@ -130,45 +120,45 @@ func TestANewLeaderDeletesNothingByAnOldParent(t *testing.T) {
 		err   error // of the server, when it is asked for the parent
 		wants []string
 	}{
-		"the watch is late":          {true, nil, []string{askTime}},
-		"the server does not answer": {false, errors.New("no answer"), []string{askTime}},
-		"the watch is up to date":    {false, nil, []string{askTime, "delete configmaps b"}},
+		"the watch is late":          {true, nil, []string{reconciletest.ReadParent}},
+		"the server does not answer": {false, errors.New("no answer"), []string{reconciletest.ReadParent}},
+		"the watch is up to date":    {false, nil, []string{reconciletest.ReadParent, "delete configmaps b"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, apps, app)
 			c.standby()
-			c.run()
+			c.Run()
 			if row.late {
-				c.apply(with(t, app, "[a, b]", "[a]"))
-				c.Store(one, applied(c.Objects[one], parse(t, app).Object, "kubectl", ""))
+				c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+				c.Store(one, memserver.Usual.Applied(c.Objects[one], parse(t, app).Object, "kubectl", ""))
 			} else {
-				c.apply(with(t, app, "[a, b]", "[a]"))
+				c.KubectlApply(with(t, app, "[a, b]", "[a]"))
 			}
-			c.refuse[askTime] = row.err
-			before := len(c.requests)
+			c.Refuse[reconciletest.ReadParent] = row.err
+			before := len(c.Requests)
 			c.controllers.Lead()
-			c.run()
+			c.Run()
 			var got []string
-			for _, request := range c.requests[before:] {
-				if request == askTime || strings.HasPrefix(request, "delete ") {
+			for _, request := range c.Requests[before:] {
+				if request == reconciletest.ReadParent || strings.HasPrefix(request, "delete ") {
 					got = append(got, request)
 				}
 			}
 			wantRequests(t, "deletions", got, row.wants...)
-			waits := c.condition("apps", "one", "Ready") == "False Progressing: waiting for the latest version of this object"
+			waits := c.Condition("apps", "one", "Ready") == "False Progressing: waiting for the latest version of this object"
 			if row.err != nil && !waits {
-				t.Errorf("ready condition %q", c.condition("apps", "one", "Ready"))
+				t.Errorf("ready condition %q", c.Condition("apps", "one", "Ready"))
 			}
-			delete(c.refuse, askTime)
-			c.settle()
-			if got := c.get("configmaps", "b") != nil; got != row.late {
+			delete(c.Refuse, reconciletest.ReadParent)
+			c.Settle()
+			if got := c.Find("configmaps", "b") != nil; got != row.late {
 				t.Errorf("b exists: %v, want %v", got, row.late)
 			}
-			before = len(c.requests)
-			c.apply(with(t, app, "[a, b]", "[]"))
-			c.settle()
-			if asked := slices.Contains(c.requests[before:], askTime); asked != row.late || c.get("configmaps", "a") != nil {
-				t.Errorf("asked once more: %v, want %v; requests %v", asked, row.late, c.requests[before:])
+			before = len(c.Requests)
+			c.KubectlApply(with(t, app, "[a, b]", "[]"))
+			c.Settle()
+			if asked := slices.Contains(c.Requests[before:], reconciletest.ReadParent); asked != row.late || c.Find("configmaps", "a") != nil {
+				t.Errorf("asked once more: %v, want %v; requests %v", asked, row.late, c.Requests[before:])
 			}
 		})
 	}
@@ -177,17 +167,17 @@ func TestANewLeaderDeletesNothingByAnOldParent(t *testing.T) {
 // TestANewLeaderReleasesNoParentByAnOldTemplateController has a spec that is suspended, which the watch has not delivered.
 func TestANewLeaderReleasesNoParentByAnOldTemplateController(t *testing.T) {
 	for why, decide := range map[string]func(c *cluster){
-		"the parent is being deleted":             func(c *cluster) { c.deletes(one, metav1.DeletePropagationBackground) },
-		"the parent no longer matches":            func(c *cluster) { c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) },
+		"the parent is being deleted":             func(c *cluster) { c.KubectlDelete(one, metav1.DeletePropagationBackground) },
+		"the parent no longer matches":            func(c *cluster) { c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) },
 		"the TemplateController is being deleted": func(c *cluster) { c.goes() },
 	} {
 		for what, suspended := range map[string]bool{"the spec is as before": false, "the spec is suspended": true} {
 			t.Run(why+", "+what, func(t *testing.T) {
-				c := finalizes(t, selective(t, ordered(t)))
-				c.gone(configMap("a"))
-				c.gone(configMap("b"))
+				c := settled(t, frontOnly(t, finalized(t)))
+				c.RemoveNow(configMap("a"))
+				c.RemoveNow(configMap("b"))
 				c.standby()
-				c.run()
+				c.Run()
 				decide(c)
 				if suspended {
 					newer := c.Objects[appsController].DeepCopy()
@@ -197,11 +187,11 @@ func TestANewLeaderReleasesNoParentByAnOldTemplateController(t *testing.T) {
 					}
 					c.Store(appsController, newer)
 				}
-				before := len(c.requests)
+				before := len(c.Requests)
 				c.controllers.Lead()
-				c.run()
-				if slices.Contains(c.requests[before:], parentRelease) == suspended {
-					t.Errorf("suspended: %v, requests %v", suspended, c.requests[before:])
+				c.Run()
+				if slices.Contains(c.Requests[before:], releaseParent) == suspended {
+					t.Errorf("suspended: %v, requests %v", suspended, c.Requests[before:])
 				}
 			})
 		}
@@ -212,16 +202,16 @@ func TestANewLeaderReleasesNoParentByAnOldTemplateController(t *testing.T) {
 func TestANewLeaderLosesNoKindThatItsWatchIsToBring(t *testing.T) {
 	c := newCluster(t)
 	c.standby()
-	c.apply(ofClass(""))
-	c.run()
+	c.KubectlApply(ofClass(""))
+	c.Run()
 	added := c.Objects[appsController].DeepCopy()
 	added.Object["status"] = map[string]any{"className": "", "childKinds": []any{map[string]any{"group": "batch", "version": "v1", "kind": "Job"}}}
 	c.Store(appsController, added)
 	c.Store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
 	c.controllers.Lead()
-	c.run()
-	c.deliver()
-	c.run()
+	c.Run()
+	c.Deliver()
+	c.Run()
 	if got, want := kinds(c), "Job; jobs"; got != want {
 		t.Errorf("kinds %q, want %q", got, want)
 	}
@@ -244,35 +234,35 @@ func TestANewLeaderTakesNoChildWithAnOldTemplateController(t *testing.T) {
 			}
 			c.Store(appsController, newer)
 		}, []string{"status apps one", "get templatecontrollers apps", "finalizers[] templatecontrollers apps"}},
-		"the watch of TemplateControllers fails": {func(_ *testing.T, c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, []string{"status apps one"}},
+		"the watch of TemplateControllers fails": {func(_ *testing.T, c *cluster) { c.FailWatches("templatecontrollers", errors.New("no answer")) }, []string{"status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := goesWith(t, apps, "", false)
 			c.standby()
-			c.run()
+			c.Run()
 			row.change(t, c)
-			before := len(c.requests)
+			before := len(c.Requests)
 			c.controllers.Lead()
-			c.run()
-			c.deliver()
-			c.run()
-			wantRequests(t, "it goes", c.requests[before:], row.want...)
+			c.Run()
+			c.Deliver()
+			c.Run()
+			wantRequests(t, "it goes", c.Requests[before:], row.want...)
 		})
 	}
 }
 
 func TestKindsThatAnotherClassHasAddedAreKnownWhenItHandsBack(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass(""))
-	c.settle()
+	c.KubectlApply(ofClass(""))
+	c.Settle()
 	c.give("b")
-	c.run()
+	c.Run()
 	back := c.Objects[appsController].DeepCopy()
 	back.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "batch", "version": "v1", "kind": "Job"}}}
 	c.Store(appsController, back)
 	c.Store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
-	c.deliver()
-	c.run()
+	c.Deliver()
+	c.Run()
 	if got, want := c.servedBy()+" "+kinds(c), `"" Job; jobs`; got != want {
 		t.Errorf("served by, and kinds %s, want %s", got, want)
 	}
@@ -285,22 +275,22 @@ type healing struct {
 }
 
 func (w healing) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
-	w.cluster.fail("templatecontrollers", nil)
+	w.cluster.FailWatches("templatecontrollers", nil)
 	return w.Client.Apply(ctx, at, body, manager)
 }
 
 func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.clusters = func(as string) running.Client { return healing{c.as(as), c} }
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
-	c.fail("templatecontrollers", errors.New("no answer"))
-	c.apply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
-	c.settle()
-	if c.get("configmaps", "b") != nil {
+	c.controllers.clusters = func(as string) running.Client { return healing{c.As(as), c} }
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
+	c.FailWatches("templatecontrollers", errors.New("no answer"))
+	c.KubectlApply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
+	c.Settle()
+	if c.Find("configmaps", "b") != nil {
 		t.Error("what is wanted no more is there still")
 	}
 }
@@ -308,8 +298,8 @@ func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testin
 func TestNothingIsDeletedForATemplateControllerThatIsNotKnown(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.led.Store(true)
-	if c.controllers.MayPrune(t.Context(), &running.Controller{Definition: running.Definition{Name: "gone"}}) || len(c.requests) > 0 {
-		t.Errorf("it may delete, or requests %v", c.requests)
+	if c.controllers.MayPrune(t.Context(), &running.Controller{Definition: running.Definition{Name: "gone"}}) || len(c.Requests) > 0 {
+		t.Errorf("it may delete, or requests %v", c.Requests)
 	}
 }
 
@@ -321,49 +311,49 @@ func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
 		decide   func(c *cluster)
 		lacks    []string // requests
 	}{
-		"the parent yields fewer children": {apps, func(c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }, []string{"delete configmaps b"}},
-		"the parent no longer matches": {selective(t, apps), func(c *cluster) {
-			c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+		"the parent yields fewer children": {apps, func(c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) }, []string{"delete configmaps b"}},
+		"the parent no longer matches": {frontOnly(t, apps), func(c *cluster) {
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		}, []string{"delete configmaps a", "delete configmaps b"}},
 		"the parent was deleted, and the garbage collector is late": {apps, func(c *cluster) {
-			c.gone(one)
-			c.pass("apps", "one")
-			c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
+			c.RemoveNow(one)
+			c.Pass("apps", "one")
+			c.Clock.SetTime(c.Clock.Now().Add(2 * queue.CollectorTime))
 		}, []string{"delete configmaps a", "delete configmaps b"}},
-		"the parent is being deleted": {ordered(t), func(c *cluster) { c.deletes(one, metav1.DeletePropagationBackground) }, []string{"delete-foreground configmaps a", "delete-foreground configmaps b"}},
-		"the parent is being deleted and has no children": {ordered(t), func(c *cluster) {
-			c.gone(configMap("a"))
-			c.gone(configMap("b"))
-			c.deletes(one, metav1.DeletePropagationBackground)
-		}, []string{parentRelease}},
-		"the parent no longer matches and has no children": {selective(t, ordered(t)), func(c *cluster) {
-			c.gone(configMap("a"))
-			c.gone(configMap("b"))
-			c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
-		}, []string{parentRelease}},
+		"the parent is being deleted": {finalized(t), func(c *cluster) { c.KubectlDelete(one, metav1.DeletePropagationBackground) }, []string{"delete-foreground configmaps a", "delete-foreground configmaps b"}},
+		"the parent is being deleted and has no children": {finalized(t), func(c *cluster) {
+			c.RemoveNow(configMap("a"))
+			c.RemoveNow(configMap("b"))
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
+		}, []string{releaseParent}},
+		"the parent no longer matches and has no children": {frontOnly(t, finalized(t)), func(c *cluster) {
+			c.RemoveNow(configMap("a"))
+			c.RemoveNow(configMap("b"))
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+		}, []string{releaseParent}},
 	} {
 		for what, sync := range map[string]func(c *cluster){
 			"it has not been synced": func(*cluster) {},
 			"its status cannot be written": func(c *cluster) {
-				c.refuse["status templatecontrollers apps"] = errors.New("no answer")
-				c.runControllers()
+				c.Refuse["status templatecontrollers apps"] = errors.New("no answer")
+				c.RunControllers()
 			},
 		} {
 			t.Run(why+", "+what, func(t *testing.T) {
-				c := finalizes(t, row.manifest)
+				c := settled(t, row.manifest)
 				manifest := suspended(row.manifest)
 				if c.Objects[appsController].GetFinalizers() != nil {
 					manifest = with(t, manifest, "{name: apps}", "{name: apps, finalizers: ["+v1.FinalizerChildren+"]}")
 				}
-				c.apply(manifest)
+				c.KubectlApply(manifest)
 				sync(c)
 				if running := c.controllers.get("apps"); running == nil || running.Spec.Suspend {
 					t.Fatal("the earlier spec is not running any more")
 				}
-				before := len(c.requests)
+				before := len(c.Requests)
 				row.decide(c)
-				result, _ := c.pass("apps", "one")
-				for _, request := range c.requests[before:] {
+				result, _ := c.Pass("apps", "one")
+				for _, request := range c.Requests[before:] {
 					if slices.Contains(row.lacks, request) {
 						t.Errorf("request %q by the superseded spec", request)
 					}
@@ -371,12 +361,12 @@ func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
 				if result == (reconcile.Result{}) {
 					t.Error("it is not tried again")
 				}
-				clear(c.refuse)
-				c.apply(strings.Replace(manifest, "suspend: true", "suspend: false", 1))
-				c.settle()
+				clear(c.Refuse)
+				c.KubectlApply(strings.Replace(manifest, "suspend: true", "suspend: false", 1))
+				c.Settle()
 				for _, request := range row.lacks {
-					if !slices.Contains(c.requests[before:], request) {
-						t.Errorf("no %q once it is not suspended any more, in %v", request, c.requests[before:])
+					if !slices.Contains(c.Requests[before:], request) {
+						t.Errorf("no %q once it is not suspended any more, in %v", request, c.Requests[before:])
 					}
 				}
 			})
@@ -386,18 +376,18 @@ func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
 
 func TestTheServerIsAskedOnceForATemplateController(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	c.controllers.led.Store(true)
 	c.controllers.tracked["apps"].confirmed = false
-	before := len(c.requests)
+	before := len(c.Requests)
 	for range 2 {
 		if !c.controllers.MayPrune(t.Context(), c.controllers.get("apps")) {
 			t.Error("it is not confirmed")
 		}
 	}
-	wantRequests(t, "two deletions", c.requests[before:], "get templatecontrollers apps")
+	wantRequests(t, "two deletions", c.Requests[before:], "get templatecontrollers apps")
 }
 
 // TestADecisionToDeleteEndsWithTheDataItWasMadeBy has a watch fail, and recover, during the first request after a decision that deletes
@@ -410,13 +400,13 @@ func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
 		decide   func(t *testing.T, c *cluster)
 	}{
 		"the parent yields less, and a newer version may yield more": {"apps", "update configmaps c", func(t *testing.T, c *cluster) {
-			c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+			c.KubectlApply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
 		}},
 		"the parent yields less, and a newer template may yield more": {"templatecontrollers", "update configmaps c", func(t *testing.T, c *cluster) {
-			c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+			c.KubectlApply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
 		}},
 		"the parent matches no longer, and its namespace may by now": {"namespaces", "delete configmaps a", func(_ *testing.T, c *cluster) {
-			c.edit(request.Location{Resource: running.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
+			c.KubectlEdit(request.Location{Resource: running.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
 		}},
 		"the TemplateController is deleted, and may be suspended by now": {"templatecontrollers", "delete configmaps a", func(_ *testing.T, c *cluster) {
 			c.goes()
@@ -424,33 +414,33 @@ func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(red)
-			c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}\n  whenDeleted: DeleteChildren"))
-			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
-			c.run()
-			c.deliver()
-			c.run()
+			c.KubectlApply(red)
+			c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}\n  whenDeleted: DeleteChildren"))
+			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.Run()
+			c.Deliver()
+			c.Run()
 			first := true
-			c.during = func() {
-				if last := c.requests[len(c.requests)-1]; first && last == row.request {
+			c.During = func() {
+				if last := c.Requests[len(c.Requests)-1]; first && last == row.request {
 					first = false
-					c.fail(row.resource, errors.New("no answer"))
+					c.FailWatches(row.resource, errors.New("no answer"))
 				}
 			}
-			before := len(c.requests)
+			before := len(c.Requests)
 			row.decide(t, c)
-			c.run()
+			c.Run()
 			if first {
-				t.Fatalf("no request %q in %v", row.request, c.requests[before:])
+				t.Fatalf("no request %q in %v", row.request, c.Requests[before:])
 			}
-			if slices.Contains(c.requests[before:], "delete configmaps b") {
-				t.Errorf("b was deleted though the watch has failed since that was decided: %v", c.requests[before:])
+			if slices.Contains(c.Requests[before:], "delete configmaps b") {
+				t.Errorf("b was deleted though the watch has failed since that was decided: %v", c.Requests[before:])
 			}
-			c.fail(row.resource, nil)
-			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
-			c.run()
-			if !slices.Contains(c.requests[before:], "delete configmaps b") {
-				t.Errorf("b is not deleted once all is current again: %v", c.requests[before:])
+			c.FailWatches(row.resource, nil)
+			c.Clock.SetTime(c.Clock.Now().Add(2 * problem.SlowRetry))
+			c.Run()
+			if !slices.Contains(c.Requests[before:], "delete configmaps b") {
+				t.Errorf("b is not deleted once all is current again: %v", c.Requests[before:])
 			}
 		})
 	}

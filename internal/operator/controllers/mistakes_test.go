@@ -70,10 +70,10 @@ type mistake struct {
 }
 
 func (m *mistake) run() {
-	t := m.t.(*testing.T)
+	t := m.T.(*testing.T)
 	m.controller("")
 	m.parent(usualApp)
-	m.settle()
+	m.Settle()
 	kept := m.kept()
 	if kept == "" || m.report() != "" {
 		t.Fatalf("before the mistake: child %q, amiss: %s", kept, m.report())
@@ -88,10 +88,10 @@ func (m *mistake) run() {
 		t.Errorf("what is amiss (-want +got):\n%s", diff)
 	}
 	wantRequests(t, "another look", m.lookAgain())
-	if text := secretOfMistakes.FindString(m.report() + strings.Join(m.events, "\n")); text != "" {
+	if text := secretOfMistakes.FindString(m.report() + strings.Join(m.Events, "\n")); text != "" {
 		t.Errorf("a value is told: %s", text)
 	}
-	m.events = nil
+	m.Events = nil
 	m.stage("fixed")
 	if diff := cmp.Diff("", m.report()); diff != "" {
 		t.Errorf("what is amiss when it is fixed (-want +got):\n%s", diff)
@@ -109,7 +109,7 @@ func (m *mistake) stage(stage string) {
 	if spec := m.section(stage + "/parent.yaml"); spec != "" {
 		m.parent(spec)
 	}
-	m.settle()
+	m.Settle()
 }
 
 func (m *mistake) section(name string) string {
@@ -132,11 +132,11 @@ func (m *mistake) controller(spec string) {
 		end = next[0]
 	}
 	spec = "watch: {apiVersion: example.org/v1, kind: App}\n" + head + "\nchildren:\n" + children[:end] + keptEntry + children[end:]
-	m.apply("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: apps}\nspec:\n" + shifted(spec))
+	m.KubectlApply("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: apps}\nspec:\n" + shifted(spec))
 }
 
 func (m *mistake) parent(spec string) {
-	m.apply("apiVersion: example.org/v1\nkind: App\nmetadata: {name: one, namespace: default}\nspec:\n" + shifted(spec))
+	m.KubectlApply("apiVersion: example.org/v1\nkind: App\nmetadata: {name: one, namespace: default}\nspec:\n" + shifted(spec))
 }
 
 func shifted(text string) string {
@@ -145,7 +145,7 @@ func shifted(text string) string {
 
 // kept is the UID of the child that has to stay.
 func (m *mistake) kept() types.UID {
-	if child := m.get("configmaps", "one-kept"); child != nil {
+	if child := m.Find("configmaps", "one-kept"); child != nil {
 		return child.GetUID()
 	}
 	return ""
@@ -155,10 +155,10 @@ func (m *mistake) kept() types.UID {
 func (m *mistake) lookAgain() []string {
 	for at := range m.Objects {
 		if at.Resource.Resource == "templatecontrollers" || at.Resource.Resource == "apps" {
-			m.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"look": "again"}) })
+			m.KubectlEdit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"look": "again"}) })
 		}
 	}
-	return m.settle()
+	return m.Settle()
 }
 
 // report tells all that is amiss, a line each. An Event that says the same as the condition before it is told by "and
@@ -166,12 +166,12 @@ func (m *mistake) lookAgain() []string {
 func (m *mistake) report() string {
 	var lines []string
 	for _, kind := range []string{"Accepted", "Watching", "StatusWritable"} {
-		if text := m.condition("templatecontrollers", "apps", kind); !strings.HasPrefix(text, "True ") && !strings.Contains(text, " NotAccepted: ") {
+		if text := m.Condition("templatecontrollers", "apps", kind); !strings.HasPrefix(text, "True ") && !strings.Contains(text, " NotAccepted: ") {
 			lines = append(lines, "TemplateController apps: "+kind+"="+text)
 		}
 	}
-	said := slices.Compact(slices.Sorted(slices.Values(m.events))) // while time passes, they are said again
-	if text := m.condition("apps", "one", "Ready"); !strings.HasPrefix(text, "True ") {
+	said := slices.Compact(slices.Sorted(slices.Values(m.Events))) // while time passes, they are said again
+	if text := m.Condition("apps", "one", "Ready"); !strings.HasPrefix(text, "True ") {
 		_, why, _ := strings.Cut(text, " ")
 		line := "App one: Ready=" + text
 		if i := slices.Index(said, "one Warning "+why); i >= 0 {
@@ -196,6 +196,6 @@ func (m *mistake) write(want string) {
 		}
 	}
 	if err := os.WriteFile(m.file, txtar.Format(m.archive), 0o644); err != nil {
-		m.t.Fatal(err)
+		m.T.Fatal(err)
 	}
 }

@@ -12,22 +12,22 @@ import (
 
 // shownCounts returns status.parents of apps as the last write left it.
 func (c *cluster) shownCounts() string {
-	c.t.Helper()
-	n, _, _ := unstructured.NestedMap(c.get("templatecontrollers", "apps").Object, "status", "parents")
+	c.T.Helper()
+	n, _, _ := unstructured.NestedMap(c.Find("templatecontrollers", "apps").Object, "status", "parents")
 	return fmt.Sprintf("total %v ready %v failed %v waiting %v updated %v suspended %v", n["total"], n["ready"], n["failed"], n["waiting"], n["updated"], n["suspended"])
 }
 
 // synced returns the same after another look at the TemplateController.
 func (c *cluster) syncedCounts() string {
-	c.t.Helper()
+	c.T.Helper()
 	c.controllers.queue.Add("apps")
-	c.runControllers()
+	c.RunControllers()
 	return c.shownCounts()
 }
 
 func (c *cluster) parentsReady() string {
-	c.t.Helper()
-	return c.condition("templatecontrollers", "apps", "ParentsReady")
+	c.T.Helper()
+	return c.Condition("templatecontrollers", "apps", "ParentsReady")
 }
 
 func TestUpdatedCountsParentsReconciledWithTheCurrentSpec(t *testing.T) {
@@ -46,19 +46,19 @@ func TestUpdatedCountsParentsReconciledWithTheCurrentSpec(t *testing.T) {
 	c.syncedCounts()
 	want("at first", done, fine)
 
-	c.apply(with(t, apps, "count: {{", "size: {{"))
-	c.deliver()
-	c.runControllers() // and no parent
+	c.KubectlApply(with(t, apps, "count: {{", "size: {{"))
+	c.Deliver()
+	c.RunControllers() // and no parent
 	want("right after an edit", "total 1 ready 1 failed 0 waiting 0 updated 0 suspended 0", "Unknown Progressing: 1 of 1 parents are not yet reconciled with the current spec")
-	c.settle()
+	c.Settle()
 	c.syncedCounts()
 	want("after the reconciliation", done, fine)
-	wantRequests(t, "a second run", c.settle())
+	wantRequests(t, "a second run", c.Settle())
 
-	c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
 	c.controllers.queue.Add("apps")
-	c.deliver()
-	c.runControllers()
+	c.Deliver()
+	c.RunControllers()
 	want("a new parent", "total 2 ready 1 failed 0 waiting 0 updated 1 suspended 0", "Unknown Progressing: 1 of 2 parents are not yet reconciled with the current spec")
 }
 
@@ -70,7 +70,7 @@ func TestUpdatedAfterARestart(t *testing.T) {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, apps, app)
 			c.syncedCounts()
-			c.apply(row.spec)
+			c.KubectlApply(row.spec)
 			c.start()
 			c.controllers.parents.ShutDown() // no parent is reconciled yet
 			if got := c.syncedCounts(); got != row.want {
@@ -83,28 +83,28 @@ func TestUpdatedAfterARestart(t *testing.T) {
 func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
 	const suspended = "total 1 ready 0 failed 0 waiting 0 updated 0 suspended 1"
 	c := begun(t, apps, app)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
-	wantRequests(t, "suspended", c.settle())
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+	wantRequests(t, "suspended", c.Settle())
 	if got := c.syncedCounts(); got != suspended {
 		t.Errorf("counts\n%s, want\n%s", got, suspended)
 	}
 	c.start()
-	c.settle()
-	c.clock.SetTime(c.clock.Now().Add(2 * recountTime))
+	c.Settle()
+	c.Clock.SetTime(c.Clock.Now().Add(2 * recountTime))
 	if got := c.syncedCounts(); got != suspended {
 		t.Errorf("after a restart: counts\n%s, want\n%s", got, suspended)
 	}
 	if got, want := c.parentsReady(), "True ParentsReady: no parent has failed: 0 ready, 0 waiting, 1 suspended"; got != want {
 		t.Errorf("condition\n%s, want\n%s", got, want)
 	}
-	c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
-	c.settle()
+	c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.Settle()
 	if got, want := c.syncedCounts(), "total 2 ready 0 failed 0 waiting 0 updated 0 suspended 2"; got != want {
 		t.Errorf("a new parent: counts\n%s, want\n%s", got, want)
 	}
 	c.Remove(one)
-	c.deliver()
-	c.settle()
+	c.Deliver()
+	c.Settle()
 	if got := c.syncedCounts(); got != suspended {
 		t.Errorf("one parent is deleted: counts\n%s, want\n%s", got, suspended)
 	}
@@ -112,11 +112,11 @@ func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
 
 func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) {
 	c := begun(t, apps, app)
-	c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
-	c.settle()
+	c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.Settle()
 	c.syncedCounts()
-	c.apply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
-	c.settle()
+	c.KubectlApply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.Settle()
 	two := one
 	two.Name = "two"
 	for _, step := range []struct {
@@ -131,8 +131,8 @@ func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) 
 		if step.removed.Name != "" {
 			c.Remove(step.removed)
 		}
-		c.deliver()
-		c.settle()
+		c.Deliver()
+		c.Settle()
 		if got := c.syncedCounts(); got != step.want {
 			t.Errorf("%s: counts\n%s, want\n%s", step.why, got, step.want)
 		}
@@ -141,19 +141,19 @@ func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) 
 
 func TestParentsReadyNamesFailedParents(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
 	broken := with(t, app, "text: hello", "other: x")
 	for i, name := range []string{"p", "q", "r", "s"} {
-		c.applyAs(with(t, broken, "name: one", "name: "+name, "[a, b]", "[c"+name+"]"), types.UID(fmt.Sprint("uid-", i)))
+		c.PutWithUID(with(t, broken, "name: one", "name: "+name, "[a, b]", "[c"+name+"]"), types.UID(fmt.Sprint("uid-", i)))
 	}
-	c.settle()
+	c.Settle()
 	c.syncedCounts()
 	const failed = "False ParentsFailed: 4 of 5 parents have failed, for example ns/p (TemplateError); ns/q (TemplateError); ns/r (TemplateError)"
 	if got := c.parentsReady(); got != failed {
 		t.Errorf("condition\n%s, want\n%s", got, failed)
 	}
-	if got, want := c.condition("templatecontrollers", "apps", "Ready"), "True Ready: accepted and watching"; got != want {
+	if got, want := c.Condition("templatecontrollers", "apps", "Ready"), "True Ready: accepted and watching"; got != want {
 		t.Errorf("Ready %q, want %q", got, want)
 	}
 	version := c.Version
@@ -161,14 +161,14 @@ func TestParentsReadyNamesFailedParents(t *testing.T) {
 	if c.Version != version {
 		t.Error("a second look writes again")
 	}
-	c.apply(with(t, apps, "count: {{", "size: {{"))
-	c.deliver()
-	c.runControllers()
+	c.KubectlApply(with(t, apps, "count: {{", "size: {{"))
+	c.Deliver()
+	c.RunControllers()
 	if got := c.parentsReady(); got != failed {
 		t.Errorf("during an update: condition\n%s, want\n%s", got, failed)
 	}
-	c.apply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
-	c.settle()
+	c.KubectlApply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.Settle()
 	if got, want := c.parentsReady(), "False NotAccepted: 5 parents are not reconciled until the spec is accepted"; got != want {
 		t.Errorf("rejected: condition\n%s, want\n%s", got, want)
 	}

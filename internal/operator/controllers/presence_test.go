@@ -11,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -32,15 +33,15 @@ func TestAccountThatIsNotThereIsToldApartFromOneWithoutRights(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
-			c.caches[want] = failing(t, want, row.denied)
-			c.silent[want] = true
-			c.lacks["team:robot list apps ns"], c.lacks[row.lacks] = true, true
-			c.lacks["impersonate:serviceaccount serviceaccounts team"] = errors.Is(row.denied, act)
-			c.refuse[row.refuse] = errors.New("no answer")
-			c.apply(asRobot(t))
-			c.run()
-			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; until then, nothing is deleted"; got != want {
+			want := watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
+			c.Caches[want] = reconciletest.FailedCache(t, want, row.denied)
+			c.Silent[want] = true
+			c.Lacks["team:robot list apps ns"], c.Lacks[row.lacks] = true, true
+			c.Lacks["impersonate:serviceaccount serviceaccounts team"] = errors.Is(row.denied, act)
+			c.Refuse[row.refuse] = errors.New("no answer")
+			c.KubectlApply(asRobot(t))
+			c.Run()
+			if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; until then, nothing is deleted"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -49,45 +50,45 @@ func TestAccountThatIsNotThereIsToldApartFromOneWithoutRights(t *testing.T) {
 
 func TestAnAccountIsNotAskedForWhileNothingIsForbidden(t *testing.T) {
 	c := newCluster(t)
-	c.apply(asRobot(t))
-	c.apply(app)
-	c.run()
-	if len(c.sought) > 0 {
-		t.Errorf("asked for %v", c.sought)
+	c.KubectlApply(asRobot(t))
+	c.KubectlApply(app)
+	c.Run()
+	if len(c.Sought) > 0 {
+		t.Errorf("asked for %v", c.Sought)
 	}
 }
 
 func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 	c := newCluster(t)
-	c.lacks["namespaces typo"] = true
-	c.apply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns, empty, typo]}"))
-	c.apply(app)
-	c.run()
+	c.Lacks["namespaces typo"] = true
+	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns, empty, typo]}"))
+	c.KubectlApply(app)
+	c.Run()
 	want := "True Watching: all kinds are watched; namespaces in spec.watch.namespaces that do not exist: typo"
-	if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
+	if got := c.Condition("templatecontrollers", "apps", "Watching"); got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
-	if slices.Contains(c.sought, "namespaces ns") {
+	if slices.Contains(c.Sought, "namespaces ns") {
 		t.Error("asked for a namespace that holds a parent")
 	}
-	c.clock.SetTime(c.clock.Now().Add(recountTime))
-	c.run()
-	if got := c.controllersDue.due["apps"].Sub(c.clock.Now()); got != problem.SlowRetry {
+	c.Clock.SetTime(c.Clock.Now().Add(recountTime))
+	c.Run()
+	if got := c.ControllerQueue.Wait("apps"); got != problem.SlowRetry {
 		t.Errorf("it is looked at again after %v, want %v", got, problem.SlowRetry)
 	}
-	delete(c.lacks, "namespaces typo")
-	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
-	c.run()
-	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
+	delete(c.Lacks, "namespaces typo")
+	c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
+	c.Run()
+	if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
 		t.Errorf("condition once it is there\n%s\nwant\n%s", got, want)
 	}
-	c.clock.SetTime(c.clock.Now().Add(time.Hour)) // for the look that it has asked for before
-	c.run()
-	before := len(c.sought)
-	c.clock.SetTime(c.clock.Now().Add(time.Hour))
-	c.run()
-	if len(c.sought) != before {
-		t.Errorf("asked for %v though nothing has changed", c.sought[before:])
+	c.Clock.SetTime(c.Clock.Now().Add(time.Hour)) // for the look that it has asked for before
+	c.Run()
+	before := len(c.Sought)
+	c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
+	c.Run()
+	if len(c.Sought) != before {
+		t.Errorf("asked for %v though nothing has changed", c.Sought[before:])
 	}
 }
 
@@ -97,8 +98,8 @@ func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
 		namespace   string
 		read, asked bool
 	}{{"", true, false}, {"typo", false, false}, {"typo", true, true}} {
-		want := watch.Want{Role: watch.Parent, Namespace: row.namespace, Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource}
-		c.silent[want] = !row.read
+		want := watch.Want{Role: watch.Parent, Namespace: row.namespace, Resource: reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}].Resource}
+		c.Silent[want] = !row.read
 		caches, err := c.Set("apps", []watch.Want{want})
 		if err != nil {
 			t.Fatal(err)

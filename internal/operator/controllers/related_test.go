@@ -3,87 +3,32 @@ package controllers
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
-// readers makes a ConfigMap for each App, which lists the Jobs that the App selects.
-const readers = `
-apiVersion: templater.dev/v1
-kind: TemplateController
-metadata: {name: apps}
-spec:
-  watch: {apiVersion: example.org/v1, kind: App}
-  related:
-  - name: jobs
-    apiVersion: batch/v1
-    kind: Job
-    select: |
-      name: {{ .spec.job }}
-  children:
-  - name: maps
-    template: |
-      apiVersion: v1
-      kind: ConfigMap
-      metadata: {name: {{ .metadata.name }}}
-      data:
-        jobs: {{ .related.jobs | collect "metadata.name" | join "," }}
-        note: {{ .related.jobs | collect "spec.note" | join "," }}
-  status:
-    template: |
-      jobs: {{ len .related.jobs }}
-`
-
-// reader is an App in a namespace, with this spec.
-func reader(namespace, name, spec string) string {
-	return fmt.Sprintf("{apiVersion: example.org/v1, kind: App, metadata: {namespace: %s, name: %s}, spec: %s}", namespace, name, spec)
-}
-
-// job is a Job with these labels and this spec.
-func job(namespace, name, labels, spec string) string {
-	return fmt.Sprintf("{apiVersion: batch/v1, kind: Job, metadata: {namespace: %s, name: %s, labels: %s}, spec: %s}", namespace, name, labels, spec)
-}
-
-// jobsOf returns what the ConfigMap of a parent says.
-func (c *cluster) jobsOf(name string) string {
-	o := c.get("configmaps", name)
-	if o == nil {
-		return "no ConfigMap"
-	}
-	data, _ := o.Object["data"].(map[string]any)
-	return fmt.Sprintf("%v: %v", data["jobs"], data["note"])
-}
-
-// relatedJobs is what is watched of Jobs in all namespaces.
-var relatedJobs = watch.Want{Resource: fakeKinds[batchJob].Resource, Role: watch.Related}
-
-// batchJob is the kind of the related objects.
-var batchJob = schema.GroupKind{Group: "batch", Kind: "Job"}
-
-var forbidden = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `jobs.batch is forbidden: User "system:serviceaccount:templater-system:templater" cannot list resource "jobs" in API group "batch" at the cluster scope`)
-
 // TestRelatedObjectsThatCannotBeRead holds parents back, unless the entry is optional.
 func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
-	missing := func(c *cluster) { c.refuse["kind Job"] = &kind.NotFoundError{GVK: batchJob.WithVersion("v1")} }
+	missing := func(c *cluster) {
+		c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
+	}
 	denied := func(c *cluster) {
-		c.silent[relatedJobs] = true
-		c.run()
-		c.caches[relatedJobs].Fail(forbidden)
+		c.Silent[reconciletest.RelatedJobs] = true
+		c.Run()
+		c.Caches[reconciletest.RelatedJobs].Fail(reconciletest.Forbidden)
 	}
 	fails := func(c *cluster) {
-		c.silent[relatedJobs] = true
-		c.run()
-		c.caches[relatedJobs].Fail(errors.New("no answer"))
+		c.Silent[reconciletest.RelatedJobs] = true
+		c.Run()
+		c.Caches[reconciletest.RelatedJobs].Fail(errors.New("no answer"))
 	}
 	const told = "False RelatedUnreadable: templater cannot read related[jobs]: see the condition Watching of TemplateController apps; until then, nothing is changed"
 	for why, row := range map[string]struct {
@@ -91,63 +36,63 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 		watching, aside string // no aside = an optional entry is no exception
 	}{
 		"the kind is missing": {
-			missing, func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
+			missing, func(c *cluster) { delete(c.Refuse, "kind Job"); c.controllers.kindChanged(reconciletest.BatchJob) },
 			"False KindNotFound: spec.related[jobs]: the cluster does not serve kind Job in batch/v1: install it, correct the entry, or make it optional; until then, children are left unchanged",
 			"related[jobs]: the cluster does not serve kind Job in batch/v1",
 		},
 		"the server does not tell": {
-			func(c *cluster) { c.refuse["kind Job"] = errors.New("no answer") },
-			func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
+			func(c *cluster) { c.Refuse["kind Job"] = errors.New("no answer") },
+			func(c *cluster) { delete(c.Refuse, "kind Job"); c.controllers.kindChanged(reconciletest.BatchJob) },
 			"False ListFailed: spec.related[jobs]: API discovery failed: the API server did not respond; until then, children are left unchanged",
 			"",
 		},
 		"its own server is away": {
 			func(c *cluster) {
-				c.refuse["kind Job"] = &kind.NotFoundError{GVK: batchJob.WithVersion("v1"), Away: true}
+				c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1"), Away: true}
 			},
-			func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
+			func(c *cluster) { delete(c.Refuse, "kind Job"); c.controllers.kindChanged(reconciletest.BatchJob) },
 			"False KindNotFound: spec.related[jobs]: the cluster does not serve kind Job in batch/v1 at the moment: check its APIService (kubectl get apiservices); until then, children are left unchanged",
 			"",
 		},
 		"the first list fails": {
-			fails, func(c *cluster) { delete(c.silent, relatedJobs); c.sync(relatedJobs) },
+			fails, func(c *cluster) { delete(c.Silent, reconciletest.RelatedJobs); c.List(reconciletest.RelatedJobs) },
 			"False ListFailed: cannot list or watch jobs.batch: the API server did not respond; until then, nothing is deleted",
 			"",
 		},
 		"a right is missing": {
-			denied, func(c *cluster) { delete(c.silent, relatedJobs); c.sync(relatedJobs) },
+			denied, func(c *cluster) { delete(c.Silent, reconciletest.RelatedJobs); c.List(reconciletest.RelatedJobs) },
 			`False Forbidden: templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"; until then, nothing is deleted`,
 			`templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 	} {
 		for _, optional := range []bool{false, true} {
 			c := newCluster(t)
-			c.apply(with(t, readers, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
-			c.apply(reader("ns", "one", "{job: a}"))
-			c.apply(job("ns", "a", "{}", "{note: x}"))
+			c.KubectlApply(with(t, reconciletest.Readers, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
+			c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
+			c.KubectlApply(reconciletest.Job("ns", "a", "{}", "{note: x}"))
 			row.spoil(c)
-			c.run()
+			c.Run()
 			watching, ready, says := row.watching, told, "no ConfigMap"
 			if optional && row.aside != "" {
 				watching, ready, says = "True Watching: all kinds are watched; optional related objects that cannot be read: "+row.aside, "True Ready: all children are ready: 1", ": "
 			}
-			if got := c.condition("templatecontrollers", "apps", "Watching"); got != watching {
+			if got := c.Condition("templatecontrollers", "apps", "Watching"); got != watching {
 				t.Errorf("%s, optional is %v: condition Watching\n%s\nwant\n%s", why, optional, got, watching)
 			}
-			if got := c.condition("apps", "one", "Ready"); got != ready {
+			if got := c.Condition("apps", "one", "Ready"); got != ready {
 				t.Errorf("%s, optional is %v: ready condition\n%s\nwant\n%s", why, optional, got, ready)
 			}
-			if got := c.jobsOf("one"); got != says {
+			if got := c.JobsOf("one"); got != says {
 				t.Errorf("%s, optional is %v: the child says %q, want %q", why, optional, got, says)
 			}
-			c.deliver()
-			wantRequests(t, why+", again", c.run())
+			c.Deliver()
+			wantRequests(t, why+", again", c.Run())
 			row.mend(c)
-			c.run()
-			if got := c.jobsOf("one"); got != "a: x" {
+			c.Run()
+			if got := c.JobsOf("one"); got != "a: x" {
 				t.Errorf("%s, optional is %v, and it is mended: the child says %q", why, optional, got)
 			}
-			if got := c.condition("templatecontrollers", "apps", "Watching"); got != "True Watching: all kinds are watched" {
+			if got := c.Condition("templatecontrollers", "apps", "Watching"); got != "True Watching: all kinds are watched" {
 				t.Errorf("%s, and it is mended: condition Watching is %q", why, got)
 			}
 		}
@@ -161,10 +106,10 @@ func TestEntriesThatFitNoKind(t *testing.T) {
 		{"apiVersion: v1\n    kind: Namespace\n    namespaceSelector: {}", "False InvalidSpec: spec.related[jobs]: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
 	} {
 		c := newCluster(t)
-		c.apply(with(t, readers, "apiVersion: batch/v1\n    kind: Job", row.to))
-		c.apply(reader("ns", "one", "{job: a}"))
-		wantRequests(t, row.to, c.run(), "status apps one")
-		if got := c.condition("templatecontrollers", "apps", "Accepted"); got != row.want {
+		c.KubectlApply(with(t, reconciletest.Readers, "apiVersion: batch/v1\n    kind: Job", row.to))
+		c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
+		wantRequests(t, row.to, c.Run(), "status apps one")
+		if got := c.Condition("templatecontrollers", "apps", "Accepted"); got != row.want {
 			t.Errorf("%s: condition Accepted\n%s\nwant\n%s", row.to, got, row.want)
 		}
 	}
@@ -174,26 +119,26 @@ func TestEntriesThatFitNoKind(t *testing.T) {
 func TestAParentGoesThoughWhatItIsRelatedToCannotBeRead(t *testing.T) {
 	for why, readable := range map[string]bool{"it can be read": true, "it cannot": false} {
 		c := newCluster(t)
-		c.apply(with(t, readers, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
-		c.apply(reader("ns", "one", "{job: a}"))
-		c.apply(job("ns", "a", "{}", "{note: x}"))
-		c.settle()
+		c.KubectlApply(with(t, reconciletest.Readers, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
+		c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
+		c.KubectlApply(reconciletest.Job("ns", "a", "{}", "{note: x}"))
+		c.Settle()
 		if !readable {
-			c.refuse["kind Job"] = &kind.NotFoundError{GVK: batchJob.WithVersion("v1")}
-			c.controllers.kindChanged(batchJob)
-			c.settle()
+			c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
+			c.controllers.kindChanged(reconciletest.BatchJob)
+			c.Settle()
 		}
 		during := ""
-		c.during = func() {
-			if o := c.get("apps", "one"); o != nil {
+		c.During = func() {
+			if o := c.Find("apps", "one"); o != nil {
 				status, _ := o.Object["status"].(map[string]any)
 				during += fmt.Sprint(status["jobs"])
 			}
 		}
-		c.End(locationOf(parse(t, reader("ns", "one", "{}"))), metav1.DeletePropagationBackground)
-		c.deliver()
-		c.settle()
-		if c.get("apps", "one") != nil || c.get("configmaps", "one") != nil {
+		c.End(locationOf(parse(t, reconciletest.Reader("ns", "one", "{}"))), metav1.DeletePropagationBackground)
+		c.Deliver()
+		c.Settle()
+		if c.Find("apps", "one") != nil || c.Find("configmaps", "one") != nil {
 			t.Errorf("%s: the parent is left, or its child", why)
 		}
 		if during == "" || strings.Trim(during, "1") != "" {
@@ -207,21 +152,21 @@ func TestAWithdrawnPermissionHidesRelatedObjects(t *testing.T) {
 	for why, optional := range map[string]bool{"the entry is needed": false, "the entry is optional": true} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, readers, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
-			c.apply(job("ns", "a", "{}", "{note: s3cr3t}"))
-			c.apply(reader("ns", "one", "{job: a}"))
-			c.run()
-			if got := c.jobsOf("one"); !strings.Contains(got, "s3cr3t") {
+			c.KubectlApply(with(t, reconciletest.Readers, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
+			c.KubectlApply(reconciletest.Job("ns", "a", "{}", "{note: s3cr3t}"))
+			c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
+			c.Run()
+			if got := c.JobsOf("one"); !strings.Contains(got, "s3cr3t") {
 				t.Fatalf("the child has %s", got)
 			}
-			c.caches[relatedJobs].FailWatch(forbidden)
-			before := len(c.requests)
-			c.apply(reader("ns", "two", "{job: a}"))
-			c.run()
-			if got := c.jobsOf("two"); strings.Contains(got, "s3cr3t") {
+			c.Caches[reconciletest.RelatedJobs].FailWatch(reconciletest.Forbidden)
+			before := len(c.Requests)
+			c.KubectlApply(reconciletest.Reader("ns", "two", "{job: a}"))
+			c.Run()
+			if got := c.JobsOf("two"); strings.Contains(got, "s3cr3t") {
 				t.Errorf("a new child has %s", got)
 			}
-			for _, request := range c.requests[before:] {
+			for _, request := range c.Requests[before:] {
 				if strings.HasPrefix(request, "delete") {
 					t.Errorf("%s while the permission is missing", request)
 				}
@@ -229,19 +174,19 @@ func TestAWithdrawnPermissionHidesRelatedObjects(t *testing.T) {
 			if optional {
 				return
 			}
-			if got := c.condition("apps", "two", "Ready"); !strings.HasPrefix(got, "False RelatedUnreadable") {
+			if got := c.Condition("apps", "two", "Ready"); !strings.HasPrefix(got, "False RelatedUnreadable") {
 				t.Errorf("ready condition of a new parent %q", got)
 			}
-			if got := c.condition("templatecontrollers", "apps", "Watching"); !strings.HasPrefix(got, "False Forbidden") || !strings.Contains(got, "list") {
+			if got := c.Condition("templatecontrollers", "apps", "Watching"); !strings.HasPrefix(got, "False Forbidden") || !strings.Contains(got, "list") {
 				t.Errorf("condition Watching %q", got)
 			}
-			if got := c.jobsOf("one"); !strings.Contains(got, "s3cr3t") {
+			if got := c.JobsOf("one"); !strings.Contains(got, "s3cr3t") {
 				t.Errorf("the child from before has %s", got)
 			}
-			c.caches[relatedJobs].Watching()
-			c.sync(relatedJobs)
-			c.run()
-			if got := c.jobsOf("two"); !strings.Contains(got, "s3cr3t") {
+			c.Caches[reconciletest.RelatedJobs].Watching()
+			c.List(reconciletest.RelatedJobs)
+			c.Run()
+			if got := c.JobsOf("two"); !strings.Contains(got, "s3cr3t") {
 				t.Errorf("after the permission is granted again, the new child has %s", got)
 			}
 		})
@@ -253,17 +198,17 @@ func TestSelectionsOfATenantAreBounded(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.selections = related.NewMemory(120)
 	of := func(name, tenant, edited string) string {
-		return with(t, readers, "name: apps}", "name: "+name+"}", "spec:\n  watch:", "spec:\n  serviceAccountRef: {namespace: "+tenant+", name: deployer}\n  watch:",
+		return with(t, reconciletest.Readers, "name: apps}", "name: "+name+"}", "spec:\n  watch:", "spec:\n  serviceAccountRef: {namespace: "+tenant+", name: deployer}\n  watch:",
 			"kind: App}", "kind: App, namespaces: ["+name+"]}", "  status:\n    template: |\n      jobs: {{ len .related.jobs }}\n", edited)
 	}
 	expect := func(when, want string) {
 		t.Helper()
-		c.settle()
+		c.Settle()
 		var have []string
 		for _, name := range []string{"a", "b", "other"} {
 			if c.Objects[request.Location{Resource: configMap("").Resource, Namespace: name, Name: name}] != nil {
 				have = append(have, name)
-			} else if got := c.condition("apps", name, "Ready"); !strings.HasPrefix(got, "False TemplateError: related[jobs].select: the selection takes ") {
+			} else if got := c.Condition("apps", name, "Ready"); !strings.HasPrefix(got, "False TemplateError: related[jobs].select: the selection takes ") {
 				t.Errorf("%s: %s is %s", when, name, got)
 			}
 		}
@@ -272,15 +217,15 @@ func TestSelectionsOfATenantAreBounded(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a", "b", "other"} {
-		c.apply(reader(name, name, "{job: x}"))
+		c.KubectlApply(reconciletest.Reader(name, name, "{job: x}"))
 	}
-	c.apply(of("a", "team", ""))
-	c.settle()
-	c.apply(of("b", "team", ""))
-	c.apply(of("other", "neighbours", ""))
+	c.KubectlApply(of("a", "team", ""))
+	c.Settle()
+	c.KubectlApply(of("b", "team", ""))
+	c.KubectlApply(of("other", "neighbours", ""))
 	expect("one takes all", "a other")
-	c.apply(of("a", "team", "  resyncPeriod: 1h\n"))
+	c.KubectlApply(of("a", "team", "  resyncPeriod: 1h\n"))
 	expect("it is edited", "a other")
-	c.gone(request.Location{Resource: v1.Resource, Name: "a"})
+	c.RemoveNow(request.Location{Resource: v1.Resource, Name: "a"})
 	expect("it is deleted", "a b other")
 }

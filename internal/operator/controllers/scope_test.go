@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -64,7 +65,7 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: far, name: a, annotations: {templater.dev/parent: ns/one}}"
 	made := parse(t, manifest)
-	(&cluster{t: t, keys: keysOf(t, "1")}).seal(made)
+	reconciletest.Seal(t, reconciletest.KeysOf(t, "1"), made, "App")
 	written, err := made.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	configMaps, roles := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], fakeKinds[schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}]
+	configMaps, roles := reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}], reconciletest.Kinds[schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}]
 	for why, row := range map[string]struct {
 		kind   kind.Kind
 		cache  *watch.Cache
@@ -84,12 +85,12 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 		"one is in another namespace":       {configMaps, cacheOf(t, string(written)), false},
 		"what is there is nobody's":         {configMaps, cacheOf(t, manifest), true},
 		"the caches are syncing":            {configMaps, unread, false},
-		"a watch has failed":                {configMaps, failing(t, want, errors.New("no answer")), false},
-		"they may not be read any more":     {configMaps, failing(t, want, denial(robot, "list", "configmaps", "at the cluster scope")), true},
+		"a watch has failed":                {configMaps, reconciletest.FailedCache(t, want, errors.New("no answer")), false},
+		"they may not be read any more":     {configMaps, reconciletest.FailedCache(t, want, denial(robot, "list", "configmaps", "at the cluster scope")), true},
 		"the kind has no namespaces at all": {roles, unread, true},
 	} {
 		e := newTracked("u")
-		e.current = &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}}}
+		e.current = &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}}}
 		e.widenScope([]string{"ns"})
 		if got := e.namespaces != nil; got != row.narrow {
 			t.Errorf("%s: children are read in %v", why, e.namespaces)
@@ -100,12 +101,12 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: old, name: "
 	made := parse(t, manifest+"a"+", ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}")
-	(&cluster{t: t, keys: keysOf(t, "1")}).seal(made)
+	reconciletest.Seal(t, reconciletest.KeysOf(t, "1"), made, "App")
 	written, err := made.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	configMaps := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
+	configMaps := reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}]
 	unread, err := watch.NewCache(watch.Want{Labels: v1.LabelController, Role: watch.Child}, func(watch.Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
@@ -130,14 +131,14 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 				Name: "apps", GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
 			},
 			Caches:  running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source}},
-			Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}},
+			Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}},
 		}
 		c.controllers.retreat(t.Context(), e, next)
 		if e.namespaces["old"] != row.stays || !e.namespaces["ns"] || len(before) != 2 {
 			t.Errorf("%s: %v are read, and %v in the set that was in use; stays is to be %v", why, e.namespaces, before, row.stays)
 		}
-		due, later := c.controllersDue.due["apps"]
-		if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.clock.Now()) != permissions.BelievedFor {
+		due, later := c.ControllerQueue.Due("apps")
+		if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.Clock.Now()) != permissions.BelievedFor {
 			t.Errorf("%s: looked at again at once: %d, later: %v", why, at, later)
 		}
 	}
@@ -146,7 +147,7 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 func TestWatchesThatTellOfChildren(t *testing.T) {
 	resource := configMap("").Resource
 	c := &running.Controller{Access: running.Access{As: robot}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {
-		Kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], Caches: map[string]*watch.Cache{"ns": cacheOf(t)},
+		Kind: reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}], Caches: map[string]*watch.Cache{"ns": cacheOf(t)},
 	}}}}
 	for why, row := range map[string]struct {
 		want  watch.Want

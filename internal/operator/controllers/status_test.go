@@ -11,95 +11,86 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 func TestParentsWithoutRoomForConditions(t *testing.T) {
 	controller := with(t, apps, "kind: App", "kind: Statusless", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", "")
 	c := newCluster(t)
-	c.apply(controller)
-	c.apply(with(t, app, "kind: App", "kind: Statusless"))
-	wantRequests(t, "no status subresource", c.run(), "create configmaps a", "create configmaps b")
-	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), `False NoStatusSubresource: Statusless has no status subresource: the ready condition is not written; add "subresources: {status: {}}" to its CustomResourceDefinition`; got != want {
+	c.KubectlApply(controller)
+	c.KubectlApply(with(t, app, "kind: App", "kind: Statusless"))
+	wantRequests(t, "no status subresource", c.Run(), "create configmaps a", "create configmaps b")
+	if got, want := c.Condition("templatecontrollers", "apps", "StatusWritable"), `False NoStatusSubresource: Statusless has no status subresource: the ready condition is not written; add "subresources: {status: {}}" to its CustomResourceDefinition`; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	c.apply(with(t, controller, "  children:\n", "  status: {template: \"a: 1\"}\n  children:\n"))
-	c.run()
-	if got, want := c.condition("templatecontrollers", "apps", "Accepted"), `False NoStatusSubresource: spec.status.template: Statusless has no status subresource: add "subresources: {status: {}}" to version v1 of its CustomResourceDefinition`; got != want {
+	c.KubectlApply(with(t, controller, "  children:\n", "  status: {template: \"a: 1\"}\n  children:\n"))
+	c.Run()
+	if got, want := c.Condition("templatecontrollers", "apps", "Accepted"), `False NoStatusSubresource: spec.status.template: Statusless has no status subresource: add "subresources: {status: {}}" to version v1 of its CustomResourceDefinition`; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
 
 func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	foreign := c.apply(app)
+	c.KubectlApply(apps)
+	foreign := c.KubectlApply(app)
 	foreign.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
-	own(foreign, "other", "status", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{`k:{"type":"Ready"}`: map[string]any{"f:status": map[string]any{}}}}})
+	memserver.Own(foreign, "other", "status", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{`k:{"type":"Ready"}`: map[string]any{"f:status": map[string]any{}}}}})
 	c.Store(locationOf(foreign), foreign)
-	c.deliver()
-	c.run()
-	status := c.get("apps", "one").Object["status"].(map[string]any)
+	c.Deliver()
+	c.Run()
+	status := c.Find("apps", "one").Object["status"].(map[string]any)
 	want := map[string]any{"count": int64(2), "conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
 	if diff := cmp.Diff(want, status); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	c.controllers.queue.Add("apps")
-	c.run()
-	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another field manager owns the condition Ready of 1 parent, so templater does not write it there: set spec.status.readyCondition to another type"; got != want {
+	c.Run()
+	if got, want := c.Condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another field manager owns the condition Ready of 1 parent, so templater does not write it there: set spec.status.readyCondition to another type"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 	version := c.Version
 	c.start()
-	c.run()
+	c.Run()
 	if c.Version != version {
 		t.Error("an operator that has just begun writes that it does not know of the other manager yet")
 	}
 }
 
-// atomicConditions has the server take the conditions of an App for one value.
-func atomicConditions(t *testing.T) {
-	app := schema.GroupKind{Group: "example.org", Kind: "App"}
-	before := fakeKinds[app]
-	t.Cleanup(func() { fakeKinds[app] = before })
-	now := before
-	now.Status = &kind.StatusSchema{ObservedGeneration: true, Atomic: true}
-	fakeKinds[app] = now
-}
-
 func TestReadyConditionInAnAtomicList(t *testing.T) {
-	atomicConditions(t)
+	reconciletest.AtomicConditions(t)
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	wantRequests(t, "at first", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
 		t.Errorf("ready condition %q, want True", got)
 	}
 	if got, want := c.writable("apps"), "True StatusWritable: the ready condition can be written to parents"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	_, requests := c.pass("apps", "one")
+	_, requests := c.Pass("apps", "one")
 	wantRequests(t, "again", requests)
 
 	theirs := []any{map[string]any{"type": "Synced", "status": "True"}}
-	other := c.get("apps", "one").DeepCopy()
+	other := c.Find("apps", "one").DeepCopy()
 	other.Object["status"].(map[string]any)["conditions"] = theirs
-	updated(other, "other", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{}}})
+	memserver.Updated(other, "other", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{}}})
 	c.Store(locationOf(other), other)
-	c.apply(with(t, app, "[a, b]", "[a, b, c]"))
-	c.settle()
-	status := c.get("apps", "one").Object["status"].(map[string]any)
+	c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+	c.Settle()
+	status := c.Find("apps", "one").Object["status"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{"count": int64(3), "conditions": theirs}, status); diff != "" {
 		t.Errorf("once another manager writes the list: status (-want +got):\n%s", diff)
 	}
 	if got := c.writable("apps"); !strings.HasPrefix(got, "False ConditionOwned: another field manager owns .status.conditions of 1 parent, ") {
 		t.Errorf("condition %q, want False ConditionOwned", got)
 	}
-	_, requests = c.pass("apps", "one")
+	_, requests = c.Pass("apps", "one")
 	wantRequests(t, "again, beside another manager", requests)
 }
 
@@ -122,7 +113,7 @@ func (w applies) ApplyStatus(ctx context.Context, at request.Location, body []by
 	var after *object.Object
 	var err error
 	if w.refusesConditions && conditions && !force {
-		err = answer(http.StatusConflict, metav1.StatusReasonConflict, "Apply failed", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".status.conditions"})
+		err = refusal(http.StatusConflict, metav1.StatusReasonConflict, "Apply failed", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".status.conditions"})
 	} else {
 		after, err = w.Client.ApplyStatus(ctx, at, body, manager, force)
 	}
@@ -149,23 +140,23 @@ func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
 		"another manager owns another field": {"other", "count", false, []string{"apply with conditions, refused at .status.count", "force with conditions"}, false},
 	} {
 		t.Run(why, func(t *testing.T) {
-			atomicConditions(t)
+			reconciletest.AtomicConditions(t)
 			c := begun(t, apps, app)
 			if row.manager != "" {
-				other := c.get("apps", "one").DeepCopy()
+				other := c.Find("apps", "one").DeepCopy()
 				other.Object["status"].(map[string]any)[row.owns] = map[string]any{"count": int64(7), "conditions": theirs}[row.owns]
-				updated(other, row.manager, map[string]any{"f:status": map[string]any{"f:" + row.owns: map[string]any{}}})
+				memserver.Updated(other, row.manager, map[string]any{"f:status": map[string]any{"f:" + row.owns: map[string]any{}}})
 				c.Store(one, other)
 			}
-			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
 			var noted []string
 			of := c.controllers.get("apps")
 			of.Cluster = applies{of.Cluster, row.refused, &noted}
-			c.run()
+			c.Run()
 			if diff := cmp.Diff(row.want, noted); diff != "" {
 				t.Errorf("applies (-want +got):\n%s", diff)
 			}
-			status := c.get("apps", "one").Object["status"].(map[string]any)
+			status := c.Find("apps", "one").Object["status"].(map[string]any)
 			if kept := cmp.Equal(status["conditions"], theirs); row.owns == "conditions" && !kept || status["count"] != int64(3) {
 				t.Errorf("status %v", status)
 			}
@@ -175,7 +166,7 @@ func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
 			if row.refused { // as long as templater does not see who owns the list, it asks in each reconciliation
 				return
 			}
-			if _, requests := c.pass("apps", "one"); len(requests) > 0 {
+			if _, requests := c.Pass("apps", "one"); len(requests) > 0 {
 				t.Errorf("a second reconciliation makes %v", requests)
 			}
 		})
@@ -184,9 +175,9 @@ func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
 
 func TestKindsThatAParentWantsAreNoted(t *testing.T) {
 	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
 	e := c.controllers.tracked["apps"]
 	if got, want := e.counts.ByParent[configMapName("one")].Kinds, e.bits[schema.GroupKind{Kind: "ConfigMap"}]; got != want || got == 0 {
 		t.Errorf("kinds %b, want %b", got, want)

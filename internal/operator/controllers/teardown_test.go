@@ -11,25 +11,26 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // goesWith deletes a TemplateController with whenDeleted DeleteChildren, after an edit of it.
 func goesWith(t *testing.T, before, after string, restart bool) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.apply(with(t, before, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.run()
+	c.KubectlApply(with(t, before, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(app)
+	c.Run()
+	c.Deliver()
+	c.Run()
 	if after != "" {
-		c.apply(with(t, after, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-		c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+		c.KubectlApply(with(t, after, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+		c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	}
 	if restart {
 		c.start()
 	}
-	c.run()
+	c.Run()
 	c.goes()
 	return c
 }
@@ -47,7 +48,7 @@ func TestTemplateControllerThatWasBrokenTakesItsChildren(t *testing.T) {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprint(why, ", restart ", restart), func(t *testing.T) {
 				c := goesWith(t, apps, row.broken, restart)
-				requests := c.settle()
+				requests := c.Settle()
 				slices.Sort(requests)
 				wantRequests(t, "it goes", requests, row.want...)
 			})
@@ -57,11 +58,11 @@ func TestTemplateControllerThatWasBrokenTakesItsChildren(t *testing.T) {
 
 func TestNamespaceThatIsLeftByABrokenTemplateControllerIsNotForgotten(t *testing.T) {
 	c := leavesBehind(t, false)
-	c.apply(with(t, with(t, asRobot(t), "[ns]", "[other]"), "{{ end }}", ""))
-	c.run()
+	c.KubectlApply(with(t, with(t, asRobot(t), "[ns]", "[other]"), "{{ end }}", ""))
+	c.Run()
 	c.controllers.queue.Add("apps")
-	c.run()
-	namespaces, _, _ := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
+	c.Run()
+	namespaces, _, _ := unstructured.NestedStringSlice(c.Find("templatecontrollers", "apps").Object, "status", "childNamespaces")
 	if diff := cmp.Diff([]string{"ns", "other"}, namespaces); diff != "" {
 		t.Errorf("status.childNamespaces (-want +got):\n%s", diff)
 	}
@@ -72,16 +73,16 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		"deletionPolicy Orphan":                             {withEntry(t, apps, "deletionPolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"prunePolicy Orphan":                                {withEntry(t, apps, "prunePolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"Orphan, and the spec is broken":                    {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, withEntry(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"Orphan of an entry that has another name now":      {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"prunePolicy of an entry that has another name now": {withEntry(t, apps, "prunePolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"the entry says so no longer":                       {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps", "status apps one"}},
+		"deletionPolicy Orphan":                             {reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"prunePolicy Orphan":                                {reconciletest.WithLines(t, apps, "prunePolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"Orphan, and the spec is broken":                    {reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), with(t, reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"Orphan of an entry that has another name now":      {reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"prunePolicy of an entry that has another name now": {reconciletest.WithLines(t, apps, "prunePolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"the entry says so no longer":                       {reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := goesWith(t, row.before, row.after, false)
-			requests := c.settle()
+			requests := c.Settle()
 			slices.Sort(requests)
 			wantRequests(t, "it goes", requests, row.want...)
 		})
@@ -90,46 +91,46 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 
 func TestChildThatAnotherControllerHasTakenStaysBehind(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.apply(app)
-	c.run()
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(app)
+	c.Run()
+	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) {
 		yes := true
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "taker", UID: "uid-taker", Controller: &yes}})
 	})
 	c.goes()
-	wantRequests(t, "it goes", c.settle(), "status apps one", "delete configmaps b", "finalizers[] templatecontrollers apps")
+	wantRequests(t, "it goes", c.Settle(), "status apps one", "delete configmaps b", "finalizers[] templatecontrollers apps")
 }
 
 func TestEntryThatDeletesTakesNothingWithATemplateControllerThatOrphans(t *testing.T) {
 	c := newCluster(t)
-	c.apply(withEntry(t, apps, "deletionPolicy: Delete"))
-	c.apply(app)
-	c.run()
-	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) }) // as an earlier policy has left it
+	c.KubectlApply(reconciletest.WithLines(t, apps, "deletionPolicy: Delete"))
+	c.KubectlApply(app)
+	c.Run()
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) }) // as an earlier policy has left it
 	c.goes()
-	wantRequests(t, "it goes", c.settle(), "status apps one", "list apps everywhere", "finalizers[] templatecontrollers apps")
+	wantRequests(t, "it goes", c.Settle(), "status apps one", "list apps everywhere", "finalizers[] templatecontrollers apps")
 }
 
 func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	slow := func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) }
-	ready := func(c *cluster) string { return c.condition("templatecontrollers", "apps", "Ready") }
+	ready := func(c *cluster) string { return c.Condition("templatecontrollers", "apps", "Ready") }
 	t.Run("for children to go", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-		c.apply(with(t, app, "[a, b]", "[a, b, c, d, e]"))
-		c.run()
+		c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+		c.KubectlApply(with(t, app, "[a, b]", "[a, b, c, d, e]"))
+		c.Run()
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			c.edit(configMap(name), slow)
+			c.KubectlEdit(configMap(name), slow)
 		}
 		c.goes()
-		c.run()
+		c.Run()
 		if got, want := ready(c), "False Deleting: being deleted: waiting for its children to be deleted: more than 3 are left"; got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
-		c.gone(configMap("a"))
-		c.gone(configMap("d"))
-		c.run()
+		c.RemoveNow(configMap("a"))
+		c.RemoveNow(configMap("d"))
+		c.Run()
 		if got, want := ready(c), "False Deleting: being deleted: waiting for its children to be deleted: ConfigMap ns/b; ConfigMap ns/c; ConfigMap ns/e; if one is stuck, check its metadata.finalizers"; got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
@@ -137,17 +138,17 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	t.Run("for a right to read, though its spec is broken", func(t *testing.T) {
 		c := newCluster(t)
 		broken := with(t, with(t, asRobot(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), "{{ end }}", "")
-		c.apply(broken)
-		c.edit(appsController, func(o *unstructured.Unstructured) {
+		c.KubectlApply(broken)
+		c.KubectlEdit(appsController, func(o *unstructured.Unstructured) {
 			o.SetFinalizers([]string{v1.FinalizerChildren})
 			o.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap"}}, "childNamespaces": []any{"ns"}}
 		})
 		want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
-		c.caches[want] = failing(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
-		c.silent[want] = true
-		c.lacks["team:robot list configmaps ns"] = true
+		c.Caches[want] = reconciletest.FailedCache(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
+		c.Silent[want] = true
+		c.Lacks["team:robot list configmaps ns"] = true
 		c.goes()
-		wantRequests(t, "it may not read its children", c.run())
+		wantRequests(t, "it may not read its children", c.Run())
 		const text = "False Forbidden: being deleted: waiting until it can read its children: service account team/robot is not allowed to list configmaps in namespace ns: " +
 			"add {apiGroups: [\"\"], resources: [configmaps], verbs: [list]} to a Role in namespace ns bound to it by a RoleBinding; until then, nothing is deleted"
 		if got := ready(c); got != text {

@@ -189,45 +189,45 @@ func (c *cluster) compilations() map[string]int {
 
 func TestALargeTemplateControllerIsReadOnceForEachChange(t *testing.T) {
 	c := newCluster(t)
-	c.apply(large("a", 40))
-	c.apply(with(t, anApp, "namespace: ns", "namespace: a"))
-	wantRequests(t, "a new one", c.settle(), "get templatecontrollers a", "team:deployer: create configmaps a", "team:deployer: status apps a")
+	c.KubectlApply(large("a", 40))
+	c.KubectlApply(with(t, anApp, "namespace: ns", "namespace: a"))
+	wantRequests(t, "a new one", c.Settle(), "get templatecontrollers a", "team:deployer: create configmaps a", "team:deployer: status apps a")
 	c.controllers.queue.Add("a")
-	wantRequests(t, "another look", c.run())
-	c.edit(request.Location{Resource: v1.Resource, Name: "a"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) })
-	wantRequests(t, "a label", c.run())
+	wantRequests(t, "another look", c.Run())
+	c.KubectlEdit(request.Location{Resource: v1.Resource, Name: "a"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"a": "b"}) })
+	wantRequests(t, "a label", c.Run())
 	c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
-	wantRequests(t, "news of a kind", c.settle())
-	c.apply(large("a", 50))
-	wantRequests(t, "a change", c.settle(), "get templatecontrollers a")
+	wantRequests(t, "news of a kind", c.Settle())
+	c.KubectlApply(large("a", 50))
+	wantRequests(t, "a change", c.Settle(), "get templatecontrollers a")
 	c.start()
-	wantRequests(t, "a restart", c.settle(), "get templatecontrollers a")
+	wantRequests(t, "a restart", c.Settle(), "get templatecontrollers a")
 }
 
 func TestWhatWasRefusedForMemoryIsReadOnceThereIsRoom(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10 // 100 KiB for each tenant
 	c.start()
-	c.apply(large("a", 60))
-	c.apply(large("b", 40))
-	c.apply(with(t, anApp, "namespace: ns", "namespace: b"))
-	c.settle()
-	child := c.get("configmaps", "a")
+	c.KubectlApply(large("a", 60))
+	c.KubectlApply(large("b", 40))
+	c.KubectlApply(with(t, anApp, "namespace: ns", "namespace: b"))
+	c.Settle()
+	child := c.Find("configmaps", "a")
 	if child == nil {
 		t.Fatal("there is no child")
 	}
-	c.apply(large("b", 70))
-	wantRequests(t, "it grows beyond what is left", c.settle(), "team:deployer: status apps a")
+	c.KubectlApply(large("b", 70))
+	wantRequests(t, "it grows beyond what is left", c.Settle(), "team:deployer: status apps a")
 	c.wantAccepted("b has no room", "a")
 	c.start()
-	wantRequests(t, "a restart", c.settle(), "get templatecontrollers a")
+	wantRequests(t, "a restart", c.Settle(), "get templatecontrollers a")
 	c.wantAccepted("b has no room after a restart", "a")
 
 	compiled := c.compilations()
-	c.gone(request.Location{Resource: v1.Resource, Name: "a"})
-	wantRequests(t, "there is room", c.settle(), "get templatecontrollers b", "team:deployer: status apps a")
+	c.RemoveNow(request.Location{Resource: v1.Resource, Name: "a"})
+	wantRequests(t, "there is room", c.Settle(), "get templatecontrollers b", "team:deployer: status apps a")
 	c.wantAccepted("b has room", "b")
-	if now := c.get("configmaps", "a"); now == nil || now.GetUID() != child.GetUID() {
+	if now := c.Find("configmaps", "a"); now == nil || now.GetUID() != child.GetUID() {
 		t.Error("the child was deleted meanwhile")
 	}
 	if compiled["b"] != 1 {
@@ -237,33 +237,33 @@ func TestWhatWasRefusedForMemoryIsReadOnceThereIsRoom(t *testing.T) {
 
 func TestATemplateControllerThatCannotBeReadKeepsWhatRuns(t *testing.T) {
 	c := newCluster(t)
-	c.apply(large("a", 40))
-	c.apply(with(t, anApp, "namespace: ns", "namespace: a"))
-	c.settle()
+	c.KubectlApply(large("a", 40))
+	c.KubectlApply(with(t, anApp, "namespace: ns", "namespace: a"))
+	c.Settle()
 	at := request.Location{Resource: v1.Resource, Name: "a"}
 	compiled := c.compilations()
 	for why, fail := range map[string]func(){
-		"the server does not answer": func() { c.refuse["get templatecontrollers a"] = fmt.Errorf("no answer") },
+		"the server does not answer": func() { c.Refuse["get templatecontrollers a"] = fmt.Errorf("no answer") },
 		"the server has a later one, which the watch is to bring": func() {
-			c.during = func() { c.Objects[at].SetGeneration(c.Objects[at].GetGeneration() + 1) }
+			c.During = func() { c.Objects[at].SetGeneration(c.Objects[at].GetGeneration() + 1) }
 		},
 		"the server has another one of that name": func() {
-			c.during = func() { c.Objects[at].SetUID("another") }
+			c.During = func() { c.Objects[at].SetUID("another") }
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			clear(compiled)
-			c.apply(with(t, large("a", 50), "#####", "# "+why+"\n      #"))
+			c.KubectlApply(with(t, large("a", 50), "#####", "# "+why+"\n      #"))
 			fail()
-			c.run()
-			c.refuse, c.during = map[string]error{}, nil
+			c.Run()
+			c.Refuse, c.During = map[string]error{}, nil
 			if len(compiled) > 0 {
 				t.Errorf("compiled are %v", compiled)
 			}
 			if running := c.controllers.get("a"); running == nil || running.Rejected {
 				t.Error("it does not run any more")
 			}
-			if c.get("configmaps", "a") == nil {
+			if c.Find("configmaps", "a") == nil {
 				t.Error("the child is gone")
 			}
 			c.Objects[at].SetUID("uid-a")
@@ -283,8 +283,8 @@ func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
 		"it is small, and invalid": with(t, sized("a", "team", 22), "#####", "{{ nonsense }}"),
 	} {
 		t.Run(why, func(t *testing.T) {
-			c.apply(manifest)
-			c.settle()
+			c.KubectlApply(manifest)
+			c.Settle()
 			c.wantAccepted("it is refused", "")
 			e := c.controllers.tracked["a"]
 			if e.spec.Children[0].Template != "" || e.spec.Children[0].Name != "config" {
@@ -302,21 +302,21 @@ func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
 
 func TestManyFinalizersOfATemplateControllerAreKept(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	at := request.Location{Resource: v1.Resource, Name: "apps"}
 	var many []string
 	for i := range 200 {
 		many = append(many, fmt.Sprintf("example.org/f%d", i))
 	}
-	c.edit(at, func(o *unstructured.Unstructured) { o.SetFinalizers(many) })
-	c.settle()
+	c.KubectlEdit(at, func(o *unstructured.Unstructured) { o.SetFinalizers(many) })
+	c.Settle()
 	if diff := cmp.Diff(append(many, v1.FinalizerChildren), c.Objects[at].GetFinalizers()); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
-	c.quiet("once it has the finalizer")
-	now := metav1.NewTime(c.clock.Now())
-	c.edit(at, func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&now) })
-	c.settle()
+	c.WantQuiet("once it has the finalizer")
+	now := metav1.NewTime(c.Clock.Now())
+	c.KubectlEdit(at, func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&now) })
+	c.Settle()
 	if diff := cmp.Diff(many, c.Objects[at].GetFinalizers()); diff != "" {
 		t.Errorf("finalizers once it is deleted (-want +got):\n%s", diff)
 	}
@@ -324,9 +324,9 @@ func TestManyFinalizersOfATemplateControllerAreKept(t *testing.T) {
 
 func TestOwnWritesOfATemplateControllerAreTrimmed(t *testing.T) {
 	c := newCluster(t)
-	c.apply(large("a", 60))
-	c.apply(with(t, apps, "name: apps", `name: apps, labels: {a: b}, finalizers: [example.org/x]`, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.run() // the watch does not bring what is written
+	c.KubectlApply(large("a", 60))
+	c.KubectlApply(with(t, apps, "name: apps", `name: apps, labels: {a: b}, finalizers: [example.org/x]`, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.Run() // the watch does not bring what is written
 	for _, name := range []string{"a", "apps"} {
 		kept := c.controllers.cache.Get(types.NamespacedName{Name: name})
 		if kept.Text("status", "conditions") != "" || kept.JSON("status", "conditions") == "" {

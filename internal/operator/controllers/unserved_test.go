@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // A kind of children that is not served has no objects only if a CustomResourceDefinition defined it: an aggregated API keeps its objects while it is not registered.
@@ -17,13 +18,13 @@ func TestAParentWaitsForChildrenOfAKindThatIsNotServedAfterARestart(t *testing.T
 	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"} // no CustomResourceDefinition defines it
 	gadgets := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Gadget"}
 	ofGadgets := func(t *testing.T) string {
-		return with(t, ordered(t), "apiVersion: v1\n      kind: ConfigMap", "apiVersion: example.org/v1\n      kind: Gadget", "data: {text", "spec: {text")
+		return with(t, finalized(t), "apiVersion: v1\n      kind: ConfigMap", "apiVersion: example.org/v1\n      kind: Gadget", "data: {text", "spec: {text")
 	}
 	recordAsCustom := func(c *cluster) {
-		c.edit(appsController, func(o *unstructured.Unstructured) {
+		c.KubectlEdit(appsController, func(o *unstructured.Unstructured) {
 			kinds := []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap", "custom": true}}
 			if err := unstructured.SetNestedSlice(o.Object, kinds, "status", "childKinds"); err != nil {
-				c.t.Fatal(err)
+				c.T.Fatal(err)
 			}
 		})
 	}
@@ -34,44 +35,44 @@ func TestAParentWaitsForChildrenOfAKindThatIsNotServedAfterARestart(t *testing.T
 		then     func(c *cluster) // once the parent was deleted
 		released bool
 	}{
-		"the kind came from an aggregated API":                     {func(t *testing.T) string { return ordered(t) }, configMaps, false, nil, false},
+		"the kind came from an aggregated API":                     {func(t *testing.T) string { return finalized(t) }, configMaps, false, nil, false},
 		"a CustomResourceDefinition defined the kind":              {ofGadgets, gadgets, false, nil, true},
-		"an administrator says that the objects are gone":          {func(t *testing.T) string { return ordered(t) }, configMaps, false, recordAsCustom, true},
-		"an administrator says so, and the operator knew the kind": {func(t *testing.T) string { return ordered(t) }, configMaps, true, recordAsCustom, true},
-		"the parent skips its cleanup": {func(t *testing.T) string { return ordered(t) }, configMaps, false, func(c *cluster) {
-			c.edit(one, func(o *unstructured.Unstructured) {
-				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationSkipFinalize, "true"))
+		"an administrator says that the objects are gone":          {func(t *testing.T) string { return finalized(t) }, configMaps, false, recordAsCustom, true},
+		"an administrator says so, and the operator knew the kind": {func(t *testing.T) string { return finalized(t) }, configMaps, true, recordAsCustom, true},
+		"the parent skips its cleanup": {func(t *testing.T) string { return finalized(t) }, configMaps, false, func(c *cluster) {
+			c.KubectlEdit(one, func(o *unstructured.Unstructured) {
+				o.SetAnnotations(reconciletest.Plus(o.GetAnnotations(), v1.AnnotationSkipFinalize, "true"))
 			})
 		}, true},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := finalizes(t, row.manifest(t))
-			c.refuse["kind "+row.gvk.Kind] = &kind.NotFoundError{GVK: row.gvk, Away: row.away}
+			c := settled(t, row.manifest(t))
+			c.Refuse["kind "+row.gvk.Kind] = &kind.NotFoundError{GVK: row.gvk, Away: row.away}
 			c.start()
-			c.settle()
-			c.deletes(one, metav1.DeletePropagationBackground)
-			c.settle()
+			c.Settle()
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
+			c.Settle()
 			if row.then != nil {
-				if c.released() {
+				if c.Released() {
 					t.Fatal("the parent was released before")
 				}
 				row.then(c)
-				c.settle()
+				c.Settle()
 			}
-			if got := c.released(); got != row.released {
+			if got := c.Released(); got != row.released {
 				t.Errorf("the parent is released: %v, want %v", got, row.released)
 			}
 			if row.released {
 				return
 			}
 			for _, part := range []string{"cluster does not serve kind ConfigMap in v1", "kubectl get apiservices", v1.AnnotationSkipFinalize} {
-				if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, part) {
+				if got := c.Condition("apps", "one", "Ready"); !strings.Contains(got, part) {
 					t.Errorf("condition %q, want %q in it", got, part)
 				}
 			}
-			delete(c.refuse, "kind "+row.gvk.Kind)
+			delete(c.Refuse, "kind "+row.gvk.Kind)
 			c.controllers.queue.Add("apps")
-			wantRequests(t, "the API is back", c.writes(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+			wantRequests(t, "the API is back", c.SettleWrites(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
 		})
 	}
 }

@@ -99,7 +99,7 @@ func smallTenants(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.controllers.watchShares.most = mostInTest
-	c.apply(app)
+	c.KubectlApply(app)
 	return c
 }
 
@@ -113,7 +113,7 @@ func (c *cluster) restart() {
 func (c *cluster) watchesOf(names ...string) int {
 	all := map[watch.Want]bool{}
 	for _, name := range names {
-		for _, want := range c.owners[name] {
+		for _, want := range c.Owned[name] {
 			all[want] = true
 		}
 	}
@@ -124,19 +124,19 @@ func (c *cluster) watchesOf(names ...string) int {
 func (c *cluster) turnKinds() []string {
 	var out []string
 	for range 4 {
-		out = append(out, c.run()...)
-		c.deliver()
-		c.passes(11 * time.Second) // what is tried again is tried again
+		out = append(out, c.Run()...)
+		c.Deliver()
+		c.PassTime(11 * time.Second) // what is tried again is tried again
 	}
 	return out
 }
 
 func TestKindsOfChildrenWithoutRoomAreNotWatched(t *testing.T) {
 	c := smallTenants(t)
-	c.apply(greedyApps("older", 1, 3))
+	c.KubectlApply(greedyApps("older", 1, 3))
 	c.turnKinds()
-	c.apply(greedyApps("apps", 2, 4))
-	c.apply(strings.ReplaceAll(greedyApps("neighbour", 3, 4), "namespace: team", "namespace: other"))
+	c.KubectlApply(greedyApps("apps", 2, 4))
+	c.KubectlApply(strings.ReplaceAll(greedyApps("neighbour", 3, 4), "namespace: team", "namespace: other"))
 	c.turnKinds()
 	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the tenant (a namespace of service accounts) has reached its limit of watches: name fewer namespaces"
 	expect := func(when string) {
@@ -144,29 +144,29 @@ func TestKindsOfChildrenWithoutRoomAreNotWatched(t *testing.T) {
 		if n, neighbour := c.watchesOf("older", "apps"), c.watchesOf("neighbour"); n != mostInTest || neighbour != 5*8 {
 			t.Errorf("%s: the tenant has %d watches, its neighbour %d; want %d and %d", when, n, neighbour, mostInTest, 5*8)
 		}
-		if got := c.condition("templatecontrollers", "apps", "Watching"); !strings.HasPrefix(got, unwatched) {
+		if got := c.Condition("templatecontrollers", "apps", "Watching"); !strings.HasPrefix(got, unwatched) {
 			t.Errorf("%s: condition %s", when, got)
 		}
 		for _, name := range []string{"older", "neighbour"} {
-			if got := c.condition("templatecontrollers", name, "Watching"); got != "True Watching: all kinds are watched" {
+			if got := c.Condition("templatecontrollers", name, "Watching"); got != "True Watching: all kinds are watched" {
 				t.Errorf("%s: condition of %s: %s", when, name, got)
 			}
 		}
 	}
 	expect("the kinds of the templates are known")
-	if c.get("configmaps", "apps-0") == nil || c.get("jobs", "apps-2") == nil || c.get("gadgets", "apps-3") == nil {
+	if c.Find("configmaps", "apps-0") == nil || c.Find("jobs", "apps-2") == nil || c.Find("gadgets", "apps-3") == nil {
 		t.Error("children of kinds that there is room for are missing")
 	}
-	if c.get("pods", "apps-1") != nil {
+	if c.Find("pods", "apps-1") != nil {
 		t.Error("a child was created that nobody watches")
 	}
 	c.restart()
 	c.turnKinds()
 	expect("after a restart")
-	c.gone(request.Location{Resource: v1.Resource, Name: "older"})
+	c.RemoveNow(request.Location{Resource: v1.Resource, Name: "older"})
 	c.turnKinds()
-	if got := c.condition("templatecontrollers", "apps", "Watching"); got != "True Watching: all kinds are watched" || c.get("pods", "apps-1") == nil {
-		t.Errorf("there is room again: condition %s, child %v", got, c.get("pods", "apps-1"))
+	if got := c.Condition("templatecontrollers", "apps", "Watching"); got != "True Watching: all kinds are watched" || c.Find("pods", "apps-1") == nil {
+		t.Errorf("there is room again: condition %s, child %v", got, c.Find("pods", "apps-1"))
 	}
 }
 
@@ -174,8 +174,8 @@ func TestKindsOfChildrenWithoutRoomAreNotWatched(t *testing.T) {
 func full(t *testing.T) *cluster {
 	t.Helper()
 	c := smallTenants(t)
-	c.apply(greedyApps("first", 1, 4))
-	c.apply(with(t, greedyApps("second", 2, 2), "absent-0, ", ""))
+	c.KubectlApply(greedyApps("first", 1, 4))
+	c.KubectlApply(with(t, greedyApps("second", 2, 2), "absent-0, ", ""))
 	c.turnKinds()
 	if n := c.watchesOf("first", "second"); n != mostInTest-3 {
 		t.Fatalf("%d watches, want %d", n, mostInTest-3)
@@ -187,11 +187,11 @@ const noRoom = "False TooManyWatches: it needs 8 watches, one for each kind in e
 
 func TestATemplateControllerWithoutRoomIsRefused(t *testing.T) {
 	c := full(t)
-	c.apply(greedyApps("apps", 3, 1))
+	c.KubectlApply(greedyApps("apps", 3, 1))
 	requests := c.turnKinds()
 	expect := func(when string) {
 		t.Helper()
-		if got := c.condition("templatecontrollers", "apps", "Accepted"); !strings.HasPrefix(got, noRoom) || c.watchesOf("apps") > 0 {
+		if got := c.Condition("templatecontrollers", "apps", "Accepted"); !strings.HasPrefix(got, noRoom) || c.watchesOf("apps") > 0 {
 			t.Errorf("%s: it has %d watches, and the condition %s", when, c.watchesOf("apps"), got)
 		}
 	}
@@ -202,9 +202,9 @@ func TestATemplateControllerWithoutRoomIsRefused(t *testing.T) {
 		c.turnKinds()
 		expect("after a restart")
 	}
-	c.gone(request.Location{Resource: v1.Resource, Name: "first"})
+	c.RemoveNow(request.Location{Resource: v1.Resource, Name: "first"})
 	c.turnKinds()
-	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, "True ") || c.get("configmaps", "apps-0") == nil {
+	if got := c.Condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, "True ") || c.Find("configmaps", "apps-0") == nil {
 		t.Errorf("there is room again: condition %s", got)
 	}
 }
@@ -223,10 +223,10 @@ func TestARefusalForTooManyWatchesHarmsNothing(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := full(t)
 			text := with(t, narrow, "  children:", "  whenDeleted: DeleteChildren\n  children:")
-			c.apply(text)
+			c.KubectlApply(text)
 			c.turnKinds()
 			wide := with(t, greedyApps("apps", 3, 1), "  children:", "  whenDeleted: DeleteChildren\n  children:")
-			c.apply(wide)
+			c.KubectlApply(wide)
 			requests := c.turnKinds()
 			if row.restart {
 				c.restart()
@@ -235,20 +235,20 @@ func TestARefusalForTooManyWatchesHarmsNothing(t *testing.T) {
 			if row.deleted {
 				c.goes()
 				requests = append(requests, c.turnKinds()...)
-				if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, "TooManyWatches: being deleted: waiting until it can read its children: children of kind ConfigMap are not watched") {
+				if got := c.Condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, "TooManyWatches: being deleted: waiting until it can read its children: children of kind ConfigMap are not watched") {
 					t.Errorf("condition %s", got)
 				}
 			}
-			if slices.ContainsFunc(requests, func(r string) bool { return !strings.Contains(r, " status ") && !strings.HasPrefix(r, "status ") }) || c.get("configmaps", "apps-0") == nil {
+			if slices.ContainsFunc(requests, func(r string) bool { return !strings.Contains(r, " status ") && !strings.HasPrefix(r, "status ") }) || c.Find("configmaps", "apps-0") == nil {
 				t.Errorf("requests %q", requests)
 			}
-			c.apply(text)
+			c.KubectlApply(text)
 			c.turnKinds()
-			switch child := c.get("configmaps", "apps-0"); {
-			case row.deleted && (child != nil || c.get("templatecontrollers", "apps") != nil):
+			switch child := c.Find("configmaps", "apps-0"); {
+			case row.deleted && (child != nil || c.Find("templatecontrollers", "apps") != nil):
 				t.Errorf("it was deleted, and is there: %v", child)
-			case !row.deleted && !strings.HasPrefix(c.condition("templatecontrollers", "apps", "Ready"), "True "):
-				t.Errorf("condition %s", c.condition("templatecontrollers", "apps", "Ready"))
+			case !row.deleted && !strings.HasPrefix(c.Condition("templatecontrollers", "apps", "Ready"), "True "):
+				t.Errorf("condition %s", c.Condition("templatecontrollers", "apps", "Ready"))
 			}
 		})
 	}

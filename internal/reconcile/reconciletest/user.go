@@ -1,4 +1,3 @@
-// Package reconciletest holds what the tests of reconciliations and of controllers share: requests as a user, and the logs of Pods.
 package reconciletest
 
 import (

@@ -1,0 +1,170 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/workqueue"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
+)
+
+// Short names of what most tests use.
+const (
+	app           = reconciletest.App
+	apps          = reconciletest.Apps
+	managedApp    = reconciletest.ManagedApp
+	releaseParent = reconciletest.ReleaseParent
+	reporters     = reconciletest.Reporters
+	robot         = reconciletest.Robot
+	tenant        = reconciletest.Tenant
+	tenants       = reconciletest.Tenants
+)
+
+var (
+	appsController = reconciletest.AppsController
+	one            = reconciletest.One
+
+	asRobot       = reconciletest.AsRobot
+	configMap     = reconciletest.ConfigMap
+	configMapName = reconciletest.ConfigMapName
+	denial        = reconciletest.Denial
+	eventually    = reconciletest.Eventually
+	finalized     = reconciletest.Finalized
+	frontOnly     = reconciletest.FrontOnly
+	jobs          = reconciletest.Jobs
+	keyOf         = reconciletest.KeyOf
+	lengths       = reconciletest.Lengths
+	locationOf    = reconciletest.LocationOf
+	statusOnly    = reconciletest.StatusOnly
+	wantRequests  = reconciletest.WantRequests
+
+	conflict = memserver.Conflict
+	notFound = memserver.NotFound
+	packed   = memserver.Pack
+	parse    = memserver.Parse
+	refusal  = memserver.Refusal
+	with     = memserver.With
+)
+
+// cluster is a cluster in memory with an operator.
+type cluster struct {
+	*reconciletest.Cluster
+	controllers *Controllers
+	shared      *shared
+	strict      bool // whether a service account is required
+	hasty       bool // whether no reconciliation may continue when it is to stop
+	greedy      bool // whether only one reconciliation at a time may hold memory
+	room        int  // what compiled specs may take, in bytes; 0 = as much as of the test
+}
+
+// newCluster returns a cluster without TemplateControllers.
+func newCluster(t testing.TB) *cluster {
+	t.Helper()
+	c := &cluster{Cluster: reconciletest.NewCluster(t)}
+	c.Prepare = func(want watch.Want, cache *watch.Cache) {
+		if want.Role == watch.Controller {
+			cache.TrimBy(Trim)
+		}
+	}
+	c.start()
+	return c
+}
+
+// start makes a new operator, as after a restart.
+func (c *cluster) start() { c.startWith(Options{}) }
+
+// standby makes a new operator that does not lead.
+func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
+
+func (c *cluster) startWith(o Options) {
+	c.Watches.Reset()
+	o.Logs = c.Logs.As
+	o.Cluster, o.Clock, o.RequireServiceAccount, o.Seals = c.As, c.Clock, c.strict, &seal.Ring{}
+	if o.Events == nil {
+		o.Events = c
+	}
+	o.Seals.Set(c.Keys)
+	c.join(o)
+	want := watch.Want{Resource: v1.Resource, Role: watch.Controller}
+	caches, err := c.Set("", []watch.Want{want})
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	c.controllers.Attach(c, caches[want], c)
+}
+
+// join makes the parts of an operator, with queues whose delays pass by the clock of the test.
+func (c *cluster) join(o Options) {
+	s := newShared(o)
+	if c.hasty {
+		s.grace = 0
+	}
+	if c.greedy {
+		s.memory = queue.NewMemory(0, s.tenants)
+	}
+	c.shared = s
+	c.ParentQueue = reconciletest.NewTimed(s.parents, c.Clock, s.failures)
+	c.ControllerQueue = reconciletest.NewTimed(s.controllers, c.Clock, workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second))
+	s.parents, s.controllers = c.ParentQueue, c.ControllerQueue
+	c.controllers, c.Reconciler = s.join(o)
+	c.Rights, c.LogFetcher, c.Sync, c.Listener = c.controllers.rights, c.controllers.logs, c.sync, c.controllers
+	c.StatusDelay = countsDelay
+	c.controllers.patience = 0
+	if c.room > 0 {
+		c.controllers.memory.limit = c.room
+	}
+}
+
+// sync syncs a TemplateController as a worker does.
+func (c *cluster) sync(name string) {
+	err := c.controllers.Sync(c.T.Context(), name)
+	if err != nil && len(c.Refuse) == 0 && !errors.Is(err, errBehind) {
+		c.T.Fatal(err)
+	}
+	c.controllers.looked(name)
+	c.controllers.again(c.T.Context(), name, err)
+}
+
+// begun returns a cluster with these objects, which are reconciled.
+func begun(t *testing.T, manifests ...string) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.Begin(manifests...)
+	return c
+}
+
+// settled returns a cluster with a TemplateController and its parent app, which are settled.
+func settled(t *testing.T, manifest string) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.ApplyAndSettle(manifest)
+	return c
+}
+
+// goes has a user delete the TemplateController, which has finalizers.
+func (c *cluster) goes() {
+	going := c.Find("templatecontrollers", "apps").DeepCopy()
+	now := metav1.NewTime(c.Clock.Now())
+	going.SetDeletionTimestamp(&now)
+	c.Store(appsController, going)
+	c.Deliver()
+}
+
+// parentCounts syncs apps, and returns how many parents it has, and how they fare.
+func (c *cluster) parentCounts() string {
+	c.T.Helper()
+	c.controllers.queue.Add("apps")
+	c.RunControllers()
+	n, _, _ := unstructured.NestedMap(c.Find("templatecontrollers", "apps").Object, "status", "parents")
+	return fmt.Sprint("total ", n["total"], ", ready ", n["ready"], ", failed ", n["failed"])
+}

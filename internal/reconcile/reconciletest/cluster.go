@@ -1,0 +1,193 @@
+// Package reconciletest is a cluster in memory for the tests of reconciliations and of controllers, with the objects that they share.
+// Only tests import it.
+package reconciletest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+// Cluster is an API server in memory, caches of its objects, and what works there. Each package sets its own Operator and Listener.
+type Cluster struct {
+	*Server
+	*Watches
+	Operator
+
+	Keys      *seal.Keys // of the seals
+	NoReviews bool       // whether no missing permission is looked up
+}
+
+// NewCluster returns a cluster without objects.
+func NewCluster(t testing.TB) *Cluster {
+	t.Helper()
+	server := newServer(t)
+	c := &Cluster{Server: server, Watches: &Watches{server: server, Silent: map[watch.Want]bool{}}, Keys: KeysOf(t, "1")}
+	c.Watches.Reset()
+	return c
+}
+
+// KubectlApply applies an object as a user does with kubectl, and updates the caches. The status and the deletion timestamp of the text
+// count only if there is no such object yet.
+func (c *Cluster) KubectlApply(text string) *unstructured.Unstructured {
+	c.T.Helper()
+	o := memserver.Parse(c.T, text)
+	gvk := o.GroupVersionKind()
+	of, ok := Kinds[gvk.GroupKind()]
+	if gvk.Kind == v1.KindTemplateController {
+		of, ok = kind.Kind{Resource: v1.Resource}, true
+	}
+	if !ok {
+		c.T.Fatalf("the fake cluster has no %s", gvk)
+	}
+	at := place(of, o)
+	there := c.Objects[at]
+	if there == nil {
+		there = c.NewObject(at, o.Object)
+		there.SetUID(types.UID("uid-" + o.GetName()))
+	} else {
+		delete(o.Object, "status")
+	}
+	c.Store(at, memserver.Usual.Applied(there, o.Object, "kubectl", ""))
+	c.Deliver()
+	return c.Objects[at]
+}
+
+// KubectlEdit changes an object as a user does with kubectl edit, who then owns the changed fields, and updates the caches.
+func (c *Cluster) KubectlEdit(at request.Location, change func(o *unstructured.Unstructured)) {
+	c.T.Helper()
+	next := c.Objects[at].DeepCopy()
+	change(next)
+	lists := memserver.Usual
+	memserver.Deprive(next, lists.Differing(c.Objects[at].Object, next.Object, lists.FieldsOf(c.Objects[at].Object)))
+	memserver.Deprive(next, lists.Differing(c.Objects[at].Object, next.Object, lists.FieldsOf(next.Object)))
+	c.Store(at, next)
+	c.Deliver()
+}
+
+// KubectlDelete deletes an object as a user does with kubectl, and updates the caches.
+func (c *Cluster) KubectlDelete(at request.Location, propagation metav1.DeletionPropagation) {
+	c.T.Helper()
+	c.End(at, propagation)
+	if propagation == metav1.DeletePropagationOrphan {
+		c.KubectlEdit(at, func(o *unstructured.Unstructured) { o.SetFinalizers(append(o.GetFinalizers(), "orphan")) })
+	}
+	c.Deliver()
+}
+
+// Put stores a copy of an object after a change, without regard to field managers, and updates the caches.
+func (c *Cluster) Put(o *unstructured.Unstructured, change func(o *unstructured.Unstructured)) {
+	c.T.Helper()
+	o = o.DeepCopy()
+	change(o)
+	c.Store(LocationOf(o), o)
+	c.Deliver()
+}
+
+// PutWithUID stores an object of that UID, and updates the caches.
+func (c *Cluster) PutWithUID(text string, uid types.UID) {
+	c.T.Helper()
+	c.Put(memserver.Parse(c.T, text), func(o *unstructured.Unstructured) { o.SetUID(uid) })
+}
+
+// RemoveNow removes an object, whatever its finalizers, and updates the caches.
+func (c *Cluster) RemoveNow(at request.Location) {
+	c.Remove(at)
+	c.Deliver()
+}
+
+// RemoveLabels removes all labels of a ConfigMap.
+func (c *Cluster) RemoveLabels(name string) {
+	c.Put(c.Find("configmaps", name), func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+}
+
+// ReplaceStatus sets the status of an object to that of the text.
+func (c *Cluster) ReplaceStatus(text string) {
+	c.T.Helper()
+	o := memserver.Parse(c.T, text)
+	c.KubectlEdit(LocationOf(o), func(there *unstructured.Unstructured) { there.Object["status"] = o.Object["status"] })
+}
+
+// SetJobStatus sets the status of a Job.
+func (c *Cluster) SetJobStatus(name, status string) {
+	c.T.Helper()
+	parsed := memserver.Parse(c.T, "{kind: x, apiVersion: v1, status: "+status+"}")
+	c.Put(c.Find("jobs", name), func(o *unstructured.Unstructured) { o.Object["status"] = parsed.Object["status"] })
+}
+
+// Find returns the object of a resource with that name, or nil.
+func (c *Cluster) Find(resource, name string) *unstructured.Unstructured {
+	for at, o := range c.Objects {
+		if at.Resource.Resource == resource && at.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// Released reports whether the parent One does not exist anymore.
+func (c *Cluster) Released() bool { return c.Objects[One] == nil }
+
+// Condition returns "STATUS REASON: MESSAGE" of an object's condition.
+func (c *Cluster) Condition(resource, name, kind string) string {
+	o := c.Find(resource, name)
+	if o == nil {
+		return "no " + name
+	}
+	return ConditionOf(o, kind)
+}
+
+// ConditionOf is Condition for an object.
+func ConditionOf(o *unstructured.Unstructured, kind string) string {
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, each := range conditions {
+		if m, ok := each.(map[string]any); ok && m["type"] == kind {
+			return fmt.Sprintf("%s %s: %s", m["status"], m["reason"], m["message"])
+		}
+	}
+	return "no condition " + kind
+}
+
+// StatusOf returns the status of an App, without conditions.
+func (c *Cluster) StatusOf(name string) map[string]any {
+	status, _, _ := unstructured.NestedMap(c.Find("apps", name).Object, "status")
+	delete(status, "conditions")
+	return status
+}
+
+// WantStatus compares the status of the parent One, without conditions.
+func (c *Cluster) WantStatus(why string, want map[string]any) {
+	c.T.Helper()
+	if diff := cmp.Diff(want, c.StatusOf("one")); diff != "" {
+		c.T.Errorf("%s: status (-want +got):\n%s", why, diff)
+	}
+}
+
+// WantReady compares the ready condition of the parent One.
+func (c *Cluster) WantReady(want string) {
+	c.T.Helper()
+	if got := c.Condition("apps", "one", "Ready"); got != want {
+		c.T.Errorf("ready condition\n%s, want\n%s", got, want)
+	}
+}
+
+// JobsOf returns "JOBS: NOTE" of a ConfigMap that Readers create.
+func (c *Cluster) JobsOf(name string) string {
+	o := c.Find("configmaps", name)
+	if o == nil {
+		return "no ConfigMap"
+	}
+	data, _ := o.Object["data"].(map[string]any)
+	return fmt.Sprintf("%v: %v", data["jobs"], data["note"])
+}

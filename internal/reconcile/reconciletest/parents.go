@@ -1,0 +1,83 @@
+package reconciletest
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// App is a parent of Apps with the children a and b.
+const App = `
+apiVersion: example.org/v1
+kind: App
+metadata: {namespace: ns, name: one, labels: {tier: front}}
+spec: {names: [a, b], text: hello}
+`
+
+// ManagedApp is App with what ManagedOnly reads.
+const ManagedApp = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one, annotations: {example.org/managed: 'yes'}}, spec: {names: [a, b], text: hello, mode: 1}}"
+
+// Tenant is a parent of Tenants.
+const Tenant = `
+apiVersion: example.org/v1
+kind: App
+metadata: {namespace: ns, name: one, labels: {tier: front}}
+spec: {names: [a], space: far, role: r, text: hello}
+`
+
+// ShopApp is a parent of Shop.
+const ShopApp = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one}, spec: {text: hello, db: one}}"
+
+// Reader returns a parent of Readers with that spec.
+func Reader(namespace, name, spec string) string {
+	return fmt.Sprintf("{apiVersion: example.org/v1, kind: App, metadata: {namespace: %s, name: %s}, spec: %s}", namespace, name, spec)
+}
+
+// Job returns a Job with these labels and that spec.
+func Job(namespace, name, labels, spec string) string {
+	return fmt.Sprintf("{apiVersion: batch/v1, kind: Job, metadata: {namespace: %s, name: %s, labels: %s}, spec: %s}", namespace, name, labels, spec)
+}
+
+// AppWith returns a parent of Apps with that many children.
+func AppWith(name types.NamespacedName, children int) *unstructured.Unstructured {
+	names := make([]any, 0, children)
+	for i := range children {
+		names = append(names, fmt.Sprint("child-", i))
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.org/v1", "kind": "App", "spec": map[string]any{"names": names, "text": "x"},
+	}}
+	o.SetNamespace(name.Namespace)
+	o.SetName(name.Name)
+	o.SetUID(types.UID("uid-" + name.Namespace))
+	return o
+}
+
+// LogsStatus returns the status that Reporters write: the logs of container main, by Pod.
+func LogsStatus(texts map[string]any) map[string]any {
+	out := map[string]any{}
+	for pod, text := range texts {
+		logs := map[string]any{}
+		if text != nil {
+			logs["main"] = text
+		}
+		out[pod] = map[string]any{"logs": logs}
+	}
+	return out
+}
+
+// OddText has characters that YAML interprets or rejects if they are not escaped.
+const OddText = "a\u0085b: c\u2028\u2029 d \x7f\u0080\ufffe\ufeff\r\n\x00 \U0001f600\U0001ffff"
+
+// NotAccepted is the reason and message of a parent whose TemplateController is not accepted.
+const NotAccepted = "TemplateControllerNotAccepted: TemplateController apps is not accepted, so this object is not reconciled: see the conditions of the TemplateController"
+
+// CleanupSince is the annotation that says since when the cleanup of a parent is attempted. CleanupTimeout is a timeout of tests.
+const (
+	CleanupSince   = v1.AnnotationCleanupSincePrefix + "apps"
+	CleanupTimeout = 5 * time.Minute
+)

@@ -1,0 +1,45 @@
+package reconciletest
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// KeyOf returns the key of a parent in namespace ns.
+func KeyOf(controller, parent string) queue.Key {
+	return queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}}
+}
+
+// ManyKeys returns that many keys.
+func ManyKeys(controller string, n int) []queue.Key {
+	keys := make([]queue.Key, n)
+	for i := range keys {
+		keys[i] = KeyOf(controller, fmt.Sprint(i))
+	}
+	return keys
+}
+
+// Take empties the queue and returns its keys, "CONTROLLER/PARENT".
+func Take(q queue.Queue) []string {
+	out := []string{}
+	for q.Len() > 0 {
+		key, _ := q.Get()
+		out = append(out, key.Controller+"/"+key.Parent.Name)
+		q.Done(key)
+	}
+	return out
+}
+
+// DepartureBurst is how many parents a DeparturePacer lets leave at once.
+const DepartureBurst = 20
+
+// InLine has a parent wait for others, which have left just before.
+func InLine(p *queue.DeparturePacer, key queue.Key) {
+	for _, other := range ManyKeys(key.Controller, DepartureBurst+1) {
+		p.Wait(other, 1)
+	}
+	p.Wait(key, 1)
+}

@@ -1,0 +1,185 @@
+package reconciletest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// Operator is what works in a Cluster. The tests drive it: see Run.
+type Operator struct {
+	Reconciler      *reconcile.Reconciler
+	ParentQueue     *Timed[queue.Key]
+	ControllerQueue *Timed[string]
+	Sync            func(name string) // syncs a TemplateController
+	Rights          *permissions.Tracker
+	LogFetcher      *podlogs.Fetcher
+	StatusDelay     time.Duration // of the status of TemplateControllers
+}
+
+// Run works until both queues are empty and returns the requests. Delays pass by the clock of the test. Caches see own writes only.
+func (c *Cluster) Run() []string {
+	c.T.Helper()
+	before := len(c.Requests)
+	for range 1000 {
+		c.ParentQueue.Release()
+		c.ControllerQueue.Release()
+		if !c.work() {
+			return c.requestsSince(before)
+		}
+	}
+	c.T.Fatal("the queues do not get empty")
+	return nil
+}
+
+// work empties the queues and reports whether there was anything.
+func (c *Cluster) work() bool {
+	progress := c.RunControllers()
+	for c.ParentQueue.Len() > 0 {
+		key, _ := c.ParentQueue.Get()
+		c.Reconciler.Again(key, c.Reconciler.Reconcile(c.Context(), key))
+		c.ParentQueue.Done(key)
+		progress = true
+	}
+	for !c.NoReviews && c.Rights.Len() > 0 {
+		c.Rights.Next(c.Context())
+		progress = true
+	}
+	return progress
+}
+
+// RunControllers works until the queue of TemplateControllers is empty, and reports whether it was not.
+func (c *Cluster) RunControllers() bool {
+	progress := false
+	for c.ControllerQueue.Len() > 0 {
+		name, _ := c.ControllerQueue.Get()
+		c.Sync(name)
+		c.ControllerQueue.Done(name)
+		progress = true
+	}
+	return progress
+}
+
+// Settle runs, updates the caches, collects garbage and lets time pass, until another reconciliation of what is due changes nothing. It
+// returns all requests, and fails the test if there is no end.
+func (c *Cluster) Settle() []string {
+	c.T.Helper()
+	before := len(c.Requests)
+	parents, controllers := idle[queue.Key]{}, idle[string]{}
+	for range 10_000 {
+		version := c.Version
+		c.Run()
+		c.Deliver()
+		if c.Version != version || c.CollectGarbage() {
+			parents, controllers = idle[queue.Key]{}, idle[string]{}
+			c.Deliver()
+			continue
+		}
+		if c.Queued() > 0 {
+			continue
+		}
+		next := c.ParentQueue.Next(parents.is)
+		if at := c.ControllerQueue.Next(controllers.is); next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
+		if next.IsZero() {
+			return c.requestsSince(before)
+		}
+		if next.After(c.Clock.Now()) {
+			c.Clock.SetTime(next)
+		}
+		parents.note(c.ParentQueue.Release())
+		controllers.note(c.ControllerQueue.Release())
+	}
+	c.T.Fatal("it does not come to rest")
+	return nil
+}
+
+// Queued returns the number of items in both queues.
+func (c *Cluster) Queued() int { return c.ParentQueue.Len() + c.ControllerQueue.Len() }
+
+// requestsSince returns the requests after the first ones; it is not nil.
+func (c *Cluster) requestsSince(first int) []string { return append([]string{}, c.Requests[first:]...) }
+
+// SettleWrites is Settle without requests that read.
+func (c *Cluster) SettleWrites() []string {
+	c.T.Helper()
+	return slices.DeleteFunc(c.Settle(), func(request string) bool {
+		return strings.Contains(request, "get ") || strings.Contains(request, "list ")
+	})
+}
+
+// Pass reconciles a parent in namespace ns once, and returns the requests.
+func (c *Cluster) Pass(controller, parent string) (reconcile.Result, []string) {
+	c.T.Helper()
+	before := len(c.Requests)
+	result := c.Reconciler.Reconcile(c.Context(), queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}})
+	return result, c.requestsSince(before)
+}
+
+// Once reconciles the parent One, updates the caches, and returns the requests.
+func (c *Cluster) Once() []string {
+	c.T.Helper()
+	_, requests := c.Pass("apps", "one")
+	c.Deliver()
+	return requests
+}
+
+// Begin applies objects and reconciles all. It checks that the watches of that cause no request.
+func (c *Cluster) Begin(manifests ...string) {
+	c.T.Helper()
+	for _, m := range manifests {
+		c.KubectlApply(m)
+	}
+	c.Run()
+	c.WantQuiet("the beginning")
+}
+
+// WantQuiet updates the caches and checks that this causes no request.
+func (c *Cluster) WantQuiet(what string) {
+	c.T.Helper()
+	c.Deliver()
+	WantRequests(c.T, what+", and then", c.Run())
+}
+
+// FetchLogs runs until all logs are read, and returns the requests.
+func (c *Cluster) FetchLogs() []string {
+	c.T.Helper()
+	all := []string{}
+	for {
+		made := c.Run()
+		all = append(all, made...)
+		c.LogFetcher.Wait()
+		if len(made) == 0 && c.ParentQueue.Len() == 0 {
+			return all
+		}
+	}
+}
+
+// SettleLogs runs until all logs are read and the queues are empty. The status of TemplateControllers is written, too.
+func (c *Cluster) SettleLogs() {
+	c.T.Helper()
+	for {
+		made := c.FetchLogs()
+		c.Deliver()
+		c.PassTime(c.StatusDelay)
+		if len(made) == 0 && c.Queued() == 0 {
+			c.Run()
+			return
+		}
+	}
+}
+
+// PassTime lets time pass.
+func (c *Cluster) PassTime(d time.Duration) { c.Clock.SetTime(c.Clock.Now().Add(d)) }
+
+// Context is that of the test, also while it is cleaned up.
+func (c *Cluster) Context() context.Context { return context.WithoutCancel(c.T.Context()) }

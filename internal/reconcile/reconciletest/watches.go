@@ -1,0 +1,109 @@
+package reconciletest
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/templater-dev/templater/internal/kube/watch"
+)
+
+// Watches fill caches from a Server, when a test calls Deliver. They implement the watches that controllers set.
+type Watches struct {
+	Listener Listener
+	Caches   map[watch.Want]*watch.Cache
+	Owned    map[string][]watch.Want        // by owner
+	Silent   map[watch.Want]bool            // watches that deliver nothing
+	Prepare  func(watch.Want, *watch.Cache) // called with a new cache; nil is for nothing
+
+	server  *Server
+	brought map[watch.Want]int // how many writes the cache has seen
+}
+
+// Listener is told what a cache receives.
+type Listener interface {
+	Changed(watch.Want, watch.Event)
+	StateChanged(watch.Want)
+}
+
+// Reset removes all caches.
+func (w *Watches) Reset() {
+	w.Caches, w.Owned, w.brought = map[watch.Want]*watch.Cache{}, map[string][]watch.Want{}, map[watch.Want]int{}
+}
+
+// Set sets the watches of an owner, and returns their caches.
+func (w *Watches) Set(owner string, wants []watch.Want) (map[watch.Want]*watch.Cache, error) {
+	out := map[watch.Want]*watch.Cache{}
+	for _, want := range wants {
+		if w.Caches[want] == nil {
+			cache, err := watch.NewCache(want, func(e watch.Event) { w.Listener.Changed(want, e) }, func() { w.Listener.StateChanged(want) })
+			if err != nil {
+				return nil, err
+			}
+			if w.Prepare != nil {
+				w.Prepare(want, cache)
+			}
+			w.Caches[want] = cache
+		}
+		out[want] = w.Caches[want]
+	}
+	w.Owned[owner] = wants
+	for _, want := range wants {
+		if !w.Caches[want].Synced() && !w.Silent[want] {
+			w.List(want)
+		}
+	}
+	return out, nil
+}
+
+// List gives a cache its first list.
+func (w *Watches) List(want watch.Want) {
+	var err error
+	if w.brought[want], err = w.server.Fill(want, w.Caches[want]); err != nil {
+		w.server.T.Fatal(err)
+	}
+}
+
+// Owners returns the owners of a watch.
+func (w *Watches) Owners(want watch.Want) []string {
+	var out []string
+	for _, owner := range slices.Sorted(maps.Keys(w.Owned)) {
+		if slices.Contains(w.Owned[owner], want) {
+			out = append(out, owner)
+		}
+	}
+	return out
+}
+
+// Deliver updates the caches with all writes, one after the other, also with own ones.
+func (w *Watches) Deliver() {
+	for want, cache := range w.Caches {
+		if w.Silent[want] {
+			continue
+		}
+		var err error
+		if w.brought[want], err = w.server.Bring(want, cache, w.brought[want]); err != nil {
+			w.server.T.Fatal(err)
+		}
+	}
+}
+
+// FailWatches has the watches of a resource fail, but for those of children. They resume if err is nil.
+func (w *Watches) FailWatches(resource string, err error) {
+	for want, cache := range w.Caches {
+		if want.Resource.Resource == resource && want.Role != watch.Child {
+			if cache.Fail(err); err == nil {
+				Resume(w.server.T, cache)
+			}
+		}
+	}
+}
+
+// Resume ends the failure of a cache as a resumed watch does: by a bookmark after the missed events.
+func Resume(t testing.TB, cache *watch.Cache) {
+	t.Helper()
+	cache.Watching()
+	if err := cache.Bookmark("0"); err != nil {
+		t.Fatal(err)
+	}
+}
