@@ -37,7 +37,7 @@ func TestTeardownWaitsForItsNote(t *testing.T) {
 		c := settled(t, withBackup(t, "timeout: 0s"))
 		c.KubectlDelete(one, metav1.DeletePropagationBackground)
 		c.Settle()
-		c.Refuse[noteDone] = reconciletest.Broken
+		c.Refuse[noteDone] = reconciletest.ErrBroken
 		c.jobEnds("Complete")
 		wantRequests(t, "refused", c.Run(), noteDone, "status apps one")
 		if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, refused) {
@@ -49,7 +49,7 @@ func TestTeardownWaitsForItsNote(t *testing.T) {
 	t.Run("of children that stay", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
 		c.Settle()
-		c.Refuse[noteDone] = reconciletest.Broken
+		c.Refuse[noteDone] = reconciletest.ErrBroken
 		c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 		wantRequests(t, "refused", c.Run(), noteDone, "status apps one")
 		if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, refused) {
@@ -63,7 +63,7 @@ func TestTeardownWaitsForItsNote(t *testing.T) {
 // A write counts before a watch brings it, also where the status, which would bring it, too, is refused.
 func TestNotesAndFinalizersAreWrittenOnce(t *testing.T) {
 	c := newCluster(t)
-	c.Refuse["status apps one"] = reconciletest.Broken
+	c.Refuse["status apps one"] = reconciletest.ErrBroken
 	rest := func(requests []string) []string {
 		return slices.DeleteFunc(requests, func(request string) bool { return request == "status apps one" })
 	}
@@ -199,7 +199,7 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 	})
 	t.Run("one is refused", func(t *testing.T) {
 		c := settled(t, finishing(t, far("first"), mapOf("near")))
-		c.Refuse["create configmaps first"], c.Refuse["create configmaps near"] = reconciletest.Broken, ending
+		c.Refuse["create configmaps first"], c.Refuse["create configmaps near"] = reconciletest.ErrBroken, ending
 		c.KubectlDelete(one, metav1.DeletePropagationBackground)
 		wantRequests(t, "the deletion", c.Run(), "create configmaps first", "create configmaps near", "status apps one")
 		if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildRequestFailed: cannot create ConfigMap far/first: ") {
@@ -230,7 +230,7 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 // A child that the server does not delete is told, and tried again. The others go.
 func TestChildThatMayNotGo(t *testing.T) {
 	c := settled(t, finalized(t, ", timeout: 0s"))
-	c.Refuse["delete-foreground configmaps a"] = reconciletest.Broken
+	c.Refuse["delete-foreground configmaps a"] = reconciletest.ErrBroken
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "the deletion", c.Run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
 	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildRequestFailed: cannot delete ConfigMap ns/a: ") {

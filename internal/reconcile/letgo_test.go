@@ -94,7 +94,7 @@ func TestWhatFollowsFromOwnWrites(t *testing.T) {
 	t.Run("and what is refused is told before", func(t *testing.T) {
 		c := newCluster(t)
 		c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: first\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}'\n  - name: refused\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: refused}}'\n  - name: maps\n    dependsOn: [first]\n", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
-		c.Refuse["create configmaps refused"] = reconciletest.Broken
+		c.Refuse["create configmaps refused"] = reconciletest.ErrBroken
 		c.KubectlApply(app)
 		wantRequests(t, "a new parent", c.Run(), "create configmaps first", "create configmaps refused", "status apps one", "create configmaps refused", "create configmaps a", "create configmaps b")
 	})
@@ -167,7 +167,7 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, reconciletest.FrontOnly(t, tenants), tenant)
 			c.Settle()
-			c.Refuse[request] = reconciletest.Broken
+			c.Refuse[request] = reconciletest.ErrBroken
 			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 			c.Run()
 			c.Deliver()
@@ -184,7 +184,7 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 	t.Run("to mark a child that is to stay", func(t *testing.T) {
 		c := begun(t, reconciletest.FrontOnly(t, tenants), tenant)
 		c.Settle()
-		c.Refuse["mark configmaps a"] = reconciletest.Broken
+		c.Refuse["mark configmaps a"] = reconciletest.ErrBroken
 		// The watch tells of the first of these alone.
 		c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		c.End(one, metav1.DeletePropagationOrphan)

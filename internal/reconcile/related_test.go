@@ -292,7 +292,7 @@ func TestAFailingFirstListIsNotAnEmptyOne(t *testing.T) {
 	}
 	c.Deliver()
 	wantRequests(t, "again", c.Run())
-	c.Caches[relatedJobs].Fail(reconciletest.Forbidden)
+	c.Caches[relatedJobs].Fail(reconciletest.ErrForbidden)
 	c.Run()
 	if got := c.JobsOf("one"); got != ": " {
 		t.Errorf("once the server says that they may not be read, the child says %q", got)
@@ -341,7 +341,7 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 		c.start()
 		c.Silent[relatedJobs] = true
 		c.RunControllers()
-		c.Caches[relatedJobs].Fail(reconciletest.Forbidden)
+		c.Caches[relatedJobs].Fail(reconciletest.ErrForbidden)
 		for _, request := range c.Run() {
 			if strings.HasPrefix(request, "delete") {
 				t.Errorf("optional is %v, and they may not be read: %s", optional, request)

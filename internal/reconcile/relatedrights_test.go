@@ -19,7 +19,7 @@ func TestRelatedObjectsAreReadAsTheAccount(t *testing.T) {
 	c.KubectlApply(reader("ns", "one", "{job: a}"))
 	c.KubectlApply(job("ns", "a", "{}", "{note: x}"))
 	c.Run()
-	c.Caches[others].Fail(reconciletest.Forbidden)
+	c.Caches[others].Fail(reconciletest.ErrForbidden)
 	c.Settle()
 	if got := c.JobsOf("one"); got != "a: x" {
 		t.Errorf("the child of who may read says %q", got)

@@ -49,7 +49,6 @@ var (
 	wantRequests  = reconciletest.WantRequests
 
 	conflict = memserver.Conflict
-	notFound = memserver.NotFound
 	packed   = memserver.Pack
 	parse    = memserver.Parse
 	refusal  = memserver.Refusal

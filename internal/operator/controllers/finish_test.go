@@ -16,7 +16,7 @@ func TestChildrenGoByTheNewestSpecAlone(t *testing.T) {
 	c.standby()
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	c.Run()
-	c.Refuse["get templatecontrollers apps"] = reconciletest.Broken
+	c.Refuse["get templatecontrollers apps"] = reconciletest.ErrBroken
 	c.controllers.Lead()
 	if got := c.Run(); slices.Contains(got, "delete-foreground configmaps a") {
 		t.Errorf("requests %q", got)

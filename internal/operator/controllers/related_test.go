@@ -23,7 +23,7 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 	denied := func(c *cluster) {
 		c.Silent[reconciletest.RelatedJobs] = true
 		c.Run()
-		c.Caches[reconciletest.RelatedJobs].Fail(reconciletest.Forbidden)
+		c.Caches[reconciletest.RelatedJobs].Fail(reconciletest.ErrForbidden)
 	}
 	fails := func(c *cluster) {
 		c.Silent[reconciletest.RelatedJobs] = true
@@ -159,7 +159,7 @@ func TestAWithdrawnPermissionHidesRelatedObjects(t *testing.T) {
 			if got := c.JobsOf("one"); !strings.Contains(got, "s3cr3t") {
 				t.Fatalf("the child has %s", got)
 			}
-			c.Caches[reconciletest.RelatedJobs].FailWatch(reconciletest.Forbidden)
+			c.Caches[reconciletest.RelatedJobs].FailWatch(reconciletest.ErrForbidden)
 			before := len(c.Requests)
 			c.KubectlApply(reconciletest.Reader("ns", "two", "{job: a}"))
 			c.Run()

@@ -19,10 +19,10 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Broken and Forbidden are errors of the API server: it fails, or it does not allow to list Jobs.
+// ErrBroken and ErrForbidden are errors of the API server: it fails, or it does not allow to list Jobs.
 var (
-	Broken    = memserver.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
-	Forbidden = memserver.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `jobs.batch is forbidden: User "system:serviceaccount:templater-system:templater" cannot list resource "jobs" in API group "batch" at the cluster scope`)
+	ErrBroken    = memserver.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+	ErrForbidden = memserver.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `jobs.batch is forbidden: User "system:serviceaccount:templater-system:templater" cannot list resource "jobs" in API group "batch" at the cluster scope`)
 )
 
 // Denial is the error for a user without a permission.
