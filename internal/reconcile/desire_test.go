@@ -68,28 +68,32 @@ func TestChildThatWouldBeAParentOfItsOwnController(t *testing.T) {
 		{"labelSelector: {matchLabels: {app.kubernetes.io/managed-by: templater}}", "", true}, // a mark
 		{front + ", fieldSelector: metadata.name=one", "tier: front", false},
 	} {
-		labels, want := row.labels, row.want
-		c := newCluster(t)
-		c.KubectlApply(with(t, apps, "kind: App}", "kind: App, "+row.selector+"}",
-			"apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: {{ $.spec.text }}}",
-			"apiVersion: example.org/v1\n      kind: App\n      metadata: {name: {{ . }}, labels: {"+labels+"}}"))
-		c.KubectlApply(with(t, app, "tier: front", "tier: front, app.kubernetes.io/managed-by: templater"))
-		c.Run()
-		if got := strings.Contains(c.Condition("apps", "one", "Ready"), "matches spec.watch of its own TemplateController"); got != want {
-			t.Errorf("%s, labels {%s}: refused: %v, want %v", row.selector, labels, got, want)
-		}
+		t.Run(row.selector+", labels {"+row.labels+"}", func(t *testing.T) {
+			labels, want := row.labels, row.want
+			c := newCluster(t)
+			c.KubectlApply(with(t, apps, "kind: App}", "kind: App, "+row.selector+"}",
+				"apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: {{ $.spec.text }}}",
+				"apiVersion: example.org/v1\n      kind: App\n      metadata: {name: {{ . }}, labels: {"+labels+"}}"))
+			c.KubectlApply(with(t, app, "tier: front", "tier: front, app.kubernetes.io/managed-by: templater"))
+			c.Run()
+			if got := strings.Contains(c.Condition("apps", "one", "Ready"), "matches spec.watch of its own TemplateController"); got != want {
+				t.Errorf("%s, labels {%s}: refused: %v, want %v", row.selector, labels, got, want)
+			}
+		})
 	}
 }
 
 func TestChainsOfControllersEnd(t *testing.T) {
 	const deepest = 8
 	for depth, want := range map[int]string{deepest - 1: "True Ready: all children are ready: 2", deepest: "False InvalidChild: children[maps]:3: this child has 8 ancestors that are parents of TemplateControllers: "} {
-		c := newCluster(t)
-		c.KubectlApply(apps)
-		c.KubectlApply(with(t, app, "metadata: {", fmt.Sprintf("metadata: {annotations: {templater.dev/depth: %q}, ", fmt.Sprint(depth))))
-		c.Run()
-		if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
-			t.Errorf("depth %d: ready condition %q, want %q", depth, got, want)
-		}
+		t.Run(fmt.Sprint(depth), func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(apps)
+			c.KubectlApply(with(t, app, "metadata: {", fmt.Sprintf("metadata: {annotations: {templater.dev/depth: %q}, ", fmt.Sprint(depth))))
+			c.Run()
+			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
+				t.Errorf("depth %d: ready condition %q, want %q", depth, got, want)
+			}
+		})
 	}
 }

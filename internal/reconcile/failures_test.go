@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -49,30 +50,32 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 
 func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
 	for retry, first := range map[problem.Retry]time.Duration{problem.RetrySoon: queue.FirstRetry, problem.RetryNow: freshDataLag} {
-		c := newCluster(t)
-		key := reconciletest.KeyOf("apps", "one")
-		var waits []time.Duration
-		again := func(result reconcile.Result) {
-			c.ParentQueue.Drop()
-			c.Reconciler.Again(key, result)
-			if at, waiting := c.ParentQueue.Due(key); waiting {
-				waits = append(waits, at.Sub(c.Clock.Now()))
+		t.Run(fmt.Sprint(retry), func(t *testing.T) {
+			c := newCluster(t)
+			key := reconciletest.KeyOf("apps", "one")
+			var waits []time.Duration
+			again := func(result reconcile.Result) {
+				c.ParentQueue.Drop()
+				c.Reconciler.Again(key, result)
+				if at, waiting := c.ParentQueue.Due(key); waiting {
+					waits = append(waits, at.Sub(c.Clock.Now()))
+				}
 			}
-		}
-		for range 10 {
+			for range 10 {
+				again(reconcile.Result{Retry: retry})
+			}
+			again(reconcile.Result{})
 			again(reconcile.Result{Retry: retry})
-		}
-		again(reconcile.Result{})
-		again(reconcile.Result{Retry: retry})
-		if len(waits) != 11 {
-			t.Fatalf("waits %v, want 11", waits)
-		}
-		for n, got := range waits {
-			want := min(first<<(n%10), longestSoon)
-			if got < want || got > want+want/10 {
-				t.Errorf("wait %d is %s, want %s and at most a tenth more", n, got, want)
+			if len(waits) != 11 {
+				t.Fatalf("waits %v, want 11", waits)
 			}
-		}
+			for n, got := range waits {
+				want := min(first<<(n%10), longestSoon)
+				if got < want || got > want+want/10 {
+					t.Errorf("wait %d is %s, want %s and at most a tenth more", n, got, want)
+				}
+			}
+		})
 	}
 }
 

@@ -130,50 +130,54 @@ func TestBrokenTemplateControllerLetsParentsGo(t *testing.T) {
 
 func TestParentsGoWithTheirDefinition(t *testing.T) {
 	for _, restart := range []bool{false, true} {
-		c := settled(t, finalized(t))
-		of := reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
-		c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
-		if restart {
-			c.start()
-		}
-		c.controllers.kindChanged(of.GroupKind())
-		wantRequests(t, "the definition goes", c.Settle())
-		c.KubectlDelete(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "its objects go", c.Settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
-		c.Refuse["kind App"] = &kind.NotFoundError{}
-		c.controllers.kindChanged(of.GroupKind())
-		wantRequests(t, "it is gone", c.Settle())
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			c := settled(t, finalized(t))
+			of := reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
+			c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+			if restart {
+				c.start()
+			}
+			c.controllers.kindChanged(of.GroupKind())
+			wantRequests(t, "the definition goes", c.Settle())
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "its objects go", c.Settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
+			c.Refuse["kind App"] = &kind.NotFoundError{}
+			c.controllers.kindChanged(of.GroupKind())
+			wantRequests(t, "it is gone", c.Settle())
+		})
 	}
 }
 
 // What spec.related shows is known to the end: a backup of none of the objects would be taken for one of all.
 func TestParentsThatGoWithTheirDefinitionSeeRelatedObjects(t *testing.T) {
 	for _, restart := range []bool{false, true} {
-		c := newCluster(t)
-		c.KubectlApply(with(t, withBackup(t, "timeout: 0s"), "{{ eq (len .children.maps) 0 }}", "{{ eq (len .related.jobs) 0 }}",
-			"  watch:", "  related: [{name: jobs, apiVersion: batch/v1, kind: Job, select: '{name: seen}'}]\n  watch:",
-			"{{ len .children.maps }}", "{{ len .related.jobs }}"))
-		c.KubectlApply(job("ns", "seen", "{a: b}", "{}"))
-		c.KubectlApply(app)
-		c.Settle()
-		of := reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
-		c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
-		if restart {
-			c.start()
-		}
-		c.controllers.kindChanged(of.GroupKind())
-		wantRequests(t, "the definition goes", c.Settle())
-		c.KubectlDelete(one, metav1.DeletePropagationBackground)
-		wantRequests(t, "its objects go", c.Settle(), "create jobs backup", "status apps one")
-		wantRequests(t, "once more", c.Settle())
-		if none, _, _ := unstructured.NestedBool(c.Find("jobs", "backup").Object, "spec", "suspend"); none {
-			t.Error("the backup sees no related object")
-		}
-		if n, _, _ := unstructured.NestedInt64(c.Find("apps", "one").Object, "status", "count"); n != 1 {
-			t.Errorf("the status sees %d related objects", n)
-		}
-		c.jobEnds("Complete")
-		wantRequests(t, "it is done", c.Settle(), noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(with(t, withBackup(t, "timeout: 0s"), "{{ eq (len .children.maps) 0 }}", "{{ eq (len .related.jobs) 0 }}",
+				"  watch:", "  related: [{name: jobs, apiVersion: batch/v1, kind: Job, select: '{name: seen}'}]\n  watch:",
+				"{{ len .children.maps }}", "{{ len .related.jobs }}"))
+			c.KubectlApply(job("ns", "seen", "{a: b}", "{}"))
+			c.KubectlApply(app)
+			c.Settle()
+			of := reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
+			c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+			if restart {
+				c.start()
+			}
+			c.controllers.kindChanged(of.GroupKind())
+			wantRequests(t, "the definition goes", c.Settle())
+			c.KubectlDelete(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "its objects go", c.Settle(), "create jobs backup", "status apps one")
+			wantRequests(t, "once more", c.Settle())
+			if none, _, _ := unstructured.NestedBool(c.Find("jobs", "backup").Object, "spec", "suspend"); none {
+				t.Error("the backup sees no related object")
+			}
+			if n, _, _ := unstructured.NestedInt64(c.Find("apps", "one").Object, "status", "count"); n != 1 {
+				t.Errorf("the status sees %d related objects", n)
+			}
+			c.jobEnds("Complete")
+			wantRequests(t, "it is done", c.Settle(), noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent)
+		})
 	}
 }
 

@@ -263,22 +263,24 @@ func (w heard) ApplyStatus(ctx context.Context, at request.Location, body []byte
 
 func TestStatusNamesItsParent(t *testing.T) {
 	for namespace, want := range map[string]string{"ns": `"metadata":{"name":"one","namespace":"ns","resourceVersion":`, "": `"metadata":{"name":"one","resourceVersion":`} {
-		c := newCluster(t)
-		parent, edited := with(t, app, "kind: App", "kind: Cluster", "namespace: ns, ", ""), with(t, apps, "kind: App", "kind: Cluster", "{name: {{ . }}}", "{name: {{ . }}, namespace: ns}")
-		if namespace != "" {
-			parent, edited = app, apps
-		}
-		c.KubectlApply(edited)
-		c.KubectlApply(parent)
-		c.Run()
-		body := ""
-		running := c.controllers.get("apps")
-		running.Cluster = heard{running.Cluster, &body}
-		c.KubectlApply(with(t, parent, "[a, b]", "[a, b, c]"))
-		c.Reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: namespace, Name: "one"}})
-		if !strings.Contains(body, want) {
-			t.Errorf("namespace %q: %s, want %s", namespace, body, want)
-		}
+		t.Run("namespace "+namespace, func(t *testing.T) {
+			c := newCluster(t)
+			parent, edited := with(t, app, "kind: App", "kind: Cluster", "namespace: ns, ", ""), with(t, apps, "kind: App", "kind: Cluster", "{name: {{ . }}}", "{name: {{ . }}, namespace: ns}")
+			if namespace != "" {
+				parent, edited = app, apps
+			}
+			c.KubectlApply(edited)
+			c.KubectlApply(parent)
+			c.Run()
+			body := ""
+			running := c.controllers.get("apps")
+			running.Cluster = heard{running.Cluster, &body}
+			c.KubectlApply(with(t, parent, "[a, b]", "[a, b, c]"))
+			c.Reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: namespace, Name: "one"}})
+			if !strings.Contains(body, want) {
+				t.Errorf("namespace %q: %s, want %s", namespace, body, want)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -60,18 +61,20 @@ func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
 
 func TestSpecsOfAParentWithAGenerationNeedNoDecoding(t *testing.T) {
 	for generation, decoded := range map[int64]bool{3: false, 0: true} {
-		parent := parse(t, app)
-		parent.SetGeneration(generation)
-		rec := reconciling(nil, &running.Controller{}, packed(t, parent))
-		if got := rec.guard.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
-			t.Errorf("generation %d: specs of %d", generation, got.Parent)
-		}
-		if got := rec.inputs.decoded != nil; got != decoded {
-			t.Errorf("generation %d: the parent is decoded: %v, want %v", generation, got, decoded)
-		}
-		if diff := cmp.Diff(rec.parent.Content(), rec.inputs.content()); diff != "" {
-			t.Errorf("generation %d: the parent has changed (-want +got):\n%s", generation, diff)
-		}
+		t.Run(fmt.Sprint(generation), func(t *testing.T) {
+			parent := parse(t, app)
+			parent.SetGeneration(generation)
+			rec := reconciling(nil, &running.Controller{}, packed(t, parent))
+			if got := rec.guard.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
+				t.Errorf("generation %d: specs of %d", generation, got.Parent)
+			}
+			if got := rec.inputs.decoded != nil; got != decoded {
+				t.Errorf("generation %d: the parent is decoded: %v, want %v", generation, got, decoded)
+			}
+			if diff := cmp.Diff(rec.parent.Content(), rec.inputs.content()); diff != "" {
+				t.Errorf("generation %d: the parent has changed (-want +got):\n%s", generation, diff)
+			}
+		})
 	}
 }
 
@@ -91,16 +94,18 @@ func (permissive) Confirmed(context.Context, *running.Controller, *object.Object
 
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
-		rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Access: running.Access{Cluster: accepting{}, Meter: record.Discard{}}}, nil)
-		rec.guard.rewrites = queue.NewRewrites()
-		rec.deletions.begin()
-		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
-		if _, issue := rec.deletions.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
-			t.Fatal(issue.Message)
-		}
-		if got := rec.guard.rewrites.Advice(); strings.Contains(got, "the templates render") == foreground {
-			t.Errorf("in the foreground: %v, and it is said: %s", foreground, got)
-		}
+		t.Run(fmt.Sprint("foreground ", foreground), func(t *testing.T) {
+			rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Access: running.Access{Cluster: accepting{}, Meter: record.Discard{}}}, nil)
+			rec.guard.rewrites = queue.NewRewrites()
+			rec.deletions.begin()
+			live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
+			if _, issue := rec.deletions.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
+				t.Fatal(issue.Message)
+			}
+			if got := rec.guard.rewrites.Advice(); strings.Contains(got, "the templates render") == foreground {
+				t.Errorf("in the foreground: %v, and it is said: %s", foreground, got)
+			}
+		})
 	}
 }
 
@@ -113,12 +118,14 @@ func TestTemplateControllerIsSyncedWhenAChildIsSealed(t *testing.T) {
 	r := &Reconciler{Options: Options{SyncSoon: func(name string) { syncs = append(syncs, name) }}}
 	rec := reconciling(r, &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{}}}, nil)
 	for _, adopting := range []bool{false, true} {
-		syncs = []string{}
-		rec.Factory.Adopting = adopting
-		rec.keep(packed(t, parse(t, aConfigMap)), configMaps)
-		if got := slices.Equal(syncs, []string{"apps"}); got != adopting {
-			t.Errorf("children are being sealed: %v, and there are syncs at %q", adopting, syncs)
-		}
+		t.Run(fmt.Sprint("adopting ", adopting), func(t *testing.T) {
+			syncs = []string{}
+			rec.Factory.Adopting = adopting
+			rec.keep(packed(t, parse(t, aConfigMap)), configMaps)
+			if got := slices.Equal(syncs, []string{"apps"}); got != adopting {
+				t.Errorf("children are being sealed: %v, and there are syncs at %q", adopting, syncs)
+			}
+		})
 	}
 }
 
@@ -147,30 +154,32 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 		"it is renewed": {nil, record.Accepted},
 		"it is refused": {refusal(http.StatusConflict, metav1.StatusReasonConflict, "no"), record.Conflict},
 	} {
-		cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := packed(t, parse(t, aConfigMap))
-		server := &sealing{after: packed(t, parse(t, with(t, aConfigMap, "'1'", "'2'"))), err: row.err}
-		rule := &child.Ownership{Controller: "apps", Seals: keys}
-		rec := reconciling(&Reconciler{}, &running.Controller{
-			Definition: running.Definition{Name: "apps"},
-			Access:     running.Access{Cluster: server, Meter: server},
-			Caches: running.Caches{
-				Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
-			},
-			Factory: &child.Factory{Ownership: rule},
-		}, nil)
-		maker := &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}
-		a := applier{convergence: &convergence{reconciliation: rec, desired: child.Desired{Maker: maker}}}
-		a.reseal(t.Context(), child.NewLive(configMaps, before))
-		if diff := cmp.Diff([]record.Answer{row.want}, server.writes); diff != "" {
-			t.Errorf("%s: writes that are measured (-want +got):\n%s", why, diff)
-		}
-		if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || (rec.next.Retry == problem.RetrySlow) != (row.err != nil) {
-			t.Errorf("%s: kept %v, retry %v", why, kept, rec.next.Retry)
-		}
+		t.Run(why, func(t *testing.T) {
+			cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := packed(t, parse(t, aConfigMap))
+			server := &sealing{after: packed(t, parse(t, with(t, aConfigMap, "'1'", "'2'"))), err: row.err}
+			rule := &child.Ownership{Controller: "apps", Seals: keys}
+			rec := reconciling(&Reconciler{}, &running.Controller{
+				Definition: running.Definition{Name: "apps"},
+				Access:     running.Access{Cluster: server, Meter: server},
+				Caches: running.Caches{
+					Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
+				},
+				Factory: &child.Factory{Ownership: rule},
+			}, nil)
+			maker := &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}
+			a := applier{convergence: &convergence{reconciliation: rec, desired: child.Desired{Maker: maker}}}
+			a.reseal(t.Context(), child.NewLive(configMaps, before))
+			if diff := cmp.Diff([]record.Answer{row.want}, server.writes); diff != "" {
+				t.Errorf("writes that are measured (-want +got):\n%s", diff)
+			}
+			if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || (rec.next.Retry == problem.RetrySlow) != (row.err != nil) {
+				t.Errorf("kept %v, retry %v", kept, rec.next.Retry)
+			}
+		})
 	}
 }
 
@@ -188,12 +197,14 @@ func TestASealThatCouldNotBeRenewedHastensNothing(t *testing.T) {
 		problem.RetryBackoff:  {unrenewed: true, problems: problem.List{{Retry: problem.RetryBackoff}}},
 		problem.RetryNow:      {unrenewed: true, problems: problem.List{{Retry: problem.RetryNow, Waiting: true}}},
 	} {
-		rec := reconciling(nil, &running.Controller{Definition: running.Definition{Program: program, Resync: time.Hour}}, nil)
-		if rec.problems = row.problems; row.unrenewed {
-			rec.next.Retry = problem.RetrySlow
-		}
-		if got := rec.result(); got.Retry != want || got.After > 0 != (want == problem.RetryOnChange) {
-			t.Errorf("not renewed: %v, problems: %d: retry %v after %s, want %v", row.unrenewed, len(row.problems), got.Retry, got.After, want)
-		}
+		t.Run(fmt.Sprint(want), func(t *testing.T) {
+			rec := reconciling(nil, &running.Controller{Definition: running.Definition{Program: program, Resync: time.Hour}}, nil)
+			if rec.problems = row.problems; row.unrenewed {
+				rec.next.Retry = problem.RetrySlow
+			}
+			if got := rec.result(); got.Retry != want || got.After > 0 != (want == problem.RetryOnChange) {
+				t.Errorf("not renewed: %v, problems: %d: retry %v after %s, want %v", row.unrenewed, len(row.problems), got.Retry, got.After, want)
+			}
+		})
 	}
 }

@@ -304,67 +304,69 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 	perJob := with(t, readers, "    select: |\n      name: {{ .spec.job }}\n", "", "      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ .metadata.name }}}\n", "      {{ range .related.jobs }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ .metadata.name }}}\n      {{ end }}\n",
 		"      data:\n        jobs: {{ .related.jobs | collect \"metadata.name\" | join \",\" }}\n        note: {{ .related.jobs | collect \"spec.note\" | join \",\" }}\n", "")
 	for _, optional := range []bool{false, true} {
-		begin := func() *cluster {
-			c := newCluster(t)
-			c.KubectlApply(with(t, perJob, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
-			c.KubectlApply(reader("ns", "one", "{}"))
-			c.KubectlApply(job("ns", "a", "{}", "{}"))
-			c.KubectlApply(job("ns", "b", "{}", "{}"))
-			wantRequests(t, "first pass", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
-			c.Deliver()
-			c.Run()
-			return c
-		}
-		c := begin()
-		c.RemoveNow(jobAt("ns", "b"))
-		wantRequests(t, "a Job goes", c.Run(), "delete configmaps b", "status apps one")
-
-		c = begin()
-		c.Caches[relatedJobs].Fail(errors.New("no answer"))
-		c.RemoveNow(jobAt("ns", "b"))
-		c.KubectlApply(job("ns", "c", "{}", "{}"))
-		wantRequests(t, "the watch has failed", c.Run(), "create configmaps c")
-		reconciletest.Resume(t, c.Caches[relatedJobs])
-		wantRequests(t, "it goes on", c.Run(), "delete configmaps b")
-
-		c = begin()
-		c.start()
-		c.Silent[relatedJobs] = true
-		wantRequests(t, "the Jobs are still being read", c.Run())
-		_, requests := c.Pass("apps", "one")
-		wantRequests(t, "a pass meanwhile", requests)
-		delete(c.Silent, relatedJobs)
-		c.List(relatedJobs)
-		wantRequests(t, "they are read", c.Run())
-
-		c = begin()
-		c.start()
-		c.Silent[relatedJobs] = true
-		c.RunControllers()
-		c.Caches[relatedJobs].Fail(reconciletest.ErrForbidden)
-		for _, request := range c.Run() {
-			if strings.HasPrefix(request, "delete") {
-				t.Errorf("optional is %v, and they may not be read: %s", optional, request)
+		t.Run(fmt.Sprint("optional ", optional), func(t *testing.T) {
+			begin := func() *cluster {
+				c := newCluster(t)
+				c.KubectlApply(with(t, perJob, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
+				c.KubectlApply(reader("ns", "one", "{}"))
+				c.KubectlApply(job("ns", "a", "{}", "{}"))
+				c.KubectlApply(job("ns", "b", "{}", "{}"))
+				wantRequests(t, "first pass", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
+				c.Deliver()
+				c.Run()
+				return c
 			}
-		}
+			c := begin()
+			c.RemoveNow(jobAt("ns", "b"))
+			wantRequests(t, "a Job goes", c.Run(), "delete configmaps b", "status apps one")
 
-		c = begin() // the kind is there, in some version
-		c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1"), Served: "v2"}
-		c.controllers.kindChanged(reconciletest.BatchJob)
-		for _, request := range c.Run() {
-			if strings.HasPrefix(request, "delete") {
-				t.Errorf("optional is %v, and the version is not served: %s", optional, request)
+			c = begin()
+			c.Caches[relatedJobs].Fail(errors.New("no answer"))
+			c.RemoveNow(jobAt("ns", "b"))
+			c.KubectlApply(job("ns", "c", "{}", "{}"))
+			wantRequests(t, "the watch has failed", c.Run(), "create configmaps c")
+			reconciletest.Resume(t, c.Caches[relatedJobs])
+			wantRequests(t, "it goes on", c.Run(), "delete configmaps b")
+
+			c = begin()
+			c.start()
+			c.Silent[relatedJobs] = true
+			wantRequests(t, "the Jobs are still being read", c.Run())
+			_, requests := c.Pass("apps", "one")
+			wantRequests(t, "a pass meanwhile", requests)
+			delete(c.Silent, relatedJobs)
+			c.List(relatedJobs)
+			wantRequests(t, "they are read", c.Run())
+
+			c = begin()
+			c.start()
+			c.Silent[relatedJobs] = true
+			c.RunControllers()
+			c.Caches[relatedJobs].Fail(reconciletest.ErrForbidden)
+			for _, request := range c.Run() {
+				if strings.HasPrefix(request, "delete") {
+					t.Errorf("optional is %v, and they may not be read: %s", optional, request)
+				}
 			}
-		}
 
-		c = begin()
-		c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
-		c.controllers.kindChanged(reconciletest.BatchJob)
-		want := []string{"status apps one"}
-		if optional { // there can be no Job
-			want = []string{"delete configmaps a", "delete configmaps b", "status apps one"}
-		}
-		wantRequests(t, fmt.Sprintf("the kind is gone, optional is %v", optional), c.Run(), want...)
+			c = begin() // the kind is there, in some version
+			c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1"), Served: "v2"}
+			c.controllers.kindChanged(reconciletest.BatchJob)
+			for _, request := range c.Run() {
+				if strings.HasPrefix(request, "delete") {
+					t.Errorf("optional is %v, and the version is not served: %s", optional, request)
+				}
+			}
+
+			c = begin()
+			c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
+			c.controllers.kindChanged(reconciletest.BatchJob)
+			want := []string{"status apps one"}
+			if optional { // there can be no Job
+				want = []string{"delete configmaps a", "delete configmaps b", "status apps one"}
+			}
+			wantRequests(t, fmt.Sprintf("the kind is gone, optional is %v", optional), c.Run(), want...)
+		})
 	}
 }
 

@@ -116,29 +116,31 @@ func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
 		"{type: Apply, rollingUpdate: {maxUnavailable: 1}}":    {"update gadgets a", "status apps one"},
 		"{type: Recreate, rollingUpdate: {maxUnavailable: 1}}": {"delete-foreground gadgets a", "status apps one", "create gadgets a", "status apps one"},
 	} {
-		c := rolledOut(t, strategy)
-		again := func() []string {
-			requests := c.Run()
-			if c.CollectGarbage() {
-				c.Deliver()
-				requests = append(requests, c.Run()...)
+		t.Run(strategy, func(t *testing.T) {
+			c := rolledOut(t, strategy)
+			again := func() []string {
+				requests := c.Run()
+				if c.CollectGarbage() {
+					c.Deliver()
+					requests = append(requests, c.Run()...)
+				}
+				return requests
 			}
-			return requests
-		}
-		c.KubectlApply(strings.Replace(fourApps, "hello", "broken", 1))
-		wantRequests(t, "broken", again(), healing...)
-		c.reportGadget("a", "Stalled")
-		wantRequests(t, "it has failed", again(), "status apps one")
-		c.wantStill("False ChildFailing: 1 of 4 children have failed: Gadget ns/a: failed (Told); children[maps]: the rollout is halted: 1 of 4 are up to date")
-		c.KubectlApply(strings.Replace(fourApps, "hello", "mended", 1))
-		wantRequests(t, "mended", again(), healing...)
-		c.reportGadget("a", "Ready")
-		if got := again(); got[0] != strings.Replace(healing[0], " a", " b", 1) {
-			t.Errorf("the next request is %s", got[0])
-		}
-		if diff := cmp.Diff(1, len(c.warnings())); diff != "" {
-			t.Errorf("Events %q: want that of the failure alone", c.warnings())
-		}
+			c.KubectlApply(strings.Replace(fourApps, "hello", "broken", 1))
+			wantRequests(t, "broken", again(), healing...)
+			c.reportGadget("a", "Stalled")
+			wantRequests(t, "it has failed", again(), "status apps one")
+			c.wantStill("False ChildFailing: 1 of 4 children have failed: Gadget ns/a: failed (Told); children[maps]: the rollout is halted: 1 of 4 are up to date")
+			c.KubectlApply(strings.Replace(fourApps, "hello", "mended", 1))
+			wantRequests(t, "mended", again(), healing...)
+			c.reportGadget("a", "Ready")
+			if got := again(); got[0] != strings.Replace(healing[0], " a", " b", 1) {
+				t.Errorf("the next request is %s", got[0])
+			}
+			if diff := cmp.Diff(1, len(c.warnings())); diff != "" {
+				t.Errorf("Events %q: want that of the failure alone", c.warnings())
+			}
+		})
 	}
 }
 

@@ -282,11 +282,13 @@ func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 
 func TestOtherStrategiesLeaveDriftUnderOurName(t *testing.T) {
 	for _, strategy := range []string{"Recreate", "CreateOnly", "OnDelete"} {
-		c := settled(t, withStrategy(t, strategy))
-		fields := memserver.Usual.Held(c.Find("configmaps", "a").Object, "")
-		fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
-		c.impersonate("a", "edited", fields)
-		wantRequests(t, strategy, c.Run())
+		t.Run(strategy, func(t *testing.T) {
+			c := settled(t, withStrategy(t, strategy))
+			fields := memserver.Usual.Held(c.Find("configmaps", "a").Object, "")
+			fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
+			c.impersonate("a", "edited", fields)
+			wantRequests(t, strategy, c.Run())
+		})
 	}
 }
 
@@ -375,20 +377,22 @@ func TestOnlyADepartedChildIsRemembered(t *testing.T) {
 // TestAllChildrenFromBeforeTheKeysCount has two of which one keeps the adoption going, whichever comes first.
 func TestAllChildrenFromBeforeTheKeysCount(t *testing.T) {
 	for _, stray := range []string{"a", "b"} {
-		c := settled(t, apps)
-		c.StripSeals("a", "b")
-		c.RenewKeys("9")
-		o := c.Objects[configMap(stray)].DeepCopy()
-		labels := o.GetLabels()
-		labels[v1.LabelParentUID] = "other"
-		o.SetLabels(labels)
-		c.Store(configMap(stray), o)
-		c.start()
-		c.RunControllers()
-		for range 20 { // in any order
-			if c.controllers.get("apps").AllSealed(false) {
-				t.Fatalf("the one beside %s does not count", stray)
+		t.Run(stray, func(t *testing.T) {
+			c := settled(t, apps)
+			c.StripSeals("a", "b")
+			c.RenewKeys("9")
+			o := c.Objects[configMap(stray)].DeepCopy()
+			labels := o.GetLabels()
+			labels[v1.LabelParentUID] = "other"
+			o.SetLabels(labels)
+			c.Store(configMap(stray), o)
+			c.start()
+			c.RunControllers()
+			for range 20 { // in any order
+				if c.controllers.get("apps").AllSealed(false) {
+					t.Fatalf("the one beside %s does not count", stray)
+				}
 			}
-		}
+		})
 	}
 }

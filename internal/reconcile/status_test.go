@@ -62,10 +62,12 @@ func TestWhatWaitsIsNotReady(t *testing.T) {
 func TestAReconciliationFailsByAFaultAndNotByWaiting(t *testing.T) {
 	fault, waiting := &problem.Problem{Reason: "A", Message: "fault"}, &problem.Problem{Reason: "B", Message: "waiting", Waiting: true}
 	for want, all := range map[bool]problem.List{true: {waiting, fault}, false: {waiting}} {
-		rec := &reconciliation{problems: all}
-		if got := rec.failed(); got != want {
-			t.Errorf("%s: failed is %v", all.Message(), got)
-		}
+		t.Run(all.Message(), func(t *testing.T) {
+			rec := &reconciliation{problems: all}
+			if got := rec.failed(); got != want {
+				t.Errorf("%s: failed is %v", all.Message(), got)
+			}
+		})
 	}
 }
 
@@ -97,8 +99,10 @@ func TestUnfit(t *testing.T) {
 		"no such field":         {refusal(http.StatusInternalServerError, "", ".status.count: field not declared in schema"), false},
 		"no answer of a server": {http.ErrHandlerTimeout, false},
 	} {
-		if got := Unfit(row.err); got != row.want {
-			t.Errorf("%s: %v, want %v", why, got, row.want)
-		}
+		t.Run(why, func(t *testing.T) {
+			if got := Unfit(row.err); got != row.want {
+				t.Errorf("%v, want %v", got, row.want)
+			}
+		})
 	}
 }

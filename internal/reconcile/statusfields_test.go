@@ -19,16 +19,18 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 		"the kind has no status":       {"Ready", nil, false},
 		"its status has no conditions": {"Ready", &kind.StatusSchema{Conditions: "no room"}, false},
 	} {
-		rec := reconciling(nil, &running.Controller{Definition: running.Definition{ReadyCondition: row.condition}, Caches: running.Caches{Kind: kind.Kind{Status: row.status}}}, packed(t, parse(t, app)))
-		if got := rec.HoldsCondition(); got != row.want {
-			t.Errorf("%s: %v, want %v", why, got, row.want)
-		}
-		if row.want {
-			continue
-		}
-		if got := rec.status.withReady(map[string]any{}, status.Verdict{}); len(got) > 0 {
-			t.Errorf("%s: status %v, want it without a condition", why, got)
-		}
+		t.Run(why, func(t *testing.T) {
+			rec := reconciling(nil, &running.Controller{Definition: running.Definition{ReadyCondition: row.condition}, Caches: running.Caches{Kind: kind.Kind{Status: row.status}}}, packed(t, parse(t, app)))
+			if got := rec.HoldsCondition(); got != row.want {
+				t.Errorf("%v, want %v", got, row.want)
+			}
+			if row.want {
+				return
+			}
+			if got := rec.status.withReady(map[string]any{}, status.Verdict{}); len(got) > 0 {
+				t.Errorf("status %v, want it without a condition", got)
+			}
+		})
 	}
 }
 

@@ -55,9 +55,11 @@ func TestWordsOfOthersAreNotTold(t *testing.T) {
 			"both":                  {"v1", words, words, "… …"},
 			"the version of a kind": {words, "App", "web", "App web of …"},
 		} {
-			if got, want := conflictOf(t, row.apiVersion, row.kind, row.name), fmt.Sprintf(message, row.want); got != want {
-				t.Errorf("%s: %.80q is told: %.500q, want %q", what, words, got, want)
-			}
+			t.Run(what, func(t *testing.T) {
+				if got, want := conflictOf(t, row.apiVersion, row.kind, row.name), fmt.Sprintf(message, row.want); got != want {
+					t.Errorf("%.80q is told: %.500q, want %q", words, got, want)
+				}
+			})
 		}
 	}
 	if got, want := conflictOf(t, "apps/v1", "Deployment", "web.1"), fmt.Sprintf(message, "Deployment web.1"); got != want {
