@@ -63,21 +63,23 @@ func TestWhereChildrenOfAKindAreRead(t *testing.T) {
 		"a cluster-scoped kind is in no namespace":      {kind("example.org", "Cluster"), some, []string{""}, []string{"Cluster v1"}},
 		"a kind that is nowhere is asked for just once": {kind("example.org", "Nowhere"), some, nil, []string{"Nowhere v1"}},
 	} {
-		c := newCluster(t)
-		kinds := &asked{cluster: c}
-		c.controllers.kinds = kinds
-		got := c.controllers.childWant(row.gvk, false, "", row.in)
-		if diff := cmp.Diff(row.namespaces, slices.Sorted(maps.Keys(got.wants))); diff != "" {
-			t.Errorf("%s: namespaces (-want +got):\n%s", why, diff)
-		}
-		for ns, want := range got.wants {
-			if want.Namespace != ns {
-				t.Errorf("%s: namespace %q is read as %q", why, ns, want.Namespace)
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			kinds := &asked{cluster: c}
+			c.controllers.kinds = kinds
+			got := c.controllers.childWant(row.gvk, false, "", row.in)
+			if diff := cmp.Diff(row.namespaces, slices.Sorted(maps.Keys(got.wants))); diff != "" {
+				t.Errorf("namespaces (-want +got):\n%s", diff)
 			}
-		}
-		if diff := cmp.Diff(row.asked, kinds.kinds); diff != "" {
-			t.Errorf("%s: asked (-want +got):\n%s", why, diff)
-		}
+			for ns, want := range got.wants {
+				if want.Namespace != ns {
+					t.Errorf("namespace %q is read as %q", ns, want.Namespace)
+				}
+			}
+			if diff := cmp.Diff(row.asked, kinds.kinds); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -95,19 +97,21 @@ func TestWhenKindsAreAskedForAgain(t *testing.T) {
 		"the server does not tell the parents'":    {unanswered, gone, "soon"},
 		"the server does not tell that of a child": {gone, unanswered, "soon"},
 	} {
-		a := assembly{kindErr: row.parents, children: map[schema.GroupKind]childWant{{Kind: "A"}: {}, {Kind: "B"}: {err: row.children}}}
-		got := "never"
-		switch again := a.recheck(); {
-		case again >= problem.SlowRetry:
-			got = "slowly"
-		case again >= unansweredRetry:
-			got = "soon"
-		case again != 0:
-			got = fmt.Sprint(again)
-		}
-		if got != row.want {
-			t.Errorf("%s: asked again %s, want %s", why, got, row.want)
-		}
+		t.Run(why, func(t *testing.T) {
+			a := assembly{kindErr: row.parents, children: map[schema.GroupKind]childWant{{Kind: "A"}: {}, {Kind: "B"}: {err: row.children}}}
+			got := "never"
+			switch again := a.recheck(); {
+			case again >= problem.SlowRetry:
+				got = "slowly"
+			case again >= unansweredRetry:
+				got = "soon"
+			case again != 0:
+				got = fmt.Sprint(again)
+			}
+			if got != row.want {
+				t.Errorf("asked again %s, want %s", got, row.want)
+			}
+		})
 	}
 }
 

@@ -33,28 +33,30 @@ func TestSyncThatFailsIsTriedAgain(t *testing.T) {
 
 func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
 	for why, forbidden := range map[string]bool{"it may": false, "it may not": true} {
-		c := newCluster(t)
-		c.KubectlApply(apps)
-		c.Run()
-		var parents watch.Want
-		for _, want := range c.Owned["apps"] {
-			if want.Role == watch.Parent {
-				parents = want
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(apps)
+			c.Run()
+			var parents watch.Want
+			for _, want := range c.Owned["apps"] {
+				if want.Role == watch.Parent {
+					parents = want
+				}
 			}
-		}
-		if forbidden {
-			c.Caches[parents] = reconciletest.FailedCache(t, parents, denial("", "list", "apps", "at the cluster scope"))
-			c.Silent[parents] = true
-		}
-		c.controllers.queue.Add("apps")
-		c.Run()
-		want := recountTime
-		if forbidden {
-			want = permissions.BelievedFor
-		}
-		if wait := c.ControllerQueue.Wait("apps"); wait != want {
-			t.Errorf("%s: looked at again after %v, want %v", why, wait, want)
-		}
+			if forbidden {
+				c.Caches[parents] = reconciletest.FailedCache(t, parents, denial("", "list", "apps", "at the cluster scope"))
+				c.Silent[parents] = true
+			}
+			c.controllers.queue.Add("apps")
+			c.Run()
+			want := recountTime
+			if forbidden {
+				want = permissions.BelievedFor
+			}
+			if wait := c.ControllerQueue.Wait("apps"); wait != want {
+				t.Errorf("looked at again after %v, want %v", wait, want)
+			}
+		})
 	}
 }
 
@@ -113,9 +115,11 @@ func TestNamespacesThatAreLeft(t *testing.T) {
 		"an account":                   {ServiceAccountRef: account},
 		"an account and an empty list": {ServiceAccountRef: account, Watch: v1.Watch{Namespaces: []string{}}},
 	} {
-		if all := (&running.Controller{Definition: running.Definition{Spec: spec}}); all.IsLeaving("other") {
-			t.Errorf("%s: a controller that reads in all namespaces leaves one", why)
-		}
+		t.Run(why, func(t *testing.T) {
+			if all := (&running.Controller{Definition: running.Definition{Spec: spec}}); all.IsLeaving("other") {
+				t.Error("a controller that reads in all namespaces leaves one")
+			}
+		})
 	}
 }
 

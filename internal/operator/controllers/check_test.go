@@ -22,12 +22,14 @@ func TestLintedIsThereWhateverTheSpec(t *testing.T) {
 		"True NoWarnings: no warnings":                            apps,
 		"Unknown NotAccepted: unknown until the spec is accepted": with(t, apps, "$.spec.text", "$.nothing"),
 	} {
-		c := newCluster(t)
-		c.KubectlApply(controller)
-		c.Run()
-		if got := c.Condition("templatecontrollers", "apps", "Linted"); got != want {
-			t.Errorf("Linted is %q, want %q", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(controller)
+			c.Run()
+			if got := c.Condition("templatecontrollers", "apps", "Linted"); got != want {
+				t.Errorf("Linted is %q, want %q", got, want)
+			}
+		})
 	}
 }
 

@@ -110,24 +110,26 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 		"nothing was said":                      {"", 0, 0, v1.ReasonBuiltInKind},
 		"all parents have had time to be asked": {v1.ReasonFieldOwned, 2, recountTime, v1.ReasonBuiltInKind},
 	} {
-		c, e := newCluster(t), newTracked("u")
-		e.since = c.Clock.Now()
-		tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3}}}
-		tc.Generation = 2
-		if row.reason != "" {
-			tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionStatusWritable, Status: metav1.ConditionFalse, Reason: row.reason, ObservedGeneration: row.generation}}
-		}
-		c.Clock.SetTime(c.Clock.Now().Add(row.took))
-		got := map[string]metav1.Condition{}
-		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &running.Controller{Definition: running.Definition{ReadyCondition: "Ready"}, Factory: noChildren}).Conditions {
-			got[condition.Type] = condition
-		}
-		if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {
-			t.Errorf("%s: the reason is %s, want %s", why, reason, row.want)
-		}
-		if ready := got[v1.ConditionReady]; ready.Reason != v1.ReasonReady || !ready.LastTransitionTime.Time.Equal(c.Clock.Now()) {
-			t.Errorf("%s: ready condition %+v", why, ready)
-		}
+		t.Run(why, func(t *testing.T) {
+			c, e := newCluster(t), newTracked("u")
+			e.since = c.Clock.Now()
+			tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3}}}
+			tc.Generation = 2
+			if row.reason != "" {
+				tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionStatusWritable, Status: metav1.ConditionFalse, Reason: row.reason, ObservedGeneration: row.generation}}
+			}
+			c.Clock.SetTime(c.Clock.Now().Add(row.took))
+			got := map[string]metav1.Condition{}
+			for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &running.Controller{Definition: running.Definition{ReadyCondition: "Ready"}, Factory: noChildren}).Conditions {
+				got[condition.Type] = condition
+			}
+			if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {
+				t.Errorf("the reason is %s, want %s", reason, row.want)
+			}
+			if ready := got[v1.ConditionReady]; ready.Reason != v1.ReasonReady || !ready.LastTransitionTime.Time.Equal(c.Clock.Now()) {
+				t.Errorf("ready condition %+v", ready)
+			}
+		})
 	}
 }
 
@@ -179,13 +181,15 @@ func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 		"parents without a status": {permissions.Parents, nil, 0},
 		"children":                 {permissions.Children, &kind.StatusSchema{}, 0},
 	} {
-		c, found := deprived(t, "", "patch")
-		c.Kind.Status, c.ReadyCondition, c.Spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
-		c.AlsoMissing(permissions.Claim{Use: row.use})
-		found()
-		if got := c.AlsoMissing(permissions.Claim{Use: row.use}); len(got) != row.want {
-			t.Errorf("%s: %q, want %d", why, got, row.want)
-		}
+		t.Run(why, func(t *testing.T) {
+			c, found := deprived(t, "", "patch")
+			c.Kind.Status, c.ReadyCondition, c.Spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
+			c.AlsoMissing(permissions.Claim{Use: row.use})
+			found()
+			if got := c.AlsoMissing(permissions.Claim{Use: row.use}); len(got) != row.want {
+				t.Errorf("%q, want %d", got, row.want)
+			}
+		})
 	}
 }
 

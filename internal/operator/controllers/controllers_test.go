@@ -179,16 +179,18 @@ func TestWhichObjectsAreParents(t *testing.T) {
 		"those in another namespace":   {v1.Watch{Namespaces: []string{"ns"}}, labels.Everything(), true, false},
 		"those in one, with the label": {v1.Watch{Namespaces: []string{"other"}}, front, true, true},
 	} {
-		c := &running.Controller{Definition: running.Definition{Spec: &v1.TemplateControllerSpec{Watch: row.watch}, Labels: row.labels}, Caches: running.Caches{Parents: map[string]*watch.Cache{}}}
-		for _, ns := range row.watch.Namespaces {
-			c.Parents[ns] = some[ns]
-		}
-		if got := c.Selective(); got != row.selective {
-			t.Errorf("%s: selective is %v, want %v", why, got, row.selective)
-		}
-		if got := c.Selects("other", labels.Set{"tier": "front"}); got != row.selects {
-			t.Errorf("%s: selects is %v, want %v", why, got, row.selects)
-		}
+		t.Run(why, func(t *testing.T) {
+			c := &running.Controller{Definition: running.Definition{Spec: &v1.TemplateControllerSpec{Watch: row.watch}, Labels: row.labels}, Caches: running.Caches{Parents: map[string]*watch.Cache{}}}
+			for _, ns := range row.watch.Namespaces {
+				c.Parents[ns] = some[ns]
+			}
+			if got := c.Selective(); got != row.selective {
+				t.Errorf("selective is %v, want %v", got, row.selective)
+			}
+			if got := c.Selects("other", labels.Set{"tier": "front"}); got != row.selects {
+				t.Errorf("selects is %v, want %v", got, row.selects)
+			}
+		})
 	}
 }
 
@@ -222,9 +224,11 @@ func TestNamespaceOfACache(t *testing.T) {
 		"of all namespaces": {map[string]*watch.Cache{"": cacheOf(t)}, ""},
 		"of some":           {map[string]*watch.Cache{"ns": cacheOf(t)}, "ns"},
 	} {
-		if got := (running.Source{Caches: row.caches}).Scope("ns"); got != row.want {
-			t.Errorf("%s: %q, want %q", why, got, row.want)
-		}
+		t.Run(why, func(t *testing.T) {
+			if got := (running.Source{Caches: row.caches}).Scope("ns"); got != row.want {
+				t.Errorf("%q, want %q", got, row.want)
+			}
+		})
 	}
 }
 
@@ -236,16 +240,18 @@ func TestKindsAreTakenUpAfterTheyWereForgotten(t *testing.T) {
 		"of another version":      {true, false, true},
 		"taken up by another one": {true, true, false},
 	} {
-		c, e := newCluster(t), newTracked("u")
-		c.controllers.tracked["apps"] = e
-		if row.known {
-			e.childKinds[gvk.GroupKind()] = "v1beta1"
-		}
-		e.settled[gvk.GroupKind()] = row.settled
-		c.controllers.AddKinds("apps", []schema.GroupVersionKind{gvk})
-		if got := e.childKinds[gvk.GroupKind()] == "v1"; got != row.want || (e.round == 1) != row.want {
-			t.Errorf("%s: taken up: %v, want %v; round %d", why, got, row.want, e.round)
-		}
+		t.Run(why, func(t *testing.T) {
+			c, e := newCluster(t), newTracked("u")
+			c.controllers.tracked["apps"] = e
+			if row.known {
+				e.childKinds[gvk.GroupKind()] = "v1beta1"
+			}
+			e.settled[gvk.GroupKind()] = row.settled
+			c.controllers.AddKinds("apps", []schema.GroupVersionKind{gvk})
+			if got := e.childKinds[gvk.GroupKind()] == "v1"; got != row.want || (e.round == 1) != row.want {
+				t.Errorf("taken up: %v, want %v; round %d", got, row.want, e.round)
+			}
+		})
 	}
 }
 

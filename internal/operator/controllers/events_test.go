@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -72,15 +73,17 @@ func TestKindsAreNotToldToThoseWhoseParentsAreUnknown(t *testing.T) {
 func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
 	want := watch.Want{Resource: configMap("").Resource, Role: watch.Parent}
 	for _, standby := range []bool{false, true} {
-		c := newCluster(t)
-		c.controllers.standby.Store(standby)
-		if _, err := c.Set("apps", []watch.Want{want}); err != nil {
-			t.Fatal(err)
-		}
-		c.controllers.Changed(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))})
-		if got := c.ParentQueue.Len() == 0; got != standby {
-			t.Errorf("another one leads: %v, and nobody is looked at: %v", standby, got)
-		}
+		t.Run(fmt.Sprint("standby ", standby), func(t *testing.T) {
+			c := newCluster(t)
+			c.controllers.standby.Store(standby)
+			if _, err := c.Set("apps", []watch.Want{want}); err != nil {
+				t.Fatal(err)
+			}
+			c.controllers.Changed(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))})
+			if got := c.ParentQueue.Len() == 0; got != standby {
+				t.Errorf("another one leads: %v, and nobody is looked at: %v", standby, got)
+			}
+		})
 	}
 }
 

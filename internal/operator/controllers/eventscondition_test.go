@@ -291,18 +291,20 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 
 func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) {
 	for _, unknown := range []string{"a", "b"} {
-		known := map[string]string{"a": "b", "b": "a"}[unknown]
-		need := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: known}
-		c, found := deprived(t, robot, "create")
-		c.Rights.Missing(denial(robot, "create", "events", ""), need)
-		found()
-		s := record.NewEventRecorder(record.EventOptions{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
-		for _, namespace := range []string{unknown, known} {
-			s.Announce(robot, keyOf(c.Name, namespace), request.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
-		}
-		if _, pending := conditions.Events(c, s); !pending {
-			t.Errorf("nothing is known about namespace %s, and all counts as said", unknown)
-		}
+		t.Run(unknown, func(t *testing.T) {
+			known := map[string]string{"a": "b", "b": "a"}[unknown]
+			need := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: known}
+			c, found := deprived(t, robot, "create")
+			c.Rights.Missing(denial(robot, "create", "events", ""), need)
+			found()
+			s := record.NewEventRecorder(record.EventOptions{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
+			for _, namespace := range []string{unknown, known} {
+				s.Announce(robot, keyOf(c.Name, namespace), request.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
+			}
+			if _, pending := conditions.Events(c, s); !pending {
+				t.Errorf("nothing is known about namespace %s, and all counts as said", unknown)
+			}
+		})
 	}
 }
 
@@ -320,23 +322,25 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 		"Namespace.example.org": {"default", false, "in namespace default: " + rule + "Role in namespace default bound to it by a RoleBinding"},
 		"Cluster.example.org":   {"default", false, "in namespace default: " + rule + "Role in namespace default bound to it by a RoleBinding"},
 	} {
-		need := events
-		need.Namespace, need.Unlimited = row.namespace, row.unlimited
-		c, found := deprived(t, robot, "create", "patch")
-		c.Rights.Missing(denial(robot, "create", "events", ""), need)
-		found()
-		c.GVK = schema.ParseGroupKind(kind).WithVersion("v1")
-		s := record.NewEventRecorder(record.EventOptions{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
-		for _, name := range []string{"a", "b"} {
-			if row.namespace != "" {
-				name = row.namespace
+		t.Run(kind, func(t *testing.T) {
+			need := events
+			need.Namespace, need.Unlimited = row.namespace, row.unlimited
+			c, found := deprived(t, robot, "create", "patch")
+			c.Rights.Missing(denial(robot, "create", "events", ""), need)
+			found()
+			c.GVK = schema.ParseGroupKind(kind).WithVersion("v1")
+			s := record.NewEventRecorder(record.EventOptions{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
+			for _, name := range []string{"a", "b"} {
+				if row.namespace != "" {
+					name = row.namespace
+				}
+				s.Announce(robot, keyOf(c.Name, name), request.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
 			}
-			s.Announce(robot, keyOf(c.Name, name), request.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
-		}
-		got, pending := conditions.Events(c, s)
-		if want := "cannot write Events about parents: service account team/robot is not allowed to create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
-			t.Errorf("%s: pending is %v, and the condition is\n%+v, want\n%s", kind, pending, got, want)
-		}
+			got, pending := conditions.Events(c, s)
+			if want := "cannot write Events about parents: service account team/robot is not allowed to create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
+				t.Errorf("pending is %v, and the condition is\n%+v, want\n%s", pending, got, want)
+			}
+		})
 	}
 }
 

@@ -13,11 +13,13 @@ func TestFinalizeChildrenMayBeWrong(t *testing.T) {
 		"spec.children[maps]: the template reads .children.backup, whose objects are only created when the parent is deleted: read it in the status template or in spec.finalize.children": with(t, reconciletest.WithBackup(t),
 			"{{ range .spec.names }}", "{{ if .children.backup }}{{ end }}\n      {{ range .spec.names }}"),
 	} {
-		c := newCluster(t)
-		c.KubectlApply(spec)
-		c.Run()
-		if got := c.Condition("templatecontrollers", "apps", "Accepted"); got != "False InvalidSpec: "+want {
-			t.Errorf("condition %q, want %q", got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(spec)
+			c.Run()
+			if got := c.Condition("templatecontrollers", "apps", "Accepted"); got != "False InvalidSpec: "+want {
+				t.Errorf("condition %q, want %q", got, want)
+			}
+		})
 	}
 }

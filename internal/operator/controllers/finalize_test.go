@@ -208,17 +208,19 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 			}, []string{"status apps one", "list apps everywhere", "finalizers[] templatecontrollers apps"},
 		},
 	} {
-		c := newCluster(t)
-		c.KubectlApply(with(t, apps, "spec:\n", deletes))
-		c.KubectlApply(app)
-		c.Settle()
-		going := c.Find("templatecontrollers", "apps").DeepCopy()
-		row.edit(c, going)
-		now := metav1.NewTime(c.Clock.Now())
-		going.SetDeletionTimestamp(&now)
-		c.Store(appsController, going)
-		c.Deliver()
-		wantRequests(t, why, c.Run(), row.want...)
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(with(t, apps, "spec:\n", deletes))
+			c.KubectlApply(app)
+			c.Settle()
+			going := c.Find("templatecontrollers", "apps").DeepCopy()
+			row.edit(c, going)
+			now := metav1.NewTime(c.Clock.Now())
+			going.SetDeletionTimestamp(&now)
+			c.Store(appsController, going)
+			c.Deliver()
+			wantRequests(t, why, c.Run(), row.want...)
+		})
 	}
 }
 

@@ -66,14 +66,16 @@ func (u unset) Set(string, []watch.Want) (map[watch.Want]*watch.Cache, error) { 
 
 func TestWatchesThatCannotBeChangedAreTriedAgain(t *testing.T) {
 	for why, next := range map[string]string{"it is served": ofClass(""), "it is given up": ofClass("b")} {
-		c := newCluster(t)
-		c.KubectlApply(ofClass(""))
-		c.Run()
-		c.KubectlApply(next)
-		c.controllers.watches = unset{c, errors.New("no")}
-		if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
-			t.Errorf("%s: no error", why)
-		}
-		expect(t, why+": class", `""`, c.servedBy())
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(ofClass(""))
+			c.Run()
+			c.KubectlApply(next)
+			c.controllers.watches = unset{c, errors.New("no")}
+			if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
+				t.Error("no error")
+			}
+			expect(t, why+": class", `""`, c.servedBy())
+		})
 	}
 }

@@ -162,11 +162,13 @@ func TestAnEditBeginsANewRound(t *testing.T) {
 
 func TestWhoHasWrittenTheStatusKnowsTheKinds(t *testing.T) {
 	for _, recorded := range []bool{false, true} {
-		e := newTracked("u")
-		e.recorded = recorded
-		e.learn([]v1.ChildKind{{Version: "v1", Kind: "ConfigMap"}})
-		if got := len(e.childKinds) == 0; got != recorded {
-			t.Errorf("the status was written: %v, and nothing is learnt from it: %v", recorded, got)
-		}
+		t.Run(fmt.Sprint("recorded ", recorded), func(t *testing.T) {
+			e := newTracked("u")
+			e.recorded = recorded
+			e.learn([]v1.ChildKind{{Version: "v1", Kind: "ConfigMap"}})
+			if got := len(e.childKinds) == 0; got != recorded {
+				t.Errorf("the status was written: %v, and nothing is learnt from it: %v", recorded, got)
+			}
+		})
 	}
 }

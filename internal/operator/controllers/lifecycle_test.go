@@ -77,10 +77,12 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 		t.Errorf("asks again after %v, want about %v", got, unansweredRetry)
 	}
 	for why, err := range map[string]*kind.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
-		a.kindErr = err
-		if got := a.recheck(); got < problem.SlowRetry || got > 2*problem.SlowRetry {
-			t.Errorf("a kind that is %s is asked for again after %v, want about %v", why, got, problem.SlowRetry)
-		}
+		t.Run(why, func(t *testing.T) {
+			a.kindErr = err
+			if got := a.recheck(); got < problem.SlowRetry || got > 2*problem.SlowRetry {
+				t.Errorf("a kind that is %s is asked for again after %v, want about %v", why, got, problem.SlowRetry)
+			}
+		})
 	}
 	a.kindErr = &kind.NotFoundError{Served: "v2", Definition: "x"}
 	if got := a.recheck(); got != 0 {

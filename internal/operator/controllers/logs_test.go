@@ -174,19 +174,21 @@ func TestLogsWaitWhileNoPassesAreMade(t *testing.T) {
 		"rejected":                              {reporters, []string{"    template: |\n", broken}},
 		"rejected, and parents have finalizers": {with(t, reporters, "spec:\n", finalizer), []string{"    template: |\n", broken}},
 	} {
-		c := begun(t, row.manifest, app)
-		if !c.controllers.runs("apps") {
-			t.Errorf("before it is %s, it does not run", what)
-		}
-		c.KubectlApply(with(t, row.manifest, row.edit...))
-		c.Run()
-		if c.controllers.runs("apps") {
-			t.Errorf("while it is %s, it runs", what)
-		}
-		c.KubectlApply(row.manifest)
-		c.Run()
-		if !c.controllers.runs("apps") {
-			t.Errorf("after it was %s, it does not run", what)
-		}
+		t.Run(what, func(t *testing.T) {
+			c := begun(t, row.manifest, app)
+			if !c.controllers.runs("apps") {
+				t.Errorf("before it is %s, it does not run", what)
+			}
+			c.KubectlApply(with(t, row.manifest, row.edit...))
+			c.Run()
+			if c.controllers.runs("apps") {
+				t.Errorf("while it is %s, it runs", what)
+			}
+			c.KubectlApply(row.manifest)
+			c.Run()
+			if !c.controllers.runs("apps") {
+				t.Errorf("after it was %s, it does not run", what)
+			}
+		})
 	}
 }

@@ -65,37 +65,39 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 			`templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 	} {
-		for _, optional := range []bool{false, true} {
-			c := newCluster(t)
-			c.KubectlApply(with(t, reconciletest.Readers, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
-			c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
-			c.KubectlApply(reconciletest.Job("ns", "a", "{}", "{note: x}"))
-			row.spoil(c)
-			c.Run()
-			watching, ready, says := row.watching, told, "no ConfigMap"
-			if optional && row.aside != "" {
-				watching, ready, says = "True Watching: all kinds are watched; optional related objects that cannot be read: "+row.aside, "True Ready: all children are ready: 1", ": "
+		t.Run(why, func(t *testing.T) {
+			for _, optional := range []bool{false, true} {
+				c := newCluster(t)
+				c.KubectlApply(with(t, reconciletest.Readers, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
+				c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
+				c.KubectlApply(reconciletest.Job("ns", "a", "{}", "{note: x}"))
+				row.spoil(c)
+				c.Run()
+				watching, ready, says := row.watching, told, "no ConfigMap"
+				if optional && row.aside != "" {
+					watching, ready, says = "True Watching: all kinds are watched; optional related objects that cannot be read: "+row.aside, "True Ready: all children are ready: 1", ": "
+				}
+				if got := c.Condition("templatecontrollers", "apps", "Watching"); got != watching {
+					t.Errorf("%s, optional is %v: condition Watching\n%s\nwant\n%s", why, optional, got, watching)
+				}
+				if got := c.Condition("apps", "one", "Ready"); got != ready {
+					t.Errorf("%s, optional is %v: ready condition\n%s\nwant\n%s", why, optional, got, ready)
+				}
+				if got := c.JobsOf("one"); got != says {
+					t.Errorf("%s, optional is %v: the child says %q, want %q", why, optional, got, says)
+				}
+				c.Deliver()
+				wantRequests(t, why+", again", c.Run())
+				row.mend(c)
+				c.Run()
+				if got := c.JobsOf("one"); got != "a: x" {
+					t.Errorf("%s, optional is %v, and it is mended: the child says %q", why, optional, got)
+				}
+				if got := c.Condition("templatecontrollers", "apps", "Watching"); got != "True Watching: all kinds are watched" {
+					t.Errorf("%s, and it is mended: condition Watching is %q", why, got)
+				}
 			}
-			if got := c.Condition("templatecontrollers", "apps", "Watching"); got != watching {
-				t.Errorf("%s, optional is %v: condition Watching\n%s\nwant\n%s", why, optional, got, watching)
-			}
-			if got := c.Condition("apps", "one", "Ready"); got != ready {
-				t.Errorf("%s, optional is %v: ready condition\n%s\nwant\n%s", why, optional, got, ready)
-			}
-			if got := c.JobsOf("one"); got != says {
-				t.Errorf("%s, optional is %v: the child says %q, want %q", why, optional, got, says)
-			}
-			c.Deliver()
-			wantRequests(t, why+", again", c.Run())
-			row.mend(c)
-			c.Run()
-			if got := c.JobsOf("one"); got != "a: x" {
-				t.Errorf("%s, optional is %v, and it is mended: the child says %q", why, optional, got)
-			}
-			if got := c.Condition("templatecontrollers", "apps", "Watching"); got != "True Watching: all kinds are watched" {
-				t.Errorf("%s, and it is mended: condition Watching is %q", why, got)
-			}
-		}
+		})
 	}
 }
 
@@ -105,45 +107,49 @@ func TestEntriesThatFitNoKind(t *testing.T) {
 		{"apiVersion: v1\n    kind: Namespace\n    namespaces: [a]", "False InvalidSpec: spec.related[jobs]: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
 		{"apiVersion: v1\n    kind: Namespace\n    namespaceSelector: {}", "False InvalidSpec: spec.related[jobs]: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
 	} {
-		c := newCluster(t)
-		c.KubectlApply(with(t, reconciletest.Readers, "apiVersion: batch/v1\n    kind: Job", row.to))
-		c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
-		wantRequests(t, row.to, c.Run(), "status apps one")
-		if got := c.Condition("templatecontrollers", "apps", "Accepted"); got != row.want {
-			t.Errorf("%s: condition Accepted\n%s\nwant\n%s", row.to, got, row.want)
-		}
+		t.Run(row.to, func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(with(t, reconciletest.Readers, "apiVersion: batch/v1\n    kind: Job", row.to))
+			c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
+			wantRequests(t, row.to, c.Run(), "status apps one")
+			if got := c.Condition("templatecontrollers", "apps", "Accepted"); got != row.want {
+				t.Errorf("%s: condition Accepted\n%s\nwant\n%s", row.to, got, row.want)
+			}
+		})
 	}
 }
 
 // TestAParentGoesThoughWhatItIsRelatedToCannotBeRead has its children go first, which needs no template.
 func TestAParentGoesThoughWhatItIsRelatedToCannotBeRead(t *testing.T) {
 	for why, readable := range map[string]bool{"it can be read": true, "it cannot": false} {
-		c := newCluster(t)
-		c.KubectlApply(with(t, reconciletest.Readers, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
-		c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
-		c.KubectlApply(reconciletest.Job("ns", "a", "{}", "{note: x}"))
-		c.Settle()
-		if !readable {
-			c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
-			c.controllers.kindChanged(reconciletest.BatchJob)
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(with(t, reconciletest.Readers, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
+			c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
+			c.KubectlApply(reconciletest.Job("ns", "a", "{}", "{note: x}"))
 			c.Settle()
-		}
-		during := ""
-		c.During = func() {
-			if o := c.Find("apps", "one"); o != nil {
-				status, _ := o.Object["status"].(map[string]any)
-				during += fmt.Sprint(status["jobs"])
+			if !readable {
+				c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
+				c.controllers.kindChanged(reconciletest.BatchJob)
+				c.Settle()
 			}
-		}
-		c.End(locationOf(parse(t, reconciletest.Reader("ns", "one", "{}"))), metav1.DeletePropagationBackground)
-		c.Deliver()
-		c.Settle()
-		if c.Find("apps", "one") != nil || c.Find("configmaps", "one") != nil {
-			t.Errorf("%s: the parent is left, or its child", why)
-		}
-		if during == "" || strings.Trim(during, "1") != "" {
-			t.Errorf("%s: status.jobs is %q on the way, want what it was", why, during)
-		}
+			during := ""
+			c.During = func() {
+				if o := c.Find("apps", "one"); o != nil {
+					status, _ := o.Object["status"].(map[string]any)
+					during += fmt.Sprint(status["jobs"])
+				}
+			}
+			c.End(locationOf(parse(t, reconciletest.Reader("ns", "one", "{}"))), metav1.DeletePropagationBackground)
+			c.Deliver()
+			c.Settle()
+			if c.Find("apps", "one") != nil || c.Find("configmaps", "one") != nil {
+				t.Error("the parent is left, or its child")
+			}
+			if during == "" || strings.Trim(during, "1") != "" {
+				t.Errorf("status.jobs is %q on the way, want what it was", during)
+			}
+		})
 	}
 }
 

@@ -52,12 +52,14 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 		"in others":                          {map[string]bool{"a": true}, nil, []string{"b"}, map[string]bool{"a": true, "b": true}},
 		"in others; one was given up before": {map[string]bool{"a": true}, now, []string{"b"}, map[string]bool{"a": true, "b": true}},
 	} {
-		e := newTracked("u")
-		e.namespaces, e.current = row.before, row.running
-		e.widenScope(row.scope)
-		if diff := cmp.Diff(row.want, e.namespaces); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", why, diff)
-		}
+		t.Run(why, func(t *testing.T) {
+			e := newTracked("u")
+			e.namespaces, e.current = row.before, row.running
+			e.widenScope(row.scope)
+			if diff := cmp.Diff(row.want, e.namespaces); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", why, diff)
+			}
+		})
 	}
 }
 
@@ -89,12 +91,14 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 		"they may not be read any more":     {configMaps, reconciletest.FailedCache(t, want, denial(robot, "list", "configmaps", "at the cluster scope")), true},
 		"the kind has no namespaces at all": {roles, unread, true},
 	} {
-		e := newTracked("u")
-		e.current = &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}}}
-		e.widenScope([]string{"ns"})
-		if got := e.namespaces != nil; got != row.narrow {
-			t.Errorf("%s: children are read in %v", why, e.namespaces)
-		}
+		t.Run(why, func(t *testing.T) {
+			e := newTracked("u")
+			e.current = &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}}}
+			e.widenScope([]string{"ns"})
+			if got := e.namespaces != nil; got != row.narrow {
+				t.Errorf("children are read in %v", e.namespaces)
+			}
+		})
 	}
 }
 
@@ -122,25 +126,27 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 		"it is not known yet what is there":       {running.Source{Caches: map[string]*watch.Cache{"old": unread}}, true},
 		"it is not known where children are read": {running.Source{Err: errors.New("no answer")}, true},
 	} {
-		c := newCluster(t)
-		before := map[string]bool{"ns": true, "old": true}
-		e := newTracked("u")
-		e.namespaces = before
-		next := &running.Controller{
-			Definition: running.Definition{
-				Name: "apps", GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
-			},
-			Caches:  running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source}},
-			Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}},
-		}
-		c.controllers.retreat(t.Context(), e, next)
-		if e.namespaces["old"] != row.stays || !e.namespaces["ns"] || len(before) != 2 {
-			t.Errorf("%s: %v are read, and %v in the set that was in use; stays is to be %v", why, e.namespaces, before, row.stays)
-		}
-		due, later := c.ControllerQueue.Due("apps")
-		if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.Clock.Now()) != permissions.BelievedFor {
-			t.Errorf("%s: looked at again at once: %d, later: %v", why, at, later)
-		}
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			before := map[string]bool{"ns": true, "old": true}
+			e := newTracked("u")
+			e.namespaces = before
+			next := &running.Controller{
+				Definition: running.Definition{
+					Name: "apps", GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
+				},
+				Caches:  running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source}},
+				Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}},
+			}
+			c.controllers.retreat(t.Context(), e, next)
+			if e.namespaces["old"] != row.stays || !e.namespaces["ns"] || len(before) != 2 {
+				t.Errorf("%v are read, and %v in the set that was in use; stays is to be %v", e.namespaces, before, row.stays)
+			}
+			due, later := c.ControllerQueue.Due("apps")
+			if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.Clock.Now()) != permissions.BelievedFor {
+				t.Errorf("looked at again at once: %d, later: %v", at, later)
+			}
+		})
 	}
 }
 

@@ -113,21 +113,23 @@ func TestASmallTemplateControllerIsKept(t *testing.T) {
 // TestWhatATrimmedTemplateControllerTakesIsKnown compares it with that of the whole one.
 func TestWhatATrimmedTemplateControllerTakesIsKnown(t *testing.T) {
 	for _, kib := range []int{30, 100} {
-		tc := &v1.TemplateController{}
-		if err := yaml.Unmarshal([]byte(sized("a", "team", kib)), tc); err != nil {
-			t.Fatal(err)
-		}
-		kept, err := Trim(packed(t, parse(t, sized("a", "team", kib))), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		outline, err := decode(kept)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := sizeOf(kept, outline), spec.Size(&tc.Spec); got != want {
-			t.Errorf("%d KiB take %d bytes, want %d", kib, got, want)
-		}
+		t.Run(fmt.Sprint(kib, " KiB"), func(t *testing.T) {
+			tc := &v1.TemplateController{}
+			if err := yaml.Unmarshal([]byte(sized("a", "team", kib)), tc); err != nil {
+				t.Fatal(err)
+			}
+			kept, err := Trim(packed(t, parse(t, sized("a", "team", kib))), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			outline, err := decode(kept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := sizeOf(kept, outline), spec.Size(&tc.Spec); got != want {
+				t.Errorf("%d KiB take %d bytes, want %d", kib, got, want)
+			}
+		})
 	}
 }
 

@@ -43,26 +43,28 @@ func TestOlderTemplateControllersHaveTheirWatchesFirst(t *testing.T) {
 		"other tenants do not count":                     {claims: []claim{with(young, 1000), elsewhere}, want: "z[true] a[true]"},
 		"somebody goes of whom nothing is known":         {claims: []claim{with(old, 1)}, gone: "nobody", want: "z[true]"},
 	} {
-		var changed []string
-		s := newWatchShares(func(name string) { changed = append(changed, name) })
-		for _, c := range row.claims {
-			s.claim(c)
-		}
-		if row.gone != "" {
-			s.ForgetController(row.gone)
-		}
-		var got []string
-		for _, name := range []string{"z", "m", "a", "b"} {
-			if c := s.claims[name]; c != nil {
-				got = append(got, fmt.Sprint(name, c.granted))
-				if answer := s.claim(*c); !slices.Equal(answer, c.granted) {
-					t.Errorf("%s: %s is told %v, and has %v", why, name, answer, c.granted)
+		t.Run(why, func(t *testing.T) {
+			var changed []string
+			s := newWatchShares(func(name string) { changed = append(changed, name) })
+			for _, c := range row.claims {
+				s.claim(c)
+			}
+			if row.gone != "" {
+				s.ForgetController(row.gone)
+			}
+			var got []string
+			for _, name := range []string{"z", "m", "a", "b"} {
+				if c := s.claims[name]; c != nil {
+					got = append(got, fmt.Sprint(name, c.granted))
+					if answer := s.claim(*c); !slices.Equal(answer, c.granted) {
+						t.Errorf("%s is told %v, and has %v", name, answer, c.granted)
+					}
 				}
 			}
-		}
-		if diff := cmp.Diff([]string{row.want, row.changed}, []string{strings.Join(got, " "), strings.Join(changed, " ")}); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", why, diff)
-		}
+			if diff := cmp.Diff([]string{row.want, row.changed}, []string{strings.Join(got, " "), strings.Join(changed, " ")}); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", why, diff)
+			}
+		})
 	}
 }
 
