@@ -87,7 +87,7 @@ func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()
-	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.KubectlApply(newApp(withText("bye")))
 	wantRequests(t, "update", c.Run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
 	if got, want := c.Condition("apps", "one", "Ready"), "False Progressing: 0 of 2 children are ready: ConfigMap ns/a: being deleted; ConfigMap ns/b: being deleted"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
@@ -105,12 +105,12 @@ func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
 	c.Run()
 	c.RemoveLabels("a")
 	wantRequests(t, "it is as the template says", c.Run(), "create configmaps a", "get configmaps a", "mark configmaps a")
-	c.KubectlApply(with(t, app, "[a, b]", "[a]")) // one child, so that none is replaced before
+	c.KubectlApply(newApp(withChildren("a"))) // one child, so that none is replaced before
 	c.Run()
 	c.RemoveNow(configMap("b"))
 	c.Run()
 	c.RemoveLabels("a")
-	c.KubectlApply(with(t, with(t, app, "[a, b]", "[a]"), "hello", "bye"))
+	c.KubectlApply(with(t, newApp(withChildren("a")), "hello", "bye"))
 	wantRequests(t, "it is out of date, and may not be changed in place", c.Run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
 	delete(c.Objects, configMap("a")) // as no watch shows
 	_, requests := c.Pass("apps", "one")
@@ -150,7 +150,7 @@ func TestChildThatLosesItsLabelStaysOutdated(t *testing.T) {
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()
-	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.KubectlApply(newApp(withText("bye")))
 	c.Run()
 	for _, name := range []string{"a", "b"} {
 		c.RemoveLabels(name)

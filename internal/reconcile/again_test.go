@@ -51,7 +51,7 @@ func TestChildrenThatReadEachOtherAreAllMade(t *testing.T) {
 		return "  - name: " + name + "\n    template: |\n      {{ if " + when + " }}\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: " + name + "}\n      {{ end }}\n"
 	}
 	children := entry("c", "and .observed.b (not .spec.few)") + entry("b", ".observed.a") + entry("a", "true")
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 0s\n", apps[strings.Index(apps, "  - name: maps"):], children))
+	c.KubectlApply(with(t, withSpec(t, apps, "resyncPeriod: 0s"), apps[strings.Index(apps, "  - name: maps"):], children))
 	c.KubectlApply(app)
 	wantRequests(t, "all", c.Run(), "create configmaps a", "status apps one", "create configmaps b", "status apps one", "create configmaps c", "status apps one")
 	wantRequests(t, "and no more", c.Run())

@@ -10,7 +10,7 @@ import (
 
 func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.KubectlApply(frontOnly(t, apps))
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()

@@ -43,7 +43,7 @@ func TestAPassHasOneBudget(t *testing.T) {
 			c.Deliver()
 			c.Run()
 			c.KubectlApply(toiling(t, row.first, row.second, row.status))
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 			for _, request := range c.Run() {
 				if strings.HasPrefix(request, "delete") && !strings.HasPrefix(row.at, "status") {
 					t.Errorf("%s", request)
@@ -67,7 +67,7 @@ func TestAPassIsCutShort(t *testing.T) {
 	c.Run()
 	c.Deliver()
 	c.KubectlApply(toiling(t, toil, "", ""))
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	c.RunControllers()
 	before := len(c.Requests)
 	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}

@@ -14,7 +14,6 @@ const secret = "s3cr3t"
 
 // Short names of what most tests use.
 const (
-	app            = reconciletest.App
 	apps           = reconciletest.Apps
 	cleanupTimeout = reconciletest.CleanupTimeout
 	readers        = reconciletest.Readers
@@ -27,6 +26,7 @@ const (
 )
 
 var (
+	app            = reconciletest.App
 	appsController = reconciletest.AppsController
 	clusterRole    = reconciletest.ClusterRole
 	one            = reconciletest.One
@@ -36,12 +36,19 @@ var (
 	configMapName = reconciletest.ConfigMapName
 	farMap        = reconciletest.FarMap
 	finalized     = reconciletest.Finalized
+	frontOnly     = reconciletest.FrontOnly
 	job           = reconciletest.Job
 	locationOf    = reconciletest.LocationOf
+	newApp        = reconciletest.NewApp
 	reader        = reconciletest.Reader
 	wantRequests  = reconciletest.WantRequests
 	withBackup    = reconciletest.WithBackup
+	withChildren  = reconciletest.WithChildren
+	withSpec      = reconciletest.WithSpec
 	withStrategy  = reconciletest.WithStrategy
+	withText      = reconciletest.WithText
+	withTier      = reconciletest.WithTier
+	withWatch     = reconciletest.WithWatch
 
 	conflict = memserver.Conflict
 	notFound = memserver.NotFound

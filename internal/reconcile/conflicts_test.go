@@ -20,8 +20,8 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 	taken := refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists, `admission webhook "no.example.org" denied the request: hello`)
 	plain := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "a", nil)
 	const by = `denied by admission webhook "no.example.org"`
-	fewer := func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) }
-	changed := func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "hello", "bye")) }
+	fewer := func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }
+	changed := func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withText("bye"))) }
 	missing := func(_ *testing.T, c *cluster) { c.RemoveNow(configMap("a")) }
 	for _, row := range []struct {
 		why, strategy string

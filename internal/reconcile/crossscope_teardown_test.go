@@ -127,7 +127,7 @@ func TestWhatStaysWhenAParentGoes(t *testing.T) {
 	})
 	t.Run("all, while it is suspended", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
-		c.KubectlApply(with(t, tenants, "spec:\n", "spec:\n  suspend: true\n"))
+		c.KubectlApply(withSpec(t, tenants, "suspend: true"))
 		c.KubectlDelete(one, metav1.DeletePropagationBackground)
 		wantRequests(t, "deletion", c.SettleWrites())
 		c.KubectlApply(tenants)

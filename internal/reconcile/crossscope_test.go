@@ -90,7 +90,7 @@ func TestTwoParentsThatWantTheSameObject(t *testing.T) {
 }
 
 func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) {
-	some := reconciletest.FrontOnly(t, tenants)
+	some := frontOnly(t, tenants)
 	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, some, tenant)

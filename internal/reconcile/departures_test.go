@@ -53,7 +53,7 @@ func TestParentsOfANamespaceThatIsNotSelected(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
-			c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}, labelSelector: {matchLabels: {tier: front}}}"))
+			c.KubectlApply(withWatch(t, apps, "namespaceSelector: {matchLabels: {team: red}}, labelSelector: {matchLabels: {tier: front}}"))
 			c.KubectlApply(app)
 			c.Settle()
 			c.KubectlEdit(ns, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
@@ -225,7 +225,7 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(apps)
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 			c.Settle()
 			stray := c.Find("configmaps", "a").DeepCopy()
 			stray.SetName("b")

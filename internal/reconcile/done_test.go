@@ -22,22 +22,22 @@ func TestDeletionsAndCorrectionsAreRecorded(t *testing.T) {
 		want          []string
 	}{
 		{"nothing changes", "Apply", func(*testing.T, *cluster) {}, nil},
-		{"children are created and updated", "Apply", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]", "hello", "bye")) }, nil},
-		{"no template yields a child any more", "Apply", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) },
+		{"children are created and updated", "Apply", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a", "b", "c"), withText("bye"))) }, nil},
+		{"no template yields a child any more", "Apply", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
 			[]string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b"}},
 		{"no template yields many", "Apply", func(t *testing.T, c *cluster) {
-			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c, d, e, f]"))
+			c.KubectlApply(newApp(withChildren("a", "b", "c", "d", "e", "f")))
 			c.Run()
 			c.Deliver()
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 		}, []string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b; ConfigMap ns/c; ConfigMap ns/d; and 2 more"}},
-		{"no template of a strategy that recreates yields a child any more", "Recreate", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) },
+		{"no template of a strategy that recreates yields a child any more", "Recreate", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
 			[]string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b"}},
-		{"children are recreated", "Recreate", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "hello", "bye")) },
+		{"children are recreated", "Recreate", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
 			[]string{"one Normal SuccessfulDelete: deleted to be recreated: ConfigMap ns/a; ConfigMap ns/b"}},
 		{"a child that has lost its label is recreated", "Recreate", func(t *testing.T, c *cluster) {
 			c.RemoveLabels("a")
-			c.KubectlApply(with(t, app, "hello", "bye", "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withText("bye"), withChildren("a")))
 		}, []string{
 			"one Normal SuccessfulDelete: deleted to be recreated: ConfigMap ns/a",
 			"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b",

@@ -120,7 +120,7 @@ func TestAppliesInOurNameAreRepaired(t *testing.T) {
 				c := settled(t, apps)
 				earlier := c.SealOf("a")
 				c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
-				c.KubectlApply(with(t, app, "hello", "bye"))
+				c.KubectlApply(newApp(withText("bye")))
 				c.Settle()
 				for step, change := range changes(c.SealOf("a"), earlier) {
 					restart(c, step)

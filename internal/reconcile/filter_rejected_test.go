@@ -21,7 +21,7 @@ func TestARejectedSpecReportsOnParentsFromBeforeItsFilter(t *testing.T) {
 
 func TestARejectedResyncPeriodIsReported(t *testing.T) {
 	c := begun(t, apps, app)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: often\n"))
+	c.KubectlApply(withSpec(t, apps, "resyncPeriod: often"))
 	c.Settle()
 	if got, want := c.Condition("apps", "one", "Ready"), "False "+reconciletest.NotAccepted; got != want {
 		t.Errorf("condition %q, want %q", got, want)

@@ -71,7 +71,7 @@ func TestNoParentIsReleasedByOldRelatedObjects(t *testing.T) {
 					"      template: |\n        apiVersion: batch/v1", "      template: |\n        {{ range .related.gadgets }}\n        ---\n        apiVersion: batch/v1",
 					"spec: {suspend: {{ eq (len .children.maps) 0 }}}\n", "spec: {suspend: false}\n        {{ end }}\n"))
 				if !children {
-					c.KubectlApply(with(t, app, "[a, b]", "[]"))
+					c.KubectlApply(newApp(withChildren()))
 					c.Settle()
 				}
 				gadget := parse(t, "{apiVersion: example.org/v1, kind: Gadget, metadata: {namespace: ns, name: seen}}")

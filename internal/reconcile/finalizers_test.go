@@ -108,13 +108,13 @@ func TestBrokenTemplateControllerLetsParentsGo(t *testing.T) {
 	}
 	for why, broken := range map[string]string{
 		"a template":   with(t, finalized(t), "{{ end }}", ""),
-		"the selector": with(t, reconciletest.FrontOnly(t, finalized(t)), "tier: front", "tier: '?'"),
-		"the period":   with(t, finalized(t), "spec:\n", "spec:\n  resyncPeriod: never\n"),
+		"the selector": with(t, frontOnly(t, finalized(t)), "tier: front", "tier: '?'"),
+		"the period":   withSpec(t, finalized(t), "resyncPeriod: never"),
 		"the timeout":  finalized(t, ", timeout: soon"),
 	} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprint(why, ", restart ", restart), func(t *testing.T) {
-				c := settled(t, reconciletest.FrontOnly(t, finalized(t)))
+				c := settled(t, frontOnly(t, finalized(t)))
 				c.KubectlApply(broken)
 				c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 				wantRequests(t, "the edit", c.Settle(), reported(why)...)

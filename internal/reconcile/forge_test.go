@@ -23,7 +23,7 @@ func TestChildThatIsDisownedAtOnceIsRestored(t *testing.T) {
 			t.Run(label+"="+value, func(t *testing.T) {
 				c := newCluster(t)
 				c.KubectlApply(apps)
-				c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+				c.KubectlApply(newApp(withChildren("a")))
 				c.AfterApply = func() {
 					if c.Objects[configMap("a")] == nil {
 						return
@@ -62,7 +62,7 @@ func TestEditedAnnotationsReplaceNothing(t *testing.T) {
 					c := settled(t, reconciletest.WithOtherTemplate(t, withStrategy(t, "Recreate")))
 					earlier := c.SealOf("a")
 					c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
-					c.KubectlApply(with(t, app, "hello", "bye"))
+					c.KubectlApply(newApp(withText("bye")))
 					c.Settle()
 					before := c.Find("configmaps", "a").GetUID()
 					do(c.Cluster, configMap("a"), earlier)
@@ -90,7 +90,7 @@ func TestEditedAnnotationsReplaceNothing(t *testing.T) {
 
 // TestAForgedHashHidesNoChange gives a child the hash of what its template will yield next.
 func TestAForgedHashHidesNoChange(t *testing.T) {
-	next := with(t, app, "hello", "bye")
+	next := newApp(withText("bye"))
 	for strategy, want := range map[string][]string{
 		"Apply":    {"update configmaps a", "update configmaps b", "status apps one"},
 		"Recreate": {"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one"},
@@ -139,7 +139,7 @@ func TestEditedMarksPruneNothing(t *testing.T) {
 					if removed {
 						c.KubectlApply(with(t, spec, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
 					} else {
-						c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+						c.KubectlApply(newApp(withChildren("b")))
 					}
 					reconciletest.WantNoDeletion(t, c.Settle())
 					attack(c.Cluster, configMap("a"), earlier)

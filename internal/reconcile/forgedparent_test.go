@@ -13,7 +13,6 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // forged is an object that somebody has labelled as a child, which says that its parent is of that address.
@@ -34,7 +33,7 @@ metadata:
 // TestObjectsThatAreNoChildrenAskForNobody has somebody label objects as children of parents that are not there. The server is not asked
 // about these, and nobody waits behind them.
 func TestObjectsThatAreNoChildrenAskForNobody(t *testing.T) {
-	c := begun(t, with(t, tenants, "kind: App}", reconciletest.WatchFront), tenant)
+	c := begun(t, frontOnly(t, tenants), tenant)
 	for i, address := range []string{"ns/none", "elsewhere/none", "none", "ns/a/b", "ns/..", "../none", "ns/" + strings.Repeat("a", 1<<16), "ns/none%00"} {
 		at, text := forged(t, i, address)
 		c.PutWithUID(text, types.UID(at.Name))
@@ -78,7 +77,7 @@ func TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor(t *testing.T) {
 		"by its annotation, outliving its parent": {with(t, tenants, ofOwner, "maps\n    deletionPolicy: Orphan"), with(t, tenant, "space: far", "space: ns"), func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("none-", i)) }},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := begun(t, reconciletest.FrontOnly(t, row.spec), row.parent)
+			c := begun(t, frontOnly(t, row.spec), row.parent)
 			c.Refuse["update configmaps a"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 			c.Refuse["mark configmaps a"] = c.Refuse["update configmaps a"]
 			at := farMap("a")

@@ -26,7 +26,7 @@ func TestEverythingIsReadAndWrittenAsTheAccount(t *testing.T) {
 	}
 	c.Deliver()
 	wantRequests(t, "after the watch brought the writes", c.Run())
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	wantRequests(t, "a child that is wanted no longer", c.Run(), "team:robot: delete configmaps b", "team:robot: status apps one")
 }
 
@@ -85,7 +85,7 @@ func TestChildrenThatMayNotBeReadAreLeftAlone(t *testing.T) {
 	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: reconciletest.Robot, Namespace: "ns"}
 	c.Caches[want] = reconciletest.FailedCache(t, want, reconciletest.Denial(reconciletest.Robot, "list", "configmaps", `in the namespace "ns"`))
 	c.Silent[want] = true
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	wantRequests(t, "children that may not be read", c.Run(), "team:robot: status apps one")
 	if got, want := c.Condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: see the condition Watching of TemplateController apps; until then, nothing is deleted"; got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
@@ -107,7 +107,7 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 			c.Run()
 			c.Deliver()
 			c.Run()
-			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.KubectlApply(newApp(withChildren("a", "b", "c")))
 			c.Refuse["team:robot: create configmaps c"] = reconciletest.Denial(reconciletest.Robot, "patch", "configmaps", `in the namespace "ns"`)
 			c.Refuse[row.refuse] = errors.New("no answer")
 			c.Lacks["team:robot patch configmaps ns"], c.Lacks["team:robot create configmaps ns"] = true, true

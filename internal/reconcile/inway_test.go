@@ -151,7 +151,7 @@ func TestStaleAnswers(t *testing.T) {
 
 // TestWhatAParentHasLeftBehindIsNotItsSuccessors has a child that outlives its parent, and another parent of that name.
 func TestWhatAParentHasLeftBehindIsNotItsSuccessors(t *testing.T) {
-	one := with(t, app, "[a, b]", "[a]")
+	one := newApp(withChildren("a"))
 	c := begun(t, with(t, apps, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n"), one)
 	c.Remove(locationOf(parse(t, one)))
 	c.PutWithUID(one, "uid-next")

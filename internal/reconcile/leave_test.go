@@ -80,13 +80,13 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(apps)
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 			c.Run()
 			hidden := c.Find("configmaps", "a").DeepCopy()
 			row.change(hidden)
 			c.RemoveNow(locationOf(parse(t, app)))
 			c.Store(configMap("a"), hidden)
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 			parent := c.Find("apps", "one").DeepCopy()
 			parent.SetUID("uid-next")
 			c.Store(locationOf(parent), parent)
@@ -115,7 +115,7 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(apps)
-			c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+			c.KubectlApply(newApp(withChildren("b")))
 			c.Run()
 			c.Deliver()
 			one := c.Find("apps", "one")
@@ -147,8 +147,8 @@ func (c *cluster) stray(parent *unstructured.Unstructured, owner types.UID) {
 
 func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 5s\n"))
-	c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+	c.KubectlApply(withSpec(t, apps, "resyncPeriod: 5s"))
+	c.KubectlApply(newApp(withChildren("b")))
 	c.Run()
 	c.Deliver()
 	one := c.Find("apps", "one")
@@ -172,10 +172,10 @@ func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
 func TestTheEventOfAParentThatStopsMatchingNamesWhatIsKept(t *testing.T) {
 	kept := strings.Replace(apps, "  - name: maps\n", "  - name: kept\n    prunePolicy: Orphan\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: kept}}'\n  - name: maps\n", 1)
 	c := newCluster(t)
-	c.KubectlApply(with(t, kept, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.KubectlApply(frontOnly(t, kept))
 	c.KubectlApply(app)
 	c.Settle()
-	c.KubectlApply(with(t, app, "tier: front", "tier: back"))
+	c.KubectlApply(newApp(withTier("back")))
 	c.Settle()
 	if want := "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted, except those with prunePolicy: Orphan"; !slices.Contains(c.Events, want) {
 		t.Errorf("Events: %v, want %q", c.Events, want)
@@ -183,7 +183,7 @@ func TestTheEventOfAParentThatStopsMatchingNamesWhatIsKept(t *testing.T) {
 }
 
 func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
-	selective := with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
+	selective := frontOnly(t, apps)
 	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
@@ -191,7 +191,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 			c.KubectlApply(app)
 			c.Run()
 			c.Deliver()
-			c.KubectlApply(with(t, app, "tier: front", "tier: back"))
+			c.KubectlApply(newApp(withTier("back")))
 			if restart {
 				c.start()
 			}
@@ -209,7 +209,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 		c.KubectlApply(app)
 		c.Run()
 		c.Deliver()
-		c.KubectlApply(with(t, app, "tier: front", "tier: back"))
+		c.KubectlApply(newApp(withTier("back")))
 		wantRequests(t, "label gone", c.Run(), "get apps one")
 		if len(c.Events) > 0 {
 			t.Errorf("nothing is lost; Events: %v", c.Events)
@@ -228,12 +228,12 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 
 func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.KubectlApply(frontOnly(t, apps))
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()
 	c.Remove(locationOf(parse(t, app)))
-	next := c.KubectlApply(with(t, app, "tier: front", "tier: back"))
+	next := c.KubectlApply(newApp(withTier("back")))
 	next.SetUID("uid-next")
 	wantRequests(t, "at once", c.Run(), "get apps one")
 	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime / 2))

@@ -16,7 +16,7 @@ const departuresPerSecond = 20
 func leaving(t *testing.T, parents int) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "kind: App}", reconciletest.WatchFront, "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"))
+	c.KubectlApply(with(t, frontOnly(t, apps), "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"))
 	for i := range parents {
 		c.KubectlApply(with(t, app, "name: one", fmt.Sprintf("name: p%d", i), "[a, b]", "[a]"))
 	}
@@ -63,8 +63,8 @@ func TestManyWhoLeaveAreAskedAboutInTurn(t *testing.T) {
 
 func TestAnEditStopsThoseWhoLeave(t *testing.T) {
 	for why, edit := range map[string]string{
-		"suspend":                with(t, apps, "spec:\n", "spec:\n  suspend: true\n", "kind: App}", strings.Replace(reconciletest.WatchFront, "front", "none", 1), "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"),
-		"the selector as it was": with(t, apps, "kind: App}", reconciletest.WatchFront, "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"),
+		"suspend":                with(t, withSpec(t, apps, "suspend: true"), "kind: App}", strings.Replace(reconciletest.WatchFront, "front", "none", 1), "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"),
+		"the selector as it was": with(t, frontOnly(t, apps), "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"),
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := leaving(t, 2*reconciletest.DepartureBurst)

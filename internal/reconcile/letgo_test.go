@@ -165,7 +165,7 @@ func TestParentThatGoesUnderASpecThatMakesNoSense(t *testing.T) {
 func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 	for why, request := range map[string]string{"to delete a child": "delete configmaps a", "to remove its finalizer": releaseParent} {
 		t.Run(why, func(t *testing.T) {
-			c := begun(t, reconciletest.FrontOnly(t, tenants), tenant)
+			c := begun(t, frontOnly(t, tenants), tenant)
 			c.Settle()
 			c.Refuse[request] = reconciletest.ErrBroken
 			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
@@ -182,7 +182,7 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 		})
 	}
 	t.Run("to mark a child that is to stay", func(t *testing.T) {
-		c := begun(t, reconciletest.FrontOnly(t, tenants), tenant)
+		c := begun(t, frontOnly(t, tenants), tenant)
 		c.Settle()
 		c.Refuse["mark configmaps a"] = reconciletest.ErrBroken
 		// The watch tells of the first of these alone.

@@ -209,10 +209,10 @@ func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
 		want         []string
 	}{
 		"prunePolicy becomes Orphan in the edit that wants them no longer": {
-			nil, []string{"prunePolicy: Orphan"}, with(t, app, "[a, b]", "[]"), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
+			nil, []string{"prunePolicy: Orphan"}, newApp(withChildren()), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
 		},
 		"unpruned objects are to outlive their parent": {
-			[]string{"prunePolicy: Orphan"}, []string{"prunePolicy: Orphan", "deletionPolicy: Orphan"}, with(t, app, "[a, b]", "[]"), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
+			[]string{"prunePolicy: Orphan"}, []string{"prunePolicy: Orphan", "deletionPolicy: Orphan"}, newApp(withChildren()), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
 		},
 		"the template fails": {
 			nil, []string{"prunePolicy: Orphan", "deletionPolicy: Orphan"}, with(t, app, ", text: hello", ""), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
@@ -224,7 +224,7 @@ func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
 			c.KubectlApply(app)
 			c.Run()
 			c.Deliver()
-			c.KubectlApply(reconciletest.WithLines(t, with(t, apps, "spec:\n", "spec:\n  suspend: true\n"), row.again...))
+			c.KubectlApply(reconciletest.WithLines(t, withSpec(t, apps, "suspend: true"), row.again...))
 			c.Run()
 			c.KubectlApply(row.parent)
 			c.Run()

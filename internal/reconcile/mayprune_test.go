@@ -25,7 +25,7 @@ func TestNothingIsDeletedWhileAWatchIsBetweenTwoRequests(t *testing.T) {
 					caches = append(caches, cache)
 				}
 			}
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 			wantRequests(t, "meanwhile", c.Run(), "status apps one")
 			for _, cache := range caches {
 				cache.Watching()
@@ -43,7 +43,7 @@ func TestNothingIsDeletedWhileAWatchIsBetweenTwoRequests(t *testing.T) {
 func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
 	ns := request.Location{Resource: running.Namespaces, Name: "ns"}
-	fewer := func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) }
+	fewer := func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }
 	blue := func(_ *testing.T, c *cluster) {
 		c.KubectlEdit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
 	}
@@ -62,7 +62,7 @@ func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(red)
-			c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+			c.KubectlApply(withWatch(t, apps, "namespaceSelector: {matchLabels: {team: red}}"))
 			c.KubectlApply(app)
 			c.Run()
 			c.Deliver()
@@ -91,7 +91,7 @@ func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 
 func TestNothingHiddenIsReplacedByOldRelatedObjects(t *testing.T) {
 	const replaced = "delete-foreground configmaps a"
-	parent := with(t, app, "[a, b]", "[a]")
+	parent := newApp(withChildren("a"))
 	c := begun(t, with(t, withStrategy(t, "Recreate"), "  watch:", "  related: [{name: gadgets, apiVersion: example.org/v1, kind: Gadget, select: '{name: seen}'}]\n  watch:"), parent)
 	c.RemoveLabels("a")
 	c.During = func() {
@@ -112,13 +112,13 @@ func TestNothingHiddenIsReplacedByOldRelatedObjects(t *testing.T) {
 }
 
 func TestAnEditDuringAReconciliationEndsItsDecisionToDelete(t *testing.T) {
-	c := begun(t, apps, with(t, app, "[a, b]", "[a, b, c]"))
-	c.KubectlApply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+	c := begun(t, apps, newApp(withChildren("a", "b", "c")))
+	c.KubectlApply(newApp(withChildren("c"), withText("bye")))
 	edited := false
 	c.During = func() {
 		if !edited && c.Requests[len(c.Requests)-1] == "update configmaps c" {
 			edited = true
-			c.KubectlApply(with(t, app, "[a, b]", "[b, c]", "hello", "bye"))
+			c.KubectlApply(newApp(withChildren("b", "c"), withText("bye")))
 		}
 	}
 	before := len(c.Requests)

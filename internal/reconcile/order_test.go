@@ -322,7 +322,7 @@ func TestOtherStrategiesWhileTheirEntryWaits(t *testing.T) {
 // TestChildrenGoAgainstTheOrder where spec.finalize says so: what waited goes first.
 func TestChildrenGoAgainstTheOrder(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, shop, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
+	c.KubectlApply(withSpec(t, shop, "finalize: {order: Reverse}"))
 	c.KubectlApply(shopApp)
 	c.Settle()
 	c.SetJobStatus("db", dbIsReady)

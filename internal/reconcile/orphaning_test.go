@@ -227,19 +227,19 @@ func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
 		first            func(c *cluster) // what happens after the deletion, before all else
 		want             []string
 	}{
-		"children elsewhere": {reconciletest.FrontOnly(t, tenants), tenant, unlabel, []string{"mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one"}},
-		"the garbage collector is first": {reconciletest.FrontOnly(t, tenants), tenant, func(c *cluster) {
+		"children elsewhere": {frontOnly(t, tenants), tenant, unlabel, []string{"mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one"}},
+		"the garbage collector is first": {frontOnly(t, tenants), tenant, func(c *cluster) {
 			unlabel(c)
 			c.letsGo()
 		}, []string{"mark clusterroles r", "mark configmaps a", releaseParent}},
-		"the garbage collector is between two tries": {reconciletest.FrontOnly(t, tenants), tenant, func(c *cluster) {
+		"the garbage collector is between two tries": {frontOnly(t, tenants), tenant, func(c *cluster) {
 			unlabel(c)
 			c.Refuse["mark configmaps a"] = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
 			c.Run()
 			c.letsGo()
 			delete(c.Refuse, "mark configmaps a")
 		}, []string{"mark configmaps a", releaseParent}},
-		"children with owners": {reconciletest.FrontOnly(t, finalized(t)), with(t, app, "name: one", "name: one, labels: {tier: front}"), unlabel, []string{"finalizers[orphan] apps one"}},
+		"children with owners": {frontOnly(t, finalized(t)), with(t, app, "name: one", "name: one, labels: {tier: front}"), unlabel, []string{"finalizers[orphan] apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, row.manifest, row.parent)
@@ -317,7 +317,7 @@ func TestFinalizerIsKeptWhileChildrenCannotBeRead(t *testing.T) {
 
 // Nothing tells templater after a restart that a parent was deleted with --cascade=orphan, once the garbage collector has begun.
 func TestOwnedChildrenOfADeletedParentThatStopsMatchingAreTheGarbageCollectors(t *testing.T) {
-	c := begun(t, reconciletest.FrontOnly(t, finalized(t)), with(t, app, "name: one", "name: one, labels: {tier: front}, finalizers: [example.org/slow]"))
+	c := begun(t, frontOnly(t, finalized(t)), with(t, app, "name: one", "name: one, labels: {tier: front}, finalizers: [example.org/slow]"))
 	c.Settle()
 	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 	c.KubectlEdit(one, func(o *unstructured.Unstructured) { // before any reconciliation, and the garbage collector has begun

@@ -115,7 +115,7 @@ func TestPolicyIsThatOfTheEntryThatWantsTheObject(t *testing.T) {
 		t.Errorf("metadata is %v, want that of the entry", b.Object["metadata"])
 	}
 	c.Deliver()
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	wantRequests(t, "nobody wants b, whose entry keeps it", c.Run(), "status apps one")
 }
 

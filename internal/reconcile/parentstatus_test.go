@@ -43,7 +43,7 @@ func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
 
 func TestARefusedStatusIsRecordedOnceThoughAWriteConflicts(t *testing.T) {
 	c := begun(t, apps, app)
-	c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+	c.KubectlApply(newApp(withChildren("a", "b", "c")))
 	c.Deliver()
 	for _, answered := range []error{
 		refusal(http.StatusInternalServerError, "", ".status.count: expected string, got &{3}"), conflict(one), notFound(one),
@@ -68,7 +68,7 @@ func TestStatusOfAKindThatIsNotServedIsReportedAndRetriedLater(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, apps, app)
-			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.KubectlApply(newApp(withChildren("a", "b", "c")))
 			c.Deliver()
 			c.Refuse["status apps one"] = row.err
 			result, _ := c.Pass("apps", "one")
@@ -229,7 +229,7 @@ func (w choosy) ApplyStatus(ctx context.Context, at request.Location, body []byt
 func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	c.Run()
 	running := c.controllers.get("apps")
 	running.Cluster = choosy{running.Cluster, `"count":2`}
@@ -333,7 +333,7 @@ func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(apps)
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 			c.Run()
 			c.KubectlApply(app)
 			c.Refuse["status apps one"] = row.err
@@ -343,7 +343,7 @@ func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
 	}
 	c := newCluster(t)
 	c.KubectlApply(apps)
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	c.Run()
 	c.KubectlApply(app)
 	running := c.controllers.get("apps")

@@ -25,7 +25,7 @@ func TestParentThatIsBeingDeletedGetsNoWrites(t *testing.T) {
 
 func TestNothingIsDoneBeforeTheParentsAreKnown(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.KubectlApply(frontOnly(t, apps))
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()
@@ -60,7 +60,7 @@ func TestUnreadableKindThatNobodyWantsStopsPruning(t *testing.T) {
 			cache.Fail(errors.New("no answer"))
 		}
 	}
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	for _, request := range c.Run() {
 		if request == "delete configmaps b" {
 			t.Error("a child was pruned though not all are known")
@@ -74,7 +74,7 @@ func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	c.Remove(configMap("b"))
 	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
 	other.SetUID("uid-other")

@@ -51,7 +51,7 @@ func TestJobIsReadyWhenItIsDone(t *testing.T) {
 func TestThreeThatAreNotReadyAreNamed(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.Jobs(t))
-	c.KubectlApply(with(t, app, "[a, b]", "[a, b, c, d, e]"))
+	c.KubectlApply(newApp(withChildren("a", "b", "c", "d", "e")))
 	c.Run()
 	c.SetJobStatus("b", "{conditions: [{type: Complete, status: 'True'}]}")
 	c.Run()
@@ -68,7 +68,7 @@ func TestObjectsThatAreNotWantedAreNeitherReadyNorFailing(t *testing.T) {
 	c.Run()
 	c.SetJobStatus("a", "{conditions: [{type: Complete, status: 'True'}]}")
 	c.SetJobStatus("b", "{conditions: [{type: Failed, status: 'True', reason: DeadlineExceeded}]}")
-	c.KubectlApply(with(t, app, "[a, b]", "[c, d]"))
+	c.KubectlApply(newApp(withChildren("c", "d")))
 	c.Run()
 	want := "False Progressing: 0 of 2 children are ready: Job ns/c: not started yet; Job ns/d: not started yet"
 	if got := c.Condition("apps", "one", "Ready"); got != want {

@@ -60,7 +60,7 @@ func TestReadyWhenThatCannotBeEvaluated(t *testing.T) {
 	if result.Outcome != record.Failed || result.Retry != problem.RetryOnChange {
 		t.Errorf("result %+v: it waits for a change", result)
 	}
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	wantRequests(t, "what is no longer wanted goes all the same", c.Run(), "delete jobs b", "status apps one")
 	c.SetJobStatus("a", "{done: "+secret+"}")
 	c.Run()
@@ -78,7 +78,7 @@ func TestReadyWhenThatCannotBeEvaluated(t *testing.T) {
 func TestTheFunctionReadyDoesNotAskReadyWhen(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, judged(t, `and (ready .object) (eq .object.status.extra "yes")`), "len .children.maps", "ready (first .children.maps)"))
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	c.Run()
 	for status, want := range map[string]string{
 		"{conditions: [{type: Complete, status: 'True'}]}":               "False Progressing: 0 of 1 children are ready: Job ns/a: readyWhen is not true yet",

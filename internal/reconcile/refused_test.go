@@ -28,17 +28,17 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 		retry    problem.Retry
 	}{
 		"a deletion": {
-			"Apply", func(t *testing.T, c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) }, "delete configmaps b", denied,
+			"Apply", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }, "delete configmaps b", denied,
 			"False ChildRejected: cannot delete ConfigMap ns/b: " + by, problem.RetryBackoff,
 		},
 		"the deletion of a child that is to be replaced and has lost its label": {
 			"Recreate", func(t *testing.T, c *cluster) {
-				c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+				c.KubectlApply(newApp(withChildren("a")))
 				c.Run()
 				c.RemoveNow(configMap("b"))
 				c.Run()
 				c.RemoveLabels("a")
-				c.KubectlApply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
+				c.KubectlApply(newApp(withChildren("a"), withText("bye")))
 			}, "delete-foreground configmaps a", denied,
 			"False ChildRejected: cannot delete ConfigMap ns/a: " + by, problem.RetryBackoff,
 		},
@@ -81,7 +81,7 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 func TestFaultsOfAnotherChildAreNotToldWithThoseOfTheLast(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
-	one := with(t, app, "[a, b]", "[a]")
+	one := newApp(withChildren("a"))
 	fault := func(field, text string) string {
 		c.Refuse["create configmaps a"] = refusal(http.StatusInternalServerError, "", field+": field not declared in schema")
 		c.KubectlApply(with(t, one, "hello", text))
@@ -118,7 +118,7 @@ func TestChildThatIsMadeOnceIsNotOutOfDateWhenItHasLostItsLabel(t *testing.T) {
 	c.KubectlApply(withStrategy(t, "CreateOnly"))
 	c.KubectlApply(app)
 	c.Run()
-	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.KubectlApply(newApp(withText("bye")))
 	c.RemoveLabels("a")
 	wantRequests(t, "its label is gone", c.Run(), "create configmaps a", "get configmaps a", "mark configmaps a", "status apps one")
 	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
@@ -154,7 +154,7 @@ func TestRefusedDeletionIsRetried(t *testing.T) {
 			if row.get != nil {
 				c.Refuse["get configmaps a"] = row.get
 			}
-			c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+			c.KubectlApply(newApp(withChildren("b")))
 			c.Run()
 			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, row.want) {
 				t.Errorf("ready condition %q, want %q", got, row.want)

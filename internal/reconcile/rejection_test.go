@@ -24,7 +24,7 @@ func TestParentsReportThatTheirTemplateControllerIsNotAccepted(t *testing.T) {
 	c.KubectlApply(with(t, broken, "{{ range .spec.names", "{{ range .spec.name"))
 	wantRequests(t, "another broken edit", c.Settle())
 
-	c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.PutWithUID(newApp(reconciletest.WithName("two"), withChildren("c")), "uid-two")
 	wantRequests(t, "a new parent", c.Settle(), "status apps two")
 	if got, want := c.Condition("apps", "two", "Ready"), "False "+reconciletest.NotAccepted; got != want {
 		t.Errorf("new parent: condition\n%s, want\n%s", got, want)
@@ -59,8 +59,8 @@ func TestRejectionIsNotReportedWhereNothingMayBeWritten(t *testing.T) {
 	for _, row := range []struct {
 		why, spec string
 	}{
-		{"suspended", with(t, broken, "spec:\n", "spec:\n  suspend: true\n")},
-		{"it is not known which objects are the parents", with(t, broken, "kind: App}", "kind: App, labelSelector: {matchLabels: {a: '!'}}}")},
+		{"suspended", withSpec(t, broken, "suspend: true")},
+		{"it is not known which objects are the parents", withWatch(t, broken, "labelSelector: {matchLabels: {a: '!'}}")},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, apps, app)

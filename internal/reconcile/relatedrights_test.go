@@ -14,7 +14,7 @@ func TestRelatedObjectsAreReadAsTheAccount(t *testing.T) {
 	own, others := relatedJobs, relatedJobs
 	own.As, others.As = reconciletest.Robot, "system:serviceaccount:other:robot"
 	c.Silent[others] = true
-	c.KubectlApply(with(t, readers, "spec:\n", "spec:\n  serviceAccountRef: {namespace: team, name: robot}\n"))
+	c.KubectlApply(withSpec(t, readers, "serviceAccountRef: {namespace: team, name: robot}"))
 	c.KubectlApply(with(t, readers, "name: apps", "name: curious", "spec:\n", "spec:\n  serviceAccountRef: {namespace: other, name: robot}\n", "{name: {{ .metadata.name }}}", "{name: curious}"))
 	c.KubectlApply(reader("ns", "one", "{job: a}"))
 	c.KubectlApply(job("ns", "a", "{}", "{note: x}"))

@@ -40,7 +40,7 @@ func TestALastingFailureIsSaidAgain(t *testing.T) {
 			t.Errorf("%s: looks again by %v after %s, want after %s", step.why, result.Retry, result.After, record.RepeatAfter)
 		}
 	}
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 0s\n"))
+	c.KubectlApply(withSpec(t, apps, "resyncPeriod: 0s"))
 	c.Run()
 	if result, _ := c.Pass("apps", "one"); result.After != 0 {
 		t.Errorf("looks again after %s though all is well", result.After)

@@ -90,7 +90,7 @@ func TestARestoredBackupDeletesNothing(t *testing.T) {
 				c.Settle()
 				dump := c.dump()
 				c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
-				c.KubectlApply(with(t, app, "hello", "bye"))
+				c.KubectlApply(newApp(withText("bye")))
 				c.Settle()
 				c.restore(dump, uid(c))
 				if restart {

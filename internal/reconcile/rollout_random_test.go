@@ -62,7 +62,7 @@ func (r *rolling) want() {
 	for i := range r.names {
 		names = append(names, fmt.Sprint("g", i))
 	}
-	r.KubectlApply(strings.NewReplacer("a, b, c, d", strings.Join(names, ", "), "hello", r.text).Replace(fourApps))
+	r.KubectlApply(newApp(withChildren(names...), withText(r.text)))
 }
 
 // step is something that happens.

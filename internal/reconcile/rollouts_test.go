@@ -20,12 +20,8 @@ func gadgets(t *testing.T, strategy string) string {
 		"  - name: maps\n", "  - name: maps\n    updateStrategy: "+strategy+"\n", "len .children.maps", "1")
 }
 
-const fourApps = `
-apiVersion: example.org/v1
-kind: App
-metadata: {namespace: ns, name: one, labels: {tier: front}}
-spec: {names: [a, b, c, d], text: hello}
-`
+// four are the children of most Apps here.
+var four = withChildren("a", "b", "c", "d")
 
 func gadget(name string) request.Location {
 	at := configMap(name)
@@ -49,7 +45,7 @@ func rolledOut(t *testing.T, strategy string) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.KubectlApply(gadgets(t, strategy))
-	c.KubectlApply(fourApps)
+	c.KubectlApply(newApp(four))
 	c.Run()
 	for _, name := range []string{"a", "b", "c", "d"} {
 		c.reportGadget(name, "Ready")
@@ -73,7 +69,7 @@ func (c *cluster) wantStill(want string) {
 
 func TestRolloutWaitsForEachObject(t *testing.T) {
 	c := rolledOut(t, "{rollingUpdate: {}}")
-	c.KubectlApply(strings.Replace(fourApps, "hello", "bye", 1))
+	c.KubectlApply(newApp(four, withText("bye")))
 	for i, name := range []string{"a", "b", "c"} {
 		wantRequests(t, name, c.Run(), "update gadgets "+name, "status apps one")
 		c.wantStill("False Progressing: children[maps]: rollout: " + string(rune('1'+i)) + " of 4 are up to date, waits for Gadget ns/" + name + ": its controller has not observed its current spec yet; 3 of 4 children are ready")
@@ -88,7 +84,7 @@ func TestRolloutWaitsForEachObject(t *testing.T) {
 
 func TestRolloutOfReplacedObjects(t *testing.T) {
 	c := rolledOut(t, `{type: Recreate, rollingUpdate: {maxUnavailable: "50%"}}`)
-	c.KubectlApply(strings.Replace(fourApps, "hello", "bye", 1))
+	c.KubectlApply(newApp(four, withText("bye")))
 	wantRequests(t, "the first half goes", c.Run(), "delete-foreground gadgets a", "delete-foreground gadgets b", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 0 of 4 are up to date, waits for Gadget ns/a: being deleted; Gadget ns/b: being deleted; 2 of 4 children are ready")
 	c.Remove(gadget("b"))
@@ -126,12 +122,12 @@ func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
 				}
 				return requests
 			}
-			c.KubectlApply(strings.Replace(fourApps, "hello", "broken", 1))
+			c.KubectlApply(newApp(four, withText("broken")))
 			wantRequests(t, "broken", again(), healing...)
 			c.reportGadget("a", "Stalled")
 			wantRequests(t, "it has failed", again(), "status apps one")
 			c.wantStill("False ChildFailing: 1 of 4 children have failed: Gadget ns/a: failed (Told); children[maps]: the rollout is halted: 1 of 4 are up to date")
-			c.KubectlApply(strings.Replace(fourApps, "hello", "mended", 1))
+			c.KubectlApply(newApp(four, withText("mended")))
 			wantRequests(t, "mended", again(), healing...)
 			c.reportGadget("a", "Ready")
 			if got := again(); got[0] != strings.Replace(healing[0], " a", " b", 1) {
@@ -148,7 +144,7 @@ func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
 func TestRolloutGoesOnWhenWhatFailedIsReadyAgain(t *testing.T) {
 	c := rolledOut(t, "{rollingUpdate: {maxUnavailable: 2}}")
 	c.reportGadget("d", "Stalled")
-	c.KubectlApply(strings.Replace(fourApps, "hello", "bye", 1))
+	c.KubectlApply(newApp(four, withText("bye")))
 	wantRequests(t, "the one that has failed is mended at no cost", c.Run(), "update gadgets a", "update gadgets d", "status apps one")
 	c.reportGadget("a", "Stalled")
 	c.Run()
@@ -168,13 +164,13 @@ func TestRolloutGoesOnWhenWhatFailedIsReadyAgain(t *testing.T) {
 func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {rollingUpdate: {maxUnavailable: 1}}\n"))
-	c.KubectlApply(fourApps)
+	c.KubectlApply(newApp(four))
 	c.Run()
-	c.KubectlApply(with(t, fourApps, "hello", "bye", "a, b, c, d", "a, b, c, d, e"))
+	c.KubectlApply(newApp(withChildren("a", "b", "c", "d", "e"), withText("bye")))
 	wantRequests(t, "another text", c.Run(), "create configmaps e", "update configmaps a", "update configmaps b", "update configmaps c", "update configmaps d", "status apps one")
 	c.wantStill("True Ready: all children are ready: 5")
 	c.Refuse["update configmaps b"] = refusal(422, "Invalid", "no")
-	c.KubectlApply(strings.Replace(fourApps, "hello", "hi", 1))
+	c.KubectlApply(newApp(four, withText("hi")))
 	if got := c.Run(); !slices.Contains(got, "update configmaps b") || slices.Contains(got, "update configmaps c") {
 		t.Errorf("requests %q: want the rollout to end where the server refuses", got)
 	}
@@ -184,10 +180,9 @@ func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
 func TestRolloutOfWhatIsReadyAtOnceAndReplaced(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {type: Recreate, rollingUpdate: {}}\n", "len .children.maps", "1"))
-	app := strings.Replace(fourApps, "a, b, c, d", "a, b", 1)
 	c.KubectlApply(app)
 	c.Run()
-	c.KubectlApply(strings.Replace(app, "hello", "bye", 1))
+	c.KubectlApply(newApp(withText("bye")))
 	wantRequests(t, "the first goes", c.Run(), "delete-foreground configmaps a", "status apps one")
 	c.CollectGarbage()
 	c.Deliver()
@@ -202,7 +197,7 @@ func TestRolloutOfWhatIsReadyAtOnceAndReplaced(t *testing.T) {
 func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(gadgets(t, "{rollingUpdate: {maxUnavailable: 1}}"))
-	c.KubectlApply(strings.Replace(fourApps, "[a, b, c, d]", "[a, b]", 1))
+	c.KubectlApply(app)
 	c.Settle()
 	for _, name := range []string{"a", "b"} {
 		o := c.Objects[gadget(name)].DeepCopy()
@@ -211,7 +206,7 @@ func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 	}
 	c.Deliver()
 	c.Run()
-	c.KubectlApply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "bye").Replace(fourApps))
+	c.KubectlApply(newApp(withText("bye")))
 	wantRequests(t, "another text", c.Run(), "update gadgets a", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waits for Gadget ns/a: just changed; 2 of 2 children are ready")
 	begun := c.Clock.Now()
@@ -221,14 +216,14 @@ func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 	}
 	c.wantStill("True Ready: all children are ready: 2")
 	c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
-	c.KubectlApply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "again").Replace(fourApps))
+	c.KubectlApply(newApp(withText("again")))
 	wantRequests(t, "a long time later", c.Run(), "update gadgets a", "status apps one")
 }
 
 func TestReadyWhenHoldsARollout(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, gadgets(t, "{rollingUpdate: {}}"), "    updateStrategy", "    readyWhen: eq .object.spec.text (.object.status.text | default \"\")\n    updateStrategy"))
-	c.KubectlApply(strings.Replace(fourApps, "[a, b, c, d]", "[a, b]", 1))
+	c.KubectlApply(app)
 	c.Run()
 	done := func(name string) {
 		o := c.Objects[gadget(name)].DeepCopy()
@@ -238,7 +233,7 @@ func TestReadyWhenHoldsARollout(t *testing.T) {
 	}
 	done("a")
 	done("b")
-	c.KubectlApply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "bye").Replace(fourApps))
+	c.KubectlApply(newApp(withText("bye")))
 	wantRequests(t, "another text", c.Run(), "update gadgets a", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waits for Gadget ns/a: readyWhen is not true yet: its controller has not observed its current spec yet; 1 of 2 children are ready")
 	done("a")
@@ -251,15 +246,15 @@ func TestLongRolloutIsNoLoop(t *testing.T) {
 	for i := range 50 {
 		names = append(names, string(rune('a'+i/10))+string(rune('0'+i%10)))
 	}
-	many := strings.Replace(fourApps, "a, b, c, d", strings.Join(names, ", "), 1)
+	many := withChildren(names...)
 	c := newCluster(t)
 	c.KubectlApply(gadgets(t, "{type: Recreate, rollingUpdate: {maxUnavailable: 1}}"))
-	c.KubectlApply(many)
+	c.KubectlApply(newApp(many))
 	c.Run()
 	for _, name := range names {
 		c.reportGadget(name, "Ready")
 	}
-	c.KubectlApply(strings.Replace(many, "hello", "bye", 1))
+	c.KubectlApply(newApp(many, withText("bye")))
 	for _, name := range names {
 		c.Run()
 		c.CollectGarbage()
@@ -302,7 +297,6 @@ spec:
       spec: {text: {{ $.spec.text }}}
       {{ end }}
 `
-	app := strings.Replace(fourApps, "a, b, c, d", "a, b", 1)
 	c := newCluster(t)
 	c.KubectlApply(two)
 	c.KubectlApply(app)
@@ -310,7 +304,7 @@ spec:
 	c.reportGadget("a", "Ready")
 	c.reportGadget("b", "Ready")
 	c.Run()
-	c.KubectlApply(strings.Replace(app, "hello", "bye", 1))
+	c.KubectlApply(newApp(withText("bye")))
 	wantRequests(t, "the first of the early ones", c.Run(), "update gadgets a", "status apps one")
 	c.wantStill("False Waiting: children[late] waits for children[early]: Gadget ns/a: its controller has not observed its current spec yet; Gadget ns/b: not updated yet")
 	c.reportGadget("a", "Ready")
@@ -325,9 +319,9 @@ func TestRolloutHaltsWhereAStrangerIsInTheWay(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: d}}`)
 	c.KubectlApply(reconciletest.WithLines(t, apps, "updateStrategy: {rollingUpdate: {}}"))
-	c.KubectlApply(fourApps)
+	c.KubectlApply(newApp(four))
 	c.Run()
-	c.KubectlApply(strings.Replace(fourApps, "hello", "bye", 1))
+	c.KubectlApply(newApp(four, withText("bye")))
 	wantRequests(t, "the text changes", withoutStatus(c.Run()), "create configmaps d", "get configmaps d")
 	c.WantReady("False ChildConflict: ConfigMap ns/d already exists and has no owner: templater does not adopt it; delete it, or choose another name in the template")
 	c.Remove(configMap("d"))

@@ -27,7 +27,7 @@ func TestForgedChildIsNotWaitedFor(t *testing.T) {
 	forged.SetFinalizers([]string{"example.org/never"})
 	c.Store(configMap("copy"), forged)
 	c.Deliver()
-	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.KubectlApply(newApp(withText("bye")))
 	c.Settle()
 	for _, name := range []string{"a", "b"} {
 		if text, _, _ := unstructured.NestedString(c.Find("configmaps", name).Object, "data", "text"); text != "bye" {
@@ -41,7 +41,7 @@ func TestObjectMadeBeforehandIsNotTaken(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(withStrategy(t, strategy))
-			c.KubectlApply(with(t, app, "[a, b]", "[b]"))
+			c.KubectlApply(newApp(withChildren("b")))
 			c.Settle()
 			before := c.ForgeCopy("b", "a")
 			c.KubectlApply(app)
@@ -197,7 +197,7 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 
 // A TemplateController that is suspended, or cannot be read, keeps the right of its children to be sealed.
 func TestChildrenFromBeforeTheKeysMayComeLate(t *testing.T) {
-	suspended := with(t, apps, "spec:\n", "spec:\n  suspend: true\n")
+	suspended := withSpec(t, apps, "suspend: true")
 	rejected := with(t, apps, "{{ range .spec.names }}", "{{ range }}")
 	for why, manifest := range map[string]string{"suspended": suspended, "rejected": rejected} {
 		var reports []string // of the rejection

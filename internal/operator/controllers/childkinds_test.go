@@ -309,11 +309,11 @@ func TestAKindWithObjectsIsNeverForgotten(t *testing.T) {
 // TestATemplateControllerIsDeletedThoughAKindMayNotBeRead is about a kind that no child was created of.
 func TestATemplateControllerIsDeletedThoughAKindMayNotBeRead(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
 	c.Settle()
 	c.Silent[jobsWatch] = true
-	c.KubectlApply(with(t, jobs(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, jobs(t), "whenDeleted: DeleteChildren"))
 	c.settleDenied(jobsWatch)
 	c.goes()
 	c.Settle()

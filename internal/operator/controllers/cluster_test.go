@@ -20,7 +20,6 @@ import (
 
 // Short names of what most tests use.
 const (
-	app           = reconciletest.App
 	apps          = reconciletest.Apps
 	managedApp    = reconciletest.ManagedApp
 	releaseParent = reconciletest.ReleaseParent
@@ -31,6 +30,7 @@ const (
 )
 
 var (
+	app            = reconciletest.App
 	appsController = reconciletest.AppsController
 	one            = reconciletest.One
 
@@ -45,8 +45,14 @@ var (
 	keyOf         = reconciletest.KeyOf
 	lengths       = reconciletest.Lengths
 	locationOf    = reconciletest.LocationOf
+	newApp        = reconciletest.NewApp
 	statusOnly    = reconciletest.StatusOnly
 	wantRequests  = reconciletest.WantRequests
+	withChildren  = reconciletest.WithChildren
+	withName      = reconciletest.WithName
+	withSpec      = reconciletest.WithSpec
+	withText      = reconciletest.WithText
+	withWatch     = reconciletest.WithWatch
 
 	conflict = memserver.Conflict
 	packed   = memserver.Pack

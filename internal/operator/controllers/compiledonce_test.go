@@ -14,7 +14,7 @@ func TestASpecIsCompiledOncePerChange(t *testing.T) {
 	}{
 		{"a new spec", func() { c.KubectlApply(apps); c.KubectlApply(app) }, 1},
 		{"a resync of an accepted spec", func() { c.controllers.queue.Add("apps") }, 0},
-		{"a parent changes", func() { c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]")) }, 0},
+		{"a parent changes", func() { c.KubectlApply(newApp(withChildren("a", "b", "c"))) }, 0},
 		{"a rejected spec", func() { c.KubectlApply(with(t, apps, "  children:\n", "  resyncPeriod: often\n  children:\n")) }, 1},
 		{"a resync of a rejected spec", func() { c.controllers.queue.Add("apps") }, 0},
 		{"a restart with a rejected spec", func() { c.start(); compiled = c.compilations() }, 1},

@@ -228,7 +228,7 @@ func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
 	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
 	c.Caches[want] = reconciletest.FailedCache(t, want, errors.New("no answer"))
 	c.Silent[want] = true
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.KubectlApply(withWatch(t, apps, "namespaceSelector: {matchLabels: {team: red}}"))
 	c.Run()
 	if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False ListFailed: cannot list or watch namespaces"; !strings.HasPrefix(got, want) {
 		t.Errorf("condition %q, want %q", got, want)

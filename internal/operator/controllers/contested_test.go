@@ -313,7 +313,7 @@ func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.
 		c.KubectlEdit(reconciletest.ControllerAt("us"), func(o *unstructured.Unstructured) {
 			_ = unstructured.SetNestedField(o.Object, true, "spec", "suspend")
 		})
-		c.PutWithUID(with(t, app, "name: one", "name: two"), "uid-two")
+		c.PutWithUID(newApp(withName("two")), "uid-two")
 		c.KubectlApply(wantsReady(t, "vs"))
 		c.Settle()
 		c.KubectlEdit(reconciletest.ControllerAt("us"), func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })

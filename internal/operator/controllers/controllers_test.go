@@ -125,7 +125,7 @@ func TestTemplateControllerWithoutItsFinalizerDoesNotBegin(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
 	c.Refuse["finalizers[templater.dev/children] templatecontrollers apps"] = refused
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) || c.controllers.get("apps") != nil {
 		t.Errorf("err = %v, want %v; it runs: %v", err, refused, c.controllers.get("apps") != nil)
 	}

@@ -73,7 +73,7 @@ func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(apps)
 			c.KubectlApply(app)
-			c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+			c.PutWithUID(newApp(withName("two"), withChildren("c")), "uid-two")
 			total := func() int64 {
 				c.controllers.queue.Add("apps") // counts are debounced
 				c.Run()
@@ -84,7 +84,7 @@ func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
 			if got := total(); got != 2 {
 				t.Fatalf("status.parents.total is %d, want 2", got)
 			}
-			c.Remove(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
+			c.Remove(locationOf(parse(t, newApp(withName("two")))))
 			if !row.stay {
 				c.Remove(locationOf(parse(t, app)))
 			}
@@ -105,7 +105,7 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 	at := locationOf(parse(t, app))
 	for why, leave := range map[string]func(*cluster){
 		"while the controller is suspended": func(c *cluster) {
-			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+			c.KubectlApply(withSpec(t, apps, "suspend: true"))
 			c.Run()
 			c.RemoveNow(at)
 			c.Run()

@@ -21,13 +21,13 @@ func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
 		c.WantQuiet("they are its own")
 	})
 	t.Run("Delete takes them, but for those that say otherwise", func(t *testing.T) {
-		c := begun(t, with(t, tenants, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n", "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
+		c := begun(t, with(t, withSpec(t, tenants, "whenDeleted: DeleteChildren"), "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
 		c.goes()
 		wantRequests(t, "deleted", c.SettleWrites(), "status apps one", releaseParent, "delete configmaps a", givenUp)
 	})
 	for policy, want := range map[string][]string{"Orphan": {"delete configmaps a"}, "Delete": {"delete configmaps a", "delete clusterroles r"}} {
 		t.Run("Delete goes by what an object says, where its entry is gone: "+policy, func(t *testing.T) {
-			spec := with(t, tenants, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n")
+			spec := withSpec(t, tenants, "whenDeleted: DeleteChildren")
 			c := begun(t, with(t, spec, "- name: role\n", "- name: role\n    deletionPolicy: "+policy+"\n"), tenant)
 			from, to := strings.Index(spec, "  - name: role"), strings.Index(spec, "  - name: maps")
 			c.KubectlApply(with(t, spec, spec[from:to], "", "{{ $.spec.text }}", "{{ fail \"x\" }}"))

@@ -66,7 +66,7 @@ func TestDeletionIsReportedOnlyWhereItIsTrueAndMayBeWritten(t *testing.T) {
 		prepare  func(*cluster)
 	}{
 		{"the TemplateController was suspended", apps, func(c *cluster) {
-			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+			c.KubectlApply(withSpec(t, apps, "suspend: true"))
 		}},
 		{"the parent is being deleted: its children are not kept", apps, func(c *cluster) {
 			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
@@ -80,7 +80,7 @@ func TestDeletionIsReportedOnlyWhereItIsTrueAndMayBeWritten(t *testing.T) {
 		}},
 		{"this replica is on standby", apps, func(c *cluster) { c.standby(); c.Run() }},
 		{"the TemplateController is of another installation now", apps, func(c *cluster) {
-			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  className: other\n"))
+			c.KubectlApply(withSpec(t, apps, "className: other"))
 		}},
 	} {
 		t.Run(row.why, func(t *testing.T) {

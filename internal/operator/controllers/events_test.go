@@ -17,7 +17,7 @@ import (
 func TestNamespacesThatChange(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.KubectlApply(withWatch(t, apps, "namespaceSelector: {matchLabels: {team: red}}"))
 	c.KubectlApply(with(t, apps, "name: apps", "name: others"))
 	c.KubectlApply(app)
 	c.Run()
@@ -62,7 +62,7 @@ func TestWhoIsToldOfAKind(t *testing.T) {
 
 func TestKindsAreNotToldToThoseWhoseParentsAreUnknown(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: '?'}}}"))
+	c.KubectlApply(withWatch(t, apps, "labelSelector: {matchLabels: {tier: '?'}}"))
 	c.RunControllers()
 	c.controllers.kindChanged(schema.GroupKind{Group: "example.org", Kind: "App"})
 	if n := c.controllers.queue.Len(); n > 0 {
@@ -90,10 +90,10 @@ func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
 func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.KubectlApply(withWatch(t, apps, "namespaceSelector: {matchLabels: {team: red}}"))
 	c.KubectlApply(with(t, apps, "name: apps", "name: others"))
 	c.KubectlApply(app)
-	c.KubectlApply(with(t, app, "name: one", "name: two"))
+	c.KubectlApply(newApp(withName("two")))
 	c.Run()
 	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
 	c.Owned["others"] = append(c.Owned["others"], want) // has let go of it just now

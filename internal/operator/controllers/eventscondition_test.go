@@ -40,7 +40,7 @@ func unheard(t *testing.T) *cluster {
 	c.forbidEvents(robot, "ns")
 	c.KubectlApply(failingApps(t, asRobot(t)))
 	c.KubectlApply(app)
-	c.KubectlApply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+	c.KubectlApply(newApp(withName("two"), withChildren("c")))
 	c.Run()
 	return c
 }
@@ -125,7 +125,7 @@ func TestControllersOfOneAccountShareARefusal(t *testing.T) {
 }
 
 func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
-	well := func(t *testing.T) string { return with(t, asRobot(t), "spec:\n", "spec:\n  resyncPeriod: 0s\n") }
+	well := func(t *testing.T) string { return withSpec(t, asRobot(t), "resyncPeriod: 0s") }
 	for why, row := range map[string]struct {
 		end  func(*cluster)
 		want string
@@ -181,7 +181,7 @@ func TestOnlyAMissingRightSilencesEvents(t *testing.T) {
 			c.Refuse["create events ns"] = err
 			c.KubectlApply(failingApps(t, asRobot(t)))
 			c.KubectlApply(app)
-			c.KubectlApply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+			c.KubectlApply(newApp(withName("two"), withChildren("c")))
 			c.Run()
 			c.wantSaid("refused", 2, nil, noCondition)
 			c.Clock.SetTime(c.Clock.Now().Add(2 * problem.SlowRetry))
@@ -207,13 +207,13 @@ func TestEventsThatTemplaterItselfMayNotWriteAreLeftOut(t *testing.T) {
 
 func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, asRobot(t), "spec:\n", "spec:\n  resyncPeriod: 0s\n", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}"))
+	c.KubectlApply(with(t, withSpec(t, asRobot(t), "resyncPeriod: 0s"), "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}"))
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()
 	c.Run()
 	c.forbidEvents(robot, "ns")
-	c.KubectlApply(with(t, app, "tier: front", "tier: back"))
+	c.KubectlApply(newApp(reconciletest.WithTier("back")))
 	c.Run()
 	c.wantSaid("left", 1, nil, mayNotSay)
 	for range 3 {

@@ -29,7 +29,7 @@ func TestStatusNamesFailingParents(t *testing.T) {
 		t.Errorf("failing right after a restart: %s, want %s", got, want)
 	}
 	c.start()
-	c.KubectlApply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+	c.KubectlApply(newApp(withName("two"), withChildren("c")))
 	c.Settle()
 	if got, want := failing(c), "[]"; got != want {
 		t.Errorf("failing after the correction: %s, want %s", got, want)

@@ -31,12 +31,12 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		c.KubectlApply(app)
 		c.Run()
 		c.RemoveNow(request.Location{Resource: v1.Resource, Name: o.GetName()})
-		c.KubectlApply(with(t, app, "hello", "bye"))
+		c.KubectlApply(newApp(withText("bye")))
 		wantRequests(t, "gone", c.Run(), "status apps one")
 	})
 	t.Run("Delete takes them, and keeps the TemplateController until they are gone", func(t *testing.T) {
 		c := newCluster(t)
-		c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+		c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 		c.KubectlApply(app)
 		first := c.Run()
 		if first[0] != "finalizers[templater.dev/children] templatecontrollers apps" {
@@ -56,10 +56,10 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 	})
 	t.Run("while it is suspended, its children stay", func(t *testing.T) {
 		c := newCluster(t)
-		c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+		c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 		c.KubectlApply(app)
 		c.Run()
-		c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n  suspend: true\n"))
+		c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren", "suspend: true"))
 		c.Find("templatecontrollers", "apps").SetFinalizers([]string{v1.FinalizerChildren})
 		c.Run()
 		c.goes()
@@ -91,7 +91,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+			c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 			c.KubectlApply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
 			c.Run()
 			c.goes()
@@ -131,7 +131,7 @@ func numbered(n int) []string {
 func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
 	const children = 3 * deletionsAtATime
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
 	c.Run()
 	for _, name := range numbered(children)[:2*deletionsAtATime] {
@@ -150,7 +150,7 @@ func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
 
 func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
 	c.Settle()
 	for want := range c.Caches {
@@ -169,8 +169,8 @@ func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T
 
 func TestNothingIsAskedWhileTheLastChildrenGo(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
+	c.KubectlApply(newApp(withChildren("a")))
 	c.Settle()
 	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
 	c.goes()
@@ -226,11 +226,11 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 
 func TestFinalizerGoesWithThePolicy(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.Run()
 	c.Deliver()
 	c.Run()
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: OrphanChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: OrphanChildren"))
 	wantRequests(t, "another policy: its finalizer may be there for parents", c.Settle(), "list apps everywhere", "finalizers[] templatecontrollers apps")
 	wantRequests(t, "afterwards", c.Settle())
 }

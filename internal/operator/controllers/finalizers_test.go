@@ -88,7 +88,7 @@ func TestTemplateControllerThatGoesStrandsNoParent(t *testing.T) {
 			c.KubectlApply(with(t, finalized(t), "{{ end }}", ""))
 			c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 		}, []string{"status apps one", "list apps everywhere", releaseParent, "list apps everywhere", givenUp}},
-		"children that go": {with(t, finalized(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), func(*cluster) {}, []string{
+		"children that go": {withSpec(t, finalized(t), "whenDeleted: DeleteChildren"), func(*cluster) {}, []string{
 			"status apps one", "list apps everywhere", releaseParent, "list apps everywhere", "delete configmaps a", "delete configmaps b", givenUp,
 		}},
 	} {
@@ -111,7 +111,7 @@ func TestTemplateControllerThatGoesStrandsNoParent(t *testing.T) {
 
 func TestSuspendedTemplateControllerKeepsItsFinalizers(t *testing.T) {
 	c := settled(t, finalized(t))
-	suspended := with(t, finalized(t), "spec:\n", "spec:\n  suspend: true\n")
+	suspended := withSpec(t, finalized(t), "suspend: true")
 	c.KubectlApply(suspended)
 	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)

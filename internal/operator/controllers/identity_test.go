@@ -32,7 +32,7 @@ func TestChangingTheAccountLosesAndDoublesNothing(t *testing.T) {
 	if want := c.Owned["apps"][0]; want.As != spec.AccountPrefix+"team:other" {
 		t.Errorf("read as %q", want.As)
 	}
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}"))
+	c.KubectlApply(withWatch(t, apps, "namespaces: [ns]"))
 	wantRequests(t, "no account", c.Run())
 	for _, want := range c.Owned["apps"] {
 		if want.As != "" || want.Role == watch.Child && want.Namespace != "" {
@@ -42,7 +42,7 @@ func TestChangingTheAccountLosesAndDoublesNothing(t *testing.T) {
 	if got := c.Find("templatecontrollers", "apps").Object["status"].(map[string]any)["childNamespaces"]; got != nil {
 		t.Errorf("status.childNamespaces is %v, want none", got)
 	}
-	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.KubectlApply(newApp(withText("bye")))
 	wantRequests(t, "a change, without an account", c.Run(), "update configmaps a", "update configmaps b", "status apps one")
 	c.Deliver()
 	c.Run()
@@ -239,7 +239,7 @@ func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
 
 func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, asRobot(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, asRobot(t), "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()

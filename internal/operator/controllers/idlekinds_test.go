@@ -55,7 +55,7 @@ func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
 	if c.Find("jobs", "a") != nil || c.Find("configmaps", "a") == nil {
 		t.Error("the children have not followed")
 	}
-	c.KubectlApply(with(t, app, "[a, b]", "[]"))
+	c.KubectlApply(newApp(withChildren()))
 	c.Settle()
 	expect("no parent has children any more", "; ")
 	c.KubectlApply(app)
@@ -74,11 +74,11 @@ func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
 func TestAKindThatHasJustBeenForgotten(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
-	c.KubectlApply(with(t, app, "[a, b]", "[]"))
+	c.KubectlApply(newApp(withChildren()))
 	c.Settle()
 	c.KubectlApply(app)
 	c.Settle()
-	c.KubectlApply(with(t, app, "[a, b]", "[]"))
+	c.KubectlApply(newApp(withChildren()))
 	c.Deliver()
 	c.Pass("apps", "one") // deletes
 	c.Deliver()
@@ -116,7 +116,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 			before: func(c *cluster) {
 				c.KubectlApply(with(t, app, "name: one", "name: two", "spec: {", "spec: {odd: true, "))
 			},
-			then: func(c *cluster) { c.KubectlApply(with(t, app, "name: one", "name: two", "[a, b]", "[]")) },
+			then: func(c *cluster) { c.KubectlApply(newApp(withName("two"), withChildren())) },
 		},
 		"it cannot be read": {
 			before: func(c *cluster) { c.Caches[configMaps].Fail(refusal(403, "Forbidden", "x")) },
@@ -127,7 +127,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 			then:   func(*cluster) { leave() },
 		},
 		"it is suspended": {
-			after: func(c *cluster) { c.KubectlApply(with(t, jobs(t), "spec:\n", "spec:\n  suspend: true\n")) },
+			after: func(c *cluster) { c.KubectlApply(withSpec(t, jobs(t), "suspend: true")) },
 			then:  func(c *cluster) { c.KubectlApply(jobs(t)) },
 		},
 	} {

@@ -53,7 +53,7 @@ func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 			delete(c.Refuse, "kind App")
 			c.controllers.queue.Add("apps")
 			c.Run()
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 			wantRequests(t, "when it is back", c.Run(), "delete configmaps b", "status apps one")
 		})
 	}
@@ -107,7 +107,7 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+			c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 			c.KubectlApply(app)
 			c.Run()
 			c.Refuse["kind ConfigMap"] = row.err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // lookAlike puts an object of somebody else there that has all labels and annotations of a child.
@@ -30,8 +31,8 @@ func (c *cluster) lookAlike(child string, owners ...metav1.OwnerReference) *unst
 
 // TestLookAlikesAreNoChildren copies what a child is found by, as a Service does to its EndpointSlices.
 func TestLookAlikesAreNoChildren(t *testing.T) {
-	selective := with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
-	deleting := with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n")
+	selective := frontOnly(t, apps)
+	deleting := withSpec(t, apps, "whenDeleted: DeleteChildren")
 	outliving := func(controller string) string {
 		return with(t, controller, "    template: |\n      {{ range", "    deletionPolicy: Orphan\n    template: |\n      {{ range")
 	}
@@ -39,8 +40,8 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		do   func(*cluster)
 		want []string // sorted
 	}
-	yieldsLess := []step{{func(c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[b]")) }, []string{"delete configmaps a", "status apps one"}}}
-	stopsMatching := []step{{func(c *cluster) { c.KubectlApply(with(t, app, "tier: front", "tier: back")) }, []string{"delete configmaps a", "delete configmaps b", "get apps one"}}}
+	yieldsLess := []step{{func(c *cluster) { c.KubectlApply(newApp(withChildren("b"))) }, []string{"delete configmaps a", "status apps one"}}}
+	stopsMatching := []step{{func(c *cluster) { c.KubectlApply(newApp(reconciletest.WithTier("back"))) }, []string{"delete configmaps a", "delete configmaps b", "get apps one"}}}
 	controllerGoes := []step{
 		{func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
 		{func(c *cluster) { c.RemoveNow(configMap("a")); c.RemoveNow(configMap("b")) }, []string{"finalizers[] templatecontrollers apps"}},
@@ -98,7 +99,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 // Its owner tells whose such an object is while the parents are looked at, but not when the TemplateController goes.
 func TestTemplateControllerThatGoesLeavesTheLookAlikesThatItsParentsControl(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()

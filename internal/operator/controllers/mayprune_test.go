@@ -25,7 +25,7 @@ import (
 func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 	const broken = "  - name: more\n    template: \"{{ if .spec.odd }}{{ fail \\\"x\\\" }}{{ end }}\"\n  status:"
 	const replaced = "delete-foreground configmaps a"
-	one := with(t, app, "[a, b]", "[a]")
+	one := newApp(withChildren("a"))
 	for why, row := range map[string]struct {
 		app  string
 		fail func(*cluster)
@@ -84,7 +84,7 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 			c.Deliver()
 			c.Run()
 			c.standby()
-			c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+			c.KubectlApply(newApp(withChildren("a")))
 			c.Run()
 			if row.newer != nil {
 				newer := c.Objects[appsController].DeepCopy()
@@ -129,10 +129,10 @@ func TestANewLeaderDeletesNothingByAnOldParent(t *testing.T) {
 			c.standby()
 			c.Run()
 			if row.late {
-				c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+				c.KubectlApply(newApp(withChildren("a")))
 				c.Store(one, memserver.Usual.Applied(c.Objects[one], parse(t, app).Object, "kubectl", ""))
 			} else {
-				c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+				c.KubectlApply(newApp(withChildren("a")))
 			}
 			c.Refuse[reconciletest.ReadParent] = row.err
 			before := len(c.Requests)
@@ -155,7 +155,7 @@ func TestANewLeaderDeletesNothingByAnOldParent(t *testing.T) {
 				t.Errorf("b exists: %v, want %v", got, row.late)
 			}
 			before = len(c.Requests)
-			c.KubectlApply(with(t, app, "[a, b]", "[]"))
+			c.KubectlApply(newApp(withChildren()))
 			c.Settle()
 			if asked := slices.Contains(c.Requests[before:], reconciletest.ReadParent); asked != row.late || c.Find("configmaps", "a") != nil {
 				t.Errorf("asked once more: %v, want %v; requests %v", asked, row.late, c.Requests[before:])
@@ -288,7 +288,7 @@ func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testin
 	c.Deliver()
 	c.Run()
 	c.FailWatches("templatecontrollers", errors.New("no answer"))
-	c.KubectlApply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
+	c.KubectlApply(newApp(withChildren("a"), withText("bye")))
 	c.Settle()
 	if c.Find("configmaps", "b") != nil {
 		t.Error("what is wanted no more is there still")
@@ -305,13 +305,13 @@ func TestNothingIsDeletedForATemplateControllerThatIsNotKnown(t *testing.T) {
 
 // TestNothingIsDeletedBySupersededSpec has the watch deliver a newer spec that is not running yet.
 func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
-	suspended := func(manifest string) string { return with(t, manifest, "spec:\n", "spec:\n  suspend: true\n") }
+	suspended := func(manifest string) string { return withSpec(t, manifest, "suspend: true") }
 	for why, row := range map[string]struct {
 		manifest string
 		decide   func(c *cluster)
 		lacks    []string // requests
 	}{
-		"the parent yields fewer children": {apps, func(c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[a]")) }, []string{"delete configmaps b"}},
+		"the parent yields fewer children": {apps, func(c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }, []string{"delete configmaps b"}},
 		"the parent no longer matches": {frontOnly(t, apps), func(c *cluster) {
 			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		}, []string{"delete configmaps a", "delete configmaps b"}},
@@ -400,10 +400,10 @@ func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
 		decide   func(t *testing.T, c *cluster)
 	}{
 		"the parent yields less, and a newer version may yield more": {"apps", "update configmaps c", func(t *testing.T, c *cluster) {
-			c.KubectlApply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+			c.KubectlApply(newApp(withChildren("c"), withText("bye")))
 		}},
 		"the parent yields less, and a newer template may yield more": {"templatecontrollers", "update configmaps c", func(t *testing.T, c *cluster) {
-			c.KubectlApply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+			c.KubectlApply(newApp(withChildren("c"), withText("bye")))
 		}},
 		"the parent matches no longer, and its namespace may by now": {"namespaces", "delete configmaps a", func(_ *testing.T, c *cluster) {
 			c.KubectlEdit(request.Location{Resource: running.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
@@ -416,7 +416,7 @@ func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(red)
 			c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}\n  whenDeleted: DeleteChildren"))
-			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.KubectlApply(newApp(withChildren("a", "b", "c")))
 			c.Run()
 			c.Deliver()
 			c.Run()

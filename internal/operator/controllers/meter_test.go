@@ -31,7 +31,7 @@ func TestParentsAndReadinessAreMeasured(t *testing.T) {
 	if want := (v1.ParentCounts{Total: 2, Ready: 1, Failed: 1, Updated: 2}); got.ParentCounts != want || !got.IsReady {
 		t.Errorf("parents %+v and ready %v, want %+v and true", got.ParentCounts, got.IsReady, want)
 	}
-	c.RemoveNow(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
+	c.RemoveNow(locationOf(parse(t, newApp(withName("two")))))
 	c.Run()
 	if want := (v1.ParentCounts{Total: 1, Ready: 1, Updated: 1}); got.ParentCounts != want {
 		t.Errorf("parents %+v, want %+v", got.ParentCounts, want)
@@ -64,7 +64,7 @@ func TestMeasuresGoWithTheTemplateController(t *testing.T) {
 
 func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
 	c, m := measured(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
 	c.Run()
 	c.Refuse["delete configmaps a"] = refusal(http.StatusForbidden, "Forbidden", "admission webhook \"x\" denied the request")

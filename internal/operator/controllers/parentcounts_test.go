@@ -55,7 +55,7 @@ func TestUpdatedCountsParentsReconciledWithTheCurrentSpec(t *testing.T) {
 	want("after the reconciliation", done, fine)
 	wantRequests(t, "a second run", c.Settle())
 
-	c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.PutWithUID(newApp(withName("two"), withChildren("c")), "uid-two")
 	c.controllers.queue.Add("apps")
 	c.Deliver()
 	c.RunControllers()
@@ -83,7 +83,7 @@ func TestUpdatedAfterARestart(t *testing.T) {
 func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
 	const suspended = "total 1 ready 0 failed 0 waiting 0 updated 0 suspended 1"
 	c := begun(t, apps, app)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+	c.KubectlApply(withSpec(t, apps, "suspend: true"))
 	wantRequests(t, "suspended", c.Settle())
 	if got := c.syncedCounts(); got != suspended {
 		t.Errorf("counts\n%s, want\n%s", got, suspended)
@@ -97,7 +97,7 @@ func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
 	if got, want := c.parentsReady(), "True ParentsReady: no parent has failed: 0 ready, 0 waiting, 1 suspended"; got != want {
 		t.Errorf("condition\n%s, want\n%s", got, want)
 	}
-	c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.PutWithUID(newApp(withName("two"), withChildren("c")), "uid-two")
 	c.Settle()
 	if got, want := c.syncedCounts(), "total 2 ready 0 failed 0 waiting 0 updated 0 suspended 2"; got != want {
 		t.Errorf("a new parent: counts\n%s, want\n%s", got, want)
@@ -112,7 +112,7 @@ func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
 
 func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) {
 	c := begun(t, apps, app)
-	c.PutWithUID(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.PutWithUID(newApp(withName("two"), withChildren("c")), "uid-two")
 	c.Settle()
 	c.syncedCounts()
 	c.KubectlApply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))

@@ -61,7 +61,7 @@ func TestAnAccountIsNotAskedForWhileNothingIsForbidden(t *testing.T) {
 func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 	c := newCluster(t)
 	c.Lacks["namespaces typo"] = true
-	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns, empty, typo]}"))
+	c.KubectlApply(withWatch(t, apps, "namespaces: [ns, empty, typo]"))
 	c.KubectlApply(app)
 	c.Run()
 	want := "True Watching: all kinds are watched; namespaces in spec.watch.namespaces that do not exist: typo"

@@ -12,9 +12,9 @@ func TestSuspendStopsEverything(t *testing.T) {
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
 	c.Run()
-	suspended := with(t, apps, "spec:\n", "spec:\n  suspend: true\n")
+	suspended := withSpec(t, apps, "suspend: true")
 	c.KubectlApply(suspended)
-	c.KubectlApply(with(t, app, "hello", "bye"))
+	c.KubectlApply(newApp(withText("bye")))
 	c.RemoveNow(configMap("a"))
 	wantRequests(t, "suspended", c.Run())
 	if got, want := c.Condition("templatecontrollers", "apps", "Ready"), "False Suspended: spec.suspend is true: nothing is created, changed or deleted"; got != want {
@@ -32,7 +32,7 @@ func TestKindThatMayNotBeListedStopsPruning(t *testing.T) {
 	c.start()
 	children := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
 	c.Silent[children] = true
-	c.KubectlApply(with(t, app, "[a, b]", "[a]"))
+	c.KubectlApply(newApp(withChildren("a")))
 	wantRequests(t, "while the children are read", c.Run())
 	if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading configmaps"; got != want {
 		t.Errorf("condition %q, want %q", got, want)

@@ -124,7 +124,7 @@ func TestAParentGoesThoughWhatItIsRelatedToCannotBeRead(t *testing.T) {
 	for why, readable := range map[string]bool{"it can be read": true, "it cannot": false} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.KubectlApply(with(t, reconciletest.Readers, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
+			c.KubectlApply(withSpec(t, reconciletest.Readers, "finalize: {order: Reverse}"))
 			c.KubectlApply(reconciletest.Reader("ns", "one", "{job: a}"))
 			c.KubectlApply(reconciletest.Job("ns", "a", "{}", "{note: x}"))
 			c.Settle()

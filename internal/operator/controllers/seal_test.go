@@ -24,12 +24,12 @@ func TestForgedChildrenAreNothing(t *testing.T) {
 		do       func(*cluster)
 		want     []string // sorted
 	}{
-		"the template yields the child no longer": {showing, func(c *cluster) { c.KubectlApply(with(t, app, "[a, b]", "[b]")) }, []string{"delete configmaps a", "status apps one"}},
+		"the template yields the child no longer": {showing, func(c *cluster) { c.KubectlApply(newApp(withChildren("b"))) }, []string{"delete configmaps a", "status apps one"}},
 		"all are made anew": {
-			reconciletest.WithLines(t, showing, "updateStrategy: {type: Recreate}"), func(c *cluster) { c.KubectlApply(with(t, app, "hello", "bye")) },
+			reconciletest.WithLines(t, showing, "updateStrategy: {type: Recreate}"), func(c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
 			[]string{"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one"},
 		},
-		"the TemplateController goes": {with(t, showing, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
+		"the TemplateController goes": {withSpec(t, showing, "whenDeleted: DeleteChildren"), func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := settled(t, row.manifest)
@@ -58,7 +58,7 @@ func TestRotation(t *testing.T) {
 		t.Run(strategy, func(t *testing.T) {
 			c := settled(t, reconciletest.WithStrategy(t, strategy))
 			c.KubectlApply(with(t, reconciletest.WithStrategy(t, strategy), "name: maps", "name: maps\n    prunePolicy: Orphan"))
-			c.KubectlApply(with(t, app, "[a, b]", "[b]")) // a stays all the same
+			c.KubectlApply(newApp(withChildren("b"))) // a stays all the same
 			c.Settle()
 			c.Keys = reconciletest.KeysOf(t, "1", "2")
 			c.controllers.seals.Set(c.Keys)

@@ -81,7 +81,7 @@ func TestReadyConditionInAnAtomicList(t *testing.T) {
 	other.Object["status"].(map[string]any)["conditions"] = theirs
 	memserver.Updated(other, "other", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{}}})
 	c.Store(locationOf(other), other)
-	c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+	c.KubectlApply(newApp(withChildren("a", "b", "c")))
 	c.Settle()
 	status := c.Find("apps", "one").Object["status"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{"count": int64(3), "conditions": theirs}, status); diff != "" {
@@ -148,7 +148,7 @@ func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
 				memserver.Updated(other, row.manager, map[string]any{"f:status": map[string]any{"f:" + row.owns: map[string]any{}}})
 				c.Store(one, other)
 			}
-			c.KubectlApply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.KubectlApply(newApp(withChildren("a", "b", "c")))
 			var noted []string
 			of := c.controllers.get("apps")
 			of.Cluster = applies{of.Cluster, row.refused, &noted}

@@ -18,13 +18,13 @@ import (
 func goesWith(t *testing.T, before, after string, restart bool) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.KubectlApply(with(t, before, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, before, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()
 	c.Run()
 	if after != "" {
-		c.KubectlApply(with(t, after, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+		c.KubectlApply(withSpec(t, after, "whenDeleted: DeleteChildren"))
 		c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	}
 	if restart {
@@ -42,8 +42,8 @@ func TestTemplateControllerThatWasBrokenTakesItsChildren(t *testing.T) {
 		want   []string
 	}{
 		"a template":   {with(t, apps, "{{ end }}", ""), append(slices.Clone(deletions), "status apps one")},
-		"the selector": {with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {a: '?'}}}"), deletions},
-		"the period":   {with(t, apps, "spec:\n", "spec:\n  resyncPeriod: never\n"), append(slices.Clone(deletions), "status apps one")},
+		"the selector": {withWatch(t, apps, "labelSelector: {matchLabels: {a: '?'}}"), deletions},
+		"the period":   {withSpec(t, apps, "resyncPeriod: never"), append(slices.Clone(deletions), "status apps one")},
 	} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprint(why, ", restart ", restart), func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 
 func TestChildThatAnotherControllerHasTakenStaysBehind(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
 	c.Run()
 	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) {
@@ -117,8 +117,8 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	ready := func(c *cluster) string { return c.Condition("templatecontrollers", "apps", "Ready") }
 	t.Run("for children to go", func(t *testing.T) {
 		c := newCluster(t)
-		c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
-		c.KubectlApply(with(t, app, "[a, b]", "[a, b, c, d, e]"))
+		c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
+		c.KubectlApply(newApp(withChildren("a", "b", "c", "d", "e")))
 		c.Run()
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			c.KubectlEdit(configMap(name), slow)
@@ -137,7 +137,7 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	})
 	t.Run("for a right to read, though its spec is broken", func(t *testing.T) {
 		c := newCluster(t)
-		broken := with(t, with(t, asRobot(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), "{{ end }}", "")
+		broken := with(t, withSpec(t, asRobot(t), "whenDeleted: DeleteChildren"), "{{ end }}", "")
 		c.KubectlApply(broken)
 		c.KubectlEdit(appsController, func(o *unstructured.Unstructured) {
 			o.SetFinalizers([]string{v1.FinalizerChildren})

@@ -304,7 +304,7 @@ func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
 
 func TestManyFinalizersOfATemplateControllerAreKept(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	at := request.Location{Resource: v1.Resource, Name: "apps"}
 	var many []string
 	for i := range 200 {

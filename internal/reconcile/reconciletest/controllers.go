@@ -186,28 +186,42 @@ const ManagedOnly = `eq (index .metadata.annotations "example.org/managed") "yes
 // Filtered returns Apps with a filter.
 func Filtered(t *testing.T, filter string) string {
 	t.Helper()
-	return memserver.With(t, Apps, "kind: App}", "kind: App, filter: '"+filter+"'}")
+	return WithWatch(t, Apps, "filter: '"+filter+"'")
 }
 
 // FilteredFinalized returns Apps with a filter and a finalizer.
 func FilteredFinalized(t *testing.T, filter string) string {
 	t.Helper()
-	return memserver.With(t, Filtered(t, filter), "spec:\n", "spec:\n  finalize:\n    order: Reverse\n")
+	return WithSpec(t, Filtered(t, filter), "finalize: {order: Reverse}")
 }
 
 // Finalized returns Apps with spec.finalize and more of its fields, such as ", timeout: 5m".
 func Finalized(t *testing.T, more ...string) string {
 	t.Helper()
-	return memserver.With(t, Apps, "spec:\n", "spec:\n  finalize: {order: Reverse"+strings.Join(more, "")+"}\n")
+	return WithSpec(t, Apps, "finalize: {order: Reverse"+strings.Join(more, "")+"}")
 }
 
 // WatchFront selects the parents with label tier=front, in place of "kind: App}".
-const WatchFront = "kind: App, labelSelector: {matchLabels: {tier: front}}}"
+const WatchFront = "kind: App, " + selectFront + "}"
+
+const selectFront = "labelSelector: {matchLabels: {tier: front}}"
 
 // FrontOnly returns a TemplateController that selects parents with label tier=front.
 func FrontOnly(t *testing.T, manifest string) string {
 	t.Helper()
-	return memserver.With(t, manifest, "kind: App}", WatchFront)
+	return WithWatch(t, manifest, selectFront)
+}
+
+// WithWatch returns a TemplateController with more fields of spec.watch.
+func WithWatch(t *testing.T, manifest, fields string) string {
+	t.Helper()
+	return memserver.With(t, manifest, "kind: App}", "kind: App, "+fields+"}")
+}
+
+// WithSpec returns a TemplateController with more fields of spec, one a line.
+func WithSpec(t *testing.T, manifest string, fields ...string) string {
+	t.Helper()
+	return memserver.With(t, manifest, "spec:\n", "spec:\n  "+strings.Join(fields, "\n  ")+"\n")
 }
 
 // WithLines returns a TemplateController such as Apps with more lines in its child template.

@@ -2,6 +2,7 @@ package reconciletest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -11,12 +12,41 @@ import (
 )
 
 // App is a parent of Apps with the children a and b.
-const App = `
+var App = NewApp()
+
+type appFields struct {
+	name, tier, text string
+	children         []string
+}
+
+// AppOption sets a field of an App.
+type AppOption func(*appFields)
+
+// WithName sets metadata.name.
+func WithName(name string) AppOption { return func(a *appFields) { a.name = name } }
+
+// WithTier sets the label tier, which WatchFront selects.
+func WithTier(tier string) AppOption { return func(a *appFields) { a.tier = tier } }
+
+// WithChildren sets spec.names: Apps create a child for each.
+func WithChildren(names ...string) AppOption { return func(a *appFields) { a.children = names } }
+
+// WithText sets spec.text, which Apps copy into each child.
+func WithText(text string) AppOption { return func(a *appFields) { a.text = text } }
+
+// NewApp returns App with other fields.
+func NewApp(options ...AppOption) string {
+	a := appFields{name: "one", tier: "front", text: "hello", children: []string{"a", "b"}}
+	for _, set := range options {
+		set(&a)
+	}
+	return fmt.Sprintf(`
 apiVersion: example.org/v1
 kind: App
-metadata: {namespace: ns, name: one, labels: {tier: front}}
-spec: {names: [a, b], text: hello}
-`
+metadata: {namespace: ns, name: %s, labels: {tier: %s}}
+spec: {names: [%s], text: %s}
+`, a.name, a.tier, strings.Join(a.children, ", "), a.text)
+}
 
 // ManagedApp is App with what ManagedOnly reads.
 const ManagedApp = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one, annotations: {example.org/managed: 'yes'}}, spec: {names: [a, b], text: hello, mode: 1}}"
