@@ -37,6 +37,7 @@ var (
 	farMap        = reconciletest.FarMap
 	finalized     = reconciletest.Finalized
 	frontOnly     = reconciletest.FrontOnly
+	invalid       = reconciletest.Invalid
 	job           = reconciletest.Job
 	locationOf    = reconciletest.LocationOf
 	newApp        = reconciletest.NewApp
@@ -45,7 +46,9 @@ var (
 	withBackup    = reconciletest.WithBackup
 	withChildren  = reconciletest.WithChildren
 	withSpec      = reconciletest.WithSpec
+	withStatus    = reconciletest.WithStatus
 	withStrategy  = reconciletest.WithStrategy
+	withTemplate  = reconciletest.WithTemplate
 	withText      = reconciletest.WithText
 	withTier      = reconciletest.WithTier
 	withWatch     = reconciletest.WithWatch

@@ -271,7 +271,7 @@ func TestScopeIsEdited(t *testing.T) {
 
 // An owner reference to another namespace has the garbage collector take the object.
 func TestObjectElsewhereNeverGetsAnOwner(t *testing.T) {
-	keep := with(t, tenants, "- name: maps\n", "- name: maps\n    prunePolicy: Orphan\n")
+	keep := withTemplate(t, tenants, "prunePolicy: Orphan")
 	c := begun(t, keep, with(t, tenant, ", role: r", ""))
 	c.KubectlApply(with(t, keep, "prunePolicy: Orphan\n    scope: Cluster", "prunePolicy: Orphan"))
 	wantRequests(t, "the entry is edited", c.Run(), "status apps one")

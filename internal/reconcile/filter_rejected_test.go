@@ -33,7 +33,7 @@ func TestARejectedSpecReleasesAFormerParentThatIsDeleted(t *testing.T) {
 	c.KubectlApply(reconciletest.FilteredFinalized(t, reconciletest.ManagedOnly))
 	c.KubectlApply(reconciletest.ManagedApp)
 	c.Settle()
-	c.KubectlApply(with(t, reconciletest.FilteredFinalized(t, reconciletest.ManagedOnly), "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.KubectlApply(invalid(t, reconciletest.FilteredFinalized(t, reconciletest.ManagedOnly)))
 	c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	c.Settle()
 	if len(c.Objects[one].GetFinalizers()) == 0 {

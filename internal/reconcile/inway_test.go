@@ -152,7 +152,7 @@ func TestStaleAnswers(t *testing.T) {
 // TestWhatAParentHasLeftBehindIsNotItsSuccessors has a child that outlives its parent, and another parent of that name.
 func TestWhatAParentHasLeftBehindIsNotItsSuccessors(t *testing.T) {
 	one := newApp(withChildren("a"))
-	c := begun(t, with(t, apps, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n"), one)
+	c := begun(t, withTemplate(t, apps, "deletionPolicy: Orphan"), one)
 	c.Remove(locationOf(parse(t, one)))
 	c.PutWithUID(one, "uid-next")
 	wantRequests(t, "there is another parent", c.Run(), "create configmaps a", "get configmaps a", "status apps one")

@@ -18,12 +18,12 @@ import (
 // edits are those of a TemplateController that leave alone what its author wants of the objects.
 func edits(t *testing.T, strategy string) map[string][2]string {
 	t.Helper()
-	plain := reconciletest.WithLines(t, apps, "updateStrategy: {type: "+strategy+"}")
+	plain := withTemplate(t, apps, "updateStrategy: {type: "+strategy+"}")
 	return map[string][2]string{
-		"prunePolicy becomes Orphan":    {plain, reconciletest.WithLines(t, plain, "prunePolicy: Orphan")},
-		"prunePolicy becomes Delete":    {reconciletest.WithLines(t, plain, "prunePolicy: Orphan"), plain},
-		"deletionPolicy becomes Orphan": {plain, reconciletest.WithLines(t, plain, "deletionPolicy: Orphan")},
-		"deletionPolicy becomes Delete": {reconciletest.WithLines(t, plain, "deletionPolicy: Orphan"), plain},
+		"prunePolicy becomes Orphan":    {plain, withTemplate(t, plain, "prunePolicy: Orphan")},
+		"prunePolicy becomes Delete":    {withTemplate(t, plain, "prunePolicy: Orphan"), plain},
+		"deletionPolicy becomes Orphan": {plain, withTemplate(t, plain, "deletionPolicy: Orphan")},
+		"deletionPolicy becomes Delete": {withTemplate(t, plain, "deletionPolicy: Orphan"), plain},
 		"the entry has another name":    {plain, with(t, plain, "- name: maps", "- name: files", ".children.maps", ".children.files")},
 	}
 }
@@ -97,7 +97,7 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 
 // An apply takes away only what nobody else holds, and a patch is another holder.
 func TestMarksThatWerePatchedGoUnderApply(t *testing.T) {
-	keeps := reconciletest.WithLines(t, withStrategy(t, "CreateOnly"), "prunePolicy: Orphan", "deletionPolicy: Orphan")
+	keeps := withTemplate(t, withStrategy(t, "CreateOnly"), "prunePolicy: Orphan", "deletionPolicy: Orphan")
 	c := newCluster(t)
 	c.KubectlApply(withStrategy(t, "CreateOnly"))
 	c.KubectlApply(app)
@@ -142,7 +142,7 @@ func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
 			c.KubectlApply(app)
 			c.Run()
 			c.Deliver()
-			c.KubectlApply(reconciletest.WithLines(t, withStrategy(t, "CreateOnly"), "deletionPolicy: Orphan"))
+			c.KubectlApply(withTemplate(t, withStrategy(t, "CreateOnly"), "deletionPolicy: Orphan"))
 			c.RunControllers()
 			row.change(c) // the watch does not tell
 			result, requests := c.Pass("apps", "one")
@@ -220,15 +220,15 @@ func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.KubectlApply(reconciletest.WithLines(t, apps, row.entry...))
+			c.KubectlApply(withTemplate(t, apps, row.entry...))
 			c.KubectlApply(app)
 			c.Run()
 			c.Deliver()
-			c.KubectlApply(reconciletest.WithLines(t, withSpec(t, apps, "suspend: true"), row.again...))
+			c.KubectlApply(withTemplate(t, withSpec(t, apps, "suspend: true"), row.again...))
 			c.Run()
 			c.KubectlApply(row.parent)
 			c.Run()
-			c.KubectlApply(reconciletest.WithLines(t, apps, row.again...))
+			c.KubectlApply(withTemplate(t, apps, row.again...))
 			wantRequests(t, "the edit", c.Run(), row.want...)
 			c.Deliver()
 			c.KubectlApply(with(t, apps, "- name: maps", "- name: other", "{{ range .spec.names }}", "{{ range list }}", ".children.maps", ".children.other"))

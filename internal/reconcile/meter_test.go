@@ -64,7 +64,7 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 		},
 		"a template gives up": {
 			func(t *testing.T, c *cluster) {
-				c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}"))
+				c.KubectlApply(withStatus(t, apps, "count: {{ fail \"no\" }}"))
 				c.RunControllers()
 			},
 			map[string]int{pass(record.Failed): 1, "template error": 1},

@@ -141,7 +141,7 @@ func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
 		"the watch is behind":                     {apps, nil, false},
 		"the watch has failed":                    {apps, errors.New("no answer"), false},
 		"there is another parent of that name":    {apps, nil, true},
-		"the strategy restores nothing but marks": {with(t, apps, "- name: maps\n", "- name: maps\n    updateStrategy: {type: CreateOnly}\n"), nil, false},
+		"the strategy restores nothing but marks": {withTemplate(t, apps, "updateStrategy: {type: CreateOnly}"), nil, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, row.manifest, app)

@@ -72,7 +72,7 @@ func TestWithoutAReadyConditionATemplateMayHaveOneOfItsName(t *testing.T) {
 
 func TestMessagesOfConditionsAreCut(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "conditions: [{type: Done, status: true, message: {{ repeat 20000 \"äé\" }}}]"))
+	c.KubectlApply(withStatus(t, apps, "conditions: [{type: Done, status: true, message: {{ repeat 20000 \"äé\" }}}]"))
 	c.KubectlApply(app)
 	c.Run()
 	_, _, message := cutCondition(c, "Done")
@@ -84,7 +84,7 @@ func TestMessagesOfConditionsAreCut(t *testing.T) {
 
 func TestConditionsSaySinceWhenAndOfWhichGeneration(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "conditions: [{type: Done, status: {{ eq .spec.text \"hello\" }}}, {type: Mine, status: true, lastTransitionTime: \"2020-02-02T02:02:02Z\", observedGeneration: 7}]"))
+	c.KubectlApply(withStatus(t, apps, "conditions: [{type: Done, status: {{ eq .spec.text \"hello\" }}}, {type: Mine, status: true, lastTransitionTime: \"2020-02-02T02:02:02Z\", observedGeneration: 7}]"))
 	c.KubectlApply(app)
 	begin := c.Clock.Now()
 	after := func(why string, wait time.Duration, text string, want map[string]string) {

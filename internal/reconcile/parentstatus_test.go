@@ -134,7 +134,7 @@ func TestStatusThatBecomesEmptyIsCleared(t *testing.T) {
 	c.KubectlApply(withoutReady)
 	c.KubectlApply(app)
 	c.Run()
-	c.KubectlApply(with(t, withoutReady, "count: {{ len .children.maps }}", "# nothing"))
+	c.KubectlApply(withStatus(t, withoutReady, "# nothing"))
 	c.Requests = nil
 	wantRequests(t, "nothing left to say", c.Run(), "status apps one")
 	if status, ok := c.Find("apps", "one").Object["status"]; ok {
@@ -175,7 +175,7 @@ func TestUnknownFieldOfAStatusIsLeftOut(t *testing.T) {
 			c.KubectlApply(apps)
 			c.KubectlApply(app)
 			c.Run()
-			c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", yields))
+			c.KubectlApply(withStatus(t, apps, yields))
 			c.Deliver()
 			for c.RunControllers() {
 			}
@@ -245,7 +245,7 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 
 func TestNothingIsWrittenWhereThereIsNothingToSay(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "# nothing", "  status:\n", "  status:\n    readyCondition: \"\"\n"))
+	c.KubectlApply(with(t, withStatus(t, apps, "# nothing"), "  status:\n", "  status:\n    readyCondition: \"\"\n"))
 	c.KubectlApply(app)
 	wantRequests(t, "a status without fields", c.Run(), "create configmaps a", "create configmaps b")
 }

@@ -63,7 +63,7 @@ func TestThreeThatAreNotReadyAreNamed(t *testing.T) {
 
 func TestObjectsThatAreNotWantedAreNeitherReadyNorFailing(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, reconciletest.Jobs(t), "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n"))
+	c.KubectlApply(withTemplate(t, reconciletest.Jobs(t), "prunePolicy: Orphan"))
 	c.KubectlApply(app)
 	c.Run()
 	c.SetJobStatus("a", "{conditions: [{type: Complete, status: 'True'}]}")
@@ -87,7 +87,7 @@ func TestFailureOfAChildStandsBehindThoseOfTemplates(t *testing.T) {
 	c.KubectlApply(app)
 	c.Run()
 	c.SetJobStatus("a", "{conditions: [{type: Failed, status: 'True'}]}")
-	c.KubectlApply(with(t, reconciletest.Jobs(t), "count: {{ len .children.maps }}", "count: {{ .spec.none }}"))
+	c.KubectlApply(withStatus(t, reconciletest.Jobs(t), "count: {{ .spec.none }}"))
 	c.Run()
 	got := c.Condition("apps", "one", "Ready")
 	if !strings.HasPrefix(got, "False TemplateError: status:1:") || !strings.HasSuffix(got, "; 1 of 2 children have failed: Job ns/a: failed") {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestParentsReportThatTheirTemplateControllerIsNotAccepted(t *testing.T) {
-	broken := with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names")
+	broken := invalid(t, apps)
 	c := begun(t, apps, app)
 	c.KubectlApply(broken)
 	wantRequests(t, "a broken edit", c.Settle(), "status apps one")
@@ -46,7 +46,7 @@ func TestParentsReportThatTheirTemplateControllerIsNotAccepted(t *testing.T) {
 func TestParentWithoutRoomForConditionsGetsAnEventOfTheRejection(t *testing.T) {
 	plain := with(t, apps, "kind: App", "kind: Statusless", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", "")
 	c := newCluster(t)
-	c.KubectlApply(with(t, plain, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.KubectlApply(invalid(t, plain))
 	c.KubectlApply(with(t, app, "kind: App", "kind: Statusless"))
 	wantRequests(t, "rejected", c.Run())
 	if want := "one Warning " + reconciletest.NotAccepted; len(c.Events) != 1 || c.Events[0] != want {
@@ -55,7 +55,7 @@ func TestParentWithoutRoomForConditionsGetsAnEventOfTheRejection(t *testing.T) {
 }
 
 func TestRejectionIsNotReportedWhereNothingMayBeWritten(t *testing.T) {
-	broken := with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names")
+	broken := invalid(t, apps)
 	for _, row := range []struct {
 		why, spec string
 	}{

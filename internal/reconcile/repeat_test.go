@@ -12,7 +12,7 @@ import (
 
 func TestALastingFailureIsSaidAgain(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}", "spec:\n", "spec:\n  resyncPeriod: 0s\n"))
+	c.KubectlApply(with(t, withStatus(t, apps, "count: {{ fail \"no\" }}"), "spec:\n", "spec:\n  resyncPeriod: 0s\n"))
 	c.KubectlApply(app)
 	c.Run()
 	const text = "one Warning TemplateFailed: status:1:11: no"
@@ -53,7 +53,7 @@ func TestAProblemThatComesBackIsSaidAgain(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(app)
 			for _, status := range []string{"count: {{ fail \"no\" }}", between, "count: {{ fail \"no\" }}"} {
-				c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", status))
+				c.KubectlApply(withStatus(t, apps, status))
 				c.Run()
 				c.Deliver()
 				c.Run()

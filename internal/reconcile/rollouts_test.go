@@ -163,7 +163,7 @@ func TestRolloutGoesOnWhenWhatFailedIsReadyAgain(t *testing.T) {
 // TestRolloutOfWhatIsReadyAtOnceTakesOnePass: nothing would tell when to make another one.
 func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {rollingUpdate: {maxUnavailable: 1}}\n"))
+	c.KubectlApply(withTemplate(t, apps, "updateStrategy: {rollingUpdate: {maxUnavailable: 1}}"))
 	c.KubectlApply(newApp(four))
 	c.Run()
 	c.KubectlApply(newApp(withChildren("a", "b", "c", "d", "e"), withText("bye")))
@@ -179,7 +179,7 @@ func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
 // TestRolloutOfWhatIsReadyAtOnceAndReplaced goes on by itself after each object that is made anew.
 func TestRolloutOfWhatIsReadyAtOnceAndReplaced(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {type: Recreate, rollingUpdate: {}}\n", "len .children.maps", "1"))
+	c.KubectlApply(with(t, withTemplate(t, apps, "updateStrategy: {type: Recreate, rollingUpdate: {}}"), "len .children.maps", "1"))
 	c.KubectlApply(app)
 	c.Run()
 	c.KubectlApply(newApp(withText("bye")))
@@ -318,7 +318,7 @@ spec:
 func TestRolloutHaltsWhereAStrangerIsInTheWay(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: d}}`)
-	c.KubectlApply(reconciletest.WithLines(t, apps, "updateStrategy: {rollingUpdate: {}}"))
+	c.KubectlApply(withTemplate(t, apps, "updateStrategy: {rollingUpdate: {}}"))
 	c.KubectlApply(newApp(four))
 	c.Run()
 	c.KubectlApply(newApp(four, withText("bye")))

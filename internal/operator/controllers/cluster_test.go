@@ -41,6 +41,7 @@ var (
 	eventually    = reconciletest.Eventually
 	finalized     = reconciletest.Finalized
 	frontOnly     = reconciletest.FrontOnly
+	invalid       = reconciletest.Invalid
 	jobs          = reconciletest.Jobs
 	keyOf         = reconciletest.KeyOf
 	lengths       = reconciletest.Lengths
@@ -51,6 +52,7 @@ var (
 	withChildren  = reconciletest.WithChildren
 	withName      = reconciletest.WithName
 	withSpec      = reconciletest.WithSpec
+	withTemplate  = reconciletest.WithTemplate
 	withText      = reconciletest.WithText
 	withWatch     = reconciletest.WithWatch
 

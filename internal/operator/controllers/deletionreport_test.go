@@ -21,7 +21,7 @@ const (
 )
 
 func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
-	broken := with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names")
+	broken := invalid(t, apps)
 	for _, row := range []struct {
 		why      string
 		manifest string

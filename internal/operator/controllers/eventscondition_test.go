@@ -47,7 +47,7 @@ func unheard(t *testing.T) *cluster {
 
 func failingApps(t *testing.T, manifest string) string {
 	t.Helper()
-	return with(t, manifest, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}", "spec:\n", "spec:\n  resyncPeriod: 0s\n")
+	return with(t, reconciletest.WithStatus(t, manifest, "count: {{ fail \"no\" }}"), "spec:\n", "spec:\n  resyncPeriod: 0s\n")
 }
 
 func (c *cluster) forbidEvents(user, namespace string) {

@@ -42,7 +42,7 @@ func TestRejectedSpecFailsItsParents(t *testing.T) {
 	c.KubectlApply(app)
 	c.Settle()
 	for _, step := range []struct{ why, spec, want string }{
-		{"a broken edit", with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"), "total 1, ready 0, failed 1"},
+		{"a broken edit", invalid(t, apps), "total 1, ready 0, failed 1"},
 		{"its correction", apps, "total 1, ready 1, failed 0"},
 	} {
 		c.KubectlApply(step.spec)
@@ -51,7 +51,7 @@ func TestRejectedSpecFailsItsParents(t *testing.T) {
 			t.Errorf("%s: %s, want %s", step.why, got, step.want)
 		}
 	}
-	c.KubectlApply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.KubectlApply(invalid(t, apps))
 	c.Settle()
 	c.start()
 	c.Settle()

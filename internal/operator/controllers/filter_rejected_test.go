@@ -26,7 +26,7 @@ func TestARejectedSpecReportsOnItsParentsWhateverItsFilter(t *testing.T) {
 			c.KubectlApply(row.parent)
 			c.KubectlApply(with(t, managedApp, "'yes'", "'no'", "name: one", "name: two"))
 			c.Settle()
-			c.KubectlApply(with(t, reconciletest.Filtered(t, row.filter), "{{ range .spec.names }}", "{{ range .spec.names"))
+			c.KubectlApply(invalid(t, reconciletest.Filtered(t, row.filter)))
 			for _, restarted := range []bool{false, true} {
 				if restarted {
 					c.start()

@@ -15,7 +15,7 @@ import (
 // TemplateController.
 func TestEditedMarksDeleteNoOrphan(t *testing.T) {
 	plain := reconciletest.WithOtherTemplate(t, tenants)
-	spec := with(t, plain, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n")
+	spec := withTemplate(t, plain, "deletionPolicy: Orphan")
 	for what, attack := range reconciletest.Attacks {
 		for how, end := range map[string]func(*cluster){
 			", and its child template was removed": func(c *cluster) {

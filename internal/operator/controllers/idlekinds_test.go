@@ -109,7 +109,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 	}{
 		"an object is left alone": {
 			before: func(c *cluster) {
-				c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n"))
+				c.KubectlApply(withTemplate(t, apps, "prunePolicy: Orphan"))
 			},
 		},
 		"another parent is not understood": {
@@ -141,7 +141,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 			}
 			edited := with(t, jobs(t), "{{ range .spec.names }}", "{{ if .spec.odd }}{{ .spec.none }}{{ end }}{{ range .spec.names }}")
 			if why == "an object is left alone" {
-				edited = with(t, edited, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n")
+				edited = withTemplate(t, edited, "prunePolicy: Orphan")
 			}
 			c.KubectlApply(edited)
 			if row.after != nil {

@@ -115,7 +115,7 @@ func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) 
 	c.PutWithUID(newApp(withName("two"), withChildren("c")), "uid-two")
 	c.Settle()
 	c.syncedCounts()
-	c.KubectlApply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.KubectlApply(invalid(t, apps))
 	c.Settle()
 	two := one
 	two.Name = "two"
@@ -167,7 +167,7 @@ func TestParentsReadyNamesFailedParents(t *testing.T) {
 	if got := c.parentsReady(); got != failed {
 		t.Errorf("during an update: condition\n%s, want\n%s", got, failed)
 	}
-	c.KubectlApply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.KubectlApply(invalid(t, apps))
 	c.Settle()
 	if got, want := c.parentsReady(), "False NotAccepted: 5 parents are not reconciled until the spec is accepted"; got != want {
 		t.Errorf("rejected: condition\n%s, want\n%s", got, want)

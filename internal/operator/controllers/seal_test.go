@@ -26,7 +26,7 @@ func TestForgedChildrenAreNothing(t *testing.T) {
 	}{
 		"the template yields the child no longer": {showing, func(c *cluster) { c.KubectlApply(newApp(withChildren("b"))) }, []string{"delete configmaps a", "status apps one"}},
 		"all are made anew": {
-			reconciletest.WithLines(t, showing, "updateStrategy: {type: Recreate}"), func(c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
+			withTemplate(t, showing, "updateStrategy: {type: Recreate}"), func(c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
 			[]string{"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one"},
 		},
 		"the TemplateController goes": {withSpec(t, showing, "whenDeleted: DeleteChildren"), func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},

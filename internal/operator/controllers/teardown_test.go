@@ -73,12 +73,12 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		"deletionPolicy Orphan":                             {reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"prunePolicy Orphan":                                {reconciletest.WithLines(t, apps, "prunePolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"Orphan, and the spec is broken":                    {reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), with(t, reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"Orphan of an entry that has another name now":      {reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"prunePolicy of an entry that has another name now": {reconciletest.WithLines(t, apps, "prunePolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
-		"the entry says so no longer":                       {reconciletest.WithLines(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps", "status apps one"}},
+		"deletionPolicy Orphan":                             {withTemplate(t, apps, "deletionPolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"prunePolicy Orphan":                                {withTemplate(t, apps, "prunePolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"Orphan, and the spec is broken":                    {withTemplate(t, apps, "deletionPolicy: Orphan"), with(t, withTemplate(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"Orphan of an entry that has another name now":      {withTemplate(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"prunePolicy of an entry that has another name now": {withTemplate(t, apps, "prunePolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"the entry says so no longer":                       {withTemplate(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := goesWith(t, row.before, row.after, false)
@@ -104,7 +104,7 @@ func TestChildThatAnotherControllerHasTakenStaysBehind(t *testing.T) {
 
 func TestEntryThatDeletesTakesNothingWithATemplateControllerThatOrphans(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(reconciletest.WithLines(t, apps, "deletionPolicy: Delete"))
+	c.KubectlApply(withTemplate(t, apps, "deletionPolicy: Delete"))
 	c.KubectlApply(app)
 	c.Run()
 	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) }) // as an earlier policy has left it

@@ -224,17 +224,28 @@ func WithSpec(t *testing.T, manifest string, fields ...string) string {
 	return memserver.With(t, manifest, "spec:\n", "spec:\n  "+strings.Join(fields, "\n  ")+"\n")
 }
 
-// WithLines returns a TemplateController such as Apps with more lines in its child template.
-func WithLines(t *testing.T, manifest string, lines ...string) string {
+// WithTemplate returns a TemplateController such as Apps with more fields in child template maps, one a line.
+func WithTemplate(t *testing.T, manifest string, fields ...string) string {
 	t.Helper()
-	const template = "    template: |\n      {{ range"
-	return memserver.With(t, manifest, template, "    "+strings.Join(append(lines, "template: |"), "\n    ")+"\n      {{ range")
+	return memserver.With(t, manifest, "  - name: maps\n", "  - name: maps\n    "+strings.Join(fields, "\n    ")+"\n")
+}
+
+// WithStatus returns a TemplateController such as Apps with another status template.
+func WithStatus(t *testing.T, manifest, template string) string {
+	t.Helper()
+	return memserver.With(t, manifest, "count: {{ len .children.maps }}", template)
+}
+
+// Invalid returns a TemplateController such as Apps with a child template that does not parse.
+func Invalid(t *testing.T, manifest string) string {
+	t.Helper()
+	return memserver.With(t, manifest, "{{ range .spec.names }}", "{{ range .spec.names")
 }
 
 // WithStrategy returns Apps with an update strategy.
 func WithStrategy(t *testing.T, strategy string) string {
 	t.Helper()
-	return WithLines(t, Apps, "updateStrategy: {type: "+strategy+"}")
+	return WithTemplate(t, Apps, "updateStrategy: {type: "+strategy+"}")
 }
 
 // WithOtherTemplate returns a TemplateController with a child template OtherTemplate.
