@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -123,5 +124,36 @@ func TestAPassThatPanicsIsAFailure(t *testing.T) {
 	controller.Spec = spec
 	if got := look(); got != 0 {
 		t.Errorf("%d failures after a good pass, want 0", got)
+	}
+}
+
+func TestPanicInAPassIsToldOnce(t *testing.T) {
+	c := newCluster(t)
+	c.restless = true
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	c.Events = nil
+	c.controllers.get("apps").Spec = nil
+	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
+	for range 3 {
+		c.ParentQueue.Add(key)
+		c.Reconciler.Next(t.Context(), t.Context(), func() {})
+	}
+	want := []string{"one Warning InternalError: the reconciliation panicked and will be retried: this is a bug in templater, please report it with the stack trace in the operator's log"}
+	if fmt.Sprint(c.Events) != fmt.Sprint(want) {
+		t.Errorf("Events %q, want %q", c.Events, want)
+	}
+}
+
+func TestNoWorkBeginsAtTheEnd(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.RunControllers()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c.ParentQueue.Len() != 1 || c.Reconciler.Next(ctx, t.Context(), func() {}) || len(c.Requests) > 0 {
+		t.Errorf("%d keys are left; requests %v", c.ParentQueue.Len(), c.Requests)
 	}
 }

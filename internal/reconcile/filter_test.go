@@ -3,6 +3,12 @@ package reconcile_test
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
@@ -35,4 +41,62 @@ func TestFilterReleasesByTheLiveObjectOnly(t *testing.T) {
 	c.During = func() { c.Objects[locationOf(live)].SetAnnotations(live.GetAnnotations()) } // which no watch has brought yet
 	_, requests := c.Pass("apps", "one")
 	wantRequests(t, "the cache is behind", requests, "get apps one")
+}
+
+func TestAFailingFilterWaitsForTheChildrenToSync(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(reconciletest.Filtered(t, `eq .spec.mode 1`))
+	c.KubectlApply(reconciletest.ManagedApp)
+	c.Run()
+	c.KubectlApply(with(t, reconciletest.ManagedApp, "mode: 1", "mode: x"))
+	c.Settle()
+	maps := watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Labels: v1.LabelController, Role: watch.Child}
+	c.Silent[maps] = true
+	c.start()
+	wantRequests(t, "before the children are read", c.Run())
+	delete(c.Silent, maps)
+	c.List(maps)
+	c.Settle()
+	if c.controllers.get("apps").Parent(configMapName("one")) == nil {
+		t.Error("a parent with children is none any more")
+	}
+	c.RemoveNow(configMap("a"))
+	wantRequests(t, "a child is deleted", c.Settle(), "create configmaps a")
+}
+
+func TestARejectedSpecReportsOnParentsFromBeforeItsFilter(t *testing.T) {
+	c := begun(t, apps, app)
+	c.KubectlApply(with(t, reconciletest.Filtered(t, `eq .spec.text "nope"`), "{{ range .spec.names }}", "{{ range .spec.names"))
+	wantRequests(t, "rejected", c.Settle(), "status apps one")
+	if got, want := c.Condition("apps", "one", "Ready"), "False "+reconciletest.NotAccepted; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	wantRequests(t, "a second run", c.Settle())
+}
+
+func TestARejectedResyncPeriodIsReported(t *testing.T) {
+	c := begun(t, apps, app)
+	c.KubectlApply(withSpec(t, apps, "resyncPeriod: often"))
+	c.Settle()
+	if got, want := c.Condition("apps", "one", "Ready"), "False "+reconciletest.NotAccepted; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestARejectedSpecReleasesAFormerParentThatIsDeleted(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(reconciletest.FilteredFinalized(t, reconciletest.ManagedOnly))
+	c.KubectlApply(reconciletest.ManagedApp)
+	c.Settle()
+	c.KubectlApply(invalid(t, reconciletest.FilteredFinalized(t, reconciletest.ManagedOnly)))
+	c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
+	c.Settle()
+	if len(c.Objects[one].GetFinalizers()) == 0 {
+		t.Fatal("the parent has no finalizer, so that the test shows nothing")
+	}
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.Settle()
+	if c.Objects[one] != nil {
+		t.Errorf("the parent still exists, with finalizers %v", c.Objects[one].GetFinalizers())
+	}
 }

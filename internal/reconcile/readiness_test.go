@@ -11,6 +11,90 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
+func TestJobIsReadyWhenItIsDone(t *testing.T) {
+	const (
+		complete = "{startTime: x, conditions: [{type: Complete, status: 'True'}]}"
+		failed   = "{startTime: x, conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded, message: " + secret + "}]}"
+	)
+	c := newCluster(t)
+	c.KubectlApply(reconciletest.Jobs(t))
+	c.KubectlApply(app)
+	c.Run()
+	for _, step := range []struct{ a, b, ready, counts string }{
+		{"", "", "False Progressing: 0 of 2 children are ready: Job ns/a: not started yet; Job ns/b: not started yet", "total 1, ready 0, failed 0"},
+		{"{startTime: x, active: 1}", complete, "False Progressing: 1 of 2 children are ready: Job ns/a: running, 0 of 1 Pods have succeeded", "total 1, ready 0, failed 0"},
+		{failed, complete, "False ChildFailing: 1 of 2 children have failed: Job ns/a: failed (BackoffLimitExceeded)", "total 1, ready 0, failed 1"},
+		{complete, complete, "True Ready: all children are ready: 2", "total 1, ready 1, failed 0"},
+	} {
+		if step.a != "" {
+			c.SetJobStatus("a", step.a)
+			c.SetJobStatus("b", step.b)
+		}
+		c.Run()
+		if got := c.Condition("apps", "one", "Ready"); got != step.ready {
+			t.Errorf("ready condition %q, want %q", got, step.ready)
+		}
+		if got := c.parentCounts(); got != step.counts {
+			t.Errorf("counts: %s, want %s", got, step.counts)
+		}
+		result, again := c.Pass("apps", "one")
+		wantRequests(t, "another pass", again)
+		if result.Outcome != record.Succeeded || result.Retry != problem.RetryOnChange {
+			t.Errorf("result %+v: templater has done its work", result)
+		}
+	}
+	if diff := cmp.Diff([]string{"one Warning ChildFailing: 1 of 2 children have failed: Job ns/a: failed (BackoffLimitExceeded)"}, c.Events); diff != "" {
+		t.Errorf("Events (-want +got):\n%s", diff)
+	}
+}
+
+func TestThreeThatAreNotReadyAreNamed(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(reconciletest.Jobs(t))
+	c.KubectlApply(newApp(withChildren("a", "b", "c", "d", "e")))
+	c.Run()
+	c.SetJobStatus("b", "{conditions: [{type: Complete, status: 'True'}]}")
+	c.Run()
+	want := "False Progressing: 1 of 5 children are ready: Job ns/a: not started yet; Job ns/c: not started yet; Job ns/d: not started yet; and 1 more"
+	if got := c.Condition("apps", "one", "Ready"); got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}
+
+func TestObjectsThatAreNotWantedAreNeitherReadyNorFailing(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(withTemplate(t, reconciletest.Jobs(t), "prunePolicy: Orphan"))
+	c.KubectlApply(app)
+	c.Run()
+	c.SetJobStatus("a", "{conditions: [{type: Complete, status: 'True'}]}")
+	c.SetJobStatus("b", "{conditions: [{type: Failed, status: 'True', reason: DeadlineExceeded}]}")
+	c.KubectlApply(newApp(withChildren("c", "d")))
+	c.Run()
+	want := "False Progressing: 0 of 2 children are ready: Job ns/c: not started yet; Job ns/d: not started yet"
+	if got := c.Condition("apps", "one", "Ready"); got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.SetJobStatus("c", "{conditions: [{type: Complete, status: 'True'}]}")
+	c.Run()
+	if got, want := c.Condition("apps", "one", "Ready"), "False Progressing: 1 of 2 children are ready: Job ns/d: not started yet"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}
+
+func TestFailureOfAChildStandsBehindThoseOfTemplates(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(reconciletest.Jobs(t))
+	c.KubectlApply(app)
+	c.Run()
+	c.SetJobStatus("a", "{conditions: [{type: Failed, status: 'True'}]}")
+	c.KubectlApply(withStatus(t, reconciletest.Jobs(t), "count: {{ .spec.none }}"))
+	c.Run()
+	got := c.Condition("apps", "one", "Ready")
+	if !strings.HasPrefix(got, "False TemplateError: status:1:") || !strings.HasSuffix(got, "; 1 of 2 children have failed: Job ns/a: failed") {
+		t.Errorf("ready condition %q: want both faults, that of the template first", got)
+	}
+}
+
 // judged makes Jobs that are ready when an expression says so.
 func judged(t *testing.T, expression string) string {
 	t.Helper()
