@@ -3,6 +3,7 @@ package controllers
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,4 +156,43 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 			t.Errorf("ready condition %q, want %q", got, text)
 		}
 	})
+}
+
+func TestFinalizeChildrenMayBeWrong(t *testing.T) {
+	for want, spec := range map[string]string{
+		"spec.finalize.children[maps]: an entry of spec.children has the same name: rename one of the two":                    with(t, reconciletest.WithBackup(t), "- name: backup", "- name: maps"),
+		"spec.finalize.children[backup].dependsOn names no entry of spec.finalize.children: there is no maps; there are none": with(t, reconciletest.WithBackup(t), "- name: backup", "- name: backup\n      dependsOn: [maps]"),
+		"spec.children[maps]: the template reads .children.backup, whose objects are only created when the parent is deleted: read it in the status template or in spec.finalize.children": with(t, reconciletest.WithBackup(t),
+			"{{ range .spec.names }}", "{{ if .children.backup }}{{ end }}\n      {{ range .spec.names }}"),
+	} {
+		t.Run(want, func(t *testing.T) {
+			c := newCluster(t)
+			c.KubectlApply(spec)
+			c.Run()
+			if got := c.Condition("templatecontrollers", "apps", "Accepted"); got != "False InvalidSpec: "+want {
+				t.Errorf("condition %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A new leader has nothing go by a spec that may be another one by now.
+func TestChildrenGoByTheNewestSpecAlone(t *testing.T) {
+	c := settled(t, finalized(t, ", timeout: 0s"))
+	c.standby()
+	c.KubectlDelete(one, metav1.DeletePropagationBackground)
+	c.Run()
+	c.Refuse["get templatecontrollers apps"] = reconciletest.ErrBroken
+	c.controllers.Lead()
+	if got := c.Run(); slices.Contains(got, "delete-foreground configmaps a") {
+		t.Errorf("requests %q", got)
+	}
+	if got := c.Condition("apps", "one", "Ready"); !strings.Contains(got, "waiting to read the latest version of TemplateController apps") {
+		t.Errorf("ready condition %q", got)
+	}
+	delete(c.Refuse, "get templatecontrollers apps")
+	c.Settle()
+	if c.Objects[one] != nil {
+		t.Errorf("it is there still: %s", c.Condition("apps", "one", "Ready"))
+	}
 }
