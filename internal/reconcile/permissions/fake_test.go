@@ -14,6 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -27,12 +28,8 @@ const robot = spec.AccountPrefix + "team:robot"
 // app is a kind of parents.
 var app = kind.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}}
 
-func answer(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
-		Details: &metav1.StatusDetails{Causes: causes},
-	}}
-}
+// answer is an error as the API server answers it.
+var answer = memserver.Refusal
 
 // denial is what the server answers to a user without a right.
 func denial(user, verb, resource, where string) error {

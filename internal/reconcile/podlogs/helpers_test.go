@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -193,10 +193,8 @@ func (k *kubelet) empty(t *testing.T) {
 	}
 }
 
-// answer is an error as the server answers it.
-func answer(code int32, reason metav1.StatusReason, message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
-}
+// answer is an error as the API server answers it.
+var answer = memserver.Refusal
 
 var (
 	errForbidden = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a" is forbidden: User "u" cannot get resource "pods/log" in API group "" in the namespace "ns"`)

@@ -11,16 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
 const secret = "s3cr3t"
 
-func answer(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
-		Details: &metav1.StatusDetails{Causes: causes},
-	}}
-}
+// answer is an error as the API server answers it.
+var answer = memserver.Refusal
 
 func TestAnswersAreToldWithoutValues(t *testing.T) {
 	for why, row := range map[string]struct {
