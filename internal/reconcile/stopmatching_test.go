@@ -8,11 +8,9 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
-
-// How many may leave in a second, and at once: as package queue has it.
-const departuresPerSecond = 20
 
 // leaving has a cluster whose parents have just stopped matching, all at once.
 func leaving(t *testing.T, parents int) *cluster {
@@ -42,7 +40,7 @@ func TestManyWhoLeaveAreAskedAboutInTurn(t *testing.T) {
 			passes++
 		}
 		c.Clock.SetTime(c.Clock.Now().Add(10 * time.Millisecond))
-		if n, most := len(c.Requests)-before, 2*(reconciletest.DepartureBurst+1+int(c.Clock.Since(start).Seconds()*departuresPerSecond)); n > most {
+		if n, most := len(c.Requests)-before, 2*(queue.DepartureBurst+1+int(c.Clock.Since(start).Seconds()*queue.DeparturesPerSecond)); n > most {
 			t.Fatalf("%d requests after %s, want at most %d", n, c.Clock.Since(start), most)
 		}
 	}
@@ -69,10 +67,10 @@ func TestAnEditStopsThoseWhoLeave(t *testing.T) {
 		"the selector as it was": with(t, frontOnly(t, apps), "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"),
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := leaving(t, 2*reconciletest.DepartureBurst)
+			c := leaving(t, 2*queue.DepartureBurst)
 			c.Run()
 			before := len(c.Requests)
-			if want := 2 * (reconciletest.DepartureBurst + 1); before < want {
+			if want := 2 * (queue.DepartureBurst + 1); before < want {
 				t.Fatalf("%d requests, want %d at least: some have left", before, want)
 			}
 			c.KubectlApply(edit)
@@ -104,7 +102,7 @@ func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
 			}
 		}
 	}
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "a parent that no watch shows", requests, "get apps one")
 	if result.Retry != problem.RetrySoon {
 		t.Errorf("retry %v, want %v", result.Retry, problem.RetrySoon)

@@ -8,10 +8,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How many may leave in a second, and at once.
+// How many parents may stop matching in a second, and at once.
 const (
-	departuresPerSecond = 20
-	departureBurst      = 20
+	DeparturesPerSecond = 20
+	DepartureBurst      = 20
 )
 
 // DeparturePacer limits how many parents of a controller are asked about, and lose their children, in a second,
@@ -77,8 +77,8 @@ func (l *line) close(now time.Time) {
 
 // take returns the next free place, which may have been free for a while.
 func (l *line) take(now time.Time) time.Time {
-	const gap = time.Second / departuresPerSecond
-	if earliest := now.Add(-departureBurst * gap); l.next.Before(earliest) {
+	const gap = time.Second / DeparturesPerSecond
+	if earliest := now.Add(-DepartureBurst * gap); l.next.Before(earliest) {
 		l.next = earliest
 	}
 	at := l.next

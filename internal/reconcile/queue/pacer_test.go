@@ -9,7 +9,7 @@ import (
 )
 
 func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
-	const gap = time.Second / departuresPerSecond
+	const gap = time.Second / DeparturesPerSecond
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	p := NewDeparturePacer(clock)
 	waits := func(controller string, generation int64, n int) []time.Duration {
@@ -27,7 +27,7 @@ func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	expect("after the first", waits("a", 1, departureBurst+1))
+	expect("after the first", waits("a", 1, DepartureBurst+1))
 	expect("who has left asks again", waits("a", 1, 3), gap, 2*gap, 3*gap)
 	expect("who asks again has the same place", waits("a", 1, 3), gap, 2*gap, 3*gap)
 	expect("another controller", waits("b", 1, 3))
@@ -38,7 +38,7 @@ func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
 	expect("one that has given up its place gets another one", waits("a", 1, 1), 4*gap)
 	expect("an edit ends the line", waits("a", 2, 3), gap, 2*gap)
 	clock.SetTime(clock.Now().Add(time.Hour))
-	expect("after a while", waits("a", 3, departureBurst+2), gap)
+	expect("after a while", waits("a", 3, DepartureBurst+2), gap)
 	p.ForgetController("a")
 	if len(p.lines) != 1 {
 		t.Errorf("%d lines are left, want that of b", len(p.lines))
@@ -47,7 +47,7 @@ func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
 
 // Of parents that are deleted many take a place, and give it up once their children are collected.
 func TestPlacesThatAreGivenUpKeepNobodyWaiting(t *testing.T) {
-	const gap = time.Second / departuresPerSecond
+	const gap = time.Second / DeparturesPerSecond
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	p := NewDeparturePacer(clock)
 	p.End(keyOf("a", "one that has no place, where nobody leaves"))

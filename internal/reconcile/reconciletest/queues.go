@@ -33,12 +33,9 @@ func Take(q queue.Queue) []string {
 	return out
 }
 
-// DepartureBurst is how many parents a DeparturePacer lets leave at once.
-const DepartureBurst = 20
-
-// InLine has a parent wait for others, which have left just before.
+// InLine has a parent wait for others, which have stopped matching just before.
 func InLine(p *queue.DeparturePacer, key queue.Key) {
-	for _, other := range ManyKeys(key.Controller, DepartureBurst+1) {
+	for _, other := range ManyKeys(key.Controller, queue.DepartureBurst+1) {
 		p.Wait(other, 1)
 	}
 	p.Wait(key, 1)
