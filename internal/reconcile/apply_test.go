@@ -73,7 +73,7 @@ metadata:
 			if diff := cmp.Diff(before, c.Find("configmaps", "a")); diff != "" {
 				t.Errorf("the object changed:\n%s", diff)
 			}
-			result, _ := c.Pass("apps", "one")
+			result, _ := c.Reconcile("apps", "one")
 			if result.Retry != row.retry {
 				t.Errorf("retry %v, want %v", result.Retry, row.retry)
 			}
@@ -113,7 +113,7 @@ func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
 	c.KubectlApply(with(t, newApp(withChildren("a")), "hello", "bye"))
 	wantRequests(t, "it is out of date, and may not be changed in place", c.Run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
 	delete(c.Objects, configMap("a")) // as no watch shows
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "it is gone", requests, "create configmaps a", "status apps one")
 }
 
@@ -171,7 +171,7 @@ func TestChildOfAKindThatIsNotServedIsNotTakenForOneThatHasGone(t *testing.T) {
 			c.Run()
 			c.Refuse[request] = reconciletest.Unserved(configMap("a"))
 			c.RemoveLabels("a")
-			result, _ := c.Pass("apps", "one")
+			result, _ := c.Reconcile("apps", "one")
 			c.WantReady("False ChildRequestFailed: cannot create ConfigMap ns/a: the API server does not serve this kind at the moment")
 			if result.Retry != problem.RetryBackoff {
 				t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
@@ -187,7 +187,7 @@ func TestChildThatGoesBeforeItGetsItsLabelBackIsMadeAnew(t *testing.T) {
 	c.Run()
 	c.Refuse["mark configmaps a"] = apierrors.NewNotFound(configMap("a").Resource.GroupResource(), "a")
 	c.RemoveLabels("a")
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "it has gone", requests, "create configmaps a", "get configmaps a", "mark configmaps a", "status apps one")
 	if got, want := c.Condition("apps", "one", "Ready"), "False Progressing: ConfigMap ns/a was just deleted"; got != want || result.Retry != problem.RetryNow {
 		t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, want, problem.RetryNow)

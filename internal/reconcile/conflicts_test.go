@@ -44,7 +44,7 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 			c.Refuse[row.request] = row.err
 			row.change(t, c)
 			for range 3 { // it stays so
-				result, _ := c.Pass("apps", "one")
+				result, _ := c.Reconcile("apps", "one")
 				c.Deliver()
 				if got := c.Condition("apps", "one", "Ready"); got != "False "+row.want || result.Retry != problem.RetryBackoff {
 					t.Fatalf("ready condition %q and retry %v, want %q and backoff", got, result.Retry, row.want)

@@ -81,7 +81,7 @@ func TestALastingFailureIsSaidAgain(t *testing.T) {
 		{"once more", record.RepeatAfter - time.Minute, true},
 	} {
 		c.Clock.SetTime(c.Clock.Now().Add(step.wait))
-		result, _ := c.Pass("apps", "one")
+		result, _ := c.Reconcile("apps", "one")
 		if step.said {
 			want = append(want, text)
 		}
@@ -94,7 +94,7 @@ func TestALastingFailureIsSaidAgain(t *testing.T) {
 	}
 	c.KubectlApply(withSpec(t, apps, "resyncPeriod: 0s"))
 	c.Run()
-	if result, _ := c.Pass("apps", "one"); result.After != 0 {
+	if result, _ := c.Reconcile("apps", "one"); result.After != 0 {
 		t.Errorf("looks again after %s though all is well", result.After)
 	}
 }

@@ -19,13 +19,13 @@ func TestOnlyObjectsThatTheFilterAdmitsAreParents(t *testing.T) {
 	wantRequests(t, "it is no parent", c.Run())
 	c.KubectlApply(reconciletest.ManagedApp)
 	wantRequests(t, "it becomes one", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "again", requests)
 	c.KubectlApply(with(t, reconciletest.ManagedApp, "'yes'", "'no'"))
 	wantRequests(t, "it stops matching", c.Settle(), "get apps one", "delete configmaps a", "delete configmaps b")
-	_, requests = c.Pass("apps", "one")
+	_, requests = c.Reconcile("apps", "one")
 	wantRequests(t, "after that", requests)
-	if _, requests = c.Pass("apps", "none"); len(requests) != 0 {
+	if _, requests = c.Reconcile("apps", "none"); len(requests) != 0 {
 		t.Errorf("requests %v about an object that is not there", requests)
 	}
 }
@@ -39,7 +39,7 @@ func TestFilterReleasesByTheLiveObjectOnly(t *testing.T) {
 	c.Deliver()
 	live := parse(t, reconciletest.ManagedApp)
 	c.During = func() { c.Objects[locationOf(live)].SetAnnotations(live.GetAnnotations()) } // which no watch has brought yet
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "the cache is behind", requests, "get apps one")
 }
 

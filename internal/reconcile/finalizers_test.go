@@ -236,7 +236,7 @@ func TestAParentWhoseKindIsNotServedIsNotReleased(t *testing.T) {
 	c.Refuse[releaseParent] = reconciletest.Unserved(one)
 	c.End(one, metav1.DeletePropagationBackground)
 	c.Deliver()
-	result, _ := c.Pass("apps", "one")
+	result, _ := c.Reconcile("apps", "one")
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
 	}

@@ -39,15 +39,15 @@ func TestTimeoutReleasesAParent(t *testing.T) {
 		t.Errorf("the annotation is %q, want %q", got, want)
 	}
 	c.Run()
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "meanwhile", requests)
 	if result.After != cleanupTimeout {
 		t.Errorf("reconciles again after %v, want %v", result.After, cleanupTimeout)
 	}
-	c.PassTime(cleanupTimeout)
-	wantRequests(t, "just before", c.Once(), reconciletest.ReadParent)
-	c.PassTime(time.Second)
-	wantRequests(t, "afterwards", c.Once(), reconciletest.ReadParent, askController, releaseParent)
+	c.Advance(cleanupTimeout)
+	wantRequests(t, "just before", c.ReconcileOne(), reconciletest.ReadParent)
+	c.Advance(time.Second)
+	wantRequests(t, "afterwards", c.ReconcileOne(), reconciletest.ReadParent, askController, releaseParent)
 	const event = "one Warning FinalizeTimeout: the cleanup took longer than spec.finalize.timeout: the object is released before its cleanup is done"
 	if n := len(c.Events); n == 0 || c.Events[n-1] != event || !c.Released() {
 		t.Errorf("Events %q, want %q", c.Events, event)
@@ -62,19 +62,19 @@ func TestWithoutTimeoutAParentWaits(t *testing.T) {
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "deletion", c.Run(), "delete-foreground configmaps a", "status apps one")
 	c.Deliver()
-	c.PassTime(10_000 * time.Hour)
-	wantRequests(t, "a year later", c.Once())
+	c.Advance(10_000 * time.Hour)
+	wantRequests(t, "a year later", c.ReconcileOne())
 }
 
 // wantsReleaseAfter expects the parent to be released once that time has passed, and not a second before.
 func (c *cluster) wantsReleaseAfter(t *testing.T, timeout time.Duration) {
 	t.Helper()
-	c.PassTime(timeout - time.Second)
-	if c.Once(); c.Released() {
+	c.Advance(timeout - time.Second)
+	if c.ReconcileOne(); c.Released() {
 		t.Error("the parent is released before")
 	}
-	c.PassTime(2 * time.Second)
-	if c.Once(); !c.Released() {
+	c.Advance(2 * time.Second)
+	if c.ReconcileOne(); !c.Released() {
 		t.Error("the parent is not released afterwards")
 	}
 }
@@ -91,7 +91,7 @@ func TestTimeoutStartsAgainWhereItsNoteWasEdited(t *testing.T) {
 			c.KubectlDelete(one, metav1.DeletePropagationBackground)
 			c.Run()
 			c.Deliver()
-			c.PassTime(cleanupTimeout - time.Second)
+			c.Advance(cleanupTimeout - time.Second)
 			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(annotations) })
 			c.Run()
 			c.Deliver()
@@ -122,7 +122,7 @@ func TestClockThatIsSetReleasesNoParent(t *testing.T) {
 	}{
 		"the server's, ahead":         {func(c *cluster) { c.Ahead += time.Hour }, true},
 		"the server's, back":          {func(c *cluster) { c.Ahead -= time.Minute }, false},
-		"the operator's, ahead":       {func(c *cluster) { c.PassTime(time.Hour); c.Ahead -= time.Hour }, true},
+		"the operator's, ahead":       {func(c *cluster) { c.Advance(time.Hour); c.Ahead -= time.Hour }, true},
 		"the answers lose their Date": {func(c *cluster) { c.Dateless = true }, false},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -131,12 +131,12 @@ func TestClockThatIsSetReleasesNoParent(t *testing.T) {
 			c.Run()
 			c.Deliver()
 			row.set(c)
-			c.PassTime(cleanupTimeout / 2)
-			if c.Once(); c.Released() {
+			c.Advance(cleanupTimeout / 2)
+			if c.ReconcileOne(); c.Released() {
 				t.Error("the parent is released before")
 			}
-			c.PassTime(cleanupTimeout/2 + time.Second)
-			if c.Once(); c.Released() != row.released {
+			c.Advance(cleanupTimeout/2 + time.Second)
+			if c.ReconcileOne(); c.Released() != row.released {
 				t.Errorf("released after the timeout: %v, want %v", c.Released(), row.released)
 			}
 		})
@@ -190,8 +190,8 @@ func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
 			c.Deliver()
 			row.begins(c)
 			for range 3 {
-				c.PassTime(cleanupTimeout)
-				if result, _ := c.Pass("apps", "one"); c.Released() || result.Retry == 0 && result.After == 0 {
+				c.Advance(cleanupTimeout)
+				if result, _ := c.Reconcile("apps", "one"); c.Released() || result.Retry == 0 && result.After == 0 {
 					t.Fatalf("released: %v, result %+v", c.Released(), result)
 				}
 			}
@@ -199,9 +199,9 @@ func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
 				return
 			}
 			row.ends(c)
-			c.Once() // a new attempt begins, where the data was stale
-			c.PassTime(cleanupTimeout + time.Second)
-			if c.Once(); !c.Released() {
+			c.ReconcileOne() // a new attempt begins, where the data was stale
+			c.Advance(cleanupTimeout + time.Second)
+			if c.ReconcileOne(); !c.Released() {
 				t.Errorf("the parent is not released after the timeout: %s", c.Condition("apps", "one", "Ready"))
 			}
 		})
@@ -230,18 +230,18 @@ func TestTimeoutReleasesNoParentWhereADeletionWasWithheld(t *testing.T) {
 			c.FailWatches("gadgets", errors.New("no answer"))
 		}
 	}
-	c.PassTime(cleanupTimeout + time.Second)
-	result, requests := c.Pass("apps", "one")
+	c.Advance(cleanupTimeout + time.Second)
+	result, requests := c.Reconcile("apps", "one")
 	if !slices.Contains(requests, "create jobs c") || slices.Contains(requests, "delete jobs b") || c.Released() || result.Retry == 0 {
 		t.Fatalf("requests %q, released: %v, result %+v; want a deletion that is withheld", requests, c.Released(), result)
 	}
 	c.During = nil
 	c.FailWatches("gadgets", nil)
 	c.Deliver()
-	if requests := c.Once(); !slices.Contains(requests, "delete jobs b") || c.Released() {
+	if requests := c.ReconcileOne(); !slices.Contains(requests, "delete jobs b") || c.Released() {
 		t.Errorf("requests %q, released: %v; want the deletion, with which the timeout begins", requests, c.Released())
 	}
-	c.Once()
+	c.ReconcileOne()
 	c.wantsReleaseAfter(t, cleanupTimeout)
 }
 
@@ -273,8 +273,8 @@ func TestTimeoutCountsWhileTheServerRefuses(t *testing.T) {
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	c.Run()
 	c.Deliver()
-	c.PassTime(cleanupTimeout + time.Second)
-	c.Once()
+	c.Advance(cleanupTimeout + time.Second)
+	c.ReconcileOne()
 	if !c.Released() {
 		t.Errorf("the parent is not released: %s", c.Condition("apps", "one", "Ready"))
 	}
@@ -287,8 +287,8 @@ func TestTimeoutDoesNotCountWhileATemplateFails(t *testing.T) {
 	c.Run()
 	for range 3 {
 		c.Deliver()
-		c.PassTime(2 * cleanupTimeout)
-		c.Once()
+		c.Advance(2 * cleanupTimeout)
+		c.ReconcileOne()
 	}
 	if got := c.Condition("apps", "one", "Ready"); c.Released() || !strings.HasPrefix(got, "False TemplateFailed") {
 		t.Errorf("released: %v, ready condition %q", c.Released(), got)
@@ -309,7 +309,7 @@ func TestAttemptsAreOfOneParentAlone(t *testing.T) {
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	c.Run()
 	c.Deliver()
-	if c.Once(); c.Released() {
+	if c.ReconcileOne(); c.Released() {
 		t.Error("the parent is released at once")
 	}
 }

@@ -27,14 +27,14 @@ func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	c.Deliver()
 	c.RemoveNow(locationOf(parse(t, app)))
 	wantRequests(t, "deletion of the parent", c.Run())
-	result, _ := c.Pass("apps", "one")
+	result, _ := c.Reconcile("apps", "one")
 	if result.After <= 0 || result.After > queue.CollectorTime {
 		t.Errorf("looks again after %v, want at most %v", result.After, queue.CollectorTime)
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
-	_, requests = c.Pass("apps", "one")
+	_, requests = c.Reconcile("apps", "one")
 	wantRequests(t, "after that", requests)
 }
 
@@ -92,10 +92,10 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 			c.Store(locationOf(parent), parent)
 			c.Deliver()
 			c.Run()
-			_, requests := c.Pass("apps", "one")
+			_, requests := c.Reconcile("apps", "one")
 			wantRequests(t, "at once", requests, "create configmaps a", "get configmaps a")
 			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
-			_, requests = c.Pass("apps", "one")
+			_, requests = c.Reconcile("apps", "one")
 			wantRequests(t, "after a minute", requests, row.want...)
 		})
 	}
@@ -126,7 +126,7 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 			c.Objects[locationOf(one)] = one // the watch does not tell
 			c.Refuse["get apps one"] = row.fault
 			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
-			_, requests := c.Pass("apps", "one")
+			_, requests := c.Reconcile("apps", "one")
 			wantRequests(t, "after a minute", requests, append([]string{"get apps one"}, row.want...)...)
 		})
 	}
@@ -153,19 +153,19 @@ func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
 	c.Deliver()
 	one := c.Find("apps", "one")
 	c.stray(one, "uid-earlier")
-	result, _ := c.Pass("apps", "one")
+	result, _ := c.Reconcile("apps", "one")
 	if result.Retry != problem.RetryOnChange || result.After < 5*time.Second || result.After > 6*time.Second {
 		t.Errorf("it is looked at again as %+v, want as resyncPeriod says", result)
 	}
 	c.Refuse["delete configmaps a"] = errors.New("no answer")
 	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a")
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("it is tried again as %+v, want with backoff", result)
 	}
 	clear(c.Refuse)
-	_, requests = c.Pass("apps", "one")
+	_, requests = c.Reconcile("apps", "one")
 	wantRequests(t, "then", requests, "get apps one", "delete configmaps a")
 }
 
@@ -237,15 +237,15 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	next.SetUID("uid-next")
 	wantRequests(t, "at once", c.Run(), "get apps one")
 	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime / 2))
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "while they are the garbage collector's", requests, "get apps one")
 	if want := (reconcile.Result{After: queue.CollectorTime / 2, Outcome: record.Waiting}); result != want {
 		t.Errorf("got %+v, want %+v", result, want)
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime / 2))
-	_, requests = c.Pass("apps", "one")
+	_, requests = c.Reconcile("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
-	_, requests = c.Pass("apps", "one")
+	_, requests = c.Reconcile("apps", "one")
 	wantRequests(t, "after that", requests)
 	if len(c.Events) > 0 {
 		t.Errorf("the new parent has lost nothing; Events: %v", c.Events)
@@ -256,9 +256,9 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 func TestAResourceThatIsNotServedIsNoMissingParent(t *testing.T) {
 	c := left(t, reconciletest.WatchFront)
 	c.Refuse["get apps one"] = reconciletest.Unserved(one)
-	c.Pass("apps", "one")
+	c.Reconcile("apps", "one")
 	c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one")
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)

@@ -29,7 +29,7 @@ func TestNoPassWaitsForALog(t *testing.T) {
 	}
 	c.Deliver()
 	wantRequests(t, "again", c.FetchLogs())
-	_, again := c.Pass("apps", "one")
+	_, again := c.Reconcile("apps", "one")
 	wantRequests(t, "one more pass", again)
 	if asked := c.Logs.Take(); len(asked) > 0 {
 		t.Errorf("the log was asked for again: %q", asked)

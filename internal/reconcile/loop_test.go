@@ -30,18 +30,18 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	}
 	c.RemoveNow(configMap("a"))
 	wantRequests(t, "too often", c.Run())
-	result, _ := c.Pass("apps", "one")
+	result, _ := c.Reconcile("apps", "one")
 	if result.After <= 0 || result.After > loopPause {
 		t.Errorf("looks again after %v, want at most %v", result.After, loopPause)
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "after the pause", requests, "create configmaps a", "status apps one")
 	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a: ") {
 		t.Errorf("ready condition is %q", got)
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(10 * time.Minute))
-	c.Pass("apps", "one")
+	c.Reconcile("apps", "one")
 	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("ready condition after it recovered is %q, want %q", got, want)
 	}

@@ -91,7 +91,7 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 		})
 	}
 	c.Deliver()
-	_, again := c.Pass("apps", "one")
+	_, again := c.Reconcile("apps", "one")
 	wantRequests(t, "the pass after", again)
 }
 

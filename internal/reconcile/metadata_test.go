@@ -85,7 +85,7 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 				}
 				c.Deliver()
 				c.Run()
-				_, again := c.Pass("apps", "one")
+				_, again := c.Reconcile("apps", "one")
 				wantRequests(t, "the pass after", again)
 				if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
 					t.Errorf("ready condition is %q", got)
@@ -113,7 +113,7 @@ func TestMarksThatWerePatchedGoUnderApply(t *testing.T) {
 	}
 	c.Deliver()
 	c.Run()
-	_, again := c.Pass("apps", "one")
+	_, again := c.Reconcile("apps", "one")
 	wantRequests(t, "again", again)
 }
 
@@ -145,7 +145,7 @@ func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
 			c.KubectlApply(withTemplate(t, withStrategy(t, "CreateOnly"), "deletionPolicy: Orphan"))
 			c.RunControllers()
 			row.change(c) // the watch does not tell
-			result, requests := c.Pass("apps", "one")
+			result, requests := c.Reconcile("apps", "one")
 			want := []string{"mark configmaps a", "get configmaps a", "mark configmaps b", "status apps one"}
 			if !row.asks {
 				want = slices.Delete(want, 1, 2)
@@ -183,7 +183,7 @@ func TestLabelThatIsNewOrGoneIsWrittenUnderEveryStrategy(t *testing.T) {
 			if diff := cmp.Diff(want, c.Find("configmaps", "a").GetLabels()); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
 			}
-			_, again := c.Pass("apps", "one")
+			_, again := c.Reconcile("apps", "one")
 			wantRequests(t, "again", again)
 		})
 	}
@@ -197,7 +197,7 @@ func TestLabelManagedByOfTheAuthorIsKept(t *testing.T) {
 	if got := c.Find("configmaps", "a").GetLabels()[v1.LabelManagedBy]; got != "team" {
 		t.Errorf("label %s is %q, want the author's", v1.LabelManagedBy, got)
 	}
-	_, again := c.Pass("apps", "one")
+	_, again := c.Reconcile("apps", "one")
 	wantRequests(t, "again", again)
 }
 
@@ -276,7 +276,7 @@ func TestWhatOthersDoToMarks(t *testing.T) {
 			wantRequests(t, "the edit", c.Run(), row.want...)
 			c.Deliver()
 			c.Run()
-			_, again := c.Pass("apps", "one")
+			_, again := c.Reconcile("apps", "one")
 			wantRequests(t, "again", again)
 		})
 	}

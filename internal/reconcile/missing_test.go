@@ -63,7 +63,7 @@ func TestParentsOfANamespaceThatIsNotSelected(t *testing.T) {
 			reconciletest.Take(c.ParentQueue)
 			row.then(c)
 			reconciletest.Take(c.ParentQueue)
-			result, requests := c.Pass("apps", "one")
+			result, requests := c.Reconcile("apps", "one")
 			wantRequests(t, why, requests, row.want...)
 			if result.Retry != row.retry {
 				t.Errorf("retry %v, want %v", result.Retry, row.retry)
@@ -96,9 +96,9 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 			c := left(t, reconciletest.WatchFront)
 			row.change(c)
 			c.RemoveNow(locationOf(c.Find("apps", "one")))
-			c.Pass("apps", "one")
+			c.Reconcile("apps", "one")
 			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
-			result, requests := c.Pass("apps", "one")
+			result, requests := c.Reconcile("apps", "one")
 			wantRequests(t, why, requests, row.want...)
 			if n := reconciletest.Lengths(t, c.shared.absences, "since"); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
 				t.Errorf("retry %v, want %v; %d parents count as absent", result.Retry, row.retry, n)
@@ -129,9 +129,9 @@ func TestChildrenStayThoughTheirWatchShowsOwnersThatAreGone(t *testing.T) {
 			}
 			c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
 			c.RemoveNow(locationOf(c.Find("apps", "one")))
-			c.Pass("apps", "one")
+			c.Reconcile("apps", "one")
 			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
-			_, requests := c.Pass("apps", "one")
+			_, requests := c.Reconcile("apps", "one")
 			wantRequests(t, why, requests, row.want...)
 			clear(c.Silent)
 			for want, cache := range c.Caches {
@@ -241,9 +241,9 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 			c.Deliver()
 			c.Run()
 			row.change(c)
-			c.Pass("apps", "one")
+			c.Reconcile("apps", "one")
 			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
-			result, requests := c.Pass("apps", "one")
+			result, requests := c.Reconcile("apps", "one")
 			requests = slices.DeleteFunc(requests, func(r string) bool { return strings.HasPrefix(r, "status") })
 			wantRequests(t, why, requests, row.want...)
 			if result.After == queue.CollectorTime != row.after {
@@ -267,7 +267,7 @@ func TestParentThatIsBackStandsInNoLine(t *testing.T) {
 	if n := reconciletest.Lengths(t, c.shared.pacer, "lines.apps.places"); n != 1 {
 		t.Fatalf("%d stand in line, want 1", n)
 	}
-	c.Pass("apps", "one")
+	c.Reconcile("apps", "one")
 	if n := reconciletest.Lengths(t, c.shared.absences, "since") + reconciletest.Lengths(t, c.shared.pacer, "lines.apps.places"); n > 0 {
 		t.Errorf("%d things are remembered of its absence", n)
 	}

@@ -49,7 +49,7 @@ func TestEntriesBeginWhenWhatTheyWaitForIsReady(t *testing.T) {
 	c.SetJobStatus("db", dbIsNot)
 	wantRequests(t, "it has started", c.Run(), "status apps one")
 	c.WantReady(webWaits + dbIsRunning + pageWaits)
-	result, again := c.Pass("apps", "one")
+	result, again := c.Reconcile("apps", "one")
 	wantRequests(t, "another pass", again)
 	if result.Outcome != record.Waiting {
 		t.Errorf("the pass %v, want one that waits", result.Outcome)

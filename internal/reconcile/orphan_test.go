@@ -159,7 +159,7 @@ func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
 			for _, name := range []string{"a", "b"} {
 				c.KubectlEdit(configMap(name), func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
 			}
-			_, got := c.Pass("apps", "one")
+			_, got := c.Reconcile("apps", "one")
 			wantRequests(t, why, got, "get apps one", "status apps one")
 			c.CollectGarbage()
 			for _, name := range []string{"a", "b"} {

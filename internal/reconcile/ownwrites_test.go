@@ -82,7 +82,7 @@ func TestLooksAgainOnlyForWhatTemplatesCanSee(t *testing.T) {
 				what  string
 				again bool
 			}{{"kinds get known", false}, {"everything is written", row.want}, {"nothing is", false}} {
-				result, requests := c.Pass("apps", "one")
+				result, requests := c.Reconcile("apps", "one")
 				c.ControllerQueue.Add("apps")
 				c.RunControllers()
 				if result.Again != pass.again {
@@ -102,7 +102,7 @@ func TestStatusThatIsTakenBackAsItWasCallsForNoLook(t *testing.T) {
 	o.SetManagedFields(nil)
 	c.Store(locationOf(o), o)
 	c.Deliver()
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "nothing is ours", requests, "status apps one")
 	if result.Again {
 		t.Error("another look although templates see what they saw")
@@ -119,7 +119,7 @@ func TestStatusWithoutAnEndIsSlowedDown(t *testing.T) {
 		t.Errorf("%d writes of the status, want %d", len(requests), loopBurst+1)
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
-	result, _ := c.Pass("apps", "one")
+	result, _ := c.Reconcile("apps", "one")
 	if diff := cmp.Diff(reconcile.Result{Retry: problem.RetrySlow, Outcome: record.Failed, Again: true}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}

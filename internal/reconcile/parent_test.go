@@ -22,7 +22,7 @@ func TestFirstPassWritesEachChildAndTheStatusOnce(t *testing.T) {
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
 	wantRequests(t, "first pass", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
-	_, again := c.Pass("apps", "one")
+	_, again := c.Reconcile("apps", "one")
 	wantRequests(t, "second pass, before the watch brings the writes", again)
 	c.Deliver()
 	wantRequests(t, "after the watch brought the writes", c.Run())
@@ -131,7 +131,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			row.change(t, c)
 			wantRequests(t, why, c.Run(), row.want...)
 			c.Settle() // what was deleted goes, and is counted no more
-			_, again := c.Pass("apps", "one")
+			_, again := c.Reconcile("apps", "one")
 			wantRequests(t, "the pass after", again)
 		})
 	}
@@ -169,7 +169,7 @@ func TestNothingIsPrunedAfterAnError(t *testing.T) {
 			if waits := why == "a template that waits"; waits == (len(c.Events) > 0) {
 				t.Errorf("Events: %v", c.Events)
 			}
-			_, again := c.Pass("apps", "one")
+			_, again := c.Reconcile("apps", "one")
 			again = slices.DeleteFunc(again, func(r string) bool { return r == "create configmaps refused" })
 			wantRequests(t, "the pass after", again)
 			c.KubectlApply(apps)
@@ -188,7 +188,7 @@ func TestShortFailureOfAWatchLeavesNoTrace(t *testing.T) {
 	c.Run()
 	children := c.Caches[watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}]
 	children.Fail(errors.New("refused"))
-	c.Pass("apps", "one")
+	c.Reconcile("apps", "one")
 	if got, want := c.Condition("apps", "one", "Ready"), "False ChildRequestFailed: templater cannot read configmaps"; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}

@@ -54,7 +54,7 @@ func TestConditionsOfAStatusTemplate(t *testing.T) {
 			if got := c.Condition("apps", "one", row.kind); row.kind != "" && got != row.want {
 				t.Errorf("condition %q, want %q", got, row.want)
 			}
-			_, again := c.Pass("apps", "one")
+			_, again := c.Reconcile("apps", "one")
 			wantRequests(t, "another pass", again)
 		})
 	}

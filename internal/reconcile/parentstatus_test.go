@@ -35,7 +35,7 @@ func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
 	if diff := cmp.Diff([]string{want}, c.Events); diff != "" {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
-	result, _ := c.Pass("apps", "one")
+	result, _ := c.Reconcile("apps", "one")
 	if result.Retry != problem.RetryBackoff || len(c.Events) != 1 {
 		t.Errorf("retry %v with Events %v; want RetryBackoff, and the Event once", result.Retry, c.Events)
 	}
@@ -50,7 +50,7 @@ func TestARefusedStatusIsRecordedOnceThoughAWriteConflicts(t *testing.T) {
 		refusal(http.StatusInternalServerError, "", ".status.count: expected string, got &{3}"),
 	} {
 		c.Refuse["status apps one"] = answered
-		c.Pass("apps", "one")
+		c.Reconcile("apps", "one")
 	}
 	if want := []string{"one Warning StatusRejected: cannot write the status: .status.count: wrong type, expected string"}; !slices.Equal(c.Events, want) {
 		t.Errorf("Events %q, want %q", c.Events, want)
@@ -71,7 +71,7 @@ func TestStatusOfAKindThatIsNotServedIsReportedAndRetriedLater(t *testing.T) {
 			c.KubectlApply(newApp(withChildren("a", "b", "c")))
 			c.Deliver()
 			c.Refuse["status apps one"] = row.err
-			result, _ := c.Pass("apps", "one")
+			result, _ := c.Reconcile("apps", "one")
 			if result.Retry != row.retry || strings.Join(c.Events, "\n") != row.events {
 				t.Errorf("retry %v and Events %q, want %v and %q", result.Retry, c.Events, row.retry, row.events)
 			}
@@ -85,7 +85,7 @@ func TestStatusOfAKindThatHasLostItIsLeftAlone(t *testing.T) {
 	c.KubectlApply(app)
 	wantRequests(t, "at first", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
 	c.controllers.get("apps").Kind.Status = nil
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "without a status subresource", requests)
 }
 
@@ -143,7 +143,7 @@ func TestStatusThatBecomesEmptyIsCleared(t *testing.T) {
 	if own, _ := memserver.Holdings(c.Find("apps", "one"), "templater/apps", "status"); len(own) != 0 {
 		t.Errorf("templater still owns %v", own)
 	}
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "again", requests)
 }
 
@@ -182,7 +182,7 @@ func TestUnknownFieldOfAStatusIsLeftOut(t *testing.T) {
 			running := c.controllers.get("apps")
 			running.Kind.Status = &kind.StatusSchema{ObservedGeneration: true, Fields: row.fields}
 			running.Cluster = strictly{strictly{running.Cluster, "coutn", ".status.coutn"}, "unknown", ".status.more.unknown"}
-			_, requests := c.Pass("apps", "one")
+			_, requests := c.Reconcile("apps", "one")
 			wantRequests(t, "at first", requests, "status apps one")
 			got := c.Condition("apps", "one", "Ready")
 			if want := "False StatusRejected: omitted from the status: .status.coutn: the schema has no such field; .status.more.unknown: the schema has no such field"; got != want {
@@ -194,7 +194,7 @@ func TestUnknownFieldOfAStatusIsLeftOut(t *testing.T) {
 			if diff := cmp.Diff(want, status); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
-			_, requests = c.Pass("apps", "one")
+			_, requests = c.Reconcile("apps", "one")
 			wantRequests(t, "again", requests)
 		})
 	}
@@ -234,7 +234,7 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	running := c.controllers.get("apps")
 	running.Cluster = choosy{running.Cluster, `"count":2`}
 	c.KubectlApply(app)
-	c.Pass("apps", "one")
+	c.Reconcile("apps", "one")
 	if got, want := c.Condition("apps", "one", "Ready"), "False StatusRejected: omitted from the status: .status.count: the schema has no such field"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -300,7 +300,7 @@ func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 	c.KubectlApply(app)
 	c.Refuse["status apps one"] = reconciletest.Denial("", "patch", "apps/status", `in the namespace "ns"`)
 	c.Run()
-	if result, _ := c.Pass("apps", "one"); result.Retry != problem.RetryDenied {
+	if result, _ := c.Reconcile("apps", "one"); result.Retry != problem.RetryDenied {
 		t.Errorf("retry %v, want RetryDenied", result.Retry)
 	}
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
@@ -316,7 +316,7 @@ func TestAFailureIsTriedAgainAsSoonAsEver(t *testing.T) {
 	c.RemoveNow(configMap("a"))
 	c.Refuse["create configmaps a"] = errors.New("no answer")
 	c.FailWatches("templatecontrollers", errors.New("no answer"))
-	if result, _ := c.Pass("apps", "one"); result.Retry != problem.RetryBackoff {
+	if result, _ := c.Reconcile("apps", "one"); result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want RetryBackoff", result.Retry)
 	}
 }
@@ -337,7 +337,7 @@ func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
 			c.Run()
 			c.KubectlApply(app)
 			c.Refuse["status apps one"] = row.err
-			_, requests := c.Pass("apps", "one")
+			_, requests := c.Reconcile("apps", "one")
 			wantRequests(t, why, requests, append([]string{"create configmaps b"}, slices.Repeat([]string{"status apps one"}, row.want)...)...)
 		})
 	}
@@ -348,6 +348,6 @@ func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
 	c.KubectlApply(app)
 	running := c.controllers.get("apps")
 	running.Cluster = choosy{running.Cluster, `"count":2`}
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "what was there before is taken", requests, "create configmaps b", "status apps one")
 }

@@ -37,7 +37,7 @@ func TestJobIsReadyWhenItIsDone(t *testing.T) {
 		if got := c.parentCounts(); got != step.counts {
 			t.Errorf("counts: %s, want %s", got, step.counts)
 		}
-		result, again := c.Pass("apps", "one")
+		result, again := c.Reconcile("apps", "one")
 		wantRequests(t, "another pass", again)
 		if result.Outcome != record.Succeeded || result.Retry != problem.RetryOnChange {
 			t.Errorf("result %+v: templater has done its work", result)
@@ -122,7 +122,7 @@ func TestReadyWhenDecidesWhatIsReady(t *testing.T) {
 		if got := c.parentCounts(); got != step.counts {
 			t.Errorf("counts: %s, want %s", got, step.counts)
 		}
-		_, again := c.Pass("apps", "one")
+		_, again := c.Reconcile("apps", "one")
 		wantRequests(t, "another pass", again)
 	}
 }
@@ -139,7 +139,7 @@ func TestReadyWhenThatCannotBeEvaluated(t *testing.T) {
 	if diff := cmp.Diff([]string{"one Warning TemplateError: " + want}, c.Events); diff != "" {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
-	result, again := c.Pass("apps", "one")
+	result, again := c.Reconcile("apps", "one")
 	wantRequests(t, "another pass", again)
 	if result.Outcome != record.Failed || result.Retry != problem.RetryOnChange {
 		t.Errorf("result %+v: it waits for a change", result)

@@ -67,7 +67,7 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 			c.Deliver()
 			c.Refuse[row.request] = row.err
 			row.change(t, c)
-			result, requests := c.Pass("apps", "one")
+			result, requests := c.Reconcile("apps", "one")
 			if !slices.Contains(requests, row.request) {
 				t.Errorf("requests %v, want %q", requests, row.request)
 			}

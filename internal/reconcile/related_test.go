@@ -64,7 +64,7 @@ func TestRelatedObjectsAreReadAndFollowed(t *testing.T) {
 		}
 		c.Deliver()
 		wantRequests(t, step.what+", again", c.Run())
-		_, again := c.Pass("apps", "one")
+		_, again := c.Reconcile("apps", "one")
 		wantRequests(t, step.what+", one more pass", again)
 	}
 	c.start()
@@ -332,7 +332,7 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 			c.start()
 			c.Silent[relatedJobs] = true
 			wantRequests(t, "the Jobs are still being read", c.Run())
-			_, requests := c.Pass("apps", "one")
+			_, requests := c.Reconcile("apps", "one")
 			wantRequests(t, "a pass meanwhile", requests)
 			delete(c.Silent, relatedJobs)
 			c.List(relatedJobs)
@@ -407,7 +407,7 @@ spec:
 		if got := c.Find("apps", name).Object["status"].(map[string]any)["maps"]; got != "1+3 1+3" {
 			t.Errorf("%s: status.maps is %q", name, got)
 		}
-		_, again := c.Pass("apps", name)
+		_, again := c.Reconcile("apps", name)
 		wantRequests(t, name+", again", again)
 	}
 }

@@ -59,9 +59,9 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 		c.Run()
 		c.Deliver()
 		c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
-		_, released := c.Pass("apps", "one")
+		_, released := c.Reconcile("apps", "one")
 		wantRequests(t, "after the timeout", released, reconciletest.ReadParent, askController, "finalizers[example.org/slow] apps one")
-		_, again := c.Pass("apps", "one")
+		_, again := c.Reconcile("apps", "one")
 		wantRequests(t, "once more", again)
 		if got := c.Objects[one].GetFinalizers(); !slices.Equal(got, []string{"example.org/slow"}) {
 			t.Errorf("it has %v", got)
@@ -75,7 +75,7 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 		c.Deliver()
 		c.CollectGarbage()
 		c.Deliver()
-		result, requests := c.Pass("apps", "one")
+		result, requests := c.Reconcile("apps", "one")
 		wantRequests(t, "it is let go", requests, releaseParent)
 		if result != (reconcile.Result{Outcome: record.Succeeded}) {
 			t.Errorf("result %+v, want that nothing is left to do", result)
@@ -138,7 +138,7 @@ func TestParentsThatAreNotKnownYet(t *testing.T) {
 	}
 	c.ControllerQueue.Add("apps")
 	c.Run()
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "not known", requests)
 	if result != (reconcile.Result{}) {
 		t.Errorf("result %+v, though the watch brings the parent", result)
@@ -171,7 +171,7 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 			c.Run()
 			c.Deliver()
-			if result, _ := c.Pass("apps", "one"); result.Retry != problem.RetryBackoff {
+			if result, _ := c.Reconcile("apps", "one"); result.Retry != problem.RetryBackoff {
 				t.Errorf("result %+v, want another try", result)
 			}
 			delete(c.Refuse, request)
@@ -223,7 +223,7 @@ func TestParentUnderASpecThatMakesNoSense(t *testing.T) {
 	c.KubectlApply(with(t, finalized(t), "{{ end }}", ""))
 	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
 	c.Settle()
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "one more pass", requests)
 	if result != (reconcile.Result{Outcome: record.Waiting}) {
 		t.Errorf("result %+v", result)

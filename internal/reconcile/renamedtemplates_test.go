@@ -46,7 +46,7 @@ func TestRenamedEntryKeepsItsObjects(t *testing.T) {
 			c.Run()
 			for range 5 {
 				c.Deliver()
-				c.Pass("apps", "one")
+				c.Reconcile("apps", "one")
 			}
 			if c.Find("configmaps", "m-3") == nil {
 				t.Fatal("not all objects are there")
@@ -62,7 +62,7 @@ func TestRenamedEntryKeepsItsObjects(t *testing.T) {
 			if got := c.Find("configmaps", "m-3").GetLabels()[v1.LabelChild]; got != "files" {
 				t.Errorf("label %s is %q", v1.LabelChild, got)
 			}
-			_, again := c.Pass("apps", "one")
+			_, again := c.Reconcile("apps", "one")
 			wantRequests(t, "again", again)
 			if got := c.Condition("apps", "one", "Ready"); got != "True Ready: all children are ready: 4" {
 				t.Errorf("ready condition %q", got)
@@ -80,13 +80,13 @@ func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
 	for range many + 1 {
 		c.Run()
 		c.Deliver()
-		c.Pass("apps", "one")
+		c.Reconcile("apps", "one")
 	}
 	c.Deliver()
 	c.KubectlApply(strings.ReplaceAll(strings.ReplaceAll(before, "name: maps", "name: files"), ".maps", ".files"))
 	requests := c.Run()
 	for range 3 {
-		result, more := c.Pass("apps", "one")
+		result, more := c.Reconcile("apps", "one")
 		if requests = append(requests, more...); len(more) == 0 && result.Retry == problem.RetryNow {
 			t.Error("the pass asks for another one, and has done nothing")
 		}
@@ -161,7 +161,7 @@ func TestNoneOfTwoDocumentsWithOneNameIsApplied(t *testing.T) {
 				t.Errorf("ready condition is %q", got)
 			}
 			c.Deliver()
-			_, again := c.Pass("apps", "one")
+			_, again := c.Reconcile("apps", "one")
 			wantRequests(t, "again", again)
 		})
 	}

@@ -61,7 +61,7 @@ func rolledOut(t *testing.T, strategy string) *cluster {
 func (c *cluster) wantStill(want string) {
 	c.T.Helper()
 	c.WantReady(want)
-	_, again := c.Pass("apps", "one")
+	_, again := c.Reconcile("apps", "one")
 	if len(again) > 0 {
 		c.T.Errorf("another pass makes the requests %q", again)
 	}
@@ -325,6 +325,6 @@ func TestRolloutHaltsWhereAStrangerIsInTheWay(t *testing.T) {
 	wantRequests(t, "the text changes", withoutStatus(c.Run()), "create configmaps d", "get configmaps d")
 	c.WantReady("False ChildConflict: ConfigMap ns/d already exists and has no owner: templater does not adopt it; delete it, or choose another name in the template")
 	c.Remove(configMap("d"))
-	_, requests := c.Pass("apps", "one") // which is tried again from time to time
+	_, requests := c.Reconcile("apps", "one") // which is tried again from time to time
 	wantRequests(t, "the stranger's object is gone", withoutStatus(append(requests, c.Run()...)), "create configmaps d", "update configmaps a", "update configmaps b", "update configmaps c")
 }

@@ -62,14 +62,14 @@ func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 		t.Errorf("the server was asked %d times for the rights of two writes, want once for each verb: %v", len(c.Asked), c.Asked)
 	}
 	c.Deliver()
-	c.Pass("apps", "one") // as its retry does
+	c.Reconcile("apps", "one") // as its retry does
 	const want = `False ChildForbidden: cannot create ConfigMap ns/a and ns/b: service account team/robot is not allowed to create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns bound to it by a RoleBinding`
 	if got := c.Condition("apps", "one", "Ready"); got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
 	clear(c.Refuse)
 	c.Deliver()
-	result, got := c.Pass("apps", "one")
+	result, got := c.Reconcile("apps", "one")
 	wantRequests(t, "granted", got, "team:robot: create configmaps a", "team:robot: create configmaps b", "team:robot: status apps one")
 	if result.Retry != problem.RetryOnChange {
 		t.Errorf("retry %v", result.Retry)
@@ -111,7 +111,7 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 			c.Refuse["team:robot: create configmaps c"] = reconciletest.Denial(reconciletest.Robot, "patch", "configmaps", `in the namespace "ns"`)
 			c.Refuse[row.refuse] = errors.New("no answer")
 			c.Lacks["team:robot patch configmaps ns"], c.Lacks["team:robot create configmaps ns"] = true, true
-			result, got := c.Pass("apps", "one")
+			result, got := c.Reconcile("apps", "one")
 			wantRequests(t, "while the server is asked", got, "team:robot: create configmaps c")
 			if result.Retry != problem.RetrySoon || len(c.Events) > 0 {
 				t.Errorf("retry %v and Events %v, want a retry soon and no Event yet", result.Retry, c.Events)
@@ -119,9 +119,9 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 			for c.Rights.Len() > 0 {
 				c.Rights.Next(t.Context())
 			}
-			c.Pass("apps", "one")
+			c.Reconcile("apps", "one")
 			c.Deliver()
-			c.Pass("apps", "one")
+			c.Reconcile("apps", "one")
 			if len(c.Events) != 1 || !strings.Contains(c.Events[0], row.want) || !strings.Contains(c.Condition("apps", "one", "Ready"), row.want) {
 				t.Errorf("Events %v and condition %s, want one with %s", c.Events, c.Condition("apps", "one", "Ready"), row.want)
 			}

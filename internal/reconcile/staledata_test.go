@@ -154,7 +154,7 @@ func TestNothingIsDoneBeforeTheParentsAreKnown(t *testing.T) {
 	c.Silent[parents] = true
 	c.start()
 	c.Run()
-	_, requests := c.Pass("apps", "one") // it is not known, and does not look as if it had left
+	_, requests := c.Reconcile("apps", "one") // it is not known, and does not look as if it had left
 	wantRequests(t, "before the parents are read", requests)
 	delete(c.Silent, parents)
 	c.List(parents)
@@ -206,7 +206,7 @@ func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
 	}
 	c.Deliver()
 	c.Run()
-	_, again := c.Pass("apps", "one")
+	_, again := c.Reconcile("apps", "one")
 	wantRequests(t, "again", again)
 }
 
@@ -222,7 +222,7 @@ func TestStatusIsThatOfTheVersionThatWasRead(t *testing.T) {
 	o.SetAnnotations(map[string]string{"new": "yes"})
 	c.Store(locationOf(o), o) // the watch does not tell
 	c.Refuse["create configmaps b"] = errors.New("no answer")
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "the parent has changed", requests, "create configmaps b", "status apps one")
 	if result.Retry == problem.RetryOnChange {
 		t.Errorf("retry %v, want one that brings the status", result.Retry)

@@ -70,14 +70,14 @@ func TestNotesAndFinalizersAreWrittenOnce(t *testing.T) {
 	c.KubectlApply(withBackup(t, "timeout: 0s"))
 	c.KubectlApply(app)
 	wantRequests(t, "a new parent", rest(c.Run()), reconciletest.HoldParent, "create configmaps a", "create configmaps b")
-	_, again := c.Pass("apps", "one")
+	_, again := c.Reconcile("apps", "one")
 	wantRequests(t, "once more", rest(again))
 	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	c.Run()
 	c.jobEnds("Complete")
 	wantRequests(t, "the Job has ended", rest(c.Run()), noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b")
-	_, again = c.Pass("apps", "one")
+	_, again = c.Reconcile("apps", "one")
 	wantRequests(t, "once more", rest(again))
 }
 
@@ -92,7 +92,7 @@ func TestChildrenThatStayAreKnownBefore(t *testing.T) {
 	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	if result, _ := c.Pass("apps", "one"); result.Retry != problem.RetrySlow {
+	if result, _ := c.Reconcile("apps", "one"); result.Retry != problem.RetrySlow {
 		t.Errorf("result %+v, want another look later", result)
 	}
 }

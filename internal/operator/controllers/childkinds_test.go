@@ -237,7 +237,7 @@ func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
 	c.List(mapsWatch)
 	c.Run()
 	c.expectKinds("while the status cannot be written", "; configmaps")
-	if _, requests := c.Pass("apps", "one"); len(requests) > 0 || c.Find("configmaps", "a") != nil {
+	if _, requests := c.Reconcile("apps", "one"); len(requests) > 0 || c.Find("configmaps", "a") != nil {
 		t.Fatalf("before its kind is on record, a child leads to requests: %v", requests)
 	}
 	clear(c.Refuse)

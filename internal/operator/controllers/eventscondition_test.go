@@ -83,7 +83,7 @@ func TestEventsThatTheAccountMayNotWriteAreLeftOutUntilItMay(t *testing.T) {
 	c.wantSaid("refused", 1, nil, mayNotSay)
 	for range 3 {
 		for _, name := range []string{"one", "two"} {
-			c.Pass("apps", name)
+			c.Reconcile("apps", name)
 		}
 		c.Run()
 	}

@@ -94,28 +94,28 @@ func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
 				c.Run()
 				c.Deliver()
 				if !first {
-					c.PassTime(reconciletest.CleanupTimeout / 2)
+					c.Advance(reconciletest.CleanupTimeout / 2)
 					row.begins(t, c)
 					c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers(nil) }) // b is next
 				}
 				c.Run()
-				c.PassTime(2 * reconciletest.CleanupTimeout)
+				c.Advance(2 * reconciletest.CleanupTimeout)
 				c.Run()
 				c.Deliver()
 				row.ends(t, c)
 				for range 3 { // within the timeout
 					c.Run()
 					c.Deliver()
-					c.Once()
+					c.ReconcileOne()
 					if c.Released() {
 						t.Fatalf("the parent is released at once; requests %q", c.Requests)
 					}
-					c.PassTime(reconciletest.CleanupTimeout / 5)
+					c.Advance(reconciletest.CleanupTimeout / 5)
 				}
-				c.PassTime(reconciletest.CleanupTimeout)
+				c.Advance(reconciletest.CleanupTimeout)
 				c.Run()
 				c.Deliver()
-				c.Once()
+				c.ReconcileOne()
 				if !c.Released() {
 					t.Errorf("the parent is not released after the timeout: %s", c.Condition("apps", "one", "Ready"))
 				}

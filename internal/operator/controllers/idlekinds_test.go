@@ -80,9 +80,9 @@ func TestAKindThatHasJustBeenForgotten(t *testing.T) {
 	c.Settle()
 	c.KubectlApply(newApp(withChildren()))
 	c.Deliver()
-	c.Pass("apps", "one") // deletes
+	c.Reconcile("apps", "one") // deletes
 	c.Deliver()
-	c.Pass("apps", "one") // has nothing to do
+	c.Reconcile("apps", "one") // has nothing to do
 	c.controllers.dropIdleKinds("apps", c.controllers.tracked["apps"])
 	if s := c.controllers.get("apps").Sources; len(s) > 0 {
 		t.Fatalf("kinds that are left: %v", s)

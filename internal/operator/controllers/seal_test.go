@@ -136,7 +136,7 @@ func TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing(t *testing.T) {
 	keys.Since = c.Clock.Now()
 	c.Keys = &keys
 	c.controllers.seals.Set(c.Keys)
-	c.Pass("apps", "one")
+	c.Reconcile("apps", "one")
 	c.controllers.KeysChanged()
 	c.Settle()
 	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True") {

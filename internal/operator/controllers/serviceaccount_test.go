@@ -311,7 +311,7 @@ func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
 	c := leavesBehind(t, false)
 	c.Refuse["team:robot: get apps one"] = denial(robot, "get", "apps", `in the namespace "ns"`)
 	wantRequests(t, "the parent cannot be asked for", c.Run(), "team:robot: get apps one")
-	result, _ := c.Pass("apps", "one")
+	result, _ := c.Reconcile("apps", "one")
 	if result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want RetryBackoff", result.Retry)
 	}
@@ -325,7 +325,7 @@ func TestStatusThatMayNotBeWrittenIsToldByTheTemplateController(t *testing.T) {
 	c.KubectlApply(app)
 	c.Run()
 	look := func() string {
-		c.Pass("apps", "one")
+		c.Reconcile("apps", "one")
 		c.controllers.queue.Add("apps")
 		c.Run()
 		return c.Condition("templatecontrollers", "apps", "StatusWritable")

@@ -317,7 +317,7 @@ func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
 		}, []string{"delete configmaps a", "delete configmaps b"}},
 		"the parent was deleted, and the garbage collector is late": {apps, func(c *cluster) {
 			c.RemoveNow(one)
-			c.Pass("apps", "one")
+			c.Reconcile("apps", "one")
 			c.Clock.SetTime(c.Clock.Now().Add(2 * queue.CollectorTime))
 		}, []string{"delete configmaps a", "delete configmaps b"}},
 		"the parent is being deleted": {finalized(t), func(c *cluster) { c.KubectlDelete(one, metav1.DeletePropagationBackground) }, []string{"delete-foreground configmaps a", "delete-foreground configmaps b"}},
@@ -352,7 +352,7 @@ func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
 				}
 				before := len(c.Requests)
 				row.decide(c)
-				result, _ := c.Pass("apps", "one")
+				result, _ := c.Reconcile("apps", "one")
 				for _, request := range c.Requests[before:] {
 					if slices.Contains(row.lacks, request) {
 						t.Errorf("request %q by the superseded spec", request)

@@ -73,7 +73,7 @@ func TestReadyConditionInAnAtomicList(t *testing.T) {
 	if got, want := c.writable("apps"), "True StatusWritable: the ready condition can be written to parents"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "again", requests)
 
 	theirs := []any{map[string]any{"type": "Synced", "status": "True"}}
@@ -90,7 +90,7 @@ func TestReadyConditionInAnAtomicList(t *testing.T) {
 	if got := c.writable("apps"); !strings.HasPrefix(got, "False ConditionOwned: another field manager owns .status.conditions of 1 parent, ") {
 		t.Errorf("condition %q, want False ConditionOwned", got)
 	}
-	_, requests = c.Pass("apps", "one")
+	_, requests = c.Reconcile("apps", "one")
 	wantRequests(t, "again, beside another manager", requests)
 }
 
@@ -166,7 +166,7 @@ func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
 			if row.refused { // as long as templater does not see who owns the list, it asks in each reconciliation
 				return
 			}
-			if _, requests := c.Pass("apps", "one"); len(requests) > 0 {
+			if _, requests := c.Reconcile("apps", "one"); len(requests) > 0 {
 				t.Errorf("a second reconciliation makes %v", requests)
 			}
 		})

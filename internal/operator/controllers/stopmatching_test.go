@@ -100,7 +100,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 			c := left(t, row.watched)
 			row.change(c)
 			c.shared.absences.Left(queue.Key{Controller: "apps", Parent: configMapName("one")})
-			result, requests := c.Pass("apps", "one")
+			result, requests := c.Reconcile("apps", "one")
 			wantRequests(t, why, requests, row.requests...)
 			if result.Retry != row.retry {
 				t.Errorf("retry %v, want %v", result.Retry, row.retry)
@@ -123,7 +123,7 @@ func TestNobodyIsAskedAboutATemplateControllerThatDeletesNothing(t *testing.T) {
 		o.SetOwnerReferences(refs)
 	})
 	c.superseded()
-	result, requests := c.Pass("apps", "one")
+	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "an earlier parent's child is left to the garbage collector", requests, "get apps one")
 	if result.After != queue.CollectorTime {
 		t.Errorf("looks again after %v, want %v", result.After, queue.CollectorTime)

@@ -128,7 +128,7 @@ func (c *cluster) turnKinds() []string {
 	for range 4 {
 		out = append(out, c.Run()...)
 		c.Deliver()
-		c.PassTime(11 * time.Second) // what is tried again is tried again
+		c.Advance(11 * time.Second) // what is tried again is tried again
 	}
 	return out
 }

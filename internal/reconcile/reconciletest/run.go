@@ -117,18 +117,18 @@ func (c *Cluster) SettleWrites() []string {
 	})
 }
 
-// Pass reconciles a parent in namespace ns once, and returns the requests.
-func (c *Cluster) Pass(controller, parent string) (reconcile.Result, []string) {
+// Reconcile reconciles a parent in namespace ns once, and returns the requests.
+func (c *Cluster) Reconcile(controller, parent string) (reconcile.Result, []string) {
 	c.T.Helper()
 	before := len(c.Requests)
 	result := c.Reconciler.Reconcile(c.Context(), queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}})
 	return result, c.requestsSince(before)
 }
 
-// Once reconciles the parent One, updates the caches, and returns the requests.
-func (c *Cluster) Once() []string {
+// ReconcileOne reconciles the parent One, updates the caches, and returns the requests.
+func (c *Cluster) ReconcileOne() []string {
 	c.T.Helper()
-	_, requests := c.Pass("apps", "one")
+	_, requests := c.Reconcile("apps", "one")
 	c.Deliver()
 	return requests
 }
@@ -170,7 +170,7 @@ func (c *Cluster) SettleLogs() {
 	for {
 		made := c.FetchLogs()
 		c.Deliver()
-		c.PassTime(c.StatusDelay)
+		c.Advance(c.StatusDelay)
 		if len(made) == 0 && c.Queued() == 0 {
 			c.Run()
 			return
@@ -178,8 +178,8 @@ func (c *Cluster) SettleLogs() {
 	}
 }
 
-// PassTime lets time pass.
-func (c *Cluster) PassTime(d time.Duration) { c.Clock.SetTime(c.Clock.Now().Add(d)) }
+// Advance lets time pass.
+func (c *Cluster) Advance(d time.Duration) { c.Clock.SetTime(c.Clock.Now().Add(d)) }
 
 // Context is that of the test, also while it is cleaned up.
 func (c *Cluster) Context() context.Context { return context.WithoutCancel(c.T.Context()) }
