@@ -20,12 +20,12 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 	taken := refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists, `admission webhook "no.example.org" denied the request: hello`)
 	plain := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "a", nil)
 	const by = `denied by admission webhook "no.example.org"`
-	fewer := func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }
-	changed := func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withText("bye"))) }
-	missing := func(_ *testing.T, c *cluster) { c.RemoveNow(configMap("a")) }
+	fewer := func(c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }
+	changed := func(c *cluster) { c.KubectlApply(newApp(withText("bye"))) }
+	missing := func(c *cluster) { c.RemoveNow(configMap("a")) }
 	for _, row := range []struct {
 		why, strategy string
-		change        func(*testing.T, *cluster)
+		change        func(*cluster)
 		request       string
 		err           error
 		want          string
@@ -42,7 +42,7 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, withStrategy(t, row.strategy), app)
 			c.Refuse[row.request] = row.err
-			row.change(t, c)
+			row.change(c)
 			for range 3 { // it stays so
 				result, _ := c.Reconcile("apps", "one")
 				c.Deliver()

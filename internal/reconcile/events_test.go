@@ -22,37 +22,37 @@ func (c *cluster) warnings() []string {
 func TestDeletionsAndCorrectionsAreRecorded(t *testing.T) {
 	for _, row := range []struct {
 		why, strategy string
-		change        func(*testing.T, *cluster)
+		change        func(*cluster)
 		want          []string
 	}{
-		{"nothing changes", "Apply", func(*testing.T, *cluster) {}, nil},
-		{"children are created and updated", "Apply", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a", "b", "c"), withText("bye"))) }, nil},
-		{"no template yields a child any more", "Apply", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
+		{"nothing changes", "Apply", func(*cluster) {}, nil},
+		{"children are created and updated", "Apply", func(c *cluster) { c.KubectlApply(newApp(withChildren("a", "b", "c"), withText("bye"))) }, nil},
+		{"no template yields a child any more", "Apply", func(c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
 			[]string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b"}},
-		{"no template yields many", "Apply", func(t *testing.T, c *cluster) {
+		{"no template yields many", "Apply", func(c *cluster) {
 			c.KubectlApply(newApp(withChildren("a", "b", "c", "d", "e", "f")))
 			c.Run()
 			c.Deliver()
 			c.KubectlApply(newApp(withChildren("a")))
 		}, []string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b; ConfigMap ns/c; ConfigMap ns/d; and 2 more"}},
-		{"no template of a strategy that recreates yields a child any more", "Recreate", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
+		{"no template of a strategy that recreates yields a child any more", "Recreate", func(c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
 			[]string{"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b"}},
-		{"children are recreated", "Recreate", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
+		{"children are recreated", "Recreate", func(c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
 			[]string{"one Normal SuccessfulDelete: deleted to be recreated: ConfigMap ns/a; ConfigMap ns/b"}},
-		{"a child that has lost its label is recreated", "Recreate", func(t *testing.T, c *cluster) {
+		{"a child that has lost its label is recreated", "Recreate", func(c *cluster) {
 			c.RemoveLabels("a")
 			c.KubectlApply(newApp(withText("bye"), withChildren("a")))
 		}, []string{
 			"one Normal SuccessfulDelete: deleted to be recreated: ConfigMap ns/a",
 			"one Normal SuccessfulDelete: pruned because no template renders it: ConfigMap ns/b",
 		}},
-		{"somebody changes a field", "Apply", func(_ *testing.T, c *cluster) {
+		{"somebody changes a field", "Apply", func(c *cluster) {
 			c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "scaled"} })
 		}, []string{"one Normal DriftCorrected: reverted changes by another client: ConfigMap ns/a .data.text"}},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, withStrategy(t, row.strategy), app)
-			row.change(t, c)
+			row.change(c)
 			c.Settle()
 			got := slices.Sorted(slices.Values(c.Events))
 			if diff := cmp.Diff(row.want, got); diff != "" {

@@ -55,7 +55,7 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 			map[string]int{pass(record.Succeeded): 1, write(record.Create, record.Accepted): 1},
 		},
 		"a child is there that is no longer wanted": {
-			func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
+			func(_ *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
 			map[string]int{pass(record.Succeeded): 1, write(record.Delete, record.Accepted): 1},
 		},
 		"a template fails": {
@@ -84,14 +84,14 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 			map[string]int{pass(record.Failed): 1, write(record.Create, record.NoAnswer): 1},
 		},
 		"a conflict over a child that is as it was": {
-			func(t *testing.T, c *cluster) {
+			func(_ *testing.T, c *cluster) {
 				c.KubectlApply(newApp(withText("bye")))
 				c.Refuse["update configmaps a"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "a", nil)
 			},
 			map[string]int{pass(record.Failed): 1, write(record.Update, record.Conflict): 1, write(record.Update, record.Accepted): 1},
 		},
 		"the parent changes at the moment": {
-			func(t *testing.T, c *cluster) {
+			func(_ *testing.T, c *cluster) {
 				c.KubectlApply(newApp(withText("bye")))
 				c.Refuse["status apps one"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "one", nil)
 			},

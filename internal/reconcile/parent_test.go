@@ -59,15 +59,15 @@ func TestChangesAreFollowed(t *testing.T) {
 		want   []string
 	}{
 		"of the parent, one child of which differs": {
-			func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a", "b", "c"))) },
+			func(_ *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a", "b", "c"))) },
 			[]string{"create configmaps c", "status apps one"},
 		},
 		"of the parent, whose children all differ": {
-			func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
+			func(_ *testing.T, c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
 			[]string{"update configmaps a", "update configmaps b", "status apps one"}, // the status tells the generation
 		},
 		"of the parent, so that a child is no longer wanted": {
-			func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
+			func(_ *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
 			[]string{"delete configmaps b", "status apps one"},
 		},
 		"of the template": {

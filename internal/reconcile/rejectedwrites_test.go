@@ -17,22 +17,22 @@ import (
 func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 	denied := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 	const by = `denied by admission webhook "no.example.org"`
-	hidden := func(_ *testing.T, c *cluster) { c.RemoveLabels("a") }
-	missing := func(_ *testing.T, c *cluster) { c.RemoveNow(configMap("a")) }
+	hidden := func(c *cluster) { c.RemoveLabels("a") }
+	missing := func(c *cluster) { c.RemoveNow(configMap("a")) }
 	for why, row := range map[string]struct {
 		strategy string
-		change   func(*testing.T, *cluster)
+		change   func(*cluster)
 		request  string
 		err      error
 		want     string
 		retry    problem.Retry
 	}{
 		"a deletion": {
-			"Apply", func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }, "delete configmaps b", denied,
+			"Apply", func(c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }, "delete configmaps b", denied,
 			"False ChildRejected: cannot delete ConfigMap ns/b: " + by, problem.RetryBackoff,
 		},
 		"the deletion of a child that is to be replaced and has lost its label": {
-			"Recreate", func(t *testing.T, c *cluster) {
+			"Recreate", func(c *cluster) {
 				c.KubectlApply(newApp(withChildren("a")))
 				c.Run()
 				c.RemoveNow(configMap("b"))
@@ -66,7 +66,7 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 			c.Run()
 			c.Deliver()
 			c.Refuse[row.request] = row.err
-			row.change(t, c)
+			row.change(c)
 			result, requests := c.Reconcile("apps", "one")
 			if !slices.Contains(requests, row.request) {
 				t.Errorf("requests %v, want %q", requests, row.request)

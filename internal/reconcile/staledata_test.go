@@ -44,13 +44,13 @@ func TestNothingIsDeletedWhileAWatchIsBetweenTwoRequests(t *testing.T) {
 func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
 	ns := request.Location{Resource: running.Namespaces, Name: "ns"}
-	fewer := func(t *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }
-	blue := func(_ *testing.T, c *cluster) {
+	fewer := func(c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }
+	blue := func(c *cluster) {
 		c.KubectlEdit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
 	}
 	for why, row := range map[string]struct {
 		resource string
-		change   func(*testing.T, *cluster)
+		change   func(*cluster)
 		want     []string
 	}{
 		"the parents', and one yields less":               {"apps", fewer, []string{"delete configmaps b"}},
@@ -70,7 +70,7 @@ func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 			c.Run()
 			c.FailWatches(row.resource, errors.New("no answer"))
 			before := len(c.Requests)
-			row.change(t, c)
+			row.change(c)
 			c.Run()
 			for _, name := range []string{"a", "b"} {
 				if slices.Contains(c.Requests[before:], "delete configmaps "+name) {

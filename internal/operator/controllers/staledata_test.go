@@ -399,10 +399,10 @@ func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
 		request  string // during which it does
 		decide   func(t *testing.T, c *cluster)
 	}{
-		"the parent yields less, and a newer version may yield more": {"apps", "update configmaps c", func(t *testing.T, c *cluster) {
+		"the parent yields less, and a newer version may yield more": {"apps", "update configmaps c", func(_ *testing.T, c *cluster) {
 			c.KubectlApply(newApp(withChildren("c"), withText("bye")))
 		}},
-		"the parent yields less, and a newer template may yield more": {"templatecontrollers", "update configmaps c", func(t *testing.T, c *cluster) {
+		"the parent yields less, and a newer template may yield more": {"templatecontrollers", "update configmaps c", func(_ *testing.T, c *cluster) {
 			c.KubectlApply(newApp(withChildren("c"), withText("bye")))
 		}},
 		"the parent matches no longer, and its namespace may by now": {"namespaces", "delete configmaps a", func(_ *testing.T, c *cluster) {
