@@ -21,7 +21,6 @@ const (
 	reporters      = reconciletest.Reporters
 	shop           = reconciletest.Shop
 	shopApp        = reconciletest.ShopApp
-	tenant         = reconciletest.Tenant
 	tenants        = reconciletest.Tenants
 )
 
@@ -31,6 +30,7 @@ var (
 	clusterRole    = reconciletest.ClusterRole
 	one            = reconciletest.One
 	relatedJobs    = reconciletest.RelatedJobs
+	tenant         = reconciletest.Tenant
 
 	configMap     = reconciletest.ConfigMap
 	configMapName = reconciletest.ConfigMapName
@@ -41,6 +41,7 @@ var (
 	job           = reconciletest.Job
 	locationOf    = reconciletest.LocationOf
 	newApp        = reconciletest.NewApp
+	newTenant     = reconciletest.NewTenant
 	reader        = reconciletest.Reader
 	wantRequests  = reconciletest.WantRequests
 	withBackup    = reconciletest.WithBackup

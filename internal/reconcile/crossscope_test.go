@@ -56,7 +56,7 @@ func TestChildrenInOtherNamespacesAndInNone(t *testing.T) {
 		{"somebody takes all labels away", func() { c.KubectlEdit(farMap("a"), func(o *unstructured.Unstructured) { o.SetLabels(nil) }) }, []string{"create configmaps a", "get configmaps a", "update configmaps a"}},
 		{"somebody deletes a child", func() { c.RemoveNow(clusterRole) }, []string{"create clusterroles r"}},
 		{"the operator begins anew", c.start, nil},
-		{"it is to be in another namespace", func() { c.KubectlApply(with(t, tenant, "space: far", "space: further")) }, []string{"create configmaps a", "delete configmaps a", "status apps one"}},
+		{"it is to be in another namespace", func() { c.KubectlApply(newTenant(reconciletest.WithSpace("further"))) }, []string{"create configmaps a", "delete configmaps a", "status apps one"}},
 		{"neither is wanted any more", func() { c.KubectlApply(with(t, tenant, "[a]", "[]", "role: r", "role: ''")) }, []string{"delete configmaps a", "delete clusterroles r", "status apps one"}},
 	} {
 		row.change()
@@ -94,7 +94,7 @@ func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) 
 	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, some, tenant)
-			c.KubectlApply(with(t, tenant, "tier: front", "tier: back"))
+			c.KubectlApply(newTenant(withTier("back")))
 			want := []string{"get apps one", "delete configmaps a", "delete clusterroles r", releaseParent}
 			if restart {
 				c.start()
@@ -108,7 +108,7 @@ func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) 
 	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
 		t.Run("Orphan keeps them for good, "+why, func(t *testing.T) {
 			c := begun(t, with(t, some, "- name: role\n", "- name: role\n    prunePolicy: Orphan\n"), tenant)
-			c.KubectlApply(with(t, tenant, "tier: front", "tier: back"))
+			c.KubectlApply(newTenant(withTier("back")))
 			want := []string{"get apps one", "delete configmaps a", "mark clusterroles r", releaseParent}
 			if restart {
 				c.start()
@@ -126,7 +126,7 @@ func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) 
 	}
 	t.Run("they go with it where it matches again", func(t *testing.T) {
 		c := begun(t, with(t, some, "- name: role\n", "- name: role\n    prunePolicy: Orphan\n"), tenant)
-		c.KubectlApply(with(t, tenant, "tier: front", "tier: back"))
+		c.KubectlApply(newTenant(withTier("back")))
 		c.Settle()
 		c.KubectlApply(tenant)
 		wantRequests(t, "it matches", c.SettleWrites(), reconciletest.HoldParent, "update clusterroles r", "mark clusterroles r", "create configmaps a")
@@ -136,7 +136,7 @@ func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) 
 	t.Run("one that may not be marked is told", func(t *testing.T) {
 		c := begun(t, with(t, some, "- name: role\n", "- name: role\n    prunePolicy: Orphan\n"), tenant)
 		c.Refuse["mark clusterroles r"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
-		c.KubectlApply(with(t, tenant, "tier: front", "tier: back"))
+		c.KubectlApply(newTenant(withTier("back")))
 		wantRequests(t, "label gone", c.Run(), "get apps one", "delete configmaps a", "mark clusterroles r")
 		const want = `one Warning ChildRejected: cannot mark ClusterRole r: denied by admission webhook "no.example.org"`
 		if n := len(c.Events); n == 0 || c.Events[n-1] != want {
@@ -186,9 +186,9 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 		c.WantQuiet("they are made anew")
 	})
 	t.Run("there is another parent of that name, and they were to stay", func(t *testing.T) {
-		c := begun(t, with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), with(t, tenant, "[a]", "[]"))
+		c := begun(t, with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), newTenant(withChildren()))
 		c.Remove(locationOf(parse(t, tenant)))
-		c.PutWithUID(with(t, tenant, "[a]", "[]"), "uid-next")
+		c.PutWithUID(newTenant(withChildren()), "uid-next")
 		c.Run()
 		const want = "False ChildConflict: ClusterRole r already exists and belongs to TemplateController apps for another parent, named in its annotation templater.dev/parent: templater does not adopt it; delete it, or choose another name in the template"
 		if got := c.Condition("apps", "one", "Ready"); got != want {
@@ -318,7 +318,7 @@ func TestStrangersSayTheyAreChildren(t *testing.T) {
 	at.Namespace = "theirs"
 	c.Store(at, copied)
 	c.WantQuiet("a copy of a child, seal and all, in another namespace")
-	c.KubectlApply(with(t, tenant, "[a]", "[]"))
+	c.KubectlApply(newTenant(withChildren()))
 	wantRequests(t, "the child is pruned", c.Run(), "delete configmaps a", "status apps one")
 	if c.Objects[at] == nil || c.Objects[farMap("a")] != nil {
 		t.Error("the copy is gone, or the child is not")

@@ -64,7 +64,7 @@ func TestDeletionsAndCorrectionsAreRecorded(t *testing.T) {
 
 func TestALastingFailureIsSaidAgain(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, withStatus(t, apps, "count: {{ fail \"no\" }}"), "spec:\n", "spec:\n  resyncPeriod: 0s\n"))
+	c.KubectlApply(withSpec(t, withStatus(t, apps, "count: {{ fail \"no\" }}"), "resyncPeriod: 0s"))
 	c.KubectlApply(app)
 	c.Run()
 	const text = "one Warning TemplateFailed: status:1:11: no"

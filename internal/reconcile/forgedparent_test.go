@@ -13,6 +13,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // forged is an object that somebody has labelled as a child, which says that its parent is of that address.
@@ -73,8 +74,8 @@ func TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor(t *testing.T) {
 	}{
 		"by its annotation":                       {tenants, tenant, func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("ns/none-", i)) }},
 		"in namespaces that are not there":        {tenants, tenant, func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprintf("none-%d/one", i)) }},
-		"by its owner reference":                  {with(t, tenants, ofOwner, "maps"), with(t, tenant, "space: far", "space: ns"), func(i int) func(*unstructured.Unstructured) { return owned(fmt.Sprint("none-", i)) }},
-		"by its annotation, outliving its parent": {with(t, tenants, ofOwner, "maps\n    deletionPolicy: Orphan"), with(t, tenant, "space: far", "space: ns"), func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("none-", i)) }},
+		"by its owner reference":                  {with(t, tenants, ofOwner, "maps"), newTenant(reconciletest.WithSpace("ns")), func(i int) func(*unstructured.Unstructured) { return owned(fmt.Sprint("none-", i)) }},
+		"by its annotation, outliving its parent": {with(t, tenants, ofOwner, "maps\n    deletionPolicy: Orphan"), newTenant(reconciletest.WithSpace("ns")), func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("none-", i)) }},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, frontOnly(t, row.spec), row.parent)
@@ -130,7 +131,7 @@ func TestChildOfALivingParentIsNoLeftover(t *testing.T) {
 				t.Errorf("the child is deleted: %q", requests)
 			}
 			delete(c.Refuse, "update configmaps a")
-			c.KubectlApply(with(t, tenant, "tier: front", "tier: back"))
+			c.KubectlApply(newTenant(withTier("back")))
 			c.Run()
 			if got := c.Objects[farMap("a")].GetAnnotations()["templater.dev/parent"]; got != "ns/one" {
 				t.Errorf("it says that it is of %s", got)

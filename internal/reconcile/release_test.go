@@ -101,7 +101,7 @@ func TestWhatFollowsFromOwnWrites(t *testing.T) {
 	t.Run("the finalizer is not needed any more", func(t *testing.T) {
 		from, to := strings.Index(tenants, "  - name: role"), strings.Index(tenants, "  - name: maps")
 		anywhere := with(t, tenants, tenants[from:to], "")
-		c := begun(t, anywhere, with(t, tenant, "space: far", "space: ns"))
+		c := begun(t, anywhere, newTenant(reconciletest.WithSpace("ns")))
 		c.KubectlApply(with(t, anywhere, "scope: Cluster", "scope: Namespaced"))
 		c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
 		if got := c.Run(); !slices.Contains(got, "update configmaps a") || !slices.Contains(got, releaseParent) {

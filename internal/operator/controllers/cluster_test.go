@@ -26,7 +26,6 @@ const (
 	releaseParent = reconciletest.ReleaseParent
 	reporters     = reconciletest.Reporters
 	robot         = reconciletest.Robot
-	tenant        = reconciletest.Tenant
 	tenants       = reconciletest.Tenants
 )
 
@@ -34,6 +33,7 @@ var (
 	app            = reconciletest.App
 	appsController = reconciletest.AppsController
 	one            = reconciletest.One
+	tenant         = reconciletest.Tenant
 
 	asRobot       = reconciletest.AsRobot
 	configMap     = reconciletest.ConfigMap

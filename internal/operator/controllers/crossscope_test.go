@@ -91,7 +91,7 @@ func TestAccountWithChildrenInOtherNamespaces(t *testing.T) {
 				t.Errorf("it watches %v", c.Owned["apps"])
 			}
 			c.KubectlApply(near)
-			c.KubectlApply(with(t, tenant, "space: far", "space: ns"))
+			c.KubectlApply(reconciletest.NewTenant(reconciletest.WithSpace("ns")))
 			if restart {
 				c.start()
 			}
@@ -137,7 +137,7 @@ func TestFinalizerFollowsTheScope(t *testing.T) {
 	to := strings.Index(tenants, "  - name: maps")
 	anywhere := with(t, tenants, tenants[from:to], "")
 	near := with(t, anywhere, "scope: Cluster", "scope: Namespaced")
-	c := begun(t, near, with(t, tenant, "space: far", "space: ns"))
+	c := begun(t, near, reconciletest.NewTenant(reconciletest.WithSpace("ns")))
 	c.KubectlApply(anywhere)
 	wantRequests(t, "Namespaced → Cluster", c.SettleWrites(), ownFinalizer, reconciletest.HoldParent, "update configmaps a")
 	c.KubectlApply(with(t, anywhere, "scope: Cluster", "scope: Cluster\n    deletionPolicy: Orphan"))

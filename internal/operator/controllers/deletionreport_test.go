@@ -17,7 +17,7 @@ import (
 
 const (
 	deletedText = "Unknown TemplateControllerDeleted: TemplateController apps is deleted, so this object is no longer reconciled; its children "
-	deletesAll  = "spec:\n  whenDeleted: DeleteChildren\n"
+	deletesAll  = "whenDeleted: DeleteChildren"
 )
 
 func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
@@ -32,9 +32,9 @@ func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
 		{"without a finalizer", apps, (*cluster).removed, []string{"status apps one"}, "are kept"},
 		{"without a finalizer of templater", with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"), (*cluster).goes, []string{"status apps one"}, "are kept"},
 		{"parents have finalizers", finalized(t), (*cluster).goes, []string{"status apps one", "list apps everywhere", releaseParent, "list apps everywhere", givenUp}, "are kept"},
-		{"children are deleted", with(t, apps, "spec:\n", deletesAll), (*cluster).goes, []string{"status apps one", "delete configmaps a", "delete configmaps b", givenUp}, "are deleted with it"},
+		{"children are deleted", withSpec(t, apps, deletesAll), (*cluster).goes, []string{"status apps one", "delete configmaps a", "delete configmaps b", givenUp}, "are deleted with it"},
 		{
-			"all children are kept by their own policy", with(t, apps, "spec:\n", deletesAll, "- name: maps\n", "- name: maps\n    prunePolicy: Orphan\n"), (*cluster).goes,
+			"all children are kept by their own policy", withTemplate(t, withSpec(t, apps, deletesAll), "prunePolicy: Orphan"), (*cluster).goes,
 			[]string{"status apps one", givenUp}, "are deleted with it, except those of child templates with the policy Orphan",
 		},
 		{"the spec was rejected", apps, func(c *cluster) { c.KubectlApply(broken); c.Settle(); c.Requests = nil; c.removed() }, []string{"status apps one"}, "are kept"},
@@ -111,7 +111,7 @@ func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
 		{"the server is busy", refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), mostReportTries},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			c := begun(t, with(t, apps, "spec:\n", deletesAll), app)
+			c := begun(t, withSpec(t, apps, deletesAll), app)
 			c.Settle()
 			c.Refuse[key] = row.err
 			c.goes()
@@ -176,7 +176,7 @@ func TestManyParentsAreReportedSomeAtATime(t *testing.T) {
 }
 
 func TestDeletionWaitsForTheFirstListOfParents(t *testing.T) {
-	c := begun(t, with(t, apps, "spec:\n", deletesAll), app)
+	c := begun(t, withSpec(t, apps, deletesAll), app)
 	c.Settle()
 	c.goes()
 	parents := watch.Want{Resource: one.Resource, Role: watch.Parent}

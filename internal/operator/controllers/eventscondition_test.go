@@ -47,7 +47,7 @@ func unheard(t *testing.T) *cluster {
 
 func failingApps(t *testing.T, manifest string) string {
 	t.Helper()
-	return with(t, reconciletest.WithStatus(t, manifest, "count: {{ fail \"no\" }}"), "spec:\n", "spec:\n  resyncPeriod: 0s\n")
+	return withSpec(t, reconciletest.WithStatus(t, manifest, "count: {{ fail \"no\" }}"), "resyncPeriod: 0s")
 }
 
 func (c *cluster) forbidEvents(user, namespace string) {

@@ -81,7 +81,7 @@ func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
 // otherClass is a painter of another installation.
 func otherClass(t *testing.T, name, kind string) string {
 	t.Helper()
-	return with(t, with(t, statusOnly(name, "color: red"), "kind: App}", "kind: "+kind+"}"), "spec:\n", "spec:\n  className: other\n")
+	return withSpec(t, with(t, statusOnly(name, "color: red"), "kind: App}", "kind: "+kind+"}"), "className: other")
 }
 
 // served is the status of a TemplateController that the installation of that class serves.

@@ -183,7 +183,7 @@ func TestNothingIsAskedWhileTheLastChildrenGo(t *testing.T) {
 
 func TestOwnFinalizersAreKnownBeforeTheWatchTells(t *testing.T) {
 	c := newCluster(t)
-	c.KubectlApply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(with(t, withSpec(t, apps, "whenDeleted: DeleteChildren"), "name: apps", "name: apps, finalizers: [example.org/x]"))
 	c.Run()
 	c.Deliver()
 	c.Run()
@@ -194,7 +194,6 @@ func TestOwnFinalizersAreKnownBeforeTheWatchTells(t *testing.T) {
 }
 
 func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
-	const deletes = "spec:\n  whenDeleted: DeleteChildren\n"
 	for why, row := range map[string]struct {
 		edit func(c *cluster, o *unstructured.Unstructured)
 		want []string
@@ -210,7 +209,7 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.KubectlApply(with(t, apps, "spec:\n", deletes))
+			c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 			c.KubectlApply(app)
 			c.Settle()
 			going := c.Find("templatecontrollers", "apps").DeepCopy()

@@ -45,8 +45,7 @@ func (c *cluster) remembered(t *testing.T) map[string]int {
 }
 
 func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
-	const finalizes = "spec:\n  finalize: {order: Reverse}\n"
-	for why, manifest := range map[string]string{"with a finalizer": with(t, reporters, "spec:\n", finalizes), "without": reporters} {
+	for why, manifest := range map[string]string{"with a finalizer": withSpec(t, reporters, "finalize: {order: Reverse}"), "without": reporters} {
 		for _, ends := range []bool{true, false} {
 			t.Run(fmt.Sprint(why, ", its definition ends before it goes: ", ends), func(t *testing.T) {
 				c := newCluster(t)

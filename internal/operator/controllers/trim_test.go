@@ -327,7 +327,7 @@ func TestManyFinalizersOfATemplateControllerAreKept(t *testing.T) {
 func TestOwnWritesOfATemplateControllerAreTrimmed(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(large("a", 60))
-	c.KubectlApply(with(t, apps, "name: apps", `name: apps, labels: {a: b}, finalizers: [example.org/x]`, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(with(t, withSpec(t, apps, "whenDeleted: DeleteChildren"), "name: apps", "name: apps, labels: {a: b}, finalizers: [example.org/x]"))
 	c.Run() // the watch does not bring what is written
 	for _, name := range []string{"a", "apps"} {
 		kept := c.controllers.cache.Get(types.NamespacedName{Name: name})

@@ -120,7 +120,7 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	c.controllers.queue.ShutDown()
 	c.ParentQueue.ShutDown()
 	c.KubectlApply(apps)
-	c.KubectlApply(with(t, apps, "name: apps", "name: broken", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
+	c.KubectlApply(with(t, withSpec(t, apps, "whenDeleted: DeleteChildren"), "name: apps", "name: broken"))
 	c.Refuse["finalizers[templater.dev/children] templatecontrollers broken"] = errors.New("no")
 	c.start()
 	defer c.controllers.Close()

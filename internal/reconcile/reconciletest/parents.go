@@ -15,8 +15,8 @@ import (
 var App = NewApp()
 
 type appFields struct {
-	name, tier, text string
-	children         []string
+	name, tier, text, space string
+	children                []string
 }
 
 // AppOption sets a field of an App.
@@ -34,6 +34,9 @@ func WithChildren(names ...string) AppOption { return func(a *appFields) { a.chi
 // WithText sets spec.text, which Apps copy into each child.
 func WithText(text string) AppOption { return func(a *appFields) { a.text = text } }
 
+// WithSpace sets spec.space: Tenants create ConfigMaps in that namespace.
+func WithSpace(namespace string) AppOption { return func(a *appFields) { a.space = namespace } }
+
 // NewApp returns App with other fields.
 func NewApp(options ...AppOption) string {
 	a := appFields{name: "one", tier: "front", text: "hello", children: []string{"a", "b"}}
@@ -48,16 +51,25 @@ spec: {names: [%s], text: %s}
 `, a.name, a.tier, strings.Join(a.children, ", "), a.text)
 }
 
-// ManagedApp is App with what ManagedOnly reads.
-const ManagedApp = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one, annotations: {example.org/managed: 'yes'}}, spec: {names: [a, b], text: hello, mode: 1}}"
+// Tenant is a parent of Tenants with the ClusterRole r and, in namespace far, the ConfigMap a.
+var Tenant = NewTenant()
 
-// Tenant is a parent of Tenants.
-const Tenant = `
+// NewTenant returns Tenant with other fields.
+func NewTenant(options ...AppOption) string {
+	a := appFields{name: "one", tier: "front", text: "hello", space: "far", children: []string{"a"}}
+	for _, set := range options {
+		set(&a)
+	}
+	return fmt.Sprintf(`
 apiVersion: example.org/v1
 kind: App
-metadata: {namespace: ns, name: one, labels: {tier: front}}
-spec: {names: [a], space: far, role: r, text: hello}
-`
+metadata: {namespace: ns, name: %s, labels: {tier: %s}}
+spec: {names: [%s], space: %s, role: r, text: %s}
+`, a.name, a.tier, strings.Join(a.children, ", "), a.space, a.text)
+}
+
+// ManagedApp is App with what ManagedOnly reads.
+const ManagedApp = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one, annotations: {example.org/managed: 'yes'}}, spec: {names: [a, b], text: hello, mode: 1}}"
 
 // ShopApp is a parent of Shop.
 const ShopApp = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one}, spec: {text: hello, db: one}}"
