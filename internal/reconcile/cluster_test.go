@@ -2,12 +2,24 @@ package reconcile_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
+
 	"github.com/templater-dev/templater/internal/kube/memserver"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
+	"github.com/templater-dev/templater/internal/reconcile/record"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
 const secret = "s3cr3t"
@@ -86,6 +98,72 @@ func newCluster(t testing.TB) *cluster {
 func (c *cluster) start() {
 	c.Watches.Reset()
 	c.startControllers()
+}
+
+// shared is what the Reconciler of a cluster remembers between reconciliations.
+type shared struct {
+	tenants   *queue.Tenants
+	failures  *queue.RateLimiter
+	backlog   *queue.Backlog
+	pacer     *queue.DeparturePacer
+	absences  *queue.AbsentParents
+	orphaning *queue.OrphaningParents
+	attempts  *queue.Attempts
+	breaker   *queue.Breaker
+	recorder  *record.EventRecorder
+	rights    *permissions.Tracker
+	waiting   *permissions.Waiting
+	logs      *podlogs.Fetcher
+	memory    *queue.Memory
+	seals     *seal.Ring
+}
+
+// startControllers makes a Reconciler that remembers nothing.
+func (c *cluster) startControllers() {
+	before := c.controllers
+	tenants := queue.NewTenants()
+	credit := queue.NewCredit(c.Clock, 1, tenants)
+	turns := queue.NewTurns(1, tenants, credit)
+	parents, failures := queue.New(nil, turns)
+	names := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+	c.ParentQueue, c.ControllerQueue = reconciletest.NewTimed(parents, c.Clock, failures), reconciletest.NewTimed(names, c.Clock, nil)
+	c.controllers = &controllers{
+		c: c, tracked: map[string]*tracked{}, departed: &child.Departed{}, meters: record.Discard{}, rooms: related.NewMemory(math.MaxInt),
+	}
+	limit := int64(math.MaxInt64)
+	if c.greedy {
+		limit = 0
+	}
+	c.shared = &shared{
+		tenants: tenants, failures: failures, backlog: queue.NewBacklog(c.ParentQueue, 1), pacer: queue.NewDeparturePacer(c.Clock), absences: queue.NewAbsentParents(c.Clock),
+		orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: queue.NewBreaker(c.Clock), waiting: permissions.NewWaiting(), memory: queue.NewMemory(limit, tenants), seals: &seal.Ring{},
+		recorder: record.NewEventRecorder(record.EventOptions{Events: c, Clock: c.Clock, Parents: c.ParentQueue, Controllers: c.ControllerQueue}),
+		rights:   permissions.NewTracker(func(user string) permissions.Reviewer { return c.As(user) }, c.Clock, nil, c.ControllerQueue.Add),
+		logs: podlogs.New(podlogs.Options{
+			Reader: c.Logs.As, Wake: c.ParentQueue.AddAfter, Changed: func(string) {}, Tenant: tenants.Name,
+			Runs: func(string) bool { return true }, Charge: func(string, time.Duration) {},
+		}),
+	}
+	c.ends = append(c.ends, parents.ShutDown, names.ShutDown, c.shared.rights.ShutDown, c.shared.logs.Close)
+	c.shared.seals.Set(c.Keys)
+	c.Reconciler = reconcile.New(reconcile.Options{
+		Controllers: c.controllers, SyncSoon: c.ControllerQueue.Add, Clock: c.Clock, Queue: c.ParentQueue, Failures: failures, Backlog: c.shared.backlog, Turns: turns,
+		Pacer: c.shared.pacer, Absences: c.shared.absences, Orphaning: c.shared.orphaning, Attempts: c.shared.attempts, Breaker: c.shared.breaker, Recorder: c.shared.recorder,
+		Rights: c.shared.rights, Waiting: c.shared.waiting, Logs: c.shared.logs, Tracker: queue.NewWorkerTracker(c.Clock, queue.NewProcessors(1, tenants), credit), Memory: c.shared.memory,
+	})
+	c.Rights, c.LogFetcher, c.Sync, c.Listener = c.shared.rights, c.shared.logs, c.controllers.sync, c.controllers
+	if _, err := c.Set("", []watch.Want{templateControllers}); err != nil {
+		c.T.Fatal(err)
+	}
+	c.Caches[templateControllers].Each(func(o *object.Object) bool {
+		name := o.Name()
+		c.controllers.track(name)
+		if before != nil && before.tracked[name] != nil {
+			c.controllers.tracked[name].childKinds, c.controllers.tracked[name].held = before.tracked[name].childKinds, before.tracked[name].held
+		}
+		c.ControllerQueue.Add(name)
+		return true
+	})
 }
 
 // begun returns a cluster with these objects, which are reconciled.
