@@ -1,26 +1,21 @@
 package chart
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/scaffold"
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/manifest"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -53,7 +48,7 @@ func (r *rewriter) known() []any {
 
 // settle fills the TemplateController with what of the chart is right, and returns the files that are left out.
 func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []string, err error) {
-	schemas, err := c.schemas(d)
+	known, err := c.know(d)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +61,7 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 		if err := yaml.UnmarshalStrict([]byte(tc.YAML()), parsed); err != nil {
 			return nil, err
 		}
-		result := lint.Check(parsed, schemas)
+		result := lint.Check(parsed, known.Schemas)
 		wrong := slices.DeleteFunc(slices.Clone(result.Findings), func(f finding.Finding) bool {
 			return f.Severity != finding.Error && f.Code != finding.NoObject
 		})
@@ -74,7 +69,7 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 			if c.unused(tc) {
 				continue
 			}
-			c.scopes(tc, result)
+			c.scopes(tc, known.Kinds, result)
 			removeMarks(tc)
 			left = append(left, c.left...)
 			slices.Sort(left)
@@ -199,48 +194,24 @@ func isDefinition(name string) bool {
 	return strings.HasPrefix(name, "crds/") && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// definitions returns the CustomResourceDefinitions of the chart.
-func (c *chart) definitions() []map[string]any {
-	var all []map[string]any
+// know returns what is known of the kinds of the chart, and of the parents. Documents of the chart that cannot be read define no kinds.
+func (c *chart) know(d *scaffold.Definition) (*lint.Known, error) {
+	parents, err := manifest.Parse("crd.yaml", d.YAML())
+	if err != nil {
+		return nil, err
+	}
+	sets := []*manifest.Set{parents}
 	for _, name := range slices.Sorted(maps.Keys(c.files)) {
-		if !isDefinition(name) {
-			continue
-		}
-		documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(c.files[name])))
-		for {
-			text, err := documents.Read()
-			if err != nil { // the end: nothing else goes wrong with text
-				break
-			}
-			var definition map[string]any
-			if yaml.Unmarshal(text, &definition) == nil && definition["kind"] == "CustomResourceDefinition" {
-				all = append(all, definition)
-			}
+		if isDefinition(name) {
+			set, _ := manifest.Parse(name, c.files[name])
+			sets = append(sets, set)
 		}
 	}
-	return all
-}
-
-// schemas returns what is known of the kinds of the chart, and of the parents.
-func (c *chart) schemas(d *scaffold.Definition) (openapi.Set, error) {
-	var all []openapi.Set
-	for _, content := range append(c.definitions(), d.Content()) {
-		text, err := json.Marshal(content)
-		definition := &apiextensionsv1.CustomResourceDefinition{}
-		if err == nil {
-			err = json.Unmarshal(text, definition)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("a CustomResourceDefinition cannot be read: %w", err)
-		}
-		all = append(all, openapi.FromCRD(definition))
-	}
-	return openapi.Join(append(all, openapi.BuiltIn())...), nil
+	return lint.Know(sets...)
 }
 
 // scopes gives those entries scope Cluster whose objects have no namespace.
-func (c *chart) scopes(tc *scaffold.Controller, result lint.Result) {
-	kinds := kind.Declared(c.definitions())
+func (c *chart) scopes(tc *scaffold.Controller, kinds kind.Declared, result lint.Result) {
 	for _, list := range [][]scaffold.Child{tc.Children, tc.Finals} {
 		for i := range list {
 			yields, _ := outline.Yields(result.Compiled.Program, list[i].Name)
