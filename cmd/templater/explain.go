@@ -11,6 +11,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/cli/explain"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func newExplainCommand() *cobra.Command {
@@ -70,11 +71,7 @@ argument, it lists all of them.`,
 
 // unknownWord says that nothing is known of a word.
 func unknownWord(word string) error {
-	text := "unknown name " + word
-	if nearest := explain.Nearest(word); nearest != "" {
-		text += "; did you mean " + nearest + "?"
-	}
-	return errors.New(text + " (templater explain lists all)")
+	return fmt.Errorf("unknown name %s%s (templater explain lists all)", word, syntax.DidYouMean(explain.Nearest(word)))
 }
 
 // list shows one line for each word.

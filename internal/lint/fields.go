@@ -106,11 +106,7 @@ func (c *fields) checkText(n *schema.Node, where, text string) bool {
 	length := utf8.RuneCountInString(text)
 	switch {
 	case len(n.Enum) > 0 && !slices.Contains(n.Enum, text):
-		hint := ""
-		if nearest := syntax.Nearest(text, n.Enum); nearest != "" {
-			hint = "; did you mean " + nearest + "?"
-		}
-		c.wrong(where, "write %s%s", problem.Or(n.Enum), hint)
+		c.wrong(where, "write %s%s", problem.Or(n.Enum), syntax.DidYouMean(syntax.Nearest(text, n.Enum)))
 	case n.MinLength != nil && length < *n.MinLength:
 		c.wrong(where, "too short: %d characters, the minimum is %d", length, *n.MinLength)
 	case n.MaxLength != nil && length > *n.MaxLength:

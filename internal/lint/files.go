@@ -144,9 +144,7 @@ func (k *Known) missing(where string, gvk schema.GroupVersionKind, err error) fi
 	case notFound != nil && notFound.Served != "":
 		f.Where, f.Message = where+".apiVersion", f.Message+", but in version "+notFound.Served
 	default:
-		if nearest := syntax.Nearest(gvk.Kind, k.kindsOf(gvk.Group)); nearest != "" {
-			f.Message += "; did you mean " + nearest + "?"
-		}
+		f.Message += syntax.DidYouMean(syntax.Nearest(gvk.Kind, k.kindsOf(gvk.Group)))
 	}
 	return f
 }

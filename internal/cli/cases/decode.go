@@ -46,7 +46,7 @@ func insteadOf(path string) string {
 		known, name = ofStep, inStep
 	}
 	if nearest := syntax.Nearest(name, known); nearest != "" {
-		return "; did you mean " + nearest + "?"
+		return syntax.DidYouMean(nearest)
 	}
 	if slices.Contains(ofStep, name) {
 		return "; it belongs to one of steps"

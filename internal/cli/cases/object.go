@@ -56,10 +56,7 @@ func (w *world) similar(to id, all []map[string]any) string {
 			byName[other.name] = other.String()
 		}
 	}
-	if nearest := syntax.Nearest(to.name, slices.Sorted(maps.Keys(byName))); nearest != "" {
-		return "; did you mean " + byName[nearest] + "?"
-	}
-	return ""
+	return syntax.DidYouMean(byName[syntax.Nearest(to.name, slices.Sorted(maps.Keys(byName)))])
 }
 
 // saysWhose reports whether an object says by labels or owner references whose it is.

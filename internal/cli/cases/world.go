@@ -80,10 +80,7 @@ func (c *Case) checkReady(children []v1.Child) error {
 			if slices.Contains(names, name) {
 				continue
 			}
-			hint := ""
-			if nearest := syntax.Nearest(name, names); nearest != "" {
-				hint = "; did you mean " + nearest + "?"
-			}
+			hint := syntax.DidYouMean(syntax.Nearest(name, names))
 			return fmt.Errorf("%s: steps[%d].ready: no entry %q in spec.children or spec.finalize.children%s", filepath.Join(c.Folder, File), i, name, hint)
 		}
 	}

@@ -141,7 +141,7 @@ func insteadOf(path string) string {
 	elsewhere := holders("", reflect.TypeFor[v1.TemplateController](), last)
 	switch {
 	case nearest != "" && (len(elsewhere) == 0 || strings.EqualFold(nearest, last)):
-		return "; did you mean " + nearest + "?"
+		return syntax.DidYouMean(nearest)
 	case len(elsewhere) > 0:
 		const most = 3
 		return "; it is in " + strings.Join(elsewhere[:min(len(elsewhere), most)], ", or in ")

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // docCheck compares the text of a template with the type of what it yields.
@@ -158,14 +160,9 @@ func (at *docCheck) entry(key, v *yaml.Node, t *openapi.Type, path string) {
 func (at *docCheck) unknown(key *yaml.Node, t *openapi.Type, path string) {
 	known := slices.Sorted(maps.Keys(t.Fields))
 	nearest := at.c.Nearest(key.Value, known)
-	hint := ""
-	switch {
-	case nearest != "":
-		hint = "; did you mean " + nearest + "?"
-	default:
-		if where := at.c.Within(t, key.Value); where != "" {
-			hint = "; it is in " + path + where
-		}
+	hint := syntax.DidYouMean(nearest)
+	if where := at.c.Within(t, key.Value); nearest == "" && where != "" {
+		hint = "; it is in " + path + where
 	}
 	consequence := "the API server prunes it, or rejects the object"
 	if at.code == finding.Pruned {
@@ -179,21 +176,16 @@ func (at *docCheck) scalar(n *yaml.Node, t *openapi.Type, path string) {
 	if len(t.Enum) == 0 || n.Value == "" || PrintedIn(n.Value) || kindsOfNode(n) != openapi.String {
 		return
 	}
-	for _, possible := range t.Enum {
-		if possible == n.Value {
-			return
-		}
+	if slices.Contains(t.Enum, n.Value) {
+		return
 	}
-	nearest := at.c.Nearest(n.Value, append([]string(nil), t.Enum...))
-	hint := "valid values are " + strings.Join(t.Enum[:min(len(t.Enum), 12)], ", ")
-	if nearest != "" {
-		hint = "did you mean " + nearest + "?"
-	}
+	nearest := at.c.Nearest(n.Value, slices.Clone(t.Enum))
+	hint := cmp.Or(syntax.DidYouMean(nearest), "; valid values are "+strings.Join(t.Enum[:min(len(t.Enum), 12)], ", "))
 	replacement := nearest
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 		replacement = ""
 	}
-	at.c.Warn(finding.FieldType, at.place(n), "%s of %s cannot be %q; %s", path, at.object, n.Value, hint).Replacement = replacement
+	at.c.Warn(finding.FieldType, at.place(n), "%s of %s cannot be %q%s", path, at.object, n.Value, hint).Replacement = replacement
 }
 
 // kindsOfNode returns what a node is, or 0 if that is not known.

@@ -31,15 +31,12 @@ func (c *checker) hint(missing gvk.GroupVersionKind) string {
 		for _, version := range []string{"v1", "v2"} { // those that are stable
 			gv := gvk.GroupVersion{Group: group, Version: version}
 			if _, served := c.Known.Lookup(gv.WithKind(missing.Kind)); served {
-				return "; did you mean apiVersion " + gv.String() + "?"
+				return syntax.DidYouMean("apiVersion " + gv.String())
 			}
 		}
 	}
 	slices.Sort(kinds)
-	if nearest := syntax.Nearest(missing.Kind, kinds); nearest != "" {
-		return "; did you mean " + nearest + "?"
-	}
-	return ""
+	return syntax.DidYouMean(syntax.Nearest(missing.Kind, kinds))
 }
 
 // unquote says how a value of the right kind is written, if that is how it differs.

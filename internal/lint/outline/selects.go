@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // This file has the rules about what select templates yield: see internal/reconcile/related.
@@ -81,10 +83,8 @@ func (at *docCheck) selector(n *yaml.Node) {
 // misnamed notes a key that is none of those there are.
 func (at *docCheck) misnamed(key *yaml.Node, of string, known []string, otherwise string) {
 	nearest := at.c.Nearest(key.Value, slices.Clone(known))
-	if nearest != "" {
-		otherwise = "did you mean " + nearest + "?"
-	}
-	at.c.Warn(finding.SelectKey, at.place(key), "%s has no key %s; %s", of, key.Value, otherwise).Replacement = nearest
+	hint := cmp.Or(syntax.DidYouMean(nearest), "; "+otherwise)
+	at.c.Warn(finding.SelectKey, at.place(key), "%s has no key %s%s", of, key.Value, hint).Replacement = nearest
 }
 
 // foreign notes a namespace in which nothing is watched.

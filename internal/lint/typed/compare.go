@@ -1,6 +1,7 @@
 package typed
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"text/template/parse"
@@ -8,6 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint/types"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // equal is what eq yields: whether the first argument equals any of the others.
@@ -74,11 +76,8 @@ func (e *evaluator) outOfEnum(call *invocation, v, w *types.Value, i int) bool {
 	if n, ok := call.node(i).(*parse.StringNode); ok && text != "" {
 		at = e.inString(n, text)
 	}
-	hint := "valid values are " + strings.Join(v.Type.Enum[:min(len(v.Type.Enum), 12)], ", ")
-	if nearest != "" {
-		hint = "did you mean " + nearest + "?"
-	}
-	n := e.warnf(finding.NeverTrue, at, "%s is never %q; %s", v.Origin.Words(), text, hint)
+	hint := cmp.Or(syntax.DidYouMean(nearest), "; valid values are "+strings.Join(v.Type.Enum[:min(len(v.Type.Enum), 12)], ", "))
+	n := e.warnf(finding.NeverTrue, at, "%s is never %q%s", v.Origin.Words(), text, hint)
 	n.Replacement = nearest
 	return true
 }

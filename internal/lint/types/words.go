@@ -6,6 +6,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/render/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Words says why a value is always missing, and what to write in place of its key; "" = nobody knows.
@@ -26,11 +27,11 @@ func (f *Finder) unknown(n *Note) (message, replacement string) {
 	case n.Origin.Hides(n.Key):
 		hint = ": templates cannot read it, because it changes all the time"
 	case nearest != "" && !sure:
-		hint, replacement = "; did you mean "+nearest+"?", nearest
+		hint, replacement = syntax.DidYouMean(nearest), nearest
 	case where != "":
 		hint, replacement = "; it is in "+where, below(n.Origin, where, n.Key)
 	case nearest != "":
-		hint, replacement = "; did you mean "+nearest+"?", nearest
+		hint, replacement = syntax.DidYouMean(nearest), nearest
 	case len(known) > 0 && len(known) <= maxKnown:
 		hint = "; known: " + strings.Join(known, " ")
 	}

@@ -202,7 +202,7 @@ func (k *checker) call(at parse.Node, name string, root bool) {
 			known = append(known, sorted(k.u.own)...)
 		}
 		nearest := Nearest(name, known)
-		message := fmt.Sprintf("no define block named %q%s", name, didYouMean(nearest))
+		message := fmt.Sprintf("no define block named %q%s", name, DidYouMean(nearest))
 		if nearest != "" {
 			nearest = strconv.Quote(nearest)
 		}
@@ -302,7 +302,7 @@ func (k *checker) function(name *parse.IdentifierNode, args int) {
 		return
 	}
 	nearest := Nearest(name.Ident, sorted(k.c.src.Functions))
-	k.unknown(finding.UnknownFunction, name, name.Ident, nearest, fmt.Sprintf("unknown function %s%s", Excerpt(name), didYouMean(nearest)))
+	k.unknown(finding.UnknownFunction, name, name.Ident, nearest, fmt.Sprintf("unknown function %s%s", Excerpt(name), DidYouMean(nearest)))
 }
 
 func (k *checker) operand(n parse.Node, s scope) {

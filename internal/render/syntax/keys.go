@@ -109,5 +109,5 @@ func (k *Keys) Check(key string) error {
 	if nearest != "" {
 		nearest = k.Prefix + nearest
 	}
-	return &KeyError{fmt.Sprintf("there is no %s%s%s; %s", k.Prefix, key, didYouMean(nearest), list), nearest}
+	return &KeyError{fmt.Sprintf("there is no %s%s%s; %s", k.Prefix, key, DidYouMean(nearest), list), nearest}
 }

@@ -22,8 +22,8 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// didYouMean puts what may have been meant into words; "" is nothing.
-func didYouMean(word string) string {
+// DidYouMean puts what may have been meant into words; "" is nothing.
+func DidYouMean(word string) string {
 	if word == "" {
 		return ""
 	}

@@ -17,12 +17,12 @@ func TestDistances(t *testing.T) {
 		}
 	}
 	for word, want := range map[string]string{"SHA2": "; did you mean sha256sum?", "sha256": "; did you mean sha256sum?", "sha": "", "ad": "", "add": "; did you mean addrest?", "sha256sums": "; did you mean sha256sum?", "b64": ""} {
-		if got := didYouMean(Nearest(word, []string{"addrest", "b64dec", "b64enc", "sha1sum", "sha256sum"})); got != want {
+		if got := DidYouMean(Nearest(word, []string{"addrest", "b64dec", "b64enc", "sha1sum", "sha256sum"})); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}
 	for word, want := range map[string]string{"STATUS": "; did you mean status?", "spec": "; did you mean spec?", "sp": "", "xpecs": "", "x": "", "spe": "; did you mean spec?", "statu": "; did you mean status?"} {
-		if got := didYouMean(Nearest(word, []string{"spec", "status"})); got != want {
+		if got := DidYouMean(Nearest(word, []string{"spec", "status"})); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
 	}
