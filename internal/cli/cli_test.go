@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/templater-dev/templater/internal/lint/report"
 )
 
 func TestHowCommandsEnd(t *testing.T) {
@@ -61,10 +63,10 @@ func TestNothingForTerminalsElsewhere(t *testing.T) {
 }
 
 func TestOnTerminals(t *testing.T) {
-	if got := (Colours{On: true}).Red("a"); got != "\x1b[31ma\x1b[0m" {
+	if got := (report.Colours{On: true}).Red("a"); got != "\x1b[31ma\x1b[0m" {
 		t.Errorf("painted: %q", got)
 	}
-	if got := (Colours{On: true}).Bold(""); got != "" {
+	if got := (report.Colours{On: true}).Bold(""); got != "" {
 		t.Errorf("painted nothing: %q", got)
 	}
 	var out bytes.Buffer

@@ -94,7 +94,7 @@ func example(t *testing.T, code finding.Code) (text, shown string) {
 		t.Errorf("the example of %s does not show it", code)
 	}
 	var out bytes.Buffer
-	if err := report.Text(&out, report.Unpainted{}, about, report.Summary{}); err != nil {
+	if err := report.Text(&out, report.Colours{}, about, report.Summary{}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/lint/report"
 )
 
 // TestDeletionsBehindReadyWhenAreNotKnown: a deletion that waits for a readyWhen is shown as certain only if that is true of the objects as they are.
@@ -45,13 +45,13 @@ func TestDeletionsBehindReadyWhenAreNotKnown(t *testing.T) {
 			if row.edit != nil {
 				edited = row.edit(edited)
 			}
-			report, got := c.compare(edited)
+			shown, got := c.compare(edited)
 			got[0] = strings.TrimSuffix(got[0], " status") // whether that differs is no matter here
 			if diff := cmp.Diff(row.want, got); diff != "" {
 				t.Errorf("what is reported (-want +got):\n%s", diff)
 			}
 			var b strings.Builder
-			if err := Text(&b, cli.Colours{}, report); err != nil {
+			if err := Text(&b, report.Colours{}, shown); err != nil {
 				t.Fatal(err)
 			}
 			unknown := strings.Contains(strings.Join(got, "\n"), "unknown")

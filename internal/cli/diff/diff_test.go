@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/lint/report"
 )
 
 const head = `
@@ -300,12 +300,12 @@ func TestValuesOfSecretsAreHidden(t *testing.T) {
 	secret := strings.NewReplacer("kind: ConfigMap", "kind: Secret", "data: {text:", "stringData: {same: top, text:").Replace(configMap)
 	c := newCluster(t)
 	c.serve(secret, nil, one)
-	report, _ := c.compare(strings.ReplaceAll(secret, "{{ .spec.text }}", "{{ .spec.text }}!"))
+	shown, _ := c.compare(strings.ReplaceAll(secret, "{{ .spec.text }}", "{{ .spec.text }}!"))
 	var b strings.Builder
-	if err := JSON(&b, []*Report{report}); err != nil {
+	if err := JSON(&b, []*Report{shown}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Text(&b, cli.Colours{}, report); err != nil {
+	if err := Text(&b, report.Colours{}, shown); err != nil {
 		t.Fatal(err)
 	}
 	for _, value := range []string{"hello", "aGVsbG8", "dG9w", "top"} {

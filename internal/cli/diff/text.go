@@ -2,25 +2,21 @@ package diff
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // JSON writes reports as one document: {"reports": […]}.
 func JSON(w io.Writer, all []*Report) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(map[string]any{"reports": all})
+	return report.WriteJSON(w, map[string]any{"reports": all})
 }
 
 // Text writes a report for people: the summary, and then the parents.
-func Text(w io.Writer, colours cli.Colours, r *Report) error {
+func Text(w io.Writer, colours report.Colours, r *Report) error {
 	t := &printer{colours: colours}
 	t.line("%s", colours.Bold("TemplateController "+r.Controller+": "+r.Summary.String()))
 	for _, note := range r.Notes {
@@ -91,7 +87,7 @@ func pluralOf(kind string) string {
 
 // printer writes for people.
 type printer struct {
-	colours cli.Colours
+	colours report.Colours
 	out     strings.Builder
 }
 

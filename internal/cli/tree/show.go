@@ -1,7 +1,6 @@
 package tree
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -14,10 +13,7 @@ import (
 
 // JSON writes the tree as one document.
 func JSON(w io.Writer, t Tree) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(t)
+	return report.WriteJSON(w, t)
 }
 
 // branch is a line of the text, with those below it.
@@ -26,19 +22,8 @@ type branch struct {
 	below []branch
 }
 
-// Painter paints text for a terminal.
-type Painter interface {
-	report.Painter
-	Green(text string) string
-}
-
-// unpainted is the Painter of pictures: text stays as it is.
-type unpainted struct{ report.Unpainted }
-
-func (unpainted) Green(text string) string { return text }
-
 // Text writes the tree for people.
-func Text(w io.Writer, colours Painter, t Tree) error {
+func Text(w io.Writer, colours report.Colours, t Tree) error {
 	p := painter{colours}
 	root := branch{text: p.object(t.Parent)}
 	for _, c := range t.Controllers {
@@ -63,7 +48,7 @@ func (n branch) write(b *strings.Builder, indent string) {
 }
 
 // painter puts parts of a tree into words.
-type painter struct{ colours Painter }
+type painter struct{ colours report.Colours }
 
 func (p painter) object(o Object) string {
 	switch o.State {
@@ -139,7 +124,7 @@ func (g *graph) node(text string) int {
 
 func graphOf(t Tree) *graph {
 	g := &graph{}
-	plain := painter{unpainted{}}
+	plain := painter{}
 	root := g.node(plain.object(t.Parent))
 	for _, c := range t.Controllers {
 		at := map[string]int{}
@@ -162,7 +147,7 @@ func (g *graph) entry(root int, title, controller string, e Entry, dashed bool) 
 	at := g.node(title)
 	g.edges = append(g.edges, edge{root, at, controller, dashed})
 	for _, o := range e.Objects {
-		g.edges = append(g.edges, edge{at, g.node(painter{unpainted{}}.object(o)), "", dashed})
+		g.edges = append(g.edges, edge{at, g.node(painter{}.object(o)), "", dashed})
 	}
 	return at
 }

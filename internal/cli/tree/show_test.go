@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/lint/report"
 )
 
 // shown is a tree with all that there is to show.
@@ -39,7 +39,7 @@ func TestText(t *testing.T) {
    └─ waits: b waits for c
 `
 	var b strings.Builder
-	if err := Text(&b, cli.Colours{}, shown); err != nil {
+	if err := Text(&b, report.Colours{}, shown); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, b.String()); diff != "" {

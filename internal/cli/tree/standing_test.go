@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -52,7 +52,7 @@ func TestParentsThatGo(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			parent, c := grown(t, strings.NewReplacer("STATUS", row.status, "  children: [{", "  children: [{name: none, template: ' '}, {").Replace(ending))
 			var b strings.Builder
-			if err := Text(&b, cli.Colours{}, NewParent(parent, []Controller{c})); err != nil {
+			if err := Text(&b, report.Colours{}, NewParent(parent, []Controller{c})); err != nil {
 				t.Fatal(err)
 			}
 			want := "App default/one: being deleted\n└─ TemplateController apps: " + row.want + `

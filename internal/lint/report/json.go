@@ -39,11 +39,11 @@ func JSON(w io.Writer, all []Located, summary Summary) error {
 			Severity: l.Severity, Code: l.Code, Message: l.Message, Replacement: l.Replacement, Page: finding.Page(l.Code),
 		}
 	}
-	return encode(w, r)
+	return WriteJSON(w, r)
 }
 
-// encode writes indented JSON.
-func encode(w io.Writer, v any) error {
+// WriteJSON writes indented JSON.
+func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")

@@ -99,7 +99,7 @@ func SARIF(w io.Writer, all []Located) error {
 		run.Results[i] = l.result()
 		run.Results[i].RuleIndex = slices.IndexFunc(rules, func(r finding.Rule) bool { return r.Code == l.Code })
 	}
-	return encode(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
+	return WriteJSON(w, sarifLog{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
 func (l Located) result() sarifResult {

@@ -10,17 +10,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Painter paints text for a terminal.
-type Painter interface {
-	Red(text string) string
-	Yellow(text string) string
-	Cyan(text string) string
-	Bold(text string) string
-	Faint(text string) string
-}
-
 // Text writes each finding with its place, and below it the line that it is about; and at the end how many there are.
-func Text(w io.Writer, paint Painter, all []Located, summary Summary) error {
+func Text(w io.Writer, paint Colours, all []Located, summary Summary) error {
 	var b bytes.Buffer
 	for _, l := range all {
 		fmt.Fprintf(&b, "%s %s %s %s\n", paint.Bold(plain(l.place())+":"), mark(paint, l.Severity), plain(l.Message), paint.Faint("["+string(l.Code)+"]"))
@@ -55,11 +46,11 @@ func (l Located) place() string {
 	return fmt.Sprintf("%s:%d:%d", file, l.FileLine, l.FileColumn)
 }
 
-func mark(paint Painter, severity finding.Severity) string {
+func mark(paint Colours, severity finding.Severity) string {
 	return colour(paint, severity, string(severity)+":")
 }
 
-func colour(paint Painter, severity finding.Severity, text string) string {
+func colour(paint Colours, severity finding.Severity, text string) string {
 	if severity == finding.Error {
 		return paint.Red(text)
 	}
@@ -74,21 +65,3 @@ func (s Summary) String() string {
 	}
 	return problem.Count(s.TemplateControllers, "TemplateController", "TemplateControllers") + ": " + found
 }
-
-// Unpainted is the Painter of what is no terminal: text stays as it is.
-type Unpainted struct{}
-
-// Red returns the text.
-func (Unpainted) Red(text string) string { return text }
-
-// Yellow returns the text.
-func (Unpainted) Yellow(text string) string { return text }
-
-// Cyan returns the text.
-func (Unpainted) Cyan(text string) string { return text }
-
-// Bold returns the text.
-func (Unpainted) Bold(text string) string { return text }
-
-// Faint returns the text.
-func (Unpainted) Faint(text string) string { return text }

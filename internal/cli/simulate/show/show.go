@@ -3,7 +3,6 @@ package show
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/lint/report"
 )
 
 // Result is what became of one parent. Its JSON form is stable.
@@ -96,10 +96,7 @@ func (p Parent) String() string {
 
 // JSON writes results as one document: {"results": […]}.
 func JSON(w io.Writer, all []Result) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(map[string]any{"results": append([]Result{}, all...)})
+	return report.WriteJSON(w, map[string]any{"results": append([]Result{}, all...)})
 }
 
 // Golden is a result as text to compare and to read: what templater does and says, and then the children.
