@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/cli/explain"
+	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -53,9 +53,7 @@ argument, it lists all of them.`,
 			}
 			out := cmd.OutOrStdout()
 			if output == "json" {
-				encoder := json.NewEncoder(out)
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(found)
+				return report.WriteJSON(out, found)
 			}
 			if len(args) == 0 {
 				list(out, found)

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/operator/version"
 )
 
@@ -24,9 +24,7 @@ runs there, look at the image of the Deployment.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := version.Get()
 			if output == "json" {
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(info)
+				return report.WriteJSON(cmd.OutOrStdout(), info)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "templater %s\ncommit    %s\nbuilt by  %s for %s\n", info.Version, info.Commit, info.Go, info.Platform)
 			return err

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -15,12 +16,7 @@ import (
 type id struct{ group, kind, namespace, name string }
 
 // String is such as ConfigMap default/a.
-func (i id) String() string {
-	if i.namespace == "" {
-		return i.kind + " " + i.name
-	}
-	return i.kind + " " + i.namespace + "/" + i.name
-}
+func (i id) String() string { return simulate.Named(i.kind, i.namespace, i.name) }
 
 var errNoObject = errors.New("an object needs apiVersion, kind and metadata.name")
 

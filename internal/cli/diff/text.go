@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
@@ -96,7 +97,7 @@ func (t *printer) line(format string, args ...any) { fmt.Fprintf(&t.out, format+
 // parent tells of one parent.
 func (t *printer) parent(p *Parent) {
 	words := map[string]string{"begins": ": would become a parent", "ends": ": would no longer be a parent"}[p.Watched]
-	t.line("\n%s", t.colours.Cyan(named(p.Kind, p.Namespace, p.Name)+words))
+	t.line("\n%s", t.colours.Cyan(simulate.Named(p.Kind, p.Namespace, p.Name)+words))
 	for _, fault := range p.Faults {
 		t.line("  %s", t.colours.Red("fault: "+fault))
 	}
@@ -114,7 +115,7 @@ func (t *printer) change(c Change) {
 	if paint == nil {
 		paint = t.colours.Yellow
 	}
-	t.line("  %s", paint(named(c.Kind, c.Namespace, c.Name)+" of children["+cmp.Or(c.Entry, "?")+"] "+would[c.Verb]))
+	t.line("  %s", paint(simulate.Named(c.Kind, c.Namespace, c.Name)+" of children["+cmp.Or(c.Entry, "?")+"] "+would[c.Verb]))
 	if c.Refused != "" {
 		t.line("    %s", t.colours.Red("the API server would reject it: "+c.Refused))
 	}
@@ -134,11 +135,4 @@ func (t *printer) diff(text string) {
 		}
 		t.line("    %s", line)
 	}
-}
-
-func named(kind, namespace, name string) string {
-	if namespace == "" {
-		return kind + " " + name
-	}
-	return kind + " " + namespace + "/" + name
 }

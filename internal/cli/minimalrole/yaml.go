@@ -8,6 +8,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/lint/report"
 )
 
 // YAML returns manifests that grant the rights of all, with comments that say what each rule is for. An object that
@@ -56,9 +58,7 @@ func List(all []*Rights) ([]byte, error) {
 		}
 	}
 	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	err := report.WriteJSON(&out, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 	return out.Bytes(), err
 }
 

@@ -179,3 +179,11 @@ func (p *pass) input() *render.Input {
 }
 
 func nameOf(content map[string]any) string { return child.IDOf(content).String() }
+
+// Named names an object in output: "ConfigMap default/a".
+func Named(kind, namespace, name string) string {
+	if namespace == "" {
+		return kind + " " + name
+	}
+	return kind + " " + namespace + "/" + name
+}

@@ -227,12 +227,7 @@ func relatedOf(o *object.Object) Object {
 }
 
 // id names the object as writes do.
-func (o Object) id() string {
-	if o.Namespace == "" {
-		return o.Kind + " " + o.Name
-	}
-	return o.Kind + " " + o.Namespace + "/" + o.Name
-}
+func (o Object) id() string { return simulate.Named(o.Kind, o.Namespace, o.Name) }
 
 // title names an entry in the output.
 func (e Entry) title(of func(string) string) string {

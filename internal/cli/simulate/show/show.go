@@ -87,12 +87,7 @@ func text(v any) string {
 }
 
 // String names the parent as messages do.
-func (p Parent) String() string {
-	if p.Namespace == "" {
-		return p.Kind + " " + p.Name
-	}
-	return p.Kind + " " + p.Namespace + "/" + p.Name
-}
+func (p Parent) String() string { return simulate.Named(p.Kind, p.Namespace, p.Name) }
 
 // JSON writes results as one document: {"results": […]}.
 func JSON(w io.Writer, all []Result) error {
