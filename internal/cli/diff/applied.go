@@ -1,6 +1,10 @@
 package diff
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/templater-dev/templater/internal/cli/simulate"
+)
 
 // applied is what a live object is likely to become where wanted is applied in the place of what was: what differs between these two
 // changes, and what others have set, such as defaults, stays. It is for what the server does not try.
@@ -8,7 +12,7 @@ func applied(live, was, wanted any) any {
 	switch wanted := wanted.(type) {
 	case map[string]any:
 		if live, ok := live.(map[string]any); ok {
-			return appliedMap(live, mapping(was), wanted)
+			return appliedMap(live, simulate.Map(was), wanted)
 		}
 	case []any:
 		if live, ok := live.([]any); ok && len(live) == len(wanted) {

@@ -41,7 +41,7 @@ func TestWhatIsBeingDeleted(t *testing.T) {
 	edited := strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!")
 	deleting := func(content map[string]any) {
 		if metadataText(content, "name") == "one" {
-			mapping(content["metadata"])["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+			simulate.Map(content["metadata"])["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 		}
 	}
 	c := newCluster(t)
@@ -99,8 +99,8 @@ func TestWhatIsToBeKnownOfTheWhole(t *testing.T) {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	c.change("templatecontrollers", func(content map[string]any) {
-		children := mapping(content["spec"])["children"].([]any)
-		mapping(children[0])["template"] = "{{"
+		children := simulate.Map(content["spec"])["children"].([]any)
+		simulate.Map(children[0])["template"] = "{{"
 	})
 	report, got := c.compare(configMap)
 	if len(report.Notes) != 1 || !strings.HasPrefix(report.Notes[0], "the TemplateController in the cluster is not accepted, so all changes of this one are new: ") || report.New {
@@ -172,7 +172,7 @@ func TestWritesThatTheServerDoesNotTry(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "one", nil)
 	edited := strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!")
 	c := newCluster(t)
-	c.serve(configMap, func(o map[string]any) { mapping(o["data"])["defaulted"] = "yes" }, one)
+	c.serve(configMap, func(o map[string]any) { simulate.Map(o["data"])["defaulted"] = "yes" }, one)
 	c.allowed = false
 	c.answer = func(request.Location, *object.Object) (*object.Object, error) { return nil, forbidden }
 	report, _ := c.compare(edited)
@@ -313,7 +313,7 @@ func TestRelatedObjectsOfTheCluster(t *testing.T) {
 	c.serve(configMap, nil, one, two)
 	c.change("configmaps", func(content map[string]any) {
 		if metadataText(content, "name") == "one" {
-			mapping(content["metadata"])["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+			simulate.Map(content["metadata"])["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 		}
 	})
 	c.add(map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "zones.example.org"}, "spec": map[string]any{
@@ -347,8 +347,8 @@ func TestWhatIsMadeOnDelete(t *testing.T) {
 	c := newCluster(t)
 	c.serve(onDelete, nil, one)
 	c.change("templatecontrollers", func(content map[string]any) {
-		children := mapping(content["spec"])["children"].([]any)
-		mapping(children[0])["template"] = `{{ fail "no" }}`
+		children := simulate.Map(content["spec"])["children"].([]any)
+		simulate.Map(children[0])["template"] = `{{ fail "no" }}`
 	})
 	if _, got := c.compare(onDelete); !slices.Equal(got, []string{"one status"}) {
 		t.Errorf("a template that is mended: %q", got)
@@ -365,7 +365,7 @@ func TestWhatIsMadeOnDelete(t *testing.T) {
 func TestUpdatesThatChangeNothing(t *testing.T) {
 	edited := strings.Replace(configMap, "{text:", "{more: x, text:", 1)
 	c := newCluster(t)
-	c.serve(configMap, func(o map[string]any) { mapping(o["data"])["more"] = "x" }, one)
+	c.serve(configMap, func(o map[string]any) { simulate.Map(o["data"])["more"] = "x" }, one)
 	if _, got := c.compare(edited); got != nil || len(c.tried) != 1 {
 		t.Errorf("got %q, tried %q", got, c.tried)
 	}

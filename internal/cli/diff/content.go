@@ -7,27 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
-func mapping(v any) map[string]any {
-	m, _ := v.(map[string]any)
-	return m
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
 func metadataText(content map[string]any, field string) string {
-	return text(mapping(content["metadata"])[field])
+	return simulate.Text(simulate.Map(content["metadata"])[field])
 }
 
 func annotation(content map[string]any, key string) string {
-	return text(mapping(mapping(content["metadata"])["annotations"])[key])
+	return simulate.Text(simulate.Map(simulate.Map(content["metadata"])["annotations"])[key])
 }
 
 func groupOf(apiVersion string) string { return schema.FromAPIVersionAndKind(apiVersion, "").Group }
@@ -47,19 +38,19 @@ func parentOf(o *object.Object) types.UID { return types.UID(o.Label(v1.LabelPar
 // changeOf names an object and its fate.
 func changeOf(verb Verb, entry string, content map[string]any) Change {
 	id := child.IDOf(content)
-	return Change{Verb: verb, Entry: entry, APIVersion: text(content["apiVersion"]), Kind: id.Kind.Kind, Namespace: id.Name.Namespace, Name: id.Name.Name}
+	return Change{Verb: verb, Entry: entry, APIVersion: simulate.Text(content["apiVersion"]), Kind: id.Kind.Kind, Namespace: id.Name.Namespace, Name: id.Name.Name}
 }
 
 // statusOf returns the status of a parent without the times of its conditions.
 func statusOf(parent map[string]any) map[string]any {
-	status := maps.Clone(mapping(parent["status"]))
+	status := maps.Clone(simulate.Map(parent["status"]))
 	list, ok := status["conditions"].([]any)
 	if !ok {
 		return status
 	}
 	conditions := make([]any, len(list))
 	for i, c := range list {
-		condition := maps.Clone(mapping(c))
+		condition := maps.Clone(simulate.Map(c))
 		delete(condition, "lastTransitionTime")
 		conditions[i] = condition
 	}

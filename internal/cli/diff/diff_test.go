@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/lint/report"
@@ -119,8 +120,8 @@ func TestANewTemplateController(t *testing.T) {
 	c := newCluster(t)
 	for _, text := range []string{one, two} {
 		parent := contents(t, text)[0]
-		mapping(parent["metadata"])["uid"] = "uid-" + text
-		mapping(parent["metadata"])["namespace"] = "default"
+		simulate.Map(parent["metadata"])["uid"] = "uid-" + text
+		simulate.Map(parent["metadata"])["namespace"] = "default"
 		c.add(parent)
 	}
 	report, got := c.compare(configMap)
@@ -218,7 +219,7 @@ func TestServersDefaultsShow(t *testing.T) {
 	c.serve(configMap, nil, one)
 	c.answer = func(_ request.Location, body *object.Object) (*object.Object, error) {
 		content := body.Content()
-		mapping(content["data"])["defaulted"] = "yes"
+		simulate.Map(content["data"])["defaulted"] = "yes"
 		return object.From(content)
 	}
 	report, _ := c.compare(strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!"))
@@ -245,7 +246,7 @@ func TestFieldsThatGo(t *testing.T) {
 	c := newCluster(t)
 	c.serve(old, nil, one)
 	held := func(o map[string]any, subresource, fields string) {
-		mapping(o["metadata"])["managedFields"] = []any{map[string]any{
+		simulate.Map(o["metadata"])["managedFields"] = []any{map[string]any{
 			"manager": "templater/apps", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "subresource": subresource,
 			"fieldsV1": contents(t, fields)[0]["fields"],
 		}}
@@ -255,11 +256,11 @@ func TestFieldsThatGo(t *testing.T) {
 			content := o.Content()
 			switch gr.Resource {
 			case "apps":
-				status := mapping(content["status"])
+				status := simulate.Map(content["status"])
 				status["others"], status["conditions"] = "stays", append([]any{map[string]any{"type": "Other", "status": "True"}}, status["conditions"].([]any)...)
 				held(content, "status", `{apiVersion: v1, kind: X, metadata: {name: x}, fields: {"f:status": {"f:text": {}, "f:conditions": {'k:{"type":"Ready"}': {".": {}, "f:type": {}}}}}}`)
 			case "configmaps":
-				mapping(content["data"])["others"] = "stays"
+				simulate.Map(content["data"])["others"] = "stays"
 				held(content, "", `{apiVersion: v1, kind: X, metadata: {name: x}, fields: {"f:data": {"f:text": {}}}}`)
 			default:
 				continue

@@ -175,15 +175,15 @@ func (c *cluster) serve(controller string, change func(map[string]any), parents 
 	}
 	for _, source := range parents {
 		parent := contents(c.t, source)[0]
-		metadata := mapping(parent["metadata"])
-		metadata["namespace"], metadata["uid"], metadata["generation"] = "default", "uid-"+text(metadata["name"]), int64(1)
+		metadata := simulate.Map(parent["metadata"])
+		metadata["namespace"], metadata["uid"], metadata["generation"] = "default", "uid-"+simulate.Text(metadata["name"]), int64(1)
 		_, end, err := s.SettleReady(simulate.State{Parent: parent, Now: noon.Add(-time.Hour)}, func(string) bool { return true })
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		c.add(end.Parent)
 		for _, o := range end.Objects {
-			mapping(o["metadata"])["uid"] = "live-" + metadataText(o, "name")
+			simulate.Map(o["metadata"])["uid"] = "live-" + metadataText(o, "name")
 			if change != nil {
 				change(o)
 			}

@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"maps"
@@ -190,20 +189,18 @@ func (o *outcome) kindsMade() map[schema.GroupKind]bool {
 		if e.verb != Create || id.Kind != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
 			continue
 		}
-		spec := mapping(o.wanted[id].Wanted["spec"])
-		made[schema.GroupKind{Group: text(spec["group"]), Kind: text(mapping(spec["names"])["kind"])}] = true
+		spec := simulate.Map(o.wanted[id].Wanted["spec"])
+		made[schema.GroupKind{Group: simulate.Text(spec["group"]), Kind: simulate.Text(simulate.Map(spec["names"])["kind"])}] = true
 	}
 	return made
 }
 
 // stays reports whether the object stays as it is until somebody deletes it, though its template yields something else now.
 func (d difference) stays(entries []v1.Child) bool {
-	return d.live != nil && d.was.Wanted != nil && !same(d.was.Wanted, d.wanted.Wanted) && slices.ContainsFunc(entries, func(c v1.Child) bool {
+	return d.live != nil && d.was.Wanted != nil && !simulate.Same(d.was.Wanted, d.wanted.Wanted) && slices.ContainsFunc(entries, func(c v1.Child) bool {
 		return c.Name == d.wanted.Entry && c.UpdateStrategy.Type == v1.UpdateOnDelete
 	})
 }
-
-func same(a, b map[string]any) bool { return bytes.Equal(object.Append(nil, a), object.Append(nil, b)) }
 
 func compareIDs(a, b child.ID) int {
 	return cmp.Or(cmp.Compare(a.Kind.String(), b.Kind.String()), object.CompareKeys(a.Name, b.Name))

@@ -72,7 +72,7 @@ func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 	}
 	after := d.wanted.Wanted
 	if live != nil { // by the server, if it tries
-		after = mapping(applied(live, d.was.Wanted, after))
+		after = simulate.Map(applied(live, d.was.Wanted, after))
 	}
 	if out.Verb == Recreate {
 		delete(after, "status")
@@ -82,7 +82,7 @@ func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 	} else if tried != nil {
 		after = simulate.Public(tried.Content())
 	}
-	if out.Verb == Update && out.Refused == "" && same(live, after) {
+	if out.Verb == Update && out.Refused == "" && simulate.Same(live, after) {
 		return nil, nil //nolint:nilnil // another text, and the same object
 	}
 	out.Diff = diffOf(out, live, after)

@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/cli/simulate/show"
 )
 
@@ -40,7 +41,7 @@ func yamlOf(content map[string]any) string {
 func masked(before, after map[string]any) (was, is map[string]any) {
 	was, is = maps.Clone(before), maps.Clone(after)
 	for _, field := range []string{"data", "stringData"} {
-		a, b := mapping(before[field]), mapping(after[field])
+		a, b := simulate.Map(before[field]), simulate.Map(after[field])
 		if a != nil {
 			was[field] = maskedData(a, b, "*** (before)")
 		}
@@ -68,8 +69,8 @@ func maskedData(data, other map[string]any, word string) map[string]any {
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 func hideApplied(content map[string]any) {
-	metadata := maps.Clone(mapping(content["metadata"]))
-	annotations := maps.Clone(mapping(metadata["annotations"]))
+	metadata := maps.Clone(simulate.Map(content["metadata"]))
+	annotations := maps.Clone(simulate.Map(metadata["annotations"]))
 	if annotations[lastApplied] == nil {
 		return
 	}

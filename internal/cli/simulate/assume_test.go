@@ -57,7 +57,7 @@ func TestWhatTemplaterAddsKeepsNobodyFromBeingReady(t *testing.T) {
 	}
 	renamed := simulator(t, strings.ReplaceAll(strings.Replace(needsMore, "- name: db\n", "- name: base\n", 1), "[db]", "[base]"))
 	result, out, _ := settle(t, renamed, in)
-	label := mapping(mapping(out.Objects[0]["metadata"])["labels"])["templater.dev/child"]
+	label := Map(Map(out.Objects[0]["metadata"])["labels"])["templater.dev/child"]
 	if result.Ready.Status != "True" || label != "base" {
 		t.Errorf("ready %v, the label is %v", result.Ready, label)
 	}

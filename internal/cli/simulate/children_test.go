@@ -81,11 +81,11 @@ func TestRecreatedChildrenAreOthers(t *testing.T) {
 	in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 	_, out, writes := settle(t, s, in)
 	wantWrites(t, writes, "delete ConfigMap default/map", ofStatus, "create ConfigMap default/map", ofStatus)
-	before, after := mapping(in.Objects[0]["metadata"]), mapping(out.Objects[0]["metadata"])
+	before, after := Map(in.Objects[0]["metadata"]), Map(out.Objects[0]["metadata"])
 	if before["uid"] == after["uid"] || after["generation"] != int64(1) || after["creationTimestamp"] != "2026-01-01T12:00:00Z" {
 		t.Errorf("before %v, after %v", before, after)
 	}
-	if mapping(in.Objects[0]["data"])["text"] != "hello" {
+	if Map(in.Objects[0]["data"])["text"] != "hello" {
 		t.Error("what was before has changed, too")
 	}
 }

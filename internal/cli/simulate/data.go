@@ -8,18 +8,20 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-func mapping(v any) map[string]any {
+// Map returns JSON data that is a mapping, or nil.
+func Map(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-func text(v any) string {
+// Text returns JSON data that is a string, or "".
+func Text(v any) string {
 	s, _ := v.(string)
 	return s
 }
 
-// same reports whether two values are the same JSON data.
-func same(a, b any) bool { return bytes.Equal(object.Append(nil, a), object.Append(nil, b)) }
+// Same reports whether two values are the same JSON data.
+func Same(a, b any) bool { return bytes.Equal(object.Append(nil, a), object.Append(nil, b)) }
 
 // merged returns old with the fields of changes; lists are taken whole.
 func merged(old, changes map[string]any) map[string]any {
@@ -29,7 +31,7 @@ func merged(old, changes map[string]any) map[string]any {
 	}
 	for key, value := range changes {
 		if inner, isMap := value.(map[string]any); isMap {
-			value = merged(mapping(out[key]), inner)
+			value = merged(Map(out[key]), inner)
 		}
 		out[key] = value
 	}
@@ -48,7 +50,7 @@ func Patch(content, patch map[string]any) map[string]any {
 		case value == nil:
 			delete(out, key)
 		case isMap:
-			out[key] = Patch(mapping(out[key]), inner)
+			out[key] = Patch(Map(out[key]), inner)
 		default:
 			out[key] = value
 		}
@@ -79,7 +81,7 @@ func covers(content, want any) bool {
 		}
 		return true
 	}
-	return same(content, want)
+	return Same(content, want)
 }
 
 // pathKeys yields the keys of a path such as status.phase.

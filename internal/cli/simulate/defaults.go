@@ -14,7 +14,7 @@ func withDefaults(value any, schema map[string]any) any {
 	case map[string]any:
 		return fieldsWithDefaults(value, schema)
 	case []any:
-		items := mapping(schema["items"])
+		items := Map(schema["items"])
 		if len(items) == 0 {
 			return value
 		}
@@ -29,18 +29,18 @@ func withDefaults(value any, schema map[string]any) any {
 
 func fieldsWithDefaults(value, schema map[string]any) map[string]any {
 	out := maps.Clone(value)
-	properties := mapping(schema["properties"])
+	properties := Map(schema["properties"])
 	for key, each := range properties {
-		field := mapping(each)
+		field := Map(each)
 		given, there := out[key]
 		byDefault, has := field["default"]
 		if has && (!there || given == nil && field["nullable"] != true) {
 			out[key] = runtime.DeepCopyJSONValue(byDefault)
 		}
 	}
-	additional := mapping(schema["additionalProperties"])
+	additional := Map(schema["additionalProperties"])
 	for key, each := range out {
-		if field := mapping(properties[key]); len(field) > 0 {
+		if field := Map(properties[key]); len(field) > 0 {
 			out[key] = withDefaults(each, field)
 		} else if len(additional) > 0 {
 			out[key] = withDefaults(each, additional)

@@ -42,7 +42,7 @@ func TestAnnotationsThatWereChanged(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			_, made, _ := settle(t, simulator(t, entry), state(t, strings.Replace(app, "[a, b]", "[a]", 1)))
 			o := made.Objects[0]
-			annotations := map[string]any{v1.AnnotationSeal: "7" + strings.TrimPrefix(text(mapping(mapping(o["metadata"])["annotations"])[v1.AnnotationSeal]), "1")}
+			annotations := map[string]any{v1.AnnotationSeal: "7" + strings.TrimPrefix(Text(Map(Map(o["metadata"])["annotations"])[v1.AnnotationSeal]), "1")}
 			for key, value := range row.annotations {
 				annotations[key] = value
 			}

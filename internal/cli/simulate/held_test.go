@@ -56,7 +56,7 @@ func TestWhatTemplaterHeldGoes(t *testing.T) {
 			if diff := cmp.Diff(data(t, row.wantData), out.Objects[0]["data"]); diff != "" {
 				t.Errorf("data (-want +got):\n%s", diff)
 			}
-			status := mapping(out.Parent["status"])
+			status := Map(out.Parent["status"])
 			delete(status, "conditions")
 			if diff := cmp.Diff(data(t, row.wantLeft), status); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)

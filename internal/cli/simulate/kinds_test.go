@@ -91,7 +91,7 @@ func TestConditionsAsTheSchemaHasThem(t *testing.T) {
 		status := "{type: object, properties: {conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: object, required: [type], properties: {" + plain + more + "}}}}}"
 		result, _, _ := settle(t, simulatorWith(t, configMaps, definition("App", "Namespaced", status)), state(t, app))
 		conditions, _ := result.Status["conditions"].([]any)
-		if len(conditions) != 1 || mapping(conditions[0])["type"] != "Ready" || mapping(conditions[0])["observedGeneration"] != want {
+		if len(conditions) != 1 || Map(conditions[0])["type"] != "Ready" || Map(conditions[0])["observedGeneration"] != want {
 			t.Errorf("with%s: conditions %v, want observedGeneration %v", more, conditions, want)
 		}
 	}

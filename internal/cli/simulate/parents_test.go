@@ -25,7 +25,7 @@ spec:
 `)
 	result, out, writes := settle(t, s, state(t, "{apiVersion: v1, kind: Namespace, metadata: {name: team}}"))
 	wantWrites(t, writes, "create ConfigMap team/map")
-	if result.Status != nil || out.Parent["status"] != nil || mapping(out.Parent["metadata"])["namespace"] != nil || result.Ready.Status != "True" {
+	if result.Status != nil || out.Parent["status"] != nil || Map(out.Parent["metadata"])["namespace"] != nil || result.Ready.Status != "True" {
 		t.Errorf("status %v, parent %v, ready %v", result.Status, out.Parent, result.Ready)
 	}
 }
@@ -79,15 +79,15 @@ func TestWhatIsGivenOfAParentStays(t *testing.T) {
 		t.Errorf("parent (-given +got):\n%s", diff)
 	}
 	for i, want := range []any{"team", nil, "other"} {
-		if got := mapping(placed.Objects[i]["metadata"])["namespace"]; got != want {
+		if got := Map(placed.Objects[i]["metadata"])["namespace"]; got != want {
 			t.Errorf("object %d is in namespace %v, want %v", i, got, want)
 		}
 	}
-	if mapping(given.Objects[0]["metadata"])["namespace"] != nil {
+	if Map(given.Objects[0]["metadata"])["namespace"] != nil {
 		t.Error("what was given has changed")
 	}
-	metadata := mapping(s.Placed(state(t, app)).Parent["metadata"])
-	if metadata["namespace"] != "default" || metadata["generation"] != int64(1) || len(text(metadata["uid"])) != 36 {
+	metadata := Map(s.Placed(state(t, app)).Parent["metadata"])
+	if metadata["namespace"] != "default" || metadata["generation"] != int64(1) || len(Text(metadata["uid"])) != 36 {
 		t.Errorf("metadata of a parent that gives none: %v", metadata)
 	}
 }
@@ -134,7 +134,7 @@ func TestStatusesOfLittle(t *testing.T) {
 		in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 		_, out, _ := settle(t, s, in)
 		status, has := out.Parent["status"]
-		if diff := cmp.Diff(want, mapping(status)); diff != "" || has != (want != nil) {
+		if diff := cmp.Diff(want, Map(status)); diff != "" || has != (want != nil) {
 			t.Errorf("%s: status (-want +got):\n%s", template, diff)
 		}
 	}

@@ -70,7 +70,7 @@ func (s *Simulator) held(parent map[string]any) map[string]any {
 	if !spec.NeedsFinalizer(s.spec) || read(parent).HasFinalizer(name) {
 		return parent
 	}
-	finalizers, _ := mapping(parent["metadata"])["finalizers"].([]any)
+	finalizers, _ := Map(parent["metadata"])["finalizers"].([]any)
 	return Patch(parent, map[string]any{"metadata": map[string]any{"finalizers": append(append([]any{}, finalizers...), name)}})
 }
 

@@ -10,12 +10,12 @@ import (
 // Public returns an object without the fields that templater and the server add: those of templates, users and status writers are left.
 func Public(content map[string]any) map[string]any {
 	content = maps.Clone(content)
-	metadata := maps.Clone(mapping(content["metadata"]))
+	metadata := maps.Clone(Map(content["metadata"]))
 	for _, key := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences", "selfLink"} {
 		delete(metadata, key)
 	}
 	for _, field := range []string{"labels", "annotations"} {
-		kept := maps.Clone(mapping(metadata[field]))
+		kept := maps.Clone(Map(metadata[field]))
 		maps.DeleteFunc(kept, func(key string, value any) bool {
 			return strings.HasPrefix(key, v1.GroupVersion.Group+"/") || key == v1.LabelManagedBy && value == v1.ManagedBy
 		})

@@ -16,12 +16,12 @@ import (
 func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out State, changed bool) {
 	out = in.copy()
 	for i, o := range in.Objects {
-		entry := text(mapping(mapping(o["metadata"])["labels"])[v1.LabelChild])
+		entry := Text(Map(Map(o["metadata"])["labels"])[v1.LabelChild])
 		if !ready(entry) || IsDeleting(o) {
 			continue
 		}
 		out.Objects[i] = MakeReady(o, in.Now)
-		changed = changed || !same(o, out.Objects[i])
+		changed = changed || !Same(o, out.Objects[i])
 		if id := child.IDOf(o); s.compiled.Program.HasReadyWhen(entry) && !out.isAssumed(read(out.Objects[i])) {
 			out.assumed[id], changed = out.Objects[i], true
 		}
@@ -34,7 +34,7 @@ func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out Stat
 func (s State) isAssumed(o *object.Object) bool {
 	now := o.Content()
 	assumed := s.assumed[child.IDOf(now)]
-	return assumed != nil && mapping(assumed["metadata"])["uid"] == string(o.UID()) && same(Public(assumed), Public(now))
+	return assumed != nil && Map(assumed["metadata"])["uid"] == string(o.UID()) && Same(Public(assumed), Public(now))
 }
 
 // Unsure reports whether an object was deleted after a child had counted as ready though its readyWhen was not true: in a cluster, it may never be deleted.
@@ -47,24 +47,24 @@ func MakeReady(content map[string]any, now time.Time) map[string]any {
 		return content
 	}
 	out := maps.Clone(content)
-	metadata := maps.Clone(mapping(out["metadata"]))
+	metadata := maps.Clone(Map(out["metadata"]))
 	generation, ok := metadata["generation"].(int64)
 	if !ok {
 		generation = 1
 		metadata["generation"] = generation
 	}
 	out["metadata"] = metadata
-	spec := mapping(out["spec"])
+	spec := Map(out["spec"])
 	at := now.UTC().Format(time.RFC3339)
-	gk := schema.FromAPIVersionAndKind(text(out["apiVersion"]), text(out["kind"])).GroupKind()
+	gk := schema.FromAPIVersionAndKind(Text(out["apiVersion"]), Text(out["kind"])).GroupKind()
 	if gk == (schema.GroupKind{Kind: "Service"}) && spec["clusterIP"] == nil {
 		out["spec"] = merged(spec, map[string]any{"clusterIP": "192.0.2.2"})
 	}
-	out["status"] = merged(mapping(out["status"]), statusOf(gk, spec, generation, at))
+	out["status"] = merged(Map(out["status"]), statusOf(gk, spec, generation, at))
 	if readiness.IsReady(out) {
 		return out
 	}
-	out["status"] = merged(mapping(out["status"]), map[string]any{"observedGeneration": generation, "conditions": conditions(at, "Ready")})
+	out["status"] = merged(Map(out["status"]), map[string]any{"observedGeneration": generation, "conditions": conditions(at, "Ready")})
 	return out
 }
 
@@ -77,7 +77,7 @@ func statusOf(gk schema.GroupKind, spec map[string]any, generation int64, at str
 	switch gk.String() {
 	case "Deployment.apps":
 		status := map[string]any{"observedGeneration": generation, "replicas": n, "updatedReplicas": n, "readyReplicas": n, "availableReplicas": n, "conditions": conditions(at, "Available", "Progressing")}
-		mapping(status["conditions"].([]any)[1])["reason"] = "NewReplicaSetAvailable"
+		Map(status["conditions"].([]any)[1])["reason"] = "NewReplicaSetAvailable"
 		return status
 	case "StatefulSet.apps":
 		return map[string]any{

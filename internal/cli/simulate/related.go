@@ -97,7 +97,7 @@ func (s selectable) Has(path string) bool { return s.Get(path) != "" }
 func (s selectable) Get(path string) string {
 	var value any = map[string]any(s)
 	for key := range pathKeys(path) {
-		value = mapping(value)[key]
+		value = Map(value)[key]
 	}
 	if value == nil {
 		return ""
@@ -116,6 +116,6 @@ func (p *pass) relatedTo(name string) ([]map[string]any, error) {
 
 // logs are those that the State has. A Pod that has none there has not started.
 func (p *pass) logs(pod map[string]any) (map[string]string, error) {
-	metadata := mapping(pod["metadata"])
-	return p.state.Logs[text(metadata["namespace"])+"/"+text(metadata["name"])], nil
+	metadata := Map(pod["metadata"])
+	return p.state.Logs[Text(metadata["namespace"])+"/"+Text(metadata["name"])], nil
 }

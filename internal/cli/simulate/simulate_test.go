@@ -109,10 +109,10 @@ func TestLifeOfChildren(t *testing.T) {
 	if diff := cmp.Diff(want, writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
-	if len(in.Objects) != 1 || mapping(in.Objects[0]["data"])["text"] != "bye" {
+	if len(in.Objects) != 1 || Map(in.Objects[0]["data"])["text"] != "bye" {
 		t.Errorf("left are %v", in.Objects)
 	}
-	if since := mapping(result.Status["conditions"].([]any)[0])["lastTransitionTime"]; since != "2026-01-01T12:00:00Z" {
+	if since := Map(result.Status["conditions"].([]any)[0])["lastTransitionTime"]; since != "2026-01-01T12:00:00Z" {
 		t.Errorf("the condition is as it was since %v", since)
 	}
 	if _, _, writes = settle(t, s, in); len(writes) > 0 {
@@ -231,7 +231,7 @@ func TestRelatedObjects(t *testing.T) {
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: bye, namespace: default, labels: {use: "yes"}}, data: {a: z}}`)
 	result, _, _ := settle(t, s, in)
-	if len(result.Children) != 1 || mapping(result.Children[0].Wanted["data"])["a"] != "eA==" {
+	if len(result.Children) != 1 || Map(result.Children[0].Wanted["data"])["a"] != "eA==" {
 		t.Errorf("children %v", result.Children)
 	}
 }
@@ -373,11 +373,11 @@ func TestWhatMakesReady(t *testing.T) {
 	} {
 		after := MakeReady(objects(t, text)[0], noon)
 		for key, value := range want {
-			if got := mapping(after["status"])[key]; got != value {
+			if got := Map(after["status"])[key]; got != value {
 				t.Errorf("%s: %s is %v, want %v", text, key, got, value)
 			}
 		}
-		if mapping(after["spec"])["clusterIP"] != nil {
+		if Map(after["spec"])["clusterIP"] != nil {
 			t.Errorf("%s has a clusterIP", text)
 		}
 	}
@@ -386,7 +386,7 @@ func TestWhatMakesReady(t *testing.T) {
 		if given != "" {
 			service = Patch(service, map[string]any{"spec": map[string]any{"clusterIP": given}})
 		}
-		if got := mapping(MakeReady(service, noon)["spec"])["clusterIP"]; got != want {
+		if got := Map(MakeReady(service, noon)["spec"])["clusterIP"]; got != want {
 			t.Errorf("clusterIP %v, want %s", got, want)
 		}
 	}

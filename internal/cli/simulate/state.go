@@ -60,7 +60,7 @@ func (s State) copy() State {
 // placed is a parent with what the server would have filled in.
 func (s *Simulator) placed(content map[string]any) map[string]any {
 	content = fieldsWithDefaults(content, s.schema)
-	metadata := maps.Clone(mapping(content["metadata"]))
+	metadata := maps.Clone(Map(content["metadata"]))
 	content["metadata"] = metadata
 	if metadata["namespace"] == nil && s.parents.Namespaced {
 		metadata["namespace"] = cmp.Or(s.InNamespace, metav1.NamespaceDefault)
@@ -78,7 +78,7 @@ func (s *Simulator) placed(content map[string]any) map[string]any {
 // that of the parent.
 func (s *Simulator) Placed(in State) State {
 	in.Parent = s.placed(in.Parent)
-	if metadata := mapping(in.Parent["metadata"]); metadata["creationTimestamp"] == nil { // a map of its own: see placed
+	if metadata := Map(in.Parent["metadata"]); metadata["creationTimestamp"] == nil { // a map of its own: see placed
 		metadata["creationTimestamp"] = in.Now.UTC().Format(time.RFC3339)
 	}
 	in.Objects, in.Related = s.inNamespace(in.Objects, in.Parent), s.inNamespace(in.Related, in.Parent)
@@ -89,7 +89,7 @@ func (s *Simulator) inNamespace(objects []map[string]any, parent map[string]any)
 	out := slices.Clone(objects)
 	for i, content := range out {
 		namespace := s.Namespace(content, parent)
-		if namespace == text(mapping(content["metadata"])["namespace"]) {
+		if namespace == Text(Map(content["metadata"])["namespace"]) {
 			continue
 		}
 		out[i] = Patch(content, map[string]any{"metadata": map[string]any{"namespace": namespace}})
@@ -130,10 +130,10 @@ func (s State) find(id child.ID) int {
 
 // Namespace returns the namespace of an object that may be meant to be in that of the parent; "" where its kind has none.
 func (s *Simulator) Namespace(content, parent map[string]any) string {
-	if namespace := text(mapping(content["metadata"])["namespace"]); namespace != "" || !s.kinds.find(child.GVKOf(content)).Namespaced {
+	if namespace := Text(Map(content["metadata"])["namespace"]); namespace != "" || !s.kinds.find(child.GVKOf(content)).Namespaced {
 		return namespace
 	}
-	return text(mapping(s.placed(parent)["metadata"])["namespace"])
+	return Text(Map(s.placed(parent)["metadata"])["namespace"])
 }
 
 // CountGeneration gives an object that was changed another generation, as a server does where more has changed than metadata and status.
@@ -144,11 +144,11 @@ func CountGeneration(before, after map[string]any) {
 		delete(content, "status")
 		return content
 	}
-	if same(rest(before), rest(after)) {
+	if Same(rest(before), rest(after)) {
 		return
 	}
-	metadata := maps.Clone(mapping(after["metadata"]))
-	generation, ok := mapping(before["metadata"])["generation"].(int64)
+	metadata := maps.Clone(Map(after["metadata"]))
+	generation, ok := Map(before["metadata"])["generation"].(int64)
 	if !ok {
 		generation = 1
 	}

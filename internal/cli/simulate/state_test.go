@@ -21,7 +21,7 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
 `)
 	_, full, _ := settle(t, s, state(t, app))
 	full.Parent = Patch(full.Parent, data(t, `{spec: {text: less}}`))
-	if _, full, _ = settle(t, s, full); mapping(full.Objects[0]["data"])["more"] != nil {
+	if _, full, _ = settle(t, s, full); Map(full.Objects[0]["data"])["more"] != nil {
 		t.Errorf("what was there from the beginning stays: %v", full.Objects[0])
 	}
 	less := state(t, app)
@@ -34,7 +34,7 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
 	in.Parent = Patch(in.Parent, data(t, `{spec: {text: less}}`))
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, "update ConfigMap default/map")
-	if _, twice, _ := settle(t, s, in); !same(twice.Objects[0]["data"], out.Objects[0]["data"]) {
+	if _, twice, _ := settle(t, s, in); !Same(twice.Objects[0]["data"], out.Objects[0]["data"]) {
 		t.Errorf("the same passes once more come to %v", twice.Objects[0])
 	}
 	again := out.copy()
@@ -48,7 +48,7 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
 	if diff := cmp.Diff(data(t, `{text: x, others: o}`), out.Objects[0]["data"]); diff != "" || result.Ready.Status != "True" {
 		t.Errorf("ready %v, data (-want +got):\n%s", result.Ready, diff)
 	}
-	if metadata := mapping(out.Objects[0]["metadata"]); metadata["generation"] != int64(3) || metadata["uid"] != mapping(in.Objects[0]["metadata"])["uid"] {
+	if metadata := Map(out.Objects[0]["metadata"]); metadata["generation"] != int64(3) || metadata["uid"] != Map(in.Objects[0]["metadata"])["uid"] {
 		t.Errorf("metadata %v", metadata)
 	}
 }
@@ -70,20 +70,20 @@ func TestStatusOfSeveral(t *testing.T) {
 		map[string]any{"type": "First", "status": "True"}, map[string]any{"type": "Ready", "status": "Unknown"},
 	}}})
 	types := func(status any) (out []string) {
-		for _, c := range mapping(status)["conditions"].([]any) {
-			out = append(out, text(mapping(c)["type"])+" "+text(mapping(c)["status"]))
+		for _, c := range Map(status)["conditions"].([]any) {
+			out = append(out, Text(Map(c)["type"])+" "+Text(Map(c)["status"]))
 		}
 		return out
 	}
 	_, in, _ = settle(t, s, in)
-	status := mapping(in.Parent["status"])
+	status := Map(in.Parent["status"])
 	if got := types(status); status["said"] != "hello" || status["more"] != "x" || status["others"] != "o" || !slices.Equal(got, []string{"First True", "Ready True", "Late False"}) {
 		t.Errorf("status %v", status)
 	}
 	in.Parent, in.Now = Patch(in.Parent, data(t, `{spec: {text: less}}`)), in.Now.Add(time.Hour)
 	_, in, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
-	status = mapping(in.Parent["status"])
+	status = Map(in.Parent["status"])
 	if got := types(status); status["said"] != "less" || status["more"] != nil || status["others"] != "o" || !slices.Equal(got, []string{"First True", "Ready True"}) {
 		t.Errorf("with less of it: status %v", status)
 	}
@@ -103,7 +103,7 @@ func TestStatusThatFails(t *testing.T) {
 			if len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], row.fault) || result.Ready.Status != "False" {
 				t.Errorf("faults %q, ready %v, want %s", result.Faults, result.Ready, row.fault)
 			}
-			if said := mapping(out.Parent["status"])["said"]; said != "hello" {
+			if said := Map(out.Parent["status"])["said"]; said != "hello" {
 				t.Errorf("the status says %v", said)
 			}
 		})
@@ -123,18 +123,18 @@ func givenObjectsAreChildren(t *testing.T, strategy string) {
 	given := "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {own: x}}, data: {text: hello, more: z}}"
 	_, out, writes := settle(t, s, state(t, app, given))
 	wantWrites(t, writes, "create ConfigMap default/b", ofStatus)
-	metadata := mapping(out.Objects[0]["metadata"])
-	labels, owners := mapping(metadata["labels"]), metadata["ownerReferences"].([]any)
-	if labels["templater.dev/child"] != "maps" || labels["own"] != "x" || len(owners) != 1 || mapping(owners[0])["name"] != "one" {
+	metadata := Map(out.Objects[0]["metadata"])
+	labels, owners := Map(metadata["labels"]), metadata["ownerReferences"].([]any)
+	if labels["templater.dev/child"] != "maps" || labels["own"] != "x" || len(owners) != 1 || Map(owners[0])["name"] != "one" {
 		t.Errorf("metadata %v", metadata)
 	}
-	if mapping(out.Objects[0]["data"])["more"] != "z" || metadata["generation"] != nil {
+	if Map(out.Objects[0]["data"])["more"] != "z" || metadata["generation"] != nil {
 		t.Errorf("it has changed: %v", out.Objects[0])
 	}
 	if strategy == "OnDelete" || strategy == "CreateOnly" {
 		_, old, writes := settle(t, s, state(t, app, given, "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {text: old}}"))
 		wantWrites(t, writes, ofStatus)
-		if b := old.Objects[1]; mapping(b["data"])["text"] != "old" || mapping(mapping(b["metadata"])["labels"])["templater.dev/child"] != "maps" {
+		if b := old.Objects[1]; Map(b["data"])["text"] != "old" || Map(Map(b["metadata"])["labels"])["templater.dev/child"] != "maps" {
 			t.Errorf("an object that is to stay as it is: %v", b)
 		}
 	}
@@ -230,7 +230,7 @@ func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	in.Parent = Patch(in.Parent, data(t, `{spec: {text: ""}}`))
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
-	if len(result.Faults) != 1 || states(result)["copy"] != "is left unchanged: its template cannot be rendered" || mapping(out.Parent["status"])["maps"] != int64(1) {
+	if len(result.Faults) != 1 || states(result)["copy"] != "is left unchanged: its template cannot be rendered" || Map(out.Parent["status"])["maps"] != int64(1) {
 		t.Errorf("faults %q, children %v, status %v", result.Faults, states(result), out.Parent["status"])
 	}
 }
@@ -297,13 +297,13 @@ func TestConditionsInAnAtomicList(t *testing.T) {
 	s := simulator(t, "\n  status: {template: 'a: b'}\n")
 	s.parents.Status = &kind.StatusSchema{Atomic: true}
 	_, out, _ := settle(t, s, state(t, app))
-	if list, _ := mapping(out.Parent["status"])["conditions"].([]any); len(list) != 1 {
+	if list, _ := Map(out.Parent["status"])["conditions"].([]any); len(list) != 1 {
 		t.Errorf("conditions %v, want the ready condition", list)
 	}
 	in := state(t, app)
 	in.Parent = Patch(in.Parent, data(t, `{status: {conditions: [{type: Theirs, status: "True"}]}}`))
 	_, out, _ = settle(t, s, in)
-	if diff := cmp.Diff(data(t, `{a: b, conditions: [{type: Theirs, status: "True"}]}`), mapping(out.Parent["status"])); diff != "" {
+	if diff := cmp.Diff(data(t, `{a: b, conditions: [{type: Theirs, status: "True"}]}`), Map(out.Parent["status"])); diff != "" {
 		t.Errorf("beside another manager: status (-want +got):\n%s", diff)
 	}
 }

@@ -17,7 +17,7 @@ var gone = status.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "
 
 // IsDeleting reports whether somebody has asked for the deletion of an object.
 func IsDeleting(content map[string]any) bool {
-	return mapping(content["metadata"])["deletionTimestamp"] != nil
+	return Map(content["metadata"])["deletionTimestamp"] != nil
 }
 
 // Deleted returns the State after somebody has asked for the deletion of the parent. Where that needs a finalizer, the parent has it.
@@ -28,7 +28,7 @@ func (s State) Deleted() State {
 
 // deleted returns an object that a finalizer holds after somebody has asked for its deletion.
 func deleted(content map[string]any, now time.Time) map[string]any {
-	generation, ok := mapping(content["metadata"])["generation"].(int64)
+	generation, ok := Map(content["metadata"])["generation"].(int64)
 	if !ok {
 		generation = 1
 	}

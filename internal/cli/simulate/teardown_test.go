@@ -68,7 +68,7 @@ func states(r Result) map[string]string {
 		if content == nil {
 			content = c.Live
 		}
-		out[text(mapping(content["metadata"])["name"])] = c.State
+		out[Text(Map(content["metadata"])["name"])] = c.State
 	}
 	return out
 }
@@ -113,7 +113,7 @@ func TestTeardown(t *testing.T) {
 	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
-	if _, has := mapping(in.Objects[0]["metadata"])["ownerReferences"]; has {
+	if _, has := Map(in.Objects[0]["metadata"])["ownerReferences"]; has {
 		t.Errorf("what stays has owner references: %v", in.Objects[0])
 	}
 	result, _, writes = settle(t, s, in)
@@ -153,12 +153,12 @@ func TestNothingBecomesReadyAfterTheEnd(t *testing.T) {
 
 func TestDeletionsCountAsChanges(t *testing.T) {
 	in := state(t, app)
-	metadata := mapping(in.Deleted().Parent["metadata"])
+	metadata := Map(in.Deleted().Parent["metadata"])
 	if metadata["generation"] != int64(2) || metadata["deletionTimestamp"] != "2026-01-01T12:00:00Z" || metadata["name"] != "one" || IsDeleting(in.Parent) {
 		t.Errorf("metadata %v", metadata)
 	}
 	in.Parent = Patch(in.Parent, map[string]any{"metadata": map[string]any{"generation": int64(7)}})
-	if metadata = mapping(in.Deleted().Parent["metadata"]); metadata["generation"] != int64(8) {
+	if metadata = Map(in.Deleted().Parent["metadata"]); metadata["generation"] != int64(8) {
 		t.Errorf("metadata %v", metadata)
 	}
 }
@@ -278,14 +278,14 @@ func TestChildrenOfSeveralOwners(t *testing.T) {
 	s := simulator(t, shop)
 	_, in, _ := settle(t, s, state(t, app))
 	at := in.find(childID("web"))
-	owners, _ := mapping(in.Objects[at]["metadata"])["ownerReferences"].([]any)
+	owners, _ := Map(in.Objects[at]["metadata"])["ownerReferences"].([]any)
 	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "x"}
 	in.Objects[at] = Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"ownerReferences": append(slices.Clone(owners), other)}})
 	result, out, err := s.SettleReady(in.Deleted(), func(string) bool { return true })
 	if err != nil || !result.Gone || states(result)["web"] != "is kept after its parent" {
 		t.Fatalf("%v, gone is %v, left are %v", err, result.Gone, states(result))
 	}
-	if diff := cmp.Diff([]any{other}, mapping(out.Objects[out.find(childID("web"))]["metadata"])["ownerReferences"]); diff != "" {
+	if diff := cmp.Diff([]any{other}, Map(out.Objects[out.find(childID("web"))]["metadata"])["ownerReferences"]); diff != "" {
 		t.Errorf("owners (-want +got):\n%s", diff)
 	}
 }

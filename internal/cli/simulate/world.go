@@ -74,13 +74,13 @@ func (s *Simulator) open(in State, read []schema.GroupVersionKind) (*world, erro
 
 // load puts an object into the server.
 func (w *world) load(content map[string]any) request.Location {
-	k, metadata := w.know(child.GVKOf(content)), mapping(content["metadata"])
-	at := request.Location{Resource: k.Resource, Namespace: text(metadata["namespace"]), Name: text(metadata["name"])}
+	k, metadata := w.know(child.GVKOf(content)), Map(content["metadata"])
+	at := request.Location{Resource: k.Resource, Namespace: Text(metadata["namespace"]), Name: Text(metadata["name"])}
 	missing := map[string]any{}
 	if metadata["uid"] == nil {
 		missing["uid"] = uid("given "+child.IDOf(content).String(), 0)
 	}
-	if version, err := strconv.Atoi(text(metadata["resourceVersion"])); err == nil {
+	if version, err := strconv.Atoi(Text(metadata["resourceVersion"])); err == nil {
 		w.server.Version = max(w.server.Version, version)
 	} else {
 		w.server.Version++
@@ -107,7 +107,7 @@ func (w *world) born(o *unstructured.Unstructured) {
 	w.state.made++
 	id := child.IDOf(o.Object)
 	o.SetUID(types.UID(uid(id.String(), w.state.made)))
-	metadata := mapping(o.Object["metadata"])
+	metadata := Map(o.Object["metadata"])
 	metadata["creationTimestamp"], metadata["generation"] = w.clock.now.UTC().Format(time.RFC3339), int64(1)
 	w.order = append(w.order, request.Location{Resource: w.know(child.GVKOf(o.Object)).Resource, Namespace: id.Name.Namespace, Name: id.Name.Name})
 }
@@ -280,7 +280,7 @@ func (w *world) close() State {
 		out.Parent = parent.Object
 	}
 	out.version = w.server.Version
-	attempt, has := w.attempts.Of(w.key, types.UID(text(mapping(out.Parent["metadata"])["uid"])), w.controller.Generation)
+	attempt, has := w.attempts.Of(w.key, types.UID(Text(Map(out.Parent["metadata"])["uid"])), w.controller.Generation)
 	if out.attempt = nil; has {
 		out.attempt = &attempt
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -22,7 +23,7 @@ func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[stri
 	out := standing(tc, compiled, parent, objects)
 	out.Reason, out.Message = v1.ReasonDeleting, "the parent is being deleted"
 	if live := conditionOf(parent, compiled.ReadyCondition); live != nil && live["status"] != "True" {
-		out.Reason, out.Message = text(live, "reason"), text(live, "message")
+		out.Reason, out.Message = simulate.Text(live["reason"]), simulate.Text(live["message"])
 	}
 	return out
 }
@@ -34,15 +35,15 @@ func standing(tc *v1.TemplateController, compiled *spec.Compiled, parent map[str
 	if compiled != nil {
 		out.Children = append(entriesOf(tc.Spec.Children, compiled.Order), entriesOf(spec.Finals(&tc.Spec), compiled.FinalOrder)...)
 	}
-	uid := text(metadataOf(parent), "uid")
+	uid := simulate.Text(simulate.Map(parent["metadata"])["uid"])
 	for _, content := range objects {
-		labels, _ := metadataOf(content)["labels"].(map[string]any)
+		labels, _ := simulate.Map(content["metadata"])["labels"].(map[string]any)
 		if labels[v1.LabelController] != tc.Name || uid == "" || labels[v1.LabelParentUID] != uid {
 			continue
 		}
 		o := objectOf(content)
 		o.State = cmp.Or(readiness.Why(content), Ready)
-		out.add(text(labels, v1.LabelChild), o)
+		out.add(simulate.Text(labels[v1.LabelChild]), o)
 	}
 	return out
 }

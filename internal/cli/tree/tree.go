@@ -139,9 +139,9 @@ func (c *Controller) judge(parent map[string]any, condition string, passed statu
 		}
 		return
 	}
-	c.Ready, c.Reason, c.Message = live["status"] == "True", text(live, "reason"), text(live, "message")
+	c.Ready, c.Reason, c.Message = live["status"] == "True", simulate.Text(live["reason"]), simulate.Text(live["message"])
 	seen, known := live["observedGeneration"].(int64)
-	if is, _ := metadataOf(parent)["generation"].(int64); known && seen < is {
+	if is, _ := simulate.Map(parent["metadata"])["generation"].(int64); known && seen < is {
 		c.Pending = append(c.Pending, fmt.Sprintf("compare generation %d: the status is of generation %d", is, seen))
 	}
 }
@@ -207,19 +207,9 @@ func NewParent(content map[string]any, controllers []Controller) Tree {
 	return Tree{Parent: parent, Controllers: controllers}
 }
 
-func metadataOf(content map[string]any) map[string]any {
-	metadata, _ := content["metadata"].(map[string]any)
-	return metadata
-}
-
-func text(m map[string]any, key string) string {
-	s, _ := m[key].(string)
-	return s
-}
-
 func objectOf(content map[string]any) Object {
-	metadata := metadataOf(content)
-	return Object{APIVersion: text(content, "apiVersion"), Kind: text(content, "kind"), Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
+	metadata := simulate.Map(content["metadata"])
+	return Object{APIVersion: simulate.Text(content["apiVersion"]), Kind: simulate.Text(content["kind"]), Namespace: simulate.Text(metadata["namespace"]), Name: simulate.Text(metadata["name"])}
 }
 
 func relatedOf(o *object.Object) Object {

@@ -63,7 +63,7 @@ func Of(controller string, parent map[string]any, r simulate.Result) Result {
 	metadata, _ := parent["metadata"].(map[string]any)
 	out := Result{
 		TemplateController: controller,
-		Parent:             Parent{text(parent["apiVersion"]), text(parent["kind"]), text(metadata["namespace"]), text(metadata["name"])},
+		Parent:             Parent{simulate.Text(parent["apiVersion"]), simulate.Text(parent["kind"]), simulate.Text(metadata["namespace"]), simulate.Text(metadata["name"])},
 		Gone:               r.Gone,
 		Ready:              Ready{r.Ready.Status, r.Ready.Reason, r.Ready.Message},
 		Faults:             append([]string{}, r.Faults...), Waits: append([]string{}, r.Waits...), Writes: []string{}, Children: []Child{}, Status: r.Status,
@@ -79,11 +79,6 @@ func Of(controller string, parent map[string]any, r simulate.Result) Result {
 		out.Children = append(out.Children, Child{c.Entry, c.State, object, c.Places})
 	}
 	return out
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
 }
 
 // String names the parent as messages do.
