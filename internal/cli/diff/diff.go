@@ -70,7 +70,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	if checked.Rejection != nil {
 		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, checked.Rejection.Message)
 	}
-	read, err := c.Source.Definitions(ctx, kindsOf(tc, checked.Compiled))
+	read, err := c.Source.Definitions(ctx, snapshot.AllKinds(tc, checked.Compiled))
 	if err != nil {
 		return nil, err
 	}
@@ -118,15 +118,6 @@ func withStatus(tc, old *v1.TemplateController) *v1.TemplateController {
 	out := *tc
 	out.Status = old.Status
 	return &out
-}
-
-// kindsOf returns the kinds that have to be known.
-func kindsOf(tc *v1.TemplateController, compiled *spec.Compiled) []schema.GroupVersionKind {
-	kinds := append(snapshot.ChildKinds(tc, compiled), compiled.GVK)
-	for _, r := range compiled.Related {
-		kinds = append(kinds, r.GVK)
-	}
-	return kinds
 }
 
 // side reads what the passes of a TemplateController see.

@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
+	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/related"
@@ -186,11 +187,9 @@ func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Ob
 func (o *outcome) kindsMade() map[schema.GroupKind]bool {
 	made := map[schema.GroupKind]bool{}
 	for id, e := range o.effects {
-		if e.verb != Create || id.Kind != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
-			continue
+		if e.verb == Create && id.Kind == (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+			made[kind.Declared{o.wanted[id].Wanted}.All()[0]] = true
 		}
-		spec := simulate.Map(o.wanted[id].Wanted["spec"])
-		made[schema.GroupKind{Group: simulate.Text(spec["group"]), Kind: simulate.Text(simulate.Map(spec["names"])["kind"])}] = true
 	}
 	return made
 }

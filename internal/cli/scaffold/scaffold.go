@@ -50,8 +50,6 @@ type Controller struct {
 	Children    []Child
 	Finals      []Child // of finalize
 	Status      string
-	// NoCondition leaves the ready condition out.
-	NoCondition bool
 }
 
 // Child is one entry to write.
@@ -89,14 +87,8 @@ func (c *Controller) YAML() string {
 		out.WriteString("  finalize:\n    children:\n")
 		writeChildren(&out, c.Finals, 4)
 	}
-	if c.Status != "" || c.NoCondition {
-		out.WriteString("  status:\n")
-		if c.NoCondition {
-			out.WriteString("    readyCondition: \"\"\n")
-		}
-		if c.Status != "" {
-			out.WriteString("    template: " + literal(c.Status, 6))
-		}
+	if c.Status != "" {
+		out.WriteString("  status:\n    template: " + literal(c.Status, 6))
 	}
 	return out.String()
 }

@@ -269,19 +269,13 @@ func TestNotesHavePlaces(t *testing.T) {
 	}
 }
 
-func TestAConditionThatIsNotWanted(t *testing.T) {
-	if got := (&Controller{Name: "a", GVK: shop, NoCondition: true}).YAML(); !strings.HasSuffix(got, "  status:\n    readyCondition: \"\"\n") {
-		t.Errorf("got\n%s", got)
-	}
-}
-
 // Texts come back as they were, whatever they hold.
 func TestTextsAreYAML(t *testing.T) {
 	for given, text := range map[string]string{
 		"a\n": "a\n", "\n\na\n": "\n\na\n", "  a\nb\n": "  a\nb\n", "\n  a\n": "\n  a\n", "a\n\n  b\n": "a\n\n  b\n", "a\x00\u2028b\n": "a\x00\u2028b\n", "\ta\n": "\ta\n",
 		"a": "a\n", "a\n\n": "a\n", // it ends with one line end
 	} {
-		c := Controller{Name: "a", GVK: shop, Values: map[string]any{"a": given}, Helpers: given, Left: "'{", Right: "}'", Status: given, NoCondition: true, Children: []Child{{Name: "on", Template: given, Cluster: true, Keep: true, Comment: "one\ntwo"}}, Finals: []Child{{Name: "b", Template: given}}}
+		c := Controller{Name: "a", GVK: shop, Values: map[string]any{"a": given}, Helpers: given, Left: "'{", Right: "}'", Status: given, Children: []Child{{Name: "on", Template: given, Cluster: true, Keep: true, Comment: "one\ntwo"}}, Finals: []Child{{Name: "b", Template: given}}}
 		var got struct {
 			Spec struct {
 				Values     map[string]string
@@ -289,7 +283,7 @@ func TestTextsAreYAML(t *testing.T) {
 				Delimiters struct{ Left, Right string }
 				Children   []struct{ Name, Template, Scope, PrunePolicy, DeletionPolicy string }
 				Finalize   struct{ Children []struct{ Template string } }
-				Status     struct{ Template, ReadyCondition string }
+				Status     struct{ Template string }
 			}
 		}
 		if err := yaml.Unmarshal([]byte(c.YAML()), &got); err != nil {
@@ -299,9 +293,6 @@ func TestTextsAreYAML(t *testing.T) {
 		s := got.Spec
 		if !strings.Contains(c.YAML(), "\n  # one\n  # two\n  - name: ") {
 			t.Errorf("there is no comment:\n%s", c.YAML())
-		}
-		if !strings.Contains(c.YAML(), "\n    readyCondition: \"\"\n") {
-			t.Errorf("there is a condition:\n%s", c.YAML())
 		}
 		if inBlock := strings.Contains(c.YAML(), "helpers: |"); inBlock == strings.Contains(text, "\x00") {
 			t.Errorf("%q is in a block: %v", text, inBlock)

@@ -3,7 +3,6 @@ package simulate
 import (
 	"bytes"
 	"maps"
-	"strings"
 
 	"github.com/templater-dev/templater/internal/kube/object"
 )
@@ -82,9 +81,4 @@ func covers(content, want any) bool {
 		return true
 	}
 	return Same(content, want)
-}
-
-// pathKeys yields the keys of a path such as status.phase.
-func pathKeys(path string) func(func(string) bool) {
-	return strings.SplitSeq(path, ".")
 }

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"errors"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,8 +18,9 @@ type kinds struct {
 // resolve finds a kind. Nothing is guessed where it is known which kinds or versions there are.
 func (k kinds) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	found, err := k.declared.Resolve(gvk)
-	var missing *kind.NotFoundError
-	if errors.As(err, &missing) && missing.Served == "" && !builtInGroups[gvk.Group] && !k.unserved[gvk] {
+	ofGroup := func(gk schema.GroupKind) bool { return gk.Group == gvk.Group } // one that Kubernetes has holds no other kinds
+	missing, _ := errors.AsType[*kind.NotFoundError](err)
+	if missing != nil && missing.Served == "" && !slices.ContainsFunc(kind.BuiltIn(), ofGroup) && !k.unserved[gvk] {
 		return guess(gvk), nil
 	}
 	return found, err
@@ -39,12 +41,3 @@ func guess(gvk schema.GroupVersionKind) kind.Kind {
 	k.Custom, k.Status = true, &kind.StatusSchema{ObservedGeneration: true}
 	return k
 }
-
-// builtInGroups are those that hold no other kinds than those built in.
-var builtInGroups = func() map[string]bool {
-	groups := map[string]bool{}
-	for _, gk := range kind.BuiltIn() {
-		groups[gk.Group] = true
-	}
-	return groups
-}()

@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -96,7 +97,7 @@ func (s selectable) Has(path string) bool { return s.Get(path) != "" }
 // Get returns the text at a path such as status.phase, or "".
 func (s selectable) Get(path string) string {
 	var value any = map[string]any(s)
-	for key := range pathKeys(path) {
+	for key := range strings.SplitSeq(path, ".") {
 		value = Map(value)[key]
 	}
 	if value == nil {

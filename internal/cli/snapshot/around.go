@@ -44,8 +44,7 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled
 	if !admits(compiled, parent) || !slices.ContainsFunc(matching, func(o *object.Object) bool { return o.UID() == parent.UID() }) {
 		return nil, nil //nolint:nilnil // it is no parent
 	}
-	kinds := ChildKinds(tc, compiled)
-	of := Labels{Controller: tc.Name, Parent: parent.UID(), Kinds: kinds, Namespaces: ChildNamespaces(&tc.Spec)}
+	of := Labels{Controller: tc.Name, Parent: parent.UID(), Kinds: ChildKinds(tc, compiled), Namespaces: ChildNamespaces(&tc.Spec)}
 	if of.Namespaces != nil {
 		of.Namespaces = []string{parent.Namespace()}
 	}
@@ -54,11 +53,7 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled
 		return nil, err
 	}
 	out := &Around{Children: children[parent.UID()]}
-	kinds = append(kinds, compiled.GVK)
-	for _, r := range compiled.Related {
-		kinds = append(kinds, r.GVK)
-	}
-	if out.Definitions, err = s.Definitions(ctx, kinds); err != nil {
+	if out.Definitions, err = s.Definitions(ctx, AllKinds(tc, compiled)); err != nil {
 		return nil, err
 	}
 	out.Related, err = s.Related(ctx, compiled)

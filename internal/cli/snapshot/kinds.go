@@ -53,14 +53,14 @@ func ChildKinds(tc *v1.TemplateController, compiled *spec.Compiled) []schema.Gro
 	return out
 }
 
-// builtIn are the kinds of which no definition is read.
-var builtIn = func() map[schema.GroupKind]bool {
-	all := map[schema.GroupKind]bool{}
-	for _, gk := range kind.BuiltIn() {
-		all[gk] = true
+// AllKinds returns ChildKinds, the kind of the parents, and those of related objects.
+func AllKinds(tc *v1.TemplateController, compiled *spec.Compiled) []schema.GroupVersionKind {
+	kinds := append(ChildKinds(tc, compiled), compiled.GVK)
+	for i := range compiled.Related {
+		kinds = append(kinds, compiled.Related[i].GVK)
 	}
-	return all
-}()
+	return kinds
+}
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
@@ -68,9 +68,9 @@ var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 // discovery tells. Kinds that the cluster does not have are left out.
 func (s *Source) Definitions(ctx context.Context, kinds []schema.GroupVersionKind) ([]map[string]any, error) {
 	var out []map[string]any
-	seen := map[schema.GroupKind]bool{}
+	builtIn, seen := kind.BuiltIn(), map[schema.GroupKind]bool{}
 	for _, gvk := range kinds {
-		if builtIn[gvk.GroupKind()] || seen[gvk.GroupKind()] {
+		if slices.Contains(builtIn, gvk.GroupKind()) || seen[gvk.GroupKind()] {
 			continue
 		}
 		mapping, err := s.Resource(gvk)

@@ -81,35 +81,34 @@ func (e *NotFoundError) Watched() bool { return e.Definition != "" }
 // Gone reports whether there is no object of a kind, because the server does not have the kind at all: err is why it cannot
 // be resolved.
 func Gone(err error) bool {
-	var notFound *NotFoundError
-	return errors.As(err, &notFound) && notFound.Gone()
+	notFound, ok := errors.AsType[*NotFoundError](err)
+	return ok && notFound.Gone()
 }
 
 // Ending returns a kind that is still served because the objects of its CustomResourceDefinition, which is being deleted, are not all gone;
 // nil where err, why it cannot be resolved, is another reason.
 func Ending(err error) *Kind {
-	var notFound *NotFoundError
-	if !errors.As(err, &notFound) {
-		return nil
+	if notFound, ok := errors.AsType[*NotFoundError](err); ok {
+		return notFound.Ending
 	}
-	return notFound.Ending
+	return nil
 }
 
 // Ended reports whether the server does not serve a kind because its CustomResourceDefinition is being deleted: err is why it cannot be resolved.
 func Ended(err error) bool {
-	var notFound *NotFoundError
-	return errors.As(err, &notFound) && notFound.Going
+	notFound, ok := errors.AsType[*NotFoundError](err)
+	return ok && notFound.Going
 }
 
 // Missing reports whether the server does not have a kind, or not in that version: err is why it cannot be resolved.
 func Missing(err error) bool {
-	var notFound *NotFoundError
-	return errors.As(err, &notFound)
+	_, ok := errors.AsType[*NotFoundError](err)
+	return ok
 }
 
 // Away reports whether the server had the kind before, by an API server of its own, which keeps the objects: err is why it cannot
 // be resolved.
 func Away(err error) bool {
-	var notFound *NotFoundError
-	return errors.As(err, &notFound) && notFound.Away
+	notFound, ok := errors.AsType[*NotFoundError](err)
+	return ok && notFound.Away
 }

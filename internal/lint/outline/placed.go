@@ -1,6 +1,8 @@
 package outline
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v4"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -45,13 +47,9 @@ func (c *checker) lookup(apiVersion, kind string) *openapi.Type {
 
 // scope returns that of the entry whose template has that name.
 func (c *checker) scope(template string) v1.ChildScope {
-	entries := c.Spec.Children
-	if c.Spec.Finalize != nil {
-		entries = append(entries[:len(entries):len(entries)], c.Spec.Finalize.Children...)
-	}
-	for i := range entries {
-		if syntax.ChildName(entries[i].Name) == template {
-			return entries[i].Scope
+	for _, entry := range slices.Concat(c.Spec.Children, spec.Finals(c.Spec)) {
+		if syntax.ChildName(entry.Name) == template {
+			return entry.Scope
 		}
 	}
 	return ""
