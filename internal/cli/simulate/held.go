@@ -1,7 +1,10 @@
 package simulate
 
 import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
@@ -26,9 +29,7 @@ func (s *Simulator) withManaged(content map[string]any, o *object.Object, subres
 	if set == nil {
 		return content
 	}
-	entry := map[string]any{"manager": manager, "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": map[string]any(set)}
-	if subresource != "" {
-		entry["subresource"] = subresource
-	}
-	return Patch(content, map[string]any{"metadata": map[string]any{"managedFields": []any{entry}}})
+	out := &unstructured.Unstructured{Object: Patch(content, map[string]any{"metadata": map[string]any{"managedFields": nil}})}
+	memserver.Own(out, manager, subresource, set)
+	return out.Object
 }

@@ -3,13 +3,13 @@ package simulate
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -63,7 +63,7 @@ func (w *world) watched(r *spec.Related) ([]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", nameOf(content), err)
 		}
-		if w.lets(r, o) && byLabels.Matches(o) && byFields.Matches(selectable(content)) && !there[o.Key()] {
+		if w.lets(r, o) && byLabels.Matches(o) && byFields.Matches(memserver.Fields(content)) && !there[o.Key()] {
 			there[o.Key()] = true
 			out = append(out, o)
 		}
@@ -86,24 +86,6 @@ func (w *world) lets(r *spec.Related, o *object.Object) bool {
 		}
 	}
 	return true
-}
-
-// selectable are the fields of an object, of which a selector takes texts.
-type selectable map[string]any
-
-// Has reports whether there is a text.
-func (s selectable) Has(path string) bool { return s.Get(path) != "" }
-
-// Get returns the text at a path such as status.phase, or "".
-func (s selectable) Get(path string) string {
-	var value any = map[string]any(s)
-	for key := range strings.SplitSeq(path, ".") {
-		value = Map(value)[key]
-	}
-	if value == nil {
-		return ""
-	}
-	return fmt.Sprint(value)
 }
 
 // relatedTo is what templates see as .related.

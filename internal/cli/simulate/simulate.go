@@ -16,6 +16,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/seal"
@@ -81,7 +82,7 @@ func (s *Simulator) Matches(content map[string]any) string {
 		return "its namespace is not in spec.watch.namespaces"
 	case !s.compiled.Labels.Matches(o):
 		return "its labels do not match spec.watch.labelSelector"
-	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(selectable(o.Content())): // it is the text of a selector
+	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(memserver.Fields(o.Content())): // it is the text of a selector
 		return "its fields do not match spec.watch.fieldSelector"
 	}
 	if admits, err := s.compiled.Program.Admits(o.Content()); err != nil {

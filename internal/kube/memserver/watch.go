@@ -60,19 +60,19 @@ func selected(o *unstructured.Unstructured, labelSelector, fieldSelector string)
 		return false
 	}
 	byField, err := fields.ParseSelector(fieldSelector)
-	return err == nil && byLabel.Matches(labels.Set(o.GetLabels())) && byField.Matches(fieldValues(o.Object))
+	return err == nil && byLabel.Matches(labels.Set(o.GetLabels())) && byField.Matches(Fields(o.Object))
 }
 
-// fieldValues finds a field by its path.
-type fieldValues map[string]any
+// Fields are the fields of an object as a field selector finds them: by paths such as status.phase.
+type Fields map[string]any
 
 // Has reports whether there is a value at a path.
-func (f fieldValues) Has(path string) bool { return f.Get(path) != "" }
+func (f Fields) Has(path string) bool { return f.Get(path) != "" }
 
 // Get returns the value at a path as text, or "".
-func (f fieldValues) Get(path string) string {
-	value, ok, err := unstructured.NestedFieldNoCopy(f, strings.Split(path, ".")...)
-	if !ok || err != nil {
+func (f Fields) Get(path string) string {
+	value, _, err := unstructured.NestedFieldNoCopy(f, strings.Split(path, ".")...)
+	if value == nil || err != nil {
 		return ""
 	}
 	return fmt.Sprint(value)
