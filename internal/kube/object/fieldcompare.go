@@ -2,6 +2,8 @@ package object
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -33,15 +35,7 @@ func (f FieldSet) Same(content, current any) bool {
 
 func (f FieldSet) sameList(content, current []any) bool {
 	if !f.itemized() {
-		if len(content) != len(current) {
-			return false
-		}
-		for i := range content {
-			if !EqualValues(content[i], current[i]) {
-				return false
-			}
-		}
-		return true
+		return slices.EqualFunc(content, current, EqualValues)
 	}
 	for _, element := range content {
 		below, _ := f.Item(element)
@@ -201,27 +195,10 @@ func EqualValues(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for k, v := range x {
-			w, ok := y[k]
-			if !ok || !EqualValues(v, w) {
-				return false
-			}
-		}
-		return true
+		return ok && maps.EqualFunc(x, y, EqualValues)
 	case []any:
 		y, ok := b.([]any)
-		if !ok || len(x) != len(y) {
-			return false
-		}
-		for i := range x {
-			if !EqualValues(x[i], y[i]) {
-				return false
-			}
-		}
-		return true
+		return ok && slices.EqualFunc(x, y, EqualValues)
 	}
 	return sameScalar(a, b)
 }

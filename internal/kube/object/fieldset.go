@@ -231,12 +231,9 @@ func withoutIdentity(metadata any) any {
 	if !ok {
 		return metadata
 	}
-	out := make(map[string]any, len(m))
-	for k, v := range m {
-		if k != "name" && k != "namespace" {
-			out[k] = v
-		}
-	}
+	out := maps.Clone(m)
+	delete(out, "name")
+	delete(out, "namespace")
 	return out
 }
 
