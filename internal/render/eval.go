@@ -1,12 +1,12 @@
 package render
 
 import (
-	"strings"
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/funcs"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // absent stands for "no value comes from the pipeline", as nil is a value.
@@ -78,25 +78,9 @@ func (x *exec) operand(dot any, node parse.Node) (any, error) {
 	case *parse.StringNode:
 		return n.Text, nil
 	case *parse.NumberNode:
-		return constant(n), nil
+		return syntax.Constant(n), nil
 	}
 	return nil, x.failf(node, "unsupported operand")
-}
-
-// constant returns the value of a number as written: a float64 if it looks
-// like one, else an int64.
-func constant(n *parse.NumberNode) any {
-	isFloat := strings.ContainsAny(n.Text, ".eEpP") &&
-		!strings.HasPrefix(n.Text, "'") && (!isHex(n.Text) || strings.ContainsAny(n.Text, "pP"))
-	if isFloat {
-		return n.Float64
-	}
-	return n.Int64
-}
-
-func isHex(s string) bool {
-	s = strings.TrimLeft(s, "+-")
-	return strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X")
 }
 
 // fields follows a path from v. A missing key yields nil, and so does all

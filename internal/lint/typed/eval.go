@@ -1,7 +1,6 @@
 package typed
 
 import (
-	"strings"
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/lint/types"
@@ -74,18 +73,9 @@ func (e *evaluator) operand(n parse.Node, dot *types.Value) *types.Value {
 	case *parse.StringNode:
 		return types.Literal(n.Text)
 	case *parse.NumberNode:
-		return types.Literal(constant(n))
+		return types.Literal(syntax.Constant(n))
 	}
 	return types.Anything
-}
-
-// constant is the value of a number as the renderer has it.
-func constant(n *parse.NumberNode) any {
-	hex := strings.HasPrefix(strings.TrimLeft(strings.ToLower(n.Text), "+-"), "0x")
-	if strings.ContainsAny(n.Text, ".eEpP") && !strings.HasPrefix(n.Text, "'") && (!hex || strings.ContainsAny(n.Text, "pP")) {
-		return n.Float64
-	}
-	return n.Int64
 }
 
 // path follows keys that are written with dots and begin at an offset.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/templater-dev/templater/internal/kube/openapi"
+	"github.com/templater-dev/templater/internal/render/funcs"
 )
 
 // Compare returns how two constants of one kind are in order, or false if nobody knows.
@@ -13,19 +14,9 @@ func Compare(a, b any) (order int, known bool) {
 		if b, ok := b.(string); ok {
 			return cmp.Compare(a, b), true
 		}
-	case int64:
-		switch b := b.(type) {
-		case int64:
-			return cmp.Compare(a, b), true
-		case float64:
-			return cmp.Compare(float64(a), b), true
-		}
-	case float64:
-		switch b := b.(type) {
-		case int64:
-			return cmp.Compare(a, float64(b)), true
-		case float64:
-			return cmp.Compare(a, b), true
+	case int64, float64:
+		if KindOf(b)&Numeric != 0 {
+			return funcs.CompareNumbers(a, b), true
 		}
 	case bool:
 		if b, ok := b.(bool); ok && a == b {

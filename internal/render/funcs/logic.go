@@ -83,7 +83,7 @@ func equal(c *data.Call, i, j int) bool {
 		return false
 	}
 	if isNumber(a) {
-		return compareNumbers(a, b) == 0
+		return CompareNumbers(a, b) == 0
 	}
 	return a == b
 }
@@ -93,7 +93,7 @@ func compare(c *data.Call) int {
 	a, b := c.Scalar(0), c.Scalar(1)
 	switch {
 	case isNumber(a) && isNumber(b):
-		return compareNumbers(a, b)
+		return CompareNumbers(a, b)
 	case data.IsText(a) && data.IsText(b):
 		return cmp.Compare(a.(string), b.(string))
 	}
@@ -109,8 +109,8 @@ func isNumber(v any) bool {
 	return false
 }
 
-// compareNumbers compares exactly where both are integers.
-func compareNumbers(a, b any) int {
+// CompareNumbers compares an int64 or a float64 with another one, exactly where both are integers.
+func CompareNumbers(a, b any) int {
 	m, ok1 := a.(int64)
 	n, ok2 := b.(int64)
 	if ok1 && ok2 {
@@ -146,7 +146,7 @@ func sameTo(c *data.Call, a, b any, depth int) bool {
 		b, ok := b.(map[string]any)
 		return ok && sameMaps(c, a, b, depth)
 	case int64, float64:
-		return isNumber(b) && compareNumbers(a, b) == 0
+		return isNumber(b) && CompareNumbers(a, b) == 0
 	case string:
 		b, ok := b.(string)
 		return ok && a == b

@@ -109,7 +109,7 @@ func order(c *data.Call, a, b any) int {
 	case bool:
 		return cmp.Compare(boolToInt(a), boolToInt(b.(bool)))
 	case int64, float64:
-		return compareNumbers(a, b)
+		return CompareNumbers(a, b)
 	case nil:
 		return 0
 	}

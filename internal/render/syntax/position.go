@@ -91,6 +91,15 @@ func (t *Text) word(offset int) string {
 	return rest
 }
 
+// Constant returns the value of a number as written: a float64 if it looks like one, else an int64.
+func Constant(n *parse.NumberNode) any {
+	hex := strings.HasPrefix(strings.TrimLeft(strings.ToLower(n.Text), "+-"), "0x")
+	if strings.ContainsAny(n.Text, ".eEpP") && !strings.HasPrefix(n.Text, "'") && (!hex || strings.ContainsAny(n.Text, "pP")) {
+		return n.Float64
+	}
+	return n.Int64
+}
+
 // Start returns the offset where the author's text of a node begins. The
 // parser reports the second field of .a.b and of $x.a as their position, and
 // the dot as that of (f).a.

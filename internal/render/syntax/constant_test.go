@@ -1,4 +1,4 @@
-package render
+package syntax
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func TestNumbersAsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		number := tree["t"].Root.Nodes[0].(*parse.ActionNode).Pipe.Cmds[0].Args[0].(*parse.NumberNode)
-		if got := constant(number); got != want {
+		if got := Constant(number); got != want {
 			t.Errorf("%s: %v (%T), want %v", text, got, got, want)
 		}
 	}
