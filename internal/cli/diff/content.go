@@ -4,9 +4,7 @@ import (
 	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
@@ -31,9 +29,6 @@ func liveOf(content map[string]any) *child.Live {
 	}
 	return child.NewLive(kind.Guess(child.GVKOf(content)), o)
 }
-
-// parentOf is the UID of the parent that a child names.
-func parentOf(o *object.Object) types.UID { return types.UID(o.Label(v1.LabelParentUID)) }
 
 // changeOf names an object and its fate.
 func changeOf(verb Verb, entry string, content map[string]any) Change {

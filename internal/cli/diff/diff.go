@@ -75,7 +75,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 		return nil, err
 	}
 	definitions := slices.Concat(c.Definitions, read)
-	x := &comparison{Comparer: c, tries: newTries(c.Source, c.Server, "templater/"+tc.Name)}
+	x := &comparison{Comparer: c, tries: &tries{source: c.Source, server: c.Server, manager: v1.FieldManagerPrefix + tc.Name, forbidden: map[place]int{}}}
 	report := &Report{Controller: tc.Name, New: old == nil}
 	if x.after, err = c.side(ctx, tc, checked.Compiled, definitions); err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (x *comparison) leave(out *Parent, live []*object.Object) {
 		}
 		l := liveOf(o.Content())
 		verb := Orphan
-		if entries.PrunesUnmatched(l, parentOf(o)) {
+		if entries.PrunesUnmatched(l, types.UID(o.Label(v1.LabelParentUID))) {
 			verb = Delete
 		}
 		out.Changes = append(out.Changes, changeOf(verb, l.Entry, o.Content()))

@@ -39,10 +39,6 @@ type place struct {
 	namespace string
 }
 
-func newTries(source *snapshot.Source, server Server, manager string) *tries {
-	return &tries{source: source, server: server, manager: manager, forbidden: map[place]int{}}
-}
-
 // difference is an object that is to be changed.
 type difference struct {
 	live        *object.Object // nil if it is not there

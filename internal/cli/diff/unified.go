@@ -3,6 +3,7 @@ package diff
 import (
 	"maps"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/internal/cli/simulate"
@@ -49,9 +50,7 @@ func masked(before, after map[string]any) (was, is map[string]any) {
 			is[field] = maskedData(b, a, "*** (after)")
 		}
 	}
-	hideApplied(was)
-	hideApplied(is)
-	return was, is
+	return hideApplied(was), hideApplied(is)
 }
 
 func maskedData(data, other map[string]any, word string) map[string]any {
@@ -65,16 +64,10 @@ func maskedData(data, other map[string]any, word string) map[string]any {
 	return out
 }
 
-// lastApplied is where kubectl keeps the whole object.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-
-func hideApplied(content map[string]any) {
-	metadata := maps.Clone(simulate.Map(content["metadata"]))
-	annotations := maps.Clone(simulate.Map(metadata["annotations"]))
-	if annotations[lastApplied] == nil {
-		return
+// hideApplied masks the whole object that kubectl keeps in an annotation.
+func hideApplied(content map[string]any) map[string]any {
+	if annotation(content, corev1.LastAppliedConfigAnnotation) == "" {
+		return content
 	}
-	annotations[lastApplied] = "***"
-	metadata["annotations"] = annotations
-	content["metadata"] = metadata
+	return simulate.Patch(content, map[string]any{"metadata": map[string]any{"annotations": map[string]any{corev1.LastAppliedConfigAnnotation: "***"}}})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -125,13 +126,11 @@ func (g *gatherer) writtenIn(entry *v1.Child) []string {
 // escalating are the kinds that give rights, with what lets somebody write them who does not have these rights. See
 // https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping.
 var escalating = map[schema.GroupKind]string{
-	{Group: rbacGroup, Kind: "Role"}:               "the verb escalate on roles",
-	{Group: rbacGroup, Kind: "ClusterRole"}:        "the verb escalate on clusterroles",
-	{Group: rbacGroup, Kind: "RoleBinding"}:        "the verb bind on the role that it names",
-	{Group: rbacGroup, Kind: "ClusterRoleBinding"}: "the verb bind on the clusterrole that it names",
+	{Group: rbacv1.GroupName, Kind: "Role"}:               "the verb escalate on roles",
+	{Group: rbacv1.GroupName, Kind: "ClusterRole"}:        "the verb escalate on clusterroles",
+	{Group: rbacv1.GroupName, Kind: "RoleBinding"}:        "the verb bind on the role that it names",
+	{Group: rbacv1.GroupName, Kind: "ClusterRoleBinding"}: "the verb bind on the clusterrole that it names",
 }
-
-const rbacGroup = "rbac.authorization.k8s.io"
 
 // verbsOn returns what is needed on the objects of an entry.
 func verbsOn(of *v1.TemplateControllerSpec, entry *v1.Child) []string {

@@ -32,19 +32,14 @@ func (m *manifests) lift(content map[string]any, entry string) {
 	if content["kind"] == "PersistentVolumeClaim" {
 		m.text1(inside(spec, []string{"resources", "requests"}), "storage", entry, "size", "The size of the volume.")
 	}
-	claims, _ := spec["volumeClaimTemplates"].([]any)
-	for _, item := range claims {
-		if claim, ok := item.(map[string]any); ok {
-			m.text1(inside(claim, []string{"spec", "resources", "requests"}), "storage", entry, "size", "The size of the volume.")
-		}
+	for claim := range mappings(spec, "volumeClaimTemplates") {
+		m.text1(inside(claim, []string{"spec", "resources", "requests"}), "storage", entry, "size", "The size of the volume.")
 	}
 }
 
 // certified has the certificates of an Ingress be for the host that it serves.
 func certified(spec map[string]any, host string, now any) {
-	all, _ := spec["tls"].([]any)
-	for _, item := range all {
-		tls, _ := item.(map[string]any)
+	for tls := range mappings(spec, "tls") {
 		hosts, _ := tls["hosts"].([]any)
 		for i := range hosts {
 			if hosts[i] == host {

@@ -73,13 +73,12 @@ func (m *manifests) remains(value string, path []string) {
 	}
 	for _, found := range word.FindAllString(value, -1) {
 		if _, isName := m.names[found]; isName {
-			m.notes = append(m.notes, Note{m.file, m.line, fmt.Sprintf("%s holds %s and is as it was: if that is the name of the object, print that of the parent there", written(path), found)})
+			written := strings.ReplaceAll(strings.Join(path, "."), ".[]", "[]")
+			m.notes = append(m.notes, Note{m.file, m.line, fmt.Sprintf("%s holds %s and is as it was: if that is the name of the object, print that of the parent there", written, found)})
 			return
 		}
 	}
 }
-
-func written(path []string) string { return strings.ReplaceAll(strings.Join(path, "."), ".[]", "[]") }
 
 // strip removes what the API server and controllers have filled in, so that it is not asked for anew.
 func strip(content map[string]any) {

@@ -102,7 +102,7 @@ func (s *Simulator) listed(namespace string) bool {
 func (s *Simulator) factory(now clock.PassiveClock) *child.Factory {
 	return &child.Factory{
 		Ownership: &child.Ownership{
-			Controller: s.name, Manager: "templater/" + s.name, Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
+			Controller: s.name, Manager: v1.FieldManagerPrefix + s.name, Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
 			Departed: &child.Departed{}, Entries: slices.Concat(s.spec.Children, spec.Finals(s.spec)), Levels: s.compiled.Order.Levels(),
 		},
 		Spec: s.spec, Program: s.compiled.Program, ParentKind: s.parents, Clock: now,

@@ -9,7 +9,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli/simulate"
-	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
@@ -112,7 +111,7 @@ func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.St
 		name := compiled.Related[i].Name
 		e := Entry{Name: name, WaitsFor: []string{}, Objects: []Object{}}
 		for _, o := range result.Related[name] {
-			e.Objects = append(e.Objects, relatedOf(o))
+			e.Objects = append(e.Objects, Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()})
 		}
 		out.Related = append(out.Related, e)
 	}
@@ -210,10 +209,6 @@ func NewParent(content map[string]any, controllers []Controller) Tree {
 func objectOf(content map[string]any) Object {
 	metadata := simulate.Map(content["metadata"])
 	return Object{APIVersion: simulate.Text(content["apiVersion"]), Kind: simulate.Text(content["kind"]), Namespace: simulate.Text(metadata["namespace"]), Name: simulate.Text(metadata["name"])}
-}
-
-func relatedOf(o *object.Object) Object {
-	return Object{APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name()}
 }
 
 // id names the object as writes do.

@@ -38,7 +38,7 @@ func otherUID(at request.Location, uid string) error {
 }
 
 // nullStatus is the answer where a status would become null.
-func nullStatus(request.Location) error {
+func nullStatus() error {
 	const message = "status: Invalid value: \"null\": status in body must be of type object: \"null\""
 	return Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, message)
 }

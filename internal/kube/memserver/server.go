@@ -154,7 +154,7 @@ func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte
 		return nil, err
 	}
 	if before, _ := Holdings(there, manager, "status"); emptied(content["status"], before["f:status"]) {
-		return nil, nullStatus(at)
+		return nil, nullStatus()
 	}
 	status := map[string]any{}
 	if content["status"] != nil {

@@ -29,21 +29,12 @@ type lines struct {
 	leftOut int // since the last line
 }
 
-func newLines(all flowcontrol.PassiveRateLimiter) *lines {
-	return &lines{limit: flowcontrol.NewTokenBucketPassiveRateLimiter(linesPerSecond, linesBurst), all: all}
-}
-
-// allLines returns the limit of the lines of all tenants.
-func allLines() flowcontrol.PassiveRateLimiter {
-	return flowcontrol.NewTokenBucketPassiveRateLimiter(allLinesPerSecond, allLinesBurst)
-}
-
 // linesOf returns the lines of a tenant. The lock is held.
 func (m *Manager) linesOf(tenant string) *lines {
 	if known, ok := m.lines.Get(tenant); ok {
 		return known.(*lines) //nolint:forcetypeassert // nothing else is added
 	}
-	l := newLines(m.allLines)
+	l := &lines{limit: flowcontrol.NewTokenBucketPassiveRateLimiter(linesPerSecond, linesBurst), all: m.allLines}
 	m.lines.Add(tenant, l)
 	return l
 }

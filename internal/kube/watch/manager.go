@@ -72,7 +72,7 @@ type running struct {
 // NewManager returns a manager whose watches end with ctx. clients returns the client
 // that reads as that user; empty is the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(o, kept *object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, allLines: allLines(), lines: lru.New(mostLogged)}
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(o, kept *object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, allLines: flowcontrol.NewTokenBucketPassiveRateLimiter(allLinesPerSecond, allLinesBurst), lines: lru.New(mostLogged)}
 }
 
 // Trim has caches of that role keep of each object what trim returns: see Cache.TrimBy. It comes before Set.

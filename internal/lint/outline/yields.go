@@ -98,22 +98,18 @@ func (e *expansion) branches(n *parse.BranchNode, depth int) {
 
 // action adds what a pipeline prints.
 func (e *expansion) action(pipe *parse.PipeNode, depth int) {
-	if len(pipe.Decl) > 0 {
+	if len(pipe.Decl) > 0 || syntax.Ends(pipe) {
 		return
 	}
 	args := pipe.Cmds[len(pipe.Cmds)-1].Args
 	name, isFunction := args[0].(*parse.IdentifierNode)
-	switch {
-	case syntax.Ends(pipe):
-	case isFunction && len(pipe.Cmds) == 1 && len(args) > 1 && name.Ident == "include":
+	if isFunction && len(pipe.Cmds) == 1 && len(args) > 1 && name.Ident == "include" {
 		if of, isLiteral := args[1].(*parse.StringNode); isLiteral {
 			e.call(of.Text, depth)
 			return
 		}
-		e.write(string(blank))
-	default:
-		e.write(string(blank))
 	}
+	e.write(string(blank))
 }
 
 // call adds what a definition prints.

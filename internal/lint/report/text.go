@@ -14,7 +14,7 @@ import (
 func Text(w io.Writer, paint Colours, all []Located, summary Summary) error {
 	var b bytes.Buffer
 	for _, l := range all {
-		fmt.Fprintf(&b, "%s %s %s %s\n", paint.Bold(plain(l.place())+":"), mark(paint, l.Severity), plain(l.Message), paint.Faint("["+string(l.Code)+"]"))
+		fmt.Fprintf(&b, "%s %s %s %s\n", paint.Bold(plain(l.place())+":"), colour(paint, l.Severity, string(l.Severity)+":"), plain(l.Message), paint.Faint("["+string(l.Code)+"]"))
 		if l.Text == "" {
 			continue
 		}
@@ -44,10 +44,6 @@ func (l Located) place() string {
 		return fmt.Sprintf("%s:%d", file, l.FileLine)
 	}
 	return fmt.Sprintf("%s:%d:%d", file, l.FileLine, l.FileColumn)
-}
-
-func mark(paint Colours, severity finding.Severity) string {
-	return colour(paint, severity, string(severity)+":")
 }
 
 func colour(paint Colours, severity finding.Severity, text string) string {

@@ -106,9 +106,7 @@ func (c *chart) note(file, message string) {
 	c.notes = append(c.notes, scaffold.Note{File: file, Message: message})
 }
 
-var (
-	keeps = regexp.MustCompile(`["']?helm\.sh/resource-policy["']?\s*:\s*["']?keep`)
-)
+var keeps = regexp.MustCompile(`["']?helm\.sh/resource-policy["']?\s*:\s*["']?keep`)
 
 // parts sorts the files of the chart: helpers, templates, and what is not carried over.
 func (c *chart) parts(r *rewriter) {
@@ -173,7 +171,7 @@ func (c *chart) entry(r *rewriter, e entry, name, template string, taken map[str
 		}
 		c.note(e.file, "the hook "+moments+" is an entry of spec.finalize.children now: it is created when the parent is deleted"+alsoBefore(moments))
 		e.final = true
-		template = markHooks(template)
+		template = hookLine.ReplaceAllLiteralString(template, hookMark)
 	}
 	if keeps.MatchString(template) {
 		c.note(e.file, "helm.sh/resource-policy: keep is prunePolicy: Orphan and deletionPolicy: Orphan now, for all objects of the file")

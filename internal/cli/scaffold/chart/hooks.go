@@ -77,9 +77,6 @@ func parses(template string) bool {
 // hookMark stands where an annotation of a hook was, or an object of another hook, so that all lines keep their numbers until they have been checked.
 const hookMark = "# helm.sh/hook\n"
 
-// markHooks puts a mark in the place of each annotation of a hook.
-func markHooks(text string) string { return hookLine.ReplaceAllLiteralString(text, hookMark) }
-
 // withoutMarks takes the marks away, and a key annotations that had nothing but them.
 func withoutMarks(text string) string {
 	lines := strings.SplitAfter(text, "\n")
