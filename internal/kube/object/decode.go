@@ -259,7 +259,7 @@ func (o *Object) Len() int { return len(o.data) }
 func (o *Object) ContentBytes() int { return bytesOf(o.data) }
 
 // BytesAt returns how many bytes At allocates at most.
-func (o *Object) BytesAt(path ...string) int { return bytesOf(o.raw(path)) }
+func (o *Object) BytesAt(path ...string) int { return bytesOf(o.JSON(path...)) }
 
 func bytesOf(text string) int {
 	const least = 1024

@@ -91,12 +91,7 @@ func (o *Object) Kind() string { return o.Text("kind") }
 // Text returns the text at a path of keys, or "" where there is none.
 func (o *Object) Text(path ...string) string {
 	r := reader{s: o.data}
-	for _, key := range path {
-		if r.next() != '{' || !r.find(key) {
-			return ""
-		}
-	}
-	if r.next() != '"' {
+	if !r.seek(path) || r.next() != '"' {
 		return ""
 	}
 	return r.text()
@@ -104,7 +99,7 @@ func (o *Object) Text(path ...string) string {
 
 // Int returns the whole number at a path of keys, or 0 where there is none.
 func (o *Object) Int(path ...string) int64 {
-	n, err := strconv.ParseInt(o.raw(path), 10, 64)
+	n, err := strconv.ParseInt(o.JSON(path...), 10, 64)
 	if err != nil {
 		return 0
 	}
@@ -140,18 +135,15 @@ func (o *Object) Lookup(label string) (string, bool) { return lookup(o.text(o.la
 func (o *Object) SameLabels(other *Object) bool { return o.text(o.labels) == other.text(other.labels) }
 
 // SameAt reports whether both objects have the same at a path of keys, written alike, or neither has anything there.
-func (o *Object) SameAt(other *Object, path []string) bool { return o.raw(path) == other.raw(path) }
+func (o *Object) SameAt(other *Object, path []string) bool {
+	return o.JSON(path...) == other.JSON(path...)
+}
 
 // JSON returns the text of what is at a path of keys, or "" where there is nothing.
-func (o *Object) JSON(path ...string) string { return o.raw(path) }
-
-// raw returns the JSON text of what is at a path of keys, or "" where there is nothing.
-func (o *Object) raw(path []string) string {
+func (o *Object) JSON(path ...string) string {
 	r := reader{s: o.data}
-	for _, key := range path {
-		if r.next() != '{' || !r.find(key) {
-			return ""
-		}
+	if !r.seek(path) {
+		return ""
 	}
 	r.next()
 	from := r.at
@@ -222,7 +214,7 @@ func (o *Object) Finalizers() []string { return slices.Collect(o.eachFinalizer) 
 
 func (o *Object) eachFinalizer(yield func(string) bool) {
 	r := reader{s: o.data}
-	if r.next() != '{' || !r.find("metadata") || r.next() != '{' || !r.find("finalizers") {
+	if !r.seek([]string{"metadata", "finalizers"}) {
 		return
 	}
 	for r.items('[', ']') {
@@ -281,7 +273,7 @@ func (o *Object) Content() map[string]any {
 // Unmarshal reads the object, or what it has at a path of keys, into something typed, which it leaves alone where there is nothing. managedFields are
 // left out.
 func (o *Object) Unmarshal(into any, path ...string) error {
-	text := o.raw(path)
+	text := o.JSON(path...)
 	if text == "" {
 		return nil
 	}
@@ -293,7 +285,7 @@ func (o *Object) Unmarshal(into any, path ...string) error {
 
 // At returns what is at a path of keys, as Content has it, or nil where there is nothing.
 func (o *Object) At(path ...string) any {
-	text := o.raw(path)
+	text := o.JSON(path...)
 	if text == "" {
 		return nil
 	}

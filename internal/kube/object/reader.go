@@ -80,6 +80,16 @@ func (r *reader) find(name string) bool {
 	return false
 }
 
+// seek goes to the value at a path of keys, and reports whether there is one.
+func (r *reader) seek(path []string) bool {
+	for _, key := range path {
+		if r.next() != '{' || !r.find(key) {
+			return false
+		}
+	}
+	return true
+}
+
 // text reads a string; anything else is skipped and yields "".
 func (r *reader) text() string {
 	if r.next() != '"' {
