@@ -115,7 +115,7 @@ func (a *applier) proceed(action plan.Action, after *object.Object) {
 // reseal renews the seal of a child that is kept although no template yields it. If that fails, a later reconciliation retries: nothing
 // else depends on it.
 func (a *applier) reseal(ctx context.Context, l *child.Live) {
-	change := request.Metadata(a.desired.Maker.Reseal(l))
+	change := a.desired.Maker.Reseal(l)
 	after, err := a.Cluster.SetMetadata(ctx, running.LocateLive(l), change, a.Manager)
 	a.Meter.Write(record.Update, running.AnswerOf(err))
 	if err != nil {
@@ -205,7 +205,7 @@ func (a *applier) mark(ctx context.Context, w *child.Wanted, there *object.Objec
 	if err := a.bindable(ctx, w, there); err != nil {
 		return nil, err
 	}
-	change := request.Metadata(w.Mark(there))
+	change := w.Mark(there)
 	after, err := a.Cluster.SetMetadata(ctx, locateWanted(w), change, a.Manager)
 	a.Meter.Write(record.Update, running.AnswerOf(err))
 	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), change.Version) {

@@ -65,7 +65,7 @@ func (o orphaning) unbind(ctx context.Context) {
 			o.problems = append(o.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true})
 			return
 		}
-		if issue := o.setMetadata(ctx, l, request.Metadata(l.Unbind(o.parent.UID())), "release"); issue != nil {
+		if issue := o.setMetadata(ctx, l, l.Unbind(o.parent.UID()), "release"); issue != nil {
 			o.problems = append(o.problems, issue)
 			return
 		}
@@ -77,7 +77,7 @@ func (o orphaning) retain(ctx context.Context, l *child.Live) *problem.Problem {
 	if !l.Object.CrossScope() || l.Outlives() {
 		return nil
 	}
-	return o.setMetadata(ctx, l, request.Metadata(o.Factory.Maker(o.parent).Retain(l)), "mark")
+	return o.setMetadata(ctx, l, o.Factory.Maker(o.parent).Retain(l), "mark")
 }
 
 // setMetadata changes metadata of a child that outlives its parent. verb says in messages what that does to the child.

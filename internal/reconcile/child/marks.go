@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
@@ -38,18 +39,6 @@ type Maker struct {
 	address string // of the parent: see object.ParentAddress; "" until somebody asks
 }
 
-// Change is a change of an object's metadata.
-type Change struct {
-	// UID is that of the object to change.
-	UID types.UID
-	// Version is the resource version that the object must still have; empty = any.
-	Version string
-	// Labels and Annotations are set, or taken away where the value is nil.
-	Labels, Annotations map[string]any
-	// Owners, JSON data, replace all owner references, unless nil.
-	Owners []any
-}
-
 // Marks are those of a child in that namespace that is made from an entry; managedBy is whether templater sets the common label.
 func (m *Maker) Marks(entry *v1.Child, kind schema.GroupKind, namespace string, managedBy bool) Marks {
 	return Marks{maker: m, entry: entry, kind: kind, crossScope: crossScope(entry, namespace, m.Parent), managedBy: managedBy}
@@ -68,10 +57,10 @@ func (m *Maker) NeedsSeal(l *Live) bool {
 }
 
 // Reseal is what renews the seal of an object of ours that no entry knows.
-func (m *Maker) Reseal(l *Live) Change { return m.reseal(l, m.known(l)) }
+func (m *Maker) Reseal(l *Live) request.Metadata { return m.reseal(l, m.known(l)) }
 
 // Retain is what has a child outlive its parent that no owner reference binds to it, as its seal then says.
-func (m *Maker) Retain(l *Live) Change {
+func (m *Maker) Retain(l *Live) request.Metadata {
 	note := m.known(l)
 	note.Policies.DeletionOrphan = true
 	return m.reseal(l, note)
@@ -92,10 +81,10 @@ func (m *Maker) known(l *Live) seal.Note {
 }
 
 // reseal gives a child a seal with that note, and the annotations that repeat it.
-func (m *Maker) reseal(l *Live, note seal.Note) Change {
+func (m *Maker) reseal(l *Live, note seal.Note) request.Metadata {
 	kind := l.Kind.GroupKind()
 	note.Serial = m.serial(l.Object, kind)
-	change := Change{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationSeal: m.Seals.Seal(m.subject(l.Object.Key(), kind, identity(m.Parent)), note)}}
+	change := request.Metadata{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationSeal: m.Seals.Seal(m.subject(l.Object.Key(), kind, identity(m.Parent)), note)}}
 	for _, annotation := range repeated(note, l.Object.CrossScope()) {
 		if value := l.Object.Annotation(annotation.key); annotation.differs(value, value != "") {
 			change.Annotations[annotation.key] = annotation.wanted()
@@ -139,8 +128,8 @@ func repeated(n seal.Note, crossScope bool) [4]mark {
 }
 
 // Unbind is what takes the owner reference to the parent with that UID from a child. The list is replaced as a whole.
-func (l *Live) Unbind(parent types.UID) Change {
-	return Change{UID: l.Object.UID(), Version: l.Object.ResourceVersion(), Owners: otherOwners(l.Object, parent)}
+func (l *Live) Unbind(parent types.UID) request.Metadata {
+	return request.Metadata{UID: l.Object.UID(), Version: l.Object.ResourceVersion(), Owners: otherOwners(l.Object, parent)}
 }
 
 // mark is a label or an annotation that templater sees to; an empty value is for none.
@@ -261,8 +250,8 @@ func (m Marks) Binds(o *object.Object) bool {
 }
 
 // change is what gives an object the marks, with that hash in the seal.
-func (m Marks) change(o *object.Object, hash string) Change {
-	change := Change{UID: o.UID(), Labels: map[string]any{}, Annotations: map[string]any{}}
+func (m Marks) change(o *object.Object, hash string) request.Metadata {
+	change := request.Metadata{UID: o.UID(), Labels: map[string]any{}, Annotations: map[string]any{}}
 	for _, label := range m.labels() {
 		if value, has := o.Lookup(label.key); label.differs(value, has) {
 			change.Labels[label.key] = label.wanted()

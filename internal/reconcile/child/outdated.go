@@ -5,6 +5,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // Outdated reports whether the object was last applied from something else than what is desired now, by the sealed hash. Under Recreate, and
@@ -56,7 +57,7 @@ func (w *Wanted) NeedsMark(o *object.Object) bool {
 }
 
 // Mark is what gives an object its marks, and leaves alone whatever else somebody has changed.
-func (w *Wanted) Mark(o *object.Object) Change { return w.Marks.change(o, w.hashFor(o)) }
+func (w *Wanted) Mark(o *object.Object) request.Metadata { return w.Marks.change(o, w.hashFor(o)) }
 
 // hashFor is the hash to seal if the object is not applied: that of the desired content if the object matches it, else the sealed one.
 func (w *Wanted) hashFor(o *object.Object) string {
