@@ -135,7 +135,7 @@ func (f *newFlags) fromCRD(cmd *cobra.Command) (*scaffold.Result, error) {
 	case len(set.CRDs) != 1:
 		return nil, fmt.Errorf("--from-crd: %s: contains %d CustomResourceDefinitions, want one", f.crd, len(set.CRDs))
 	}
-	gvk, err := scaffold.OfDefinition(set.CRDs[0].Content)
+	gvk, err := kind.Stored(set.CRDs[0].Content)
 	if err != nil {
 		return nil, fmt.Errorf("--from-crd: %s: %w", f.crd, err)
 	}

@@ -1,7 +1,6 @@
 package scaffold
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -135,15 +134,6 @@ func Watching(gvk schema.GroupVersionKind, definition map[string]any) (*Result, 
 		files = []File{{"crd.yaml", marshal(definition)}, files[0], {"kustomization.yaml", Kustomization("crd.yaml", "templatecontroller.yaml")}}
 	}
 	return &Result{Files: files}, nil
-}
-
-// OfDefinition returns the kind of a CustomResourceDefinition, in the version that its objects are stored in.
-func OfDefinition(definition map[string]any) (schema.GroupVersionKind, error) {
-	gvk, ok := kind.Stored(definition)
-	if !ok {
-		return schema.GroupVersionKind{}, errors.New("the CustomResourceDefinition stores its objects in no version that it serves")
-	}
-	return gvk, nil
 }
 
 // fieldsOf returns the fields of .spec and .status by the schema of a kind, as templates read them.

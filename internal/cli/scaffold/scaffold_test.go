@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
@@ -229,12 +230,12 @@ func TestWhatIsNoSource(t *testing.T) {
 	if _, err := Watching(shop, nil); err == nil {
 		t.Error("a kind that nobody knows is watched")
 	}
-	gvk, err := OfDefinition(content(t, apps))
+	gvk, err := kind.Stored(content(t, apps))
 	if err != nil || gvk.Version != "v2" || gvk.Kind != "App" || gvk.Group != "example.org" {
 		t.Errorf("got %s and error %v", gvk, err)
 	}
 	for _, unserved := range []string{strings.ReplaceAll(apps, "served: true", "served: false"), strings.ReplaceAll(apps, "storage: true", "storage: false")} {
-		if gvk, err := OfDefinition(content(t, unserved)); err == nil || err.Error() != "the CustomResourceDefinition stores its objects in no version that it serves" {
+		if gvk, err := kind.Stored(content(t, unserved)); err == nil || err.Error() != "the CustomResourceDefinition stores its objects in no version that it serves" {
 			t.Errorf("got %s and error %v", gvk, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -54,15 +55,14 @@ func (d Declared) All() []schema.GroupKind {
 	return all
 }
 
-// Stored returns the kind that a CustomResourceDefinition asks for, in the version that its objects are stored in, or false where it serves
-// no such version.
-func Stored(definition map[string]any) (schema.GroupVersionKind, bool) {
+// Stored returns the kind that a CustomResourceDefinition asks for, in the version that its objects are stored in.
+func Stored(definition map[string]any) (schema.GroupVersionKind, error) {
 	for _, version := range versions(definition) {
 		if name, _ := version["name"].(string); version["storage"] == true && version["served"] == true {
-			return declares(definition).WithVersion(name), true
+			return declares(definition).WithVersion(name), nil
 		}
 	}
-	return schema.GroupVersionKind{}, false
+	return schema.GroupVersionKind{}, errors.New("the CustomResourceDefinition stores its objects in no version that it serves")
 }
 
 // Guess returns what a kind is likely to be of which nothing is known but its name.
