@@ -84,7 +84,7 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 	known.Ask(source.Schemas)
 	progress := cli.NewProgress(cmd.ErrOrStderr())
 	defer progress.Clear()
-	comparer := &diff.Comparer{Source: source, Server: client, Definitions: manifest.Contents(set.CRDs), Schemas: known.Schemas, Now: time.Now()}
+	comparer := &diff.Comparer{Source: source, Server: client, Definitions: known.Kinds, Schemas: known.Schemas, Now: time.Now()}
 	reports, err := f.compare(cmd.Context(), comparer, set, progress)
 	if err != nil {
 		return err

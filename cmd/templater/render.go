@@ -107,7 +107,7 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	r := renderer{renderFlags: f, errors: cmd.ErrOrStderr(), known: known, state: simulate.State{Objects: observed.Contents(), Related: related.Contents(), Now: time.Now()}}
 	for _, c := range set.Controllers {
-		if err := r.render(c, set.CRDs, parents.Others()); err != nil {
+		if err := r.render(c, parents.Others()); err != nil {
 			return err
 		}
 	}
@@ -135,13 +135,13 @@ type renderer struct {
 }
 
 // render renders for the parents of one TemplateController.
-func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object, parents []*manifest.Object) error {
+func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) error {
 	checked := lint.Check(c.TemplateController, r.known.Schemas)
 	if checked.Rejection != nil {
 		r.faulty = true
 		return r.reject(c, finding.Of(finding.Error, checked.Findings))
 	}
-	s, rejection := simulate.New(c.TemplateController, checked.Compiled, manifest.Contents(definitions), r.known.Schemas)
+	s, rejection := simulate.New(c.TemplateController, checked.Compiled, r.known.Kinds, r.known.Schemas)
 	if rejection != nil {
 		r.faulty = true
 		return r.reject(c, rejection.Findings)

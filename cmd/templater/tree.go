@@ -182,7 +182,7 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	others := manifest.Contents(slices.Delete(objects, i, i+1))
 	for _, c := range set.Controllers {
 		checked := lint.Check(c.TemplateController, known.Schemas)
-		if err := g.add(c.TemplateController, checked, manifest.Contents(set.CRDs), func(*simulate.Simulator) simulate.State {
+		if err := g.add(c.TemplateController, checked, known.Kinds, func(*simulate.Simulator) simulate.State {
 			return simulate.State{Parent: g.parent, Objects: others, Now: time.Now()}
 		}, others); err != nil {
 			return tree.Tree{}, err

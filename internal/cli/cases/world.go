@@ -46,7 +46,7 @@ func (c *Case) open() (*world, error) {
 	if checked.Rejection != nil {
 		return nil, tc.Located(checked.Rejection.Message)
 	}
-	s, rejection := simulate.New(tc.TemplateController, checked.Compiled, manifest.Contents(set.CRDs), known.Schemas)
+	s, rejection := simulate.New(tc.TemplateController, checked.Compiled, known.Kinds, known.Schemas)
 	if rejection != nil {
 		return nil, tc.Located(rejection.Message)
 	}

@@ -113,7 +113,7 @@ func (s *Session) check(sets []*manifest.Set) (*checked, error) {
 		one := controller{Controller: of, compiled: results[i].Compiled}
 		rejection := results[i].Rejection
 		if rejection == nil {
-			one.simulator, rejection = simulate.New(of.TemplateController, one.compiled, manifest.Contents(definitions), known.Schemas)
+			one.simulator, rejection = simulate.New(of.TemplateController, one.compiled, known.Kinds, known.Schemas)
 		}
 		if rejection != nil {
 			c.located = append(c.located, report.Locate(of.TemplateController.Name, of, rejection.Findings)...)

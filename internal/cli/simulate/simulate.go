@@ -45,8 +45,8 @@ type Simulator struct {
 // New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
 // neither in these nor built in are taken for namespaced ones. known are the schemas of kinds; nil knows of none. The rejection says why the
 // operator would not serve it.
-func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any, known openapi.Set) (*Simulator, *spec.Rejection) {
-	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
+func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions kind.Declared, known openapi.Set) (*Simulator, *spec.Rejection) {
+	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: definitions, unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), s.kinds.declared.Schema(compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r
