@@ -23,17 +23,6 @@ const (
 // could not do its work.
 var Findings = errors.New("something was found") //nolint:errname,revive,staticcheck // it is no fault, but how a command ends
 
-// ExitCode returns how a command ends that returned the error.
-func ExitCode(err error) int {
-	switch {
-	case err == nil:
-		return ExitFine
-	case errors.Is(err, Findings):
-		return ExitFindings
-	}
-	return ExitMisuse
-}
-
 // longestError is how many bytes an error may have on the terminal.
 const longestError = 4 << 10
 
@@ -41,9 +30,12 @@ const longestError = 4 << 10
 // silent about errors and usage.
 func Execute(ctx context.Context, cmd *cobra.Command) int {
 	err := cmd.ExecuteContext(ctx)
-	code := ExitCode(err)
-	if code == ExitMisuse {
-		fmt.Fprintf(cmd.ErrOrStderr(), "Error: %s\n", object.Line(err.Error(), longestError))
+	switch {
+	case err == nil:
+		return ExitFine
+	case errors.Is(err, Findings):
+		return ExitFindings
 	}
-	return code
+	fmt.Fprintf(cmd.ErrOrStderr(), "Error: %s\n", object.Line(err.Error(), longestError))
+	return ExitMisuse
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate/show"
 	"github.com/templater-dev/templater/internal/cli/tree"
 	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Result is what became of one parent once there was nothing left to do.
@@ -108,21 +111,16 @@ func (b *builder) pass(c controller, parent *manifest.Object) {
 // show adds the children that there is room for.
 func (r *Result) show(c *manifest.Controller, children []simulate.Child, shown []show.Child, explain bool) {
 	room := mostBytes
-	for i, child := range shown {
-		text, err := child.YAML(explain)
+	for i, one := range shown {
+		text, err := one.YAML(explain)
 		if room -= len(text); err != nil || i == mostChildren || room < 0 {
 			r.Left = len(shown) - i
 			return
 		}
-		metadata, _ := child.Object["metadata"].(map[string]any)
-		kind, _ := child.Object["kind"].(string)
-		name, _ := metadata["name"].(string)
-		if namespace, _ := metadata["namespace"].(string); namespace != "" {
-			name = namespace + "/" + name
-		}
-		out := Child{Entry: child.Entry, Kind: kind, Name: name, State: child.State, YAML: text}
+		id := child.IDOf(one.Object)
+		out := Child{Entry: one.Entry, Kind: id.Kind.Kind, Name: strings.TrimPrefix(id.Name.String(), "/"), State: one.State, YAML: text}
 		if line := children[i].Line; line > 0 {
-			out.From.Text, out.From.Line, out.From.Column = c.Place("children["+child.Entry+"]", line, 0)
+			out.From.Text, out.From.Line, out.From.Column = c.Place(syntax.ChildName(one.Entry), line, 0)
 		}
 		r.Children = append(r.Children, out)
 	}

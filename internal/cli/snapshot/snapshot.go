@@ -4,7 +4,6 @@ package snapshot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -98,7 +97,7 @@ func (s *Source) Controllers(ctx context.Context) ([]*v1.TemplateController, err
 
 func controllerOf(o *object.Object) (*v1.TemplateController, error) {
 	tc := &v1.TemplateController{}
-	if err := json.Unmarshal(object.Append(nil, o.Content()), tc); err != nil {
+	if err := o.Unmarshal(tc); err != nil {
 		return nil, fmt.Errorf("TemplateController %s cannot be read: %w", o.Name(), err)
 	}
 	return tc, nil

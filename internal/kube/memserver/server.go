@@ -98,7 +98,8 @@ func (s *Server) Apply(_ context.Context, at request.Location, body []byte, mana
 		return nil, err
 	}
 	metadata, _ := content["metadata"].(map[string]any)
-	version, uid := text(metadata, "resourceVersion"), text(metadata, "uid")
+	version, _ := metadata["resourceVersion"].(string)
+	uid, _ := metadata["uid"].(string)
 	verb := "update"
 	if version == "1" {
 		verb = "create"
@@ -308,10 +309,4 @@ func pack(o *unstructured.Unstructured) *object.Object {
 		panic(err) // it was JSON
 	}
 	return out
-}
-
-// text returns the text under a key, or "".
-func text(m map[string]any, key string) string {
-	s, _ := m[key].(string)
-	return s
 }

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	_ "embed"
 	"fmt"
@@ -16,11 +17,7 @@ import (
 // and of other kinds nothing.
 func FromCRD(definition *apiextensionsv1.CustomResourceDefinition) Set {
 	spec := definition.Spec
-	kind := definition.Status.AcceptedNames.Kind
-	if kind == "" {
-		kind = spec.Names.Kind
-	}
-	gk := schema.GroupKind{Group: spec.Group, Kind: kind}
+	gk := schema.GroupKind{Group: spec.Group, Kind: cmp.Or(definition.Status.AcceptedNames.Kind, spec.Names.Kind)}
 	in := clusterScoped
 	if spec.Scope == apiextensionsv1.NamespaceScoped {
 		in = namespaced

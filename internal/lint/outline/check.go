@@ -25,15 +25,11 @@ type Input struct {
 }
 
 // checker looks at what templates write out.
-type checker struct {
-	Input
-	// finals are the names of the templates of entries of finalize.
-	finals map[string]bool
-}
+type checker struct{ Input }
 
 // Check looks at what the templates of a spec write out.
 func Check(in Input) {
-	c := &checker{in, finalTemplates(in.Spec)}
+	c := &checker{in}
 	c.faults()
 	c.texts()
 	c.plain()

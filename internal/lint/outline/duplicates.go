@@ -2,6 +2,7 @@ package outline
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -83,7 +84,7 @@ func (at *docCheck) identity(d Document, to int) (id identity, ok bool) {
 	if !ok || metadata == d.Root || metadata.Kind != yaml.MappingNode || !at.begins() || !at.always(entryNode(d.Root, "metadata")) {
 		return id, false
 	}
-	id = identity{final: at.c.finals[at.s.Text.Name], group: kind.Group, kind: kind.Kind}
+	id = identity{final: at.c.isFinal(at.s.Text.Name), group: kind.Group, kind: kind.Kind}
 	for _, each := range []struct {
 		in   *yaml.Node
 		key  string
@@ -96,11 +97,7 @@ func (at *docCheck) identity(d Document, to int) (id identity, ok bool) {
 	return id, id.name != "" && (id.namespace != "" || !at.mayAdd(d.Root, metadata, to))
 }
 
-// finalTemplates returns the names of the templates of entries of finalize.
-func finalTemplates(s *v1.TemplateControllerSpec) map[string]bool {
-	names := map[string]bool{}
-	for _, final := range spec.Finals(s) {
-		names[syntax.ChildName(final.Name)] = true
-	}
-	return names
+// isFinal reports whether a template is that of an entry of finalize.
+func (c *checker) isFinal(template string) bool {
+	return slices.ContainsFunc(spec.Finals(c.Spec), func(final v1.Child) bool { return syntax.ChildName(final.Name) == template })
 }
