@@ -2,6 +2,7 @@ package cases
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,6 +155,29 @@ steps:
 	outcome, err = c.Run(false)
 	if err != nil || !outcome.Failed() || !strings.Contains(outcome.Steps[2].Failure, "-writes: []\n") || outcome.Steps[3].Failure != "" {
 		t.Errorf("%v: %+v", err, outcome)
+	}
+}
+
+// TestAnObservedEditOfAChildIsRepaired has a step change a field that templater applied, and one that it did not.
+func TestAnObservedEditOfAChildIsRepaired(t *testing.T) {
+	const head, edit = "writes:\n- update ConfigMap team/map\n", "observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {%s: edited}}]"
+	for why, row := range map[string]struct {
+		field    string
+		repaired bool
+	}{
+		"a field of the template": {"pods", true},
+		"another field":           {"more", false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := folder(t, controller+"steps: [{name: a}, {name: b, "+fmt.Sprintf(edit, row.field)+"}]\n")
+			if _, err := c.Run(true); err != nil {
+				t.Fatal(err)
+			}
+			text, err := os.ReadFile(c.expected(1))
+			if err != nil || strings.HasPrefix(string(text), head) != row.repaired {
+				t.Errorf("%v: %s\nrepaired: want %v", err, text, row.repaired)
+			}
+		})
 	}
 }
 

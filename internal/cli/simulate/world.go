@@ -164,7 +164,9 @@ func (w *world) readChildren(k kind.Kind) error {
 		return err
 	}
 	cache.Each(func(o *object.Object) bool {
-		o.Note(object.Covered) // no other manager takes fields here
+		if o.Applied(w.controller.Manager, "") == nil { // it was given, and nothing shows which fields were applied
+			o.Note(object.Covered)
+		}
 		return true
 	})
 	w.controller.Settled[gk] = true
