@@ -186,7 +186,7 @@ var held = map[string]string{
 	"Children whose parent is gone":                              "collectorTime",
 	"Parents of one TemplateController that stop matching":       "departuresPerSecond",
 	"The same at once, before that holds":                        "departureBurst",
-	"Children deleted at a time":                                 "deletionsAtATime",
+	"Children deleted at a time":                                 "DeletionsAtATime",
 	"Reconciliations that may write to one parent":               "loopBurst",
 	"More of these for each object":                              "rolloutPasses",
 	"Objects in `maxUnavailable`":                                "mostObjects",

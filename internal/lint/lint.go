@@ -37,8 +37,11 @@ func CheckWith(pause func() error, tc *v1.TemplateController, schemas openapi.Se
 	return result, ended(pause)
 }
 
-// Recheck is CheckWith for a TemplateController whose spec has been compiled, without a rejection.
+// Recheck is CheckWith for a TemplateController whose spec may have been compiled, without a rejection; nil = it was not.
 func Recheck(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, schemas openapi.Set) (Result, error) {
+	if compiled == nil {
+		return CheckWith(pause, tc, schemas)
+	}
 	result := check{tc, schemas, pause}.typed(compiled)
 	return result, ended(pause)
 }

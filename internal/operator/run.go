@@ -23,12 +23,13 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/admission"
 	"github.com/templater-dev/templater/internal/operator/controllers"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// process is an operator: what its steps have made so far.
+// process is an operator: what its steps have made so far. It has a field for each of its parts, which only the steps put together.
 type process struct {
 	Options
 	election election
@@ -147,7 +148,7 @@ func (p *process) makeWatches(ctx, _ context.Context) error {
 	})
 	p.webhook = newWebhook(p.Options, p.cluster, &admission.Handler{Class: p.ClassName, Check: p.check, Refuse: p.manage.Refuse, Others: p.others, Reserve: p.manage.Reserve})
 	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, p.webhook, ctx})
-	p.watches.Trim(watch.Controller, controllers.Trim)
+	p.watches.Trim(watch.Controller, store.Trim)
 	return nil
 }
 

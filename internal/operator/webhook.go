@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/admission"
 	"github.com/templater-dev/templater/internal/operator/admission/certificate"
-	"github.com/templater-dev/templater/internal/operator/controllers"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/operator/serve"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
@@ -70,7 +70,7 @@ func conditionWriters(cache *watch.Cache, kind schema.GroupKind) iter.Seq[*v1.Te
 	return func(yield func(*v1.TemplateController) bool) {
 		var packed []*object.Object // they are decoded without the lock of the cache
 		cache.Each(func(o *object.Object) bool {
-			if controllers.WatchedKind(o) == kind && !o.Deleting() {
+			if store.WatchedKind(o) == kind && !o.Deleting() {
 				packed = append(packed, o)
 			}
 			return true
@@ -98,7 +98,7 @@ func conditionWriter(packed *object.Object) *v1.TemplateController {
 
 // writesCondition reports whether the status of a TemplateController says that its spec is accepted, and that its parents can hold a ready condition.
 func writesCondition(packed *object.Object) bool {
-	conditions := controllers.Conditions(packed)
+	conditions := store.Conditions(packed)
 	accepted := meta.FindStatusCondition(conditions, v1.ConditionAccepted)
 	if accepted == nil || accepted.Status != metav1.ConditionTrue || accepted.ObservedGeneration != packed.Generation() {
 		return false

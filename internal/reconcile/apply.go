@@ -82,9 +82,9 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 	case issue != nil:
 		return issue
 	case action.Verb == plan.Mark && request.MissingObject(err):
-		return justDeleted(w)
+		return w.JustDeleted()
 	case errors.Is(err, errOvertaken):
-		return beingReplaced(w)
+		return w.BeingReplaced()
 	case errors.Is(err, errUnconfirmed):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " has lost its owner reference, and gets it back once the API server confirms that the parent exists", Waiting: true, Retry: problem.RetrySlow}
 	case err != nil:
@@ -94,7 +94,7 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 		return issue
 	}
 	a.guard.written.Children = true
-	a.report.wrote(action.Verb, w.Entry.Name, w.ID())
+	a.report.Wrote(action.Verb, w.Entry.Name, w.ID())
 	a.keep(after, w.Kind)
 	if action.Drift != "" {
 		a.events.corrected = append(a.events.corrected, w.ID().String()+" "+a.Author().Path(action.Drift, w.Content))
@@ -107,7 +107,7 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 // proceed continues the rollout of a template, if it need not wait for an object that has just been written.
 func (a *applier) proceed(action plan.Action, after *object.Object) {
 	entry := action.Wanted.Entry
-	if spec.Rolls(entry) && a.availability().of(&child.Live{Entry: entry.Name, Kind: action.Wanted.Kind, Object: after}) {
+	if spec.Rolls(entry) && a.availability().Of(&child.Live{Entry: entry.Name, Kind: action.Wanted.Kind, Object: after}) {
 		a.plan.GoOn(action)
 	}
 }
@@ -176,7 +176,7 @@ func (a *applier) bindable(ctx context.Context, w *child.Wanted, there *object.O
 		return nil
 	}
 	if !a.asked {
-		now, err := a.getParent(ctx)
+		now, err := a.GetParent(ctx, a.key)
 		a.asked, a.exists = true, err == nil && now != nil && now.UID() == a.parent.UID() && (!now.Deleting() || a.parent.Deleting())
 	}
 	if !a.exists {
@@ -229,7 +229,7 @@ func (a *applier) send(ctx context.Context, w *child.Wanted, there *object.Objec
 	if err == nil {
 		w.Applied(after)
 		if spec.Rolls(w.Entry) {
-			a.r.settling.note(after.UID(), a.r.Clock.Now())
+			a.r.settling.Note(after.UID(), a.r.Clock.Now())
 		}
 	}
 	return after, err
@@ -259,7 +259,7 @@ func (a *applier) relabel(ctx context.Context, there *object.Object, w *child.Wa
 	after, err := a.mark(ctx, w, there)
 	switch {
 	case request.MissingObject(err):
-		return nil, justDeleted(w), nil
+		return nil, w.JustDeleted(), nil
 	case err == nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(after):
 		a.plan.Outdated++ // the plan was made without it
 	}
@@ -276,7 +276,7 @@ func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wa
 	if issue := a.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Foreground: true}); issue != nil {
 		return issue
 	}
-	return beingReplaced(w)
+	return w.BeingReplaced()
 }
 
 // remove requests the deletion of one child.
@@ -293,15 +293,6 @@ func (a *applier) remove(ctx context.Context, action plan.Action) *problem.Probl
 		a.events.pruned = append(a.events.pruned, action.Live.ID().String())
 	}
 	return issue
-}
-
-// justDeleted says that a conflicting object has been deleted a moment ago.
-func justDeleted(w *child.Wanted) *problem.Problem {
-	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " was just deleted", Waiting: true, Retry: problem.RetryNow}
-}
-
-func beingReplaced(w *child.Wanted) *problem.Problem {
-	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
 }
 
 func locateWanted(w *child.Wanted) request.Location { return running.Locate(w.Kind, w.Name) }

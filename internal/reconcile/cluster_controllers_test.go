@@ -87,7 +87,7 @@ func (cs *controllers) sync(name string) {
 func (cs *controllers) forget(name string) {
 	delete(cs.tracked, name)
 	s := cs.c.shared
-	for _, m := range []interface{ ForgetController(name string) }{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, s.recorder, s.logs, s.tenants} {
+	for _, m := range []interface{ ForgetController(name string) }{s.History, s.waiting, s.recorder, s.logs, s.tenants} {
 		m.ForgetController(name)
 	}
 }
@@ -147,10 +147,8 @@ func (cs *controllers) build(e *tracked) *running.Controller {
 		},
 		Spec: out.Spec, Program: out.Program, ParentKind: out.Kind, Cluster: out, Clock: c.Clock,
 	}
-	if tc.Spec.Watch.Filter != "" && !e.filter.Of(compiled.Program) {
-		e.filter = running.NewFilter(compiled.Program, e.filter, func() { cs.c.ControllerQueue.Add(out.Name) })
-	}
 	if tc.Spec.Watch.Filter != "" {
+		e.filter = e.filter.For(compiled.Program, func() { cs.c.ControllerQueue.Add(out.Name) })
 		out.Filter = e.filter
 	}
 	cs.attach(e, out)

@@ -40,7 +40,7 @@ func (cs *controllers) Changed(want watch.Want, event watch.Event) {
 		switch want.Role {
 		case watch.Parent:
 			if either.HasFinalizer(current.Finalizer) && plan.CascadesOrphan(either) {
-				cs.c.shared.orphaning.Note(queue.Key{Controller: name, Parent: either.Key()}, either.UID())
+				cs.c.shared.Orphaning.Note(queue.Key{Controller: name, Parent: either.Key()}, either.UID())
 			}
 			if event.Writer != name {
 				wake(either.Key())

@@ -102,20 +102,16 @@ func (c *cluster) start() {
 
 // shared is what the Reconciler of a cluster remembers between reconciliations.
 type shared struct {
-	tenants   *queue.Tenants
-	failures  *queue.RateLimiter
-	backlog   *queue.Backlog
-	pacer     *queue.DeparturePacer
-	absences  *queue.AbsentParents
-	orphaning *queue.OrphaningParents
-	attempts  *queue.Attempts
-	breaker   *queue.Breaker
-	recorder  *record.EventRecorder
-	rights    *permissions.Tracker
-	waiting   *permissions.Waiting
-	logs      *podlogs.Fetcher
-	memory    *queue.Memory
-	seals     *seal.Ring
+	*queue.History
+	tenants  *queue.Tenants
+	failures *queue.RateLimiter
+	backlog  *queue.Backlog
+	recorder *record.EventRecorder
+	rights   *permissions.Tracker
+	waiting  *permissions.Waiting
+	logs     *podlogs.Fetcher
+	memory   *queue.Memory
+	seals    *seal.Ring
 }
 
 // startControllers makes a Reconciler that remembers nothing.
@@ -135,8 +131,7 @@ func (c *cluster) startControllers() {
 		limit = 0
 	}
 	c.shared = &shared{
-		tenants: tenants, failures: failures, backlog: queue.NewBacklog(c.ParentQueue, 1), pacer: queue.NewDeparturePacer(c.Clock), absences: queue.NewAbsentParents(c.Clock),
-		orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: queue.NewBreaker(c.Clock), waiting: permissions.NewWaiting(), memory: queue.NewMemory(limit, tenants), seals: &seal.Ring{},
+		tenants: tenants, failures: failures, backlog: queue.NewBacklog(c.ParentQueue, 1), History: queue.NewHistory(c.Clock), waiting: permissions.NewWaiting(), memory: queue.NewMemory(limit, tenants), seals: &seal.Ring{},
 		recorder: record.NewEventRecorder(record.EventOptions{Events: c, Clock: c.Clock, Parents: c.ParentQueue, Controllers: c.ControllerQueue}),
 		rights:   permissions.NewTracker(func(user string) permissions.Reviewer { return c.As(user) }, c.Clock, nil, c.ControllerQueue.Add),
 		logs: podlogs.New(podlogs.Options{
@@ -147,9 +142,9 @@ func (c *cluster) startControllers() {
 	c.ends = append(c.ends, parents.ShutDown, names.ShutDown, c.shared.rights.ShutDown, c.shared.logs.Close)
 	c.shared.seals.Set(c.Keys)
 	c.Reconciler = reconcile.New(reconcile.Options{
-		Controllers: c.controllers, SyncSoon: c.ControllerQueue.Add, Clock: c.Clock, Queue: c.ParentQueue, Failures: failures, Backlog: c.shared.backlog, Turns: turns,
-		Pacer: c.shared.pacer, Absences: c.shared.absences, Orphaning: c.shared.orphaning, Attempts: c.shared.attempts, Breaker: c.shared.breaker, Recorder: c.shared.recorder,
-		Rights: c.shared.rights, Waiting: c.shared.waiting, Logs: c.shared.logs, Tracker: queue.NewWorkerTracker(c.Clock, queue.NewProcessors(1, tenants), credit), Memory: c.shared.memory,
+		Controllers: c.controllers, SyncSoon: c.ControllerQueue.Add, Clock: c.Clock, Queue: c.ParentQueue, Failures: failures, Backlog: c.shared.backlog, History: c.shared.History,
+		Recorder: c.shared.recorder, Waiting: c.shared.waiting, Logs: c.shared.logs, Memory: c.shared.memory,
+		Workers: reconcile.Workers{Turns: turns, Rights: c.shared.rights, Tracker: queue.NewWorkerTracker(c.Clock, queue.NewProcessors(1, tenants), credit)},
 	})
 	c.Rights, c.LogFetcher, c.Sync, c.Listener = c.shared.rights, c.shared.logs, c.controllers.sync, c.controllers
 	if _, err := c.Set("", []watch.Want{templateControllers}); err != nil {

@@ -2,14 +2,9 @@ package reconcile
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/record"
@@ -55,7 +50,7 @@ func (c *convergence) run(ctx context.Context) (early *Result) {
 	c.r.Controllers.Miss(c.Name, c.desired.Missing)
 	c.problems = append(c.problems, c.dependencies.Reported(c.desired.Faults)...)
 	writable = c.readable(writable)
-	c.guard.written.Before, c.guard.written.Rolling = fingerprint(c.observed), rolling(writable)
+	c.guard.written.Before, c.guard.written.Rolling = child.Fingerprint(c.observed), plan.Rolling(writable)
 	c.makePlan(ctx, writable)
 	c.apply(ctx)
 	c.status.plan = c.plan
@@ -80,17 +75,11 @@ func (c *convergence) desire() (writable []*child.Wanted) {
 func (c *convergence) readable(all []*child.Wanted) []*child.Wanted {
 	out := make([]*child.Wanted, 0, len(all))
 	for _, w := range all {
-		s := c.Sources[w.Kind.GroupKind()]
-		if s.MayCreate(w.Name.Namespace) {
+		if issue := c.Unreadable(w.Kind.GroupKind(), w.Name.Namespace); issue != nil {
+			c.problems = append(c.problems, issue)
+		} else {
 			out = append(out, w)
-			continue
 		}
-		reason := v1.ReasonChildRequestFailed
-		if cache := s.For(w.Name.Namespace); cache != nil && apierrors.IsForbidden(cache.Err()) {
-			reason = v1.ReasonForbidden
-		}
-		c.problems = append(c.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-			"%s cannot read %s: see the condition Watching of TemplateController %s%s", permissions.DisplayName(c.As), c.Rights.Claim(permissions.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), c.Name, running.Untouched)})
 	}
 	return out
 }
@@ -119,7 +108,7 @@ func (c *convergence) makePlan(ctx context.Context, wanted []*child.Wanted) {
 	c.complete = len(c.problems) == 0 && current
 	in := plan.Input{Entries: c.templates, Wanted: wanted, Live: c.planned(), Maker: c.desired.Maker, Complete: c.complete, Dependencies: c.dependencies}
 	if available := c.availability(); available != nil {
-		in.Available = available.of
+		in.Available = available.Of
 	}
 	c.plan = plan.Make(in)
 	if len(c.plan.Remove) == 0 {
@@ -150,7 +139,7 @@ func (c *convergence) apply(ctx context.Context) {
 		c.observed, c.inputs.judged = c.observe(), nil
 		c.desired.Pair(c.observed)
 	}
-	c.guard.written.After = fingerprint(c.observed)
+	c.guard.written.After = child.Fingerprint(c.observed)
 }
 
 // recheck checks the blocked templates again after the writes. It reports whether one is no longer blocked because of these writes, and what

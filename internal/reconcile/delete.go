@@ -94,7 +94,7 @@ func (d *deletions) remove(ctx context.Context, a plan.Action) (accepted bool, i
 	if accepted, issue = d.Delete(ctx, a.Live, how); !accepted {
 		return false, issue
 	}
-	d.report.wrote(plan.Delete, a.Live.Entry, a.Live.ID())
+	d.report.Wrote(plan.Delete, a.Live.Entry, a.Live.ID())
 	d.guard.written.Children = true
 	klog.FromContext(ctx).Info("deleted child", "controller", d.Name, "parent", d.key.Parent.String(), "child", a.Live.ID().String())
 	return true, nil

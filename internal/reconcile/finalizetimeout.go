@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -57,7 +56,7 @@ func (t timeout) check(ctx context.Context) (over bool, again time.Duration) {
 
 // answered reports whether the templates could be rendered, and the server has answered each write.
 func (t timeout) answered() bool {
-	return !t.Rejected && !t.unrendered && allAnswered(t.problems)
+	return !t.Rejected && !t.unrendered && t.problems.Answered()
 }
 
 // beginAttempt records on the parent when the cleanup was first attempted, and returns when to reconcile again.
@@ -101,16 +100,4 @@ func (t timeout) since(at time.Time) string {
 // clock. A clock that was set back does not make the timeout longer than it is.
 func timeLeft(timeout time.Duration, since, now time.Time) time.Duration {
 	return min(max(0, timeout-now.Sub(since)), timeout)
-}
-
-// allAnswered reports whether the server has answered each write that the cleanup needs, be it by a refusal: none of these problems says
-// that something could not be attempted, for a missing permission, a template that fails, or a request without an answer.
-func allAnswered(problems problem.List) bool {
-	return !slices.ContainsFunc(problems, func(p *problem.Problem) bool {
-		switch p.Reason {
-		case v1.ReasonFinalizing, v1.ReasonChildRejected, v1.ReasonChildConflict, v1.ReasonChildFailing, v1.ReasonNamespaceNotFound, v1.ReasonNamespaceEnding:
-			return false
-		}
-		return !p.Waiting
-	})
 }

@@ -34,7 +34,7 @@ func TestAnswered(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			all := problem.List{{Reason: v1.ReasonProgressing, Waiting: true}, {Reason: reason}}
-			if got := allAnswered(all); got != want {
+			if got := all.Answered(); got != want {
 				t.Errorf("%v, want %v", got, want)
 			}
 		})

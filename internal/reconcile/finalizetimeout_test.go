@@ -52,7 +52,7 @@ func TestTimeoutReleasesAParent(t *testing.T) {
 	if n := len(c.Events); n == 0 || c.Events[n-1] != event || !c.Released() {
 		t.Errorf("Events %q, want %q", c.Events, event)
 	}
-	if n := reconciletest.Lengths(t, c.shared.attempts, "since"); n > 0 {
+	if n := reconciletest.Lengths(t, c.shared.Attempts, "since"); n > 0 {
 		t.Errorf("%d attempts are remembered", n)
 	}
 }
@@ -302,7 +302,7 @@ func TestTimeoutDoesNotCountWhileATemplateFails(t *testing.T) {
 func TestAttemptsAreOfOneParentAlone(t *testing.T) {
 	c := heldBack(t, finalized(t, ", timeout: 5m"))
 	key, before := queue.Key{Controller: "apps", Parent: configMapName("one")}, c.Clock.Now().Add(-time.Hour)
-	c.shared.attempts.Begin(key, queue.Attempt{Parent: "uid-other", Generation: c.controllers.get("apps").Generation, Noted: before, Seen: before})
+	c.shared.Attempts.Begin(key, queue.Attempt{Parent: "uid-other", Generation: c.controllers.get("apps").Generation, Noted: before, Seen: before})
 	c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 		o.SetAnnotations(map[string]string{reconciletest.CleanupSince: before.Format(time.RFC3339) + "/uid-one"})
 	})

@@ -11,7 +11,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
@@ -19,7 +18,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -31,18 +29,11 @@ type inputs struct {
 	pause      func() error // see render.Input
 	budget     budget.Pass
 	memory     queue.Reservation
-	decoded    map[string]any   // the parent: see content
-	selected   []selected       // by entry of spec.related; nil until selectRelated
-	unselected *problem.Problem // why the related objects are not known
-	logs       podlogs.Reading  // nil until a template reads logs
-	judged     *readiness.Judge // see judge
-}
-
-// selected is what the parent sees by one entry of spec.related.
-type selected struct {
-	selection related.Selection
-	objects   []*object.Object // the same for all templates of the reconciliation
-	found     bool             // whether they were looked up
+	decoded    map[string]any     // the parent: see content
+	selected   []related.Selected // by entry of spec.related; nil until selectRelated
+	unselected *problem.Problem   // why the related objects are not known
+	logs       podlogs.Reading    // nil until a template reads logs
+	judged     *readiness.Judge   // see judge
 }
 
 // content is the parent as JSON data, which must not be changed.
@@ -62,7 +53,7 @@ func (in *inputs) forTemplates(observed []*child.Live) *render.Input {
 	}
 	if len(in.Related) > 0 {
 		out.Related = in.related
-		if in.readsLogs() {
+		if slices.ContainsFunc(in.Related, (*related.Entry).ReadsLogs) {
 			out.Logs = in.logsOf
 		}
 	}
@@ -81,37 +72,14 @@ func (in *inputs) settle(request int) {
 // rendered then: an unknown list is not an empty one.
 func (in *inputs) selectRelated() *problem.Problem {
 	if len(in.Related) > 0 && in.selected == nil {
-		in.selected = make([]selected, len(in.Related))
-		in.unselected = in.selectEach()
+		input := &render.Input{Parent: in.content(), Pause: in.pause, Budget: &in.budget}
+		var unreadable *related.Entry
+		in.selected, unreadable, in.unselected = related.SelectFor(in.Related, in.parent, func(entry string) ([]map[string]any, error) { return in.Program.Select(entry, input) })
+		if unreadable != nil {
+			in.unselected = problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: see the condition Watching of TemplateController %s; until then, nothing is changed", permissions.DisplayName(in.As), syntax.RelatedName(unreadable.Name), in.Name)
+		}
 	}
 	return in.unselected
-}
-
-func (in *inputs) selectEach() *problem.Problem {
-	input := &render.Input{Parent: in.content(), Pause: in.pause, Budget: &in.budget}
-	room := related.SelectionLimit(in.parent.Len())
-	for i, e := range in.Related {
-		switch e.State() {
-		case related.Waiting, related.Unreadable:
-			return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: see the condition Watching of TemplateController %s; until then, nothing is changed", permissions.DisplayName(in.As), syntax.RelatedName(e.Name), in.Name)
-		case related.Absent:
-			in.selected[i].found = true // there are none
-			continue
-		case related.Known:
-		}
-		yielded, err := in.Program.Select(e.Name, input)
-		if err != nil {
-			return problem.FromTemplate(err)
-		}
-		var issue *problem.Problem
-		if in.selected[i].selection, issue = e.Choose(in.key.Parent, yielded, room); issue != nil {
-			return issue
-		}
-		if e.Select != "" {
-			room -= in.selected[i].selection.Size()
-		}
-	}
-	return nil
 }
 
 // related returns what the parent sees by the entry of that name: see render.Input.
@@ -120,21 +88,7 @@ func (in *inputs) related(name string) ([]map[string]any, error) {
 	if i < 0 || in.selectRelated() != nil { // which is reported, or impossible: the names of a program are those of its spec
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
-	return child.DecodeAll(in.objects(i), &in.budget)
-}
-
-// objects returns the related objects of an entry, as they were at the first call.
-func (in *inputs) objects(i int) []*object.Object {
-	s := &in.selected[i]
-	if !s.found {
-		s.objects, s.found = in.Related[i].Find(s.selection), true
-	}
-	return s.objects
-}
-
-// readsLogs reports whether templates may read logs.
-func (in *inputs) readsLogs() bool {
-	return slices.ContainsFunc(in.Related, func(e *related.Entry) bool { return e.Logs != nil })
+	return child.DecodeAll(in.selected[i].Objects(), &in.budget)
 }
 
 // errNoLogs says which Pods have logs. Authors read it.
@@ -154,7 +108,7 @@ func (in *inputs) logsOf(pod map[string]any) (map[string]string, error) {
 		if e.Logs == nil {
 			continue
 		}
-		seen := in.objects(i)
+		seen := in.selected[i].Objects()
 		n, found := slices.BinarySearchFunc(seen, at, func(o *object.Object, at types.NamespacedName) int { return object.CompareKeys(o.Key(), at) })
 		if found && string(seen[n].UID()) == uid {
 			if in.logs == nil {
@@ -163,17 +117,10 @@ func (in *inputs) logsOf(pod map[string]any) (map[string]string, error) {
 			if err := in.budget.Spend(seen[n].BytesAt("status")); err != nil {
 				return nil, err
 			}
-			return in.logs.Logs(seen[n], logOptions(e.Logs)), nil
+			return in.logs.Logs(seen[n], podlogs.OptionsOf(e.Logs)), nil
 		}
 	}
 	return nil, errNoLogs
-}
-
-// logOptions are those of an entry, with the defaults of the API.
-func logOptions(of *v1.PodLogs) request.LogOptions {
-	logs := *of
-	spec.DefaultLogs(&logs)
-	return request.LogOptions{TailLines: logs.TailLines, LimitBytes: logs.LimitBytes, Previous: logs.Previous}
 }
 
 // endLogs drops logs that the templates no longer read. It must be called only after the status template was executed, which alone reads
@@ -193,11 +140,11 @@ func (in *inputs) fingerprint() uint64 {
 		return 0
 	}
 	var h maphash.Hash
-	h.SetSeed(seed)
-	for _, s := range in.selected {
-		for _, o := range s.objects {
+	h.SetSeed(child.Seed)
+	for i := range in.selected {
+		for _, o := range in.selected[i].Found() {
 			if !o.HasAppliedStatus() {
-				addVersion(&h, o)
+				child.AddVersion(&h, o)
 			}
 		}
 	}
@@ -212,7 +159,7 @@ func (in *inputs) fingerprint() uint64 {
 func (in *inputs) judge(observed []*child.Live) *readiness.Judge {
 	if in.judged == nil && in.Program.JudgesReadiness() {
 		in.judged = readiness.NewJudge(in.Program, in.forTemplates(observed))
-		in.report.assume(in.judged, observed)
+		in.report.CountAssumed(in.judged, observed)
 	}
 	return in.judged
 }

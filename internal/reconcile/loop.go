@@ -1,12 +1,9 @@
 package reconcile
 
 import (
-	"hash/maphash"
-	"maps"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -61,35 +58,7 @@ func (g *loopGuard) specs() queue.Generations {
 		g.parentSpec = g.parent.Generation()
 	}
 	if g.parentSpec == 0 { // ConfigMaps, Secrets and some more
-		g.parentSpec = contentHash(g.inputs.content())
+		g.parentSpec = child.ContentHash(g.inputs.content())
 	}
 	return queue.Generations{Parent: g.parentSpec, Controller: g.Generation}
-}
-
-// contentHash differs for objects that differ outside of their metadata and status, which controllers write, too.
-func contentHash(content map[string]any) int64 {
-	content = maps.Clone(content)
-	for _, field := range []string{"apiVersion", "kind", "metadata", "status"} {
-		delete(content, field)
-	}
-	return int64(maphash.Bytes(seed, object.Append(nil, content))) //nolint:gosec // a hash may be negative
-}
-
-var seed = maphash.MakeSeed()
-
-// fingerprint differs for different states of the children.
-func fingerprint(children []*child.Live) uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	for _, l := range children {
-		addVersion(&h, l.Object)
-	}
-	return h.Sum64()
-}
-
-func addVersion(h *maphash.Hash, o *object.Object) {
-	_, _ = h.WriteString(string(o.UID())) // a hash takes everything
-	_ = h.WriteByte('@')
-	_, _ = h.WriteString(o.ResourceVersion())
-	_ = h.WriteByte(' ')
 }

@@ -158,7 +158,7 @@ func TestAnEditEndsTheLoopAlsoOfAParentWithoutGeneration(t *testing.T) {
 
 func TestNobodyWaitsWhoHasNotWritten(t *testing.T) {
 	c := newCluster(t)
-	if wait := c.shared.breaker.Wait(reconciletest.KeyOf("a", "1"), queue.Generations{}); wait != 0 {
+	if wait := c.shared.Breaker.Wait(reconciletest.KeyOf("a", "1"), queue.Generations{}); wait != 0 {
 		t.Errorf("waits for %v", wait)
 	}
 }

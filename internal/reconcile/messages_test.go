@@ -13,8 +13,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -222,7 +222,7 @@ func TestAConditionAlwaysFits(t *testing.T) {
 		requests []string
 	}{
 		"all of it":       {5000, "children[maps]:1:4: " + strings.TrimSpace(long), []string{"status apps one"}},
-		"a part":          {256, object.Line("children[maps]:1:4: "+long, reconcile.ShortMessage), []string{"status apps one", "status apps one"}},
+		"a part":          {256, object.Line("children[maps]:1:4: "+long, problem.ShortMessage), []string{"status apps one", "status apps one"}},
 		"next to nothing": {10, "", []string{"status apps one", "status apps one", "status apps one", "status apps one", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -96,7 +95,7 @@ func (m missingParent) run(ctx context.Context) Result {
 			return Result{After: wait}
 		}
 	}
-	parent, err := m.getParent(ctx)
+	parent, err := m.GetParent(ctx, m.key)
 	switch {
 	case err != nil:
 		return Result{Retry: problem.RetryBackoff}
@@ -143,20 +142,6 @@ func (m missingParent) replaced(ctx context.Context, parent *object.Object, chil
 	return m.collect(ctx, leftovers, "")
 }
 
-// getParent reads the parent from the server; nil means that it does not exist. It logs why it cannot. That the kind is not
-// served says nothing about the parent.
-func (rec *reconciliation) getParent(ctx context.Context) (*object.Object, error) {
-	parent, err := rec.Cluster.Get(ctx, rec.LocateParent(rec.key))
-	if request.MissingObject(err) {
-		return nil, nil
-	}
-	if err != nil {
-		klog.FromContext(ctx).Info("cannot get a parent, will retry", "controller", rec.key.Controller, "parent", rec.key.Parent.String(), "reason", rec.Rights.WhyNot(err, rec.Rights.Claim(permissions.Parents, rec.Kind, rec.key.Parent.Namespace)))
-		return nil, err
-	}
-	return parent, nil
-}
-
 // collect deletes the children of a deleted parent, as far as their seals prove that they were made for it. The garbage collector has
 // missed them, as it does where a kind existed for a short time only. A child that only names that parent, and was made for one
 // that exists, is kept. present is the UID of the parent of that name that exists now and matches; "" is for none.
@@ -180,7 +165,7 @@ func (m missingParent) collect(ctx context.Context, children []*child.Live, pres
 
 // pruneUnmatched prunes or retains these children of a parent that no longer matches, by their prunePolicy, and removes its finalizer.
 func (m missingParent) pruneUnmatched(ctx context.Context, children []*child.Live) Result {
-	matches, err := m.matches(ctx)
+	matches, err := m.Matches(ctx, m.parent)
 	switch {
 	case err != nil:
 		return Result{Retry: problem.RetryBackoff}
@@ -236,39 +221,6 @@ func (m missingParent) recordEvent(eventType, reason, message string) {
 	m.r.Recorder.Announce(m.As, m.key, request.Announcement{About: m.parent, Type: eventType, Reason: reason, Message: message})
 }
 
-// matches reports whether the parent matches all selectors, as the server sees it.
-func (m missingParent) matches(ctx context.Context) (bool, error) {
-	if !m.Listed(m.parent.Namespace()) || !m.Labels.Matches(m.parent) {
-		return false, nil
-	}
-	if m.Filter != nil {
-		if admits, err := running.Evaluate(m.Program, m.parent); err != nil || !admits {
-			return false, err
-		}
-	}
-	if inside, err := m.inNamespace(ctx); err != nil || !inside {
-		return false, err
-	}
-	if m.Spec.Watch.FieldSelector == "" {
-		return true, nil
-	}
-	return m.Cluster.Selected(ctx, m.LocateParent(m.key), m.Labels.String(), m.Spec.Watch.FieldSelector)
-}
-
-// inNamespace reports whether the namespaceSelector selects the parent's namespace. If the watch shows that it does not, the server is asked:
-// the label may be back. That takes the permission of the watch.
-func (m missingParent) inNamespace(ctx context.Context) (bool, error) {
-	namespace := m.parent.Namespace()
-	if m.InNamespace(namespace) {
-		return true, nil
-	}
-	selected, err := m.Cluster.Selected(ctx, request.Location{Resource: running.Namespaces, Name: namespace}, m.NamespaceSelector.String(), "")
-	if err != nil {
-		klog.FromContext(ctx).Info("cannot read the Namespace of a parent, will retry", "controller", m.Name, "parent", m.key.Parent.String(), "reason", m.Rights.WhyNot(err, m.NamespacesClaim()))
-	}
-	return selected, err
-}
-
 // collectLeftovers deletes children of an earlier parent of the same name, which was deleted, once the garbage collector has had time to.
 // It returns when to check them again.
 func (rec *reconciliation) collectLeftovers(ctx context.Context, unlabelled []*child.Live) Result {
@@ -291,7 +243,7 @@ func (rec *reconciliation) collectLeftovers(ctx context.Context, unlabelled []*c
 	m := missingParent{newReconciliation(rec.r, rec.Controller, rec.key)}
 	m.deletions.since = rec.deletions.since // from before the leftovers were read
 	// A watch that has failed may still show an earlier parent, so that the leftovers are the present one's.
-	if now, _ := m.getParent(ctx); now == nil || now.UID() != rec.parent.UID() {
+	if now, _ := m.GetParent(ctx, m.key); now == nil || now.UID() != rec.parent.UID() {
 		return Result{After: queue.CollectorTime}
 	}
 	return m.collect(ctx, leftovers, rec.parent.UID())

@@ -100,7 +100,7 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
 			result, requests := c.Reconcile("apps", "one")
 			wantRequests(t, why, requests, row.want...)
-			if n := reconciletest.Lengths(t, c.shared.absences, "since"); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
+			if n := reconciletest.Lengths(t, c.shared.Absences, "since"); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
 				t.Errorf("retry %v, want %v; %d parents count as absent", result.Retry, row.retry, n)
 			}
 		})
@@ -249,7 +249,7 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 			if result.After == queue.CollectorTime != row.after {
 				t.Errorf("looks again after %v", result.After)
 			}
-			if n := reconciletest.Lengths(t, c.shared.absences, "since"); !row.after && n > 0 {
+			if n := reconciletest.Lengths(t, c.shared.Absences, "since"); !row.after && n > 0 {
 				t.Errorf("%d parents count as absent", n)
 			}
 		})
@@ -262,13 +262,13 @@ func TestParentThatIsBackStandsInNoLine(t *testing.T) {
 	c.KubectlApply(app)
 	c.Settle()
 	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
-	c.shared.absences.Left(key)
-	reconciletest.InLine(c.shared.pacer, key)
-	if n := reconciletest.Lengths(t, c.shared.pacer, "lines.apps.places"); n != 1 {
+	c.shared.Absences.Left(key)
+	reconciletest.InLine(c.shared.Pacer, key)
+	if n := reconciletest.Lengths(t, c.shared.Pacer, "lines.apps.places"); n != 1 {
 		t.Fatalf("%d stand in line, want 1", n)
 	}
 	c.Reconcile("apps", "one")
-	if n := reconciletest.Lengths(t, c.shared.absences, "since") + reconciletest.Lengths(t, c.shared.pacer, "lines.apps.places"); n > 0 {
+	if n := reconciletest.Lengths(t, c.shared.Absences, "since") + reconciletest.Lengths(t, c.shared.Pacer, "lines.apps.places"); n > 0 {
 		t.Errorf("%d things are remembered of its absence", n)
 	}
 }

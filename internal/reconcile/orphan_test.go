@@ -78,7 +78,7 @@ func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
 				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
 			}
 			wantRequests(t, "once more", c.SettleWrites())
-			if n := reconciletest.Lengths(t, c.shared.orphaning, "parents"); n > 0 {
+			if n := reconciletest.Lengths(t, c.shared.Orphaning, "parents"); n > 0 {
 				t.Errorf("%d parents are remembered", n)
 			}
 		})
@@ -123,7 +123,7 @@ func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
 				}
 			}
 			wantRequests(t, "once more", c.SettleWrites())
-			if n := reconciletest.Lengths(t, c.shared.orphaning, "parents"); n > 0 {
+			if n := reconciletest.Lengths(t, c.shared.Orphaning, "parents"); n > 0 {
 				t.Errorf("%d parents are remembered", n)
 			}
 		})
@@ -260,7 +260,7 @@ func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
 			if c.Objects[one] != nil || len(c.Objects) != there-1 {
 				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
 			}
-			if n := reconciletest.Lengths(t, c.shared.orphaning, "parents"); n > 0 {
+			if n := reconciletest.Lengths(t, c.shared.Orphaning, "parents"); n > 0 {
 				t.Errorf("%d parents are remembered", n)
 			}
 		})
@@ -298,7 +298,7 @@ func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testin
 	if c.Objects[farMap("a")] == nil || c.Objects[clusterRole] == nil {
 		t.Error("a child was deleted")
 	}
-	if n := reconciletest.Lengths(t, c.shared.orphaning, "parents"); n > 0 {
+	if n := reconciletest.Lengths(t, c.shared.Orphaning, "parents"); n > 0 {
 		t.Errorf("%d parents are remembered", n)
 	}
 }

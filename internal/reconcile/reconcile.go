@@ -14,7 +14,6 @@ import (
 
 	"k8s.io/klog/v2"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -54,8 +53,8 @@ type reconciliation struct {
 	key      queue.Key
 	parent   *object.Object // as the latest write left it, except for its status; nil where there is none
 	problems problem.List
-	next     Result  // when to reconcile again if no problem says otherwise
-	report   *Report // nil unless the caller passes one
+	next     Result         // when to reconcile again if no problem says otherwise
+	report   *status.Report // nil unless the caller passes one
 
 	inputs    inputs
 	guard     loopGuard
@@ -79,7 +78,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	return r.reconcile(ctx, key, nil)
 }
 
-func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *Report) Result {
+func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *status.Report) Result {
 	if r.Backlog.Begin(key) {
 		defer r.Backlog.Done(key)
 	}
@@ -198,10 +197,7 @@ func (rec *reconciliation) observe() []*child.Live { return rec.ChildrenOf(rec.p
 
 // keep puts a child into the cache as a write has left it.
 func (rec *reconciliation) keep(after *object.Object, kind kind.Kind) {
-	child.NoteWritten(after)
-	cache := rec.Sources[kind.GroupKind()].For(after.Namespace())
-	cache.Put(after, rec.Name)
-	rec.Factory.Departed.Note(after, cache.Get(after.Key())) // the watch may have brought a later state before the answer
+	rec.Keep(after, kind)
 	if rec.Factory.Adopting {
 		rec.r.SyncSoon(rec.Name) // it may have been the last one
 	}
@@ -226,7 +222,7 @@ func (rec *reconciliation) failed() bool {
 // result says when to reconcile again, after what was done and found.
 func (rec *reconciliation) result() Result {
 	result := Result{
-		Retry: rec.problems.Retry(), Denial: rec.problems.Denial(), Outcome: rec.outcome(),
+		Retry: rec.problems.Retry(), Denial: rec.problems.Denial(), Outcome: record.OutcomeOf(rec.problems),
 		Again: rec.next.Again || rec.readsOwnWrites() || rec.mayRelease(),
 	}
 	if result.Retry == problem.RetryOnChange {
@@ -247,18 +243,4 @@ func (rec *reconciliation) result() Result {
 func (rec *reconciliation) readsOwnWrites() bool {
 	reads := rec.Program.Reads()
 	return rec.guard.written.Children && reads.Children
-}
-
-// outcome is how the reconciliation of an existing parent is counted.
-func (rec *reconciliation) outcome() record.Outcome {
-	outcome := record.Succeeded
-	for _, issue := range rec.problems {
-		switch {
-		case issue.Waiting:
-			outcome = max(outcome, record.Waiting)
-		case issue.Reason != v1.ReasonChildFailing: // which templater cannot mend
-			outcome = record.Failed
-		}
-	}
-	return outcome
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
@@ -55,8 +56,8 @@ type Logs interface {
 	Forget(key queue.Key)
 }
 
-// Options are what a Reconciler works with. They are many because each remembers one thing about parents between reconciliations;
-// the caller has them forget a TemplateController that is deleted.
+// Options are what a Reconciler works with. The caller has those that remember something about parents forget a TemplateController that is
+// deleted.
 type Options struct {
 	Controllers Controllers
 	// SyncSoon syncs a TemplateController after a short delay.
@@ -66,24 +67,23 @@ type Options struct {
 	Queue    queue.Queue // of the parents
 	Failures *queue.RateLimiter
 	Backlog  *queue.Backlog
-	Turns    *queue.Turns
-	Pacer    *queue.DeparturePacer
-	Absences *queue.AbsentParents
-	// Orphaning hears of parents from the watches.
-	Orphaning *queue.OrphaningParents
-	Attempts  *queue.Attempts
-	Breaker   *queue.Breaker
-	Recorder  *record.EventRecorder
-	// Rights looks up which permissions are missing, while the Reconciler runs.
-	Rights *permissions.Tracker
+	*queue.History
+	Recorder *record.EventRecorder
 	// Waiting are the parents that lack a permission.
 	Waiting *permissions.Waiting
 	Logs    Logs
-
-	// Workers is how many parents are worked on at a time; 0 counts as 1.
-	Workers int
-	Tracker *queue.WorkerTracker // of these
 	Memory  *queue.Memory
+	Workers Workers
+}
+
+// Workers reconcile the parents in the queue while the Reconciler runs.
+type Workers struct {
+	// Number is how many parents are worked on at a time; 0 counts as 1.
+	Number  int
+	Turns   *queue.Turns
+	Tracker *queue.WorkerTracker
+	// Rights looks up meanwhile which permissions are missing.
+	Rights *permissions.Tracker
 	// Grace is how long reconciliations may go on after the Reconciler was stopped.
 	Grace time.Duration
 }
@@ -92,13 +92,13 @@ type Options struct {
 // of a controller.
 type Reconciler struct {
 	Options
-	settling settling
+	settling plan.Settling
 }
 
 // New returns a Reconciler, which works while it runs.
 func New(o Options) *Reconciler {
-	o.Workers = max(o.Workers, 1)
+	o.Workers.Number = max(o.Workers.Number, 1)
 	r := &Reconciler{Options: o}
-	r.settling.begin(o.Clock.Now())
+	r.settling.Begin(o.Clock.Now())
 	return r
 }

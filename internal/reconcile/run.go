@@ -23,14 +23,14 @@ var ErrPanic = errors.New("panic in a reconciliation: this is a bug, please repo
 // Run works through the queue until ctx ends, and returns when all reconciliations in progress have ended. They are cancelled when work
 // ends, or when they take longer than the grace period.
 func (r *Reconciler) Run(ctx, work context.Context) {
-	r.settling.begin(r.Clock.Now()) // until now, another replica may have led
+	r.settling.Begin(r.Clock.Now()) // until now, another replica may have led
 	stop := context.AfterFunc(ctx, r.Queue.ShutDown)
 	defer stop()
 	var lookups sync.WaitGroup
-	lookups.Go(func() { r.Rights.Run(ctx) })
+	lookups.Go(func() { r.Workers.Rights.Run(ctx) })
 	defer lookups.Wait()
 	pool := &queue.Pool{
-		Tracker: r.Tracker, Grace: r.Grace, Spare: r.Workers, Due: r.Queue.Len, Hangs: r.Turns.Hangs,
+		Tracker: r.Workers.Tracker, Grace: r.Workers.Grace, Spare: r.Workers.Number, Due: r.Queue.Len, Hangs: r.Workers.Turns.Hangs,
 		Next: func(work context.Context, taken func()) bool { return r.Next(ctx, work, taken) },
 	}
 	pool.Run(ctx, work)
@@ -129,4 +129,4 @@ func (r *Reconciler) reportPanic(key queue.Key) {
 }
 
 // Busy returns the reconciliations in progress.
-func (r *Reconciler) Busy() []queue.Work { return r.Tracker.Busy() }
+func (r *Reconciler) Busy() []queue.Work { return r.Workers.Tracker.Busy() }

@@ -2,9 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"maps"
-	"net/http"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -13,7 +10,6 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -35,7 +31,7 @@ type statusWriter struct {
 func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool) {
 	judge := s.inputs.judge(c.observed)
 	s.childSummary = c.count(c.desired.Wanted, judge)
-	summary := s.summarize(c.observed, judge)
+	summary := status.SummarizeParent(s.Generation, c.observed, judge)
 	if len(c.desired.Faults) == 0 {
 		summary.Round = s.Round
 	}
@@ -57,7 +53,7 @@ func (s *statusWriter) write(ctx context.Context, c *convergence) (rendered bool
 // publish writes the status, except for fields that other TemplateControllers write, publishes an Event about a new fault, and counts the
 // parent.
 func (s *statusWriter) publish(ctx context.Context, content map[string]any, summary *status.ParentSummary) {
-	summary.Contested = s.leaveContested(content)
+	summary.Contested = s.owners().LeaveContested(content, s.Author())
 	if !s.problems.Pending() {
 		s.update(ctx, content, summary)
 	}
@@ -105,14 +101,18 @@ func ReportDeletion(ctx context.Context, of *running.Controller, parent *object.
 func (s *statusWriter) update(ctx context.Context, content map[string]any, summary *status.ParentSummary) {
 	v := s.verdict()
 	content = s.withReady(content, v)
-	s.report.status(s.reconciliation, content, v)
+	if s.Kind.Status != nil {
+		s.report.Plans(content, v)
+	} else {
+		s.report.Plans(nil, v)
+	}
 	err := s.store(ctx, content)
 	if err != nil {
 		v, err = s.storeKnown(ctx, content, v, err)
 	}
-	if Unfit(err) && len(v.Message) > ShortMessage { // it may be the message that does not fit
+	if problem.Unfit(err) && len(v.Message) > problem.ShortMessage { // it may be the message that does not fit
 		short := v
-		short.Message = object.Line(v.Message, ShortMessage)
+		short.Message = object.Line(v.Message, problem.ShortMessage)
 		err = s.store(ctx, s.withReady(content, short))
 	}
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *statusWriter) writeProblem(ctx context.Context, err error, content map[
 	err = s.Author().About(err, map[string]any{"status": content})
 	return &problem.Problem{
 		Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff,
-		Message: text + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(content),
+		Message: text + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: status.ContentHash(content),
 	}
 }
 
@@ -174,15 +174,12 @@ func (s *statusWriter) storeKnown(ctx context.Context, content map[string]any, v
 	return v, err
 }
 
-// ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
-const ShortMessage = 256
-
 // writeConditionOnly writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
 // may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
 func (s *statusWriter) writeConditionOnly(ctx context.Context, v status.Verdict) {
 	err := s.store(ctx, s.withReady(s.own(), v))
-	for _, short := range []string{object.Line(v.Message, ShortMessage), ""} {
-		if err == nil || !Unfit(err) {
+	for _, short := range []string{object.Line(v.Message, problem.ShortMessage), ""} {
+		if err == nil || !problem.Unfit(err) {
 			break
 		}
 		v.Message = short
@@ -191,29 +188,6 @@ func (s *statusWriter) writeConditionOnly(ctx context.Context, v status.Verdict)
 	if err != nil {
 		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", s.Name, "parent", s.key.Parent.String(), "reason", problem.PublicReason(err))
 	}
-}
-
-// Unfit reports whether the server may take less of the same. Of what is too large for its store it says no more than that it cannot
-// answer.
-func Unfit(err error) bool {
-	if err == nil {
-		return false // mostly, and without an allocation
-	}
-	if len(problem.SchemaFaults(err)) > 0 {
-		return false
-	}
-	switch request.Code(err) {
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		return true
-	}
-	return false
-}
-
-// contentOf differs for different statuses. It ignores conditions, which change with time.
-func contentOf(content map[string]any) string {
-	content = maps.Clone(content)
-	delete(content, "conditions")
-	return child.Hash(object.Append(nil, content))
 }
 
 // store applies the status, unless the parent has it already. The error is that of the
@@ -232,18 +206,18 @@ func (s *statusWriter) store(ctx context.Context, content map[string]any) error 
 	}
 	version := s.parent.ResourceVersion()
 	if reduced, emptied := owned.WithoutEmptied(content); emptied {
-		after, err := s.applyStatus(ctx, reduced, version)
+		after, err := s.apply(ctx, reduced, version)
 		if err != nil {
 			return err
 		}
 		version = after.ResourceVersion()
 	}
-	after, err := s.applyStatus(ctx, content, version)
+	after, err := s.apply(ctx, content, version)
 	if err != nil {
 		return err
 	}
 	s.guard.written.Status = true
-	s.report.wroteParent(s.reconciliation, WriteStatus)
+	s.wroteParent(status.WriteStatus)
 	if s.Program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
 		s.next.Again = s.next.Again || !object.EqualValues(current, now)
@@ -253,34 +227,11 @@ func (s *statusWriter) store(ctx context.Context, content map[string]any) error 
 	return nil
 }
 
-// applyStatus applies the status to that version of the parent. Conditions that are one value are taken from no other manager: they are left out
-// of the status where the server answers that one owns them.
-func (s *statusWriter) applyStatus(ctx context.Context, content map[string]any, version string) (*object.Object, error) {
-	if !s.Kind.Status.Atomic || content["conditions"] == nil {
-		return s.sendStatus(ctx, content, version, true)
-	}
-	after, err := s.sendStatus(ctx, content, version, false)
-	owned := request.OwnedFields(err)
-	if len(owned) == 0 {
-		return after, err
-	}
-	if slices.Contains(owned, ".status.conditions") {
-		s.conditionsOwned = true
-		delete(content, "conditions")
-	}
-	return s.sendStatus(ctx, content, version, true)
-}
-
-func (s *statusWriter) sendStatus(ctx context.Context, content map[string]any, version string, force bool) (*object.Object, error) {
-	metadata := map[string]any{"name": s.parent.Name(), "resourceVersion": version}
-	if ns := s.parent.Namespace(); ns != "" {
-		metadata["namespace"] = ns
-	}
-	body := map[string]any{"apiVersion": s.GVK.GroupVersion().String(), "kind": s.GVK.Kind, "metadata": metadata}
-	if len(content) > 0 { // an empty status that held fields would become null: see object.FieldSet.WithoutEmptied
-		body["status"] = content
-	}
-	return s.Cluster.ApplyStatus(ctx, s.LocateParent(s.key), object.Append(make([]byte, 0, 512), body), s.Manager, force)
+// apply applies the status to that version of the parent.
+func (s *statusWriter) apply(ctx context.Context, content map[string]any, version string) (*object.Object, error) {
+	after, conditionsOwned, err := s.ApplyStatus(ctx, s.parent, content, version)
+	s.conditionsOwned = s.conditionsOwned || conditionsOwned
+	return after, err
 }
 
 // verdict is what the ready condition says.

@@ -37,13 +37,13 @@ func TestStatusOfOthersIsNotKeptAsOurs(t *testing.T) {
 
 func TestWhatTellsOneStatusFromAnother(t *testing.T) {
 	kept := map[string]any{"conditions": []any{}}
-	if contentOf(kept); len(kept) != 1 {
+	if status.ContentHash(kept); len(kept) != 1 {
 		t.Error("the status has lost its conditions")
 	}
-	status := func(count int64, since string) map[string]any {
+	content := func(count int64, since string) map[string]any {
 		return map[string]any{"count": count, "conditions": []any{map[string]any{"lastTransitionTime": since}}}
 	}
-	if contentOf(status(1, "now")) != contentOf(status(1, "then")) || contentOf(status(1, "now")) == contentOf(status(2, "now")) {
+	if status.ContentHash(content(1, "now")) != status.ContentHash(content(1, "then")) || status.ContentHash(content(1, "now")) == status.ContentHash(content(2, "now")) {
 		t.Error("a status is told by its conditions, or not by the rest")
 	}
 }
@@ -100,7 +100,7 @@ func TestUnfit(t *testing.T) {
 		"no answer of a server": {http.ErrHandlerTimeout, false},
 	} {
 		t.Run(why, func(t *testing.T) {
-			if got := Unfit(row.err); got != row.want {
+			if got := problem.Unfit(row.err); got != row.want {
 				t.Errorf("%v, want %v", got, row.want)
 			}
 		})

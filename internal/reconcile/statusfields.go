@@ -2,27 +2,12 @@ package reconcile
 
 import (
 	"cmp"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
-
-// summarize begins the summary of the parent with its children.
-func (s *statusWriter) summarize(observed []*child.Live, judge *readiness.Judge) *status.ParentSummary {
-	summary := &status.ParentSummary{Generation: s.Generation, Children: int64(len(observed))}
-	for _, l := range observed {
-		if judge.Of(l.Entry, l.Object) == readiness.Ready {
-			summary.ChildrenReady++
-		}
-	}
-	return summary
-}
 
 // render executes the status template. If that fails or is not possible, or the child templates have used up the budget, which is reported
 // already, the status is kept.
@@ -81,57 +66,18 @@ func (s *statusWriter) withReady(content map[string]any, v status.Verdict) map[s
 	return content
 }
 
-// foreignCondition reports whether another manager owns the ready condition, or the whole list where that is one value. It also returns the
-// TemplateController that owns the condition, or "". A condition that a deleted TemplateController has left is free.
-func (s *statusWriter) foreignCondition() (foreign bool, rival string) {
-	if s.conditionsOwned {
-		return true, ""
-	}
-	atomic := s.Kind.Status != nil && s.Kind.Status.Atomic
-	named := false // whether an owner has the name of this manager, which others may use for updates
-	for manager, held := range s.parent.Conditions {
-		if manager == s.Manager {
-			named = true
-			continue
-		}
-		if atomic {
-			return true, ""
-		}
-		if _, ok := held.Item(map[string]any{"type": s.ReadyCondition}); !ok {
-			continue
-		}
-		name, ours := strings.CutPrefix(manager, v1.FieldManagerPrefix)
-		if !ours {
-			return true, ""
-		}
-		if s.r.Controllers.MayWrite(name, s.GVK.GroupKind(), s.key.Parent) && (rival == "" || name < rival) {
-			foreign, rival = true, name
-		}
-	}
-	if !atomic {
-		return foreign, rival
-	}
-	owned, _ := s.parent.Applied(s.Manager, "status").Field("status")
-	_, held := owned.Field("conditions")
-	return !held && (named || s.conditions().HasOthers()), ""
+// owners tells who else writes the status of the parent.
+func (s *statusWriter) owners() status.Owners {
+	return status.Owners{Parent: s.parent, Manager: s.Manager, MayWrite: func(name string) bool { return s.r.Controllers.MayWrite(name, s.GVK.GroupKind(), s.key.Parent) }}
 }
 
-// leaveContested removes fields from status that other TemplateControllers write. It returns one of them and its writer, in words, or "".
-//
-// A field of a parent's status has one writer, or two TemplateControllers would take it from each other again and again. The first one keeps
-// it: an apply names the version of the parent that it is based on, so that of two that begin at once, one sees the other.
-func (s *statusWriter) leaveContested(content map[string]any) string {
-	found := ""
-	for manager, held := range s.parent.AppliedByOthers(s.Manager, "status") {
-		name := strings.TrimPrefix(manager, v1.FieldManagerPrefix)
-		if !s.r.Controllers.MayWrite(name, s.GVK.GroupKind(), s.key.Parent) {
-			continue
-		}
-		set, _ := held.Field("status")
-		whole := map[string]any{"status": runtime.DeepCopyJSON(content)} // rare: only where another one writes here
-		if path := set.Remove(content, ".status"); path != "" && found == "" {
-			found = s.Author().Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)
-		}
+// foreignCondition reports whether another manager owns the ready condition: see status.Owners.
+func (s *statusWriter) foreignCondition() (foreign bool, rival string) {
+	switch {
+	case s.conditionsOwned:
+		return true, ""
+	case s.Kind.Status != nil && s.Kind.Status.Atomic:
+		return s.owners().OwnAll(s.conditions()), ""
 	}
-	return found
+	return s.owners().OfCondition(s.ReadyCondition)
 }

@@ -41,7 +41,7 @@ func (c *cleanup) run(ctx context.Context) Result {
 	}
 	over, again := timeout{c}.check(ctx)
 	if over {
-		c.report.timedOut()
+		c.report.EndsEarly()
 		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: FinalizeTimedOut})
 		return c.release(ctx)
 	}
@@ -52,7 +52,7 @@ func (c *cleanup) run(ctx context.Context) Result {
 func (c *cleanup) release(ctx context.Context) Result {
 	_, issue := c.removeFinalizer(ctx)
 	if issue == nil {
-		c.report.wroteParent(c.reconciliation, RemoveFinalizer)
+		c.wroteParent(status.RemoveFinalizer)
 		c.r.Recorder.Forget(c.key)
 		c.r.Attempts.End(c.key)
 		return Result{Outcome: record.Succeeded}
@@ -75,7 +75,7 @@ func (c *cleanup) unfinished(ctx context.Context) Result {
 // or cannot be rendered, the rest of the status is kept.
 func (c *cleanup) writeStatus(ctx context.Context) {
 	observed := c.observe()
-	summary := c.status.summarize(observed, c.inputs.judge(observed))
+	summary := status.SummarizeParent(c.Generation, observed, c.inputs.judge(observed))
 	status := c.status.own()
 	if !c.Rejected && !c.SyncingRelated() && c.inputs.selectRelated() == nil {
 		status, _, _ = c.status.render(observed)
@@ -100,7 +100,7 @@ func (c *cleanup) knowsChildren() bool {
 	}
 	reason, message := c.ChildObstacle()
 	if reason == v1.ReasonKindNotFound {
-		message += "; if the kind is not served again, " + skipAdvice
+		message += "; if the kind is not served again, " + status.SkipAdvice
 	}
 	c.waits("being deleted: waiting until its children can be read: "+message, problem.RetrySlow)
 	return false
@@ -200,7 +200,7 @@ func (c *cleanup) finalsReady(made *convergence) bool {
 		return false
 	}
 	for _, issue := range impossible {
-		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: endingNamespaceMessage(issue.Write)})
+		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: "cannot " + issue.Write + ": its namespace is being deleted; the object is released without it"})
 	}
 	return true
 }
@@ -231,40 +231,10 @@ func (c *cleanup) countReady(made *convergence, wanted []*child.Wanted, s finalS
 		c.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
 		return false
 	}
-	ready, problems := awaitFinals(counted, c.problems, s.current)
+	ready, problems := status.AwaitFinals(counted, c.problems, s.current)
 	c.problems = problems
 	return ready
 }
 
-// skipAdvice is the way out.
-const skipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to release it at once"
-
 // FinalizeTimedOut says that a parent is released though not all is done.
 const FinalizeTimedOut = "the cleanup took longer than spec.finalize.timeout: the object is released before its cleanup is done"
-
-// endingNamespaceMessage says that an object of spec.finalize.children cannot be made. write names it as a Problem does.
-func endingNamespaceMessage(write string) string {
-	return "cannot " + write + ": its namespace is being deleted; the object is released without it"
-}
-
-// awaitFinals reports whether the objects of spec.finalize.children, which c summarizes, are as they should be. current is whether they are as
-// their templates say now, and problems are those that came up. If something is missing, it returns what to report instead of these.
-func awaitFinals(c status.ChildSummary, problems problem.List, current bool) (ready bool, told problem.List) {
-	if len(problems) == 0 && c.Ready == c.Wanted && current {
-		return true, nil
-	}
-	if issue := problems.First(); issue != nil && !issue.Waiting {
-		return false, problems
-	}
-	text := c.Progress()
-	switch {
-	case len(c.Failing) > 0:
-		text = c.Failure() + "; fix that, or " + skipAdvice
-	case len(problems) > 0:
-		text = problems.Message()
-	}
-	return false, problem.List{{
-		Reason: v1.ReasonFinalizing, Waiting: len(c.Failing) == 0, Retry: problems.Retry(), Pending: problems.Pending(),
-		Message: "being deleted: waiting for spec.finalize.children: " + text,
-	}}
-}

@@ -29,7 +29,7 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 		"a fault is told as it is":        {status.ChildSummary{Ready: 1, Wanted: 2}, problem.List{wait, fault}, true, false, "TemplateError: a fault", problem.RetrySoon},
 	} {
 		t.Run(why, func(t *testing.T) {
-			ready, told := awaitFinals(row.childSummary, row.problems, row.current)
+			ready, told := status.AwaitFinals(row.childSummary, row.problems, row.current)
 			got := ""
 			if issue := told.First(); issue != nil {
 				got = issue.Reason + ": " + told.Message()

@@ -11,7 +11,8 @@ import (
 )
 
 // exec is one execution of a child's or the status template. It is used by
-// one goroutine and reused through a pool.
+// one goroutine and reused through a pool. It has a method for each kind of node, as the state of text/template has, and for what these have in
+// common.
 type exec struct {
 	data.Execution
 	own     budget.Pass // where the pass has none

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// Program is a compiled [Source]. It is safe for concurrent use.
+// Program is a compiled [Source], with a field for each kind of template that this has. It is safe for concurrent use.
 type Program struct {
 	seen      data.Fixed
 	children  map[string]*unit

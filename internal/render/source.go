@@ -5,7 +5,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Source is what a TemplateController says, as plain data. It must not change
+// Source is what a TemplateController says, as plain data, with a field for each part of a spec that is about templates. It must not change
 // while a [Program] that was compiled from it is in use.
 type Source struct {
 	// Controller is what .controller.name yields.

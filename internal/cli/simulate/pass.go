@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/reconcile/status"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
@@ -128,7 +129,7 @@ func (p *pass) entryOrder() *spec.Order {
 }
 
 // tell adds the problems of a report.
-func (r *Result) tell(report *reconcile.Report) {
+func (r *Result) tell(report *status.Report) {
 	for _, issue := range report.Problems {
 		if issue.Message == "" {
 			continue
@@ -148,9 +149,9 @@ func (w *world) writes() []Write {
 		switch each.Verb {
 		case plan.Create, plan.Update, plan.Delete:
 			out = append(out, Write{each.Verb, each.Entry, each.ID.String()})
-		case reconcile.WriteStatus:
+		case status.WriteStatus:
 			out = append(out, Write{plan.Update, "", "the status of " + nameOf(w.state.Parent)})
-		case reconcile.RemoveFinalizer:
+		case status.RemoveFinalizer:
 			out = append(out, Write{removal, "", "the finalizer of " + nameOf(w.state.Parent)})
 		case plan.Mark, plan.Seal:
 		}

@@ -43,7 +43,7 @@ type world struct {
 	controller *running.Controller
 	attempts   *queue.Attempts
 	unread     []schema.GroupVersionKind // kinds of children that are not read yet
-	report     reconcile.Report
+	report     status.Report
 	began      int // the version of the server before the reconciliation
 }
 
@@ -188,9 +188,10 @@ func (w *world) reconcile() {
 	now := w.clock.now
 	w.clock.now = now.Add(-time.Hour) // so that what was changed before this reconciliation was not just changed
 	tenants := queue.NewTenants()
+	history := queue.NewHistory(w.clock)
+	history.Attempts = w.attempts
 	r := reconcile.New(reconcile.Options{
-		Controllers: w, SyncSoon: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, Pacer: queue.NewDeparturePacer(w.clock),
-		Absences: queue.NewAbsentParents(w.clock), Orphaning: queue.NewOrphaningParents(), Attempts: w.attempts, Breaker: queue.NewBreaker(w.clock),
+		Controllers: w, SyncSoon: func(string) {}, Clock: w.clock, Backlog: queue.NewBacklog(nil, 1), Failures: &queue.RateLimiter{}, History: history,
 		Recorder: record.NewEventRecorder(record.EventOptions{Events: nobody{}, Clock: w.clock}), Waiting: permissions.NewWaiting(), Logs: logs{w.state.Logs}, Memory: queue.NewMemory(math.MaxInt64, tenants),
 	})
 	w.clock.now = now

@@ -14,7 +14,8 @@ import (
 )
 
 // Object is an object as the server had it at one resource version. It is
-// immutable, and safe for concurrent use.
+// immutable, and safe for concurrent use. Its fields are many as there may be millions of objects: each is in the smallest form. It has a
+// method for each part of an object that anybody reads, as metav1.Object has.
 type Object struct {
 	data      string                // JSON without managedFields
 	namespace unique.Handle[string] // as name a copy, which may be kept without keeping data

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"errors"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -12,9 +13,13 @@ var ErrDefect = errors.New("a bug in templater: please report it with the stack 
 // ErrBehind means that the server answers again, but that the cache does not yet hold the changes since the failure.
 var ErrBehind = errors.New("reading the changes since the last failure")
 
-// currentness records why a cache may be outdated. Only data ends a failure: a Replace, or the bookmark of a resumed watch. An accepted
-// request does not.
+// currentness is whether a cache has everything, and why it may be outdated. Only data ends a failure: a Replace, or the bookmark of a resumed
+// watch. An accepted request does not. It is safe for concurrent use.
 type currentness struct {
+	changed func() // Synced or Err answer differently; it must be quick
+
+	mu      sync.RWMutex
+	synced  bool
 	failure error // of the last request, or ErrBehind once it was accepted again
 	// unwatched is why the last watch request was forbidden; nil when it was not. A list alone is outdated at once.
 	unwatched error
@@ -36,8 +41,17 @@ func (c *currentness) err() error {
 	return c.failure
 }
 
+// replaced records that the cache has what a list has returned, and reports whether that changes its state, or is the first list.
+func (c *currentness) replaced() (changed, first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changed, first = !c.synced || c.err() != nil, !c.synced
+	c.synced, c.failure, c.broken, c.paused = true, nil, false, false
+	return changed, first
+}
+
 // Synced reports whether the cache has once held everything. It may be outdated: see Since.
-func (c *Cache) Synced() bool {
+func (c *currentness) Synced() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.synced
@@ -45,22 +59,29 @@ func (c *Cache) Synced() bool {
 
 // Err returns why the cache is not known to hold what the server has: the error of the last list or watch, ErrBehind until the data
 // has come after such an error, ErrDefect when something could not be taken. It is nil while nothing has failed, also before the first list.
-func (c *Cache) Err() error {
+func (c *currentness) Err() error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.err()
 }
 
+// state is Synced and Err at one time.
+func (c *currentness) state() (synced bool, err error) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.synced, c.err()
+}
+
 // Failures returns how often Err has become non-nil. It shows a
 // reader of Err whether there was a failure between two results of nil.
-func (c *Cache) Failures() int {
+func (c *currentness) Failures() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.fails
 }
 
 // Readable reports whether the cache has once held everything, and nothing has failed since. Its watch may be between two requests.
-func (c *Cache) Readable() bool {
+func (c *currentness) Readable() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.synced && c.err() == nil
@@ -69,7 +90,7 @@ func (c *Cache) Readable() bool {
 // Since identifies the period in which the cache has been current: it begins with a Replace, a bookmark or a watch that continues another one;
 // no request has failed since, and the watch has not ended. Since is 0 while the cache is not current, and greater after each interruption.
 // Two equal results other than 0 mean that the cache was current between them.
-func (c *Cache) Since() uint64 {
+func (c *currentness) Since() uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.synced || c.paused || c.err() != nil {
@@ -79,7 +100,7 @@ func (c *Cache) Since() uint64 {
 }
 
 // Paused records that no watch runs until Watching or Replace.
-func (c *Cache) Paused() {
+func (c *currentness) Paused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.paused {
@@ -89,10 +110,10 @@ func (c *Cache) Paused() {
 }
 
 // Fail records that a list or watch request failed.
-func (c *Cache) Fail(err error) { c.note(func() { c.failure = err }) }
+func (c *currentness) Fail(err error) { c.note(func() { c.failure = err }) }
 
 // FailWatch is Fail for a watch request.
-func (c *Cache) FailWatch(err error) {
+func (c *currentness) FailWatch(err error) {
 	c.note(func() {
 		c.failure, c.unwatched = err, nil
 		if apierrors.IsForbidden(err) {
@@ -102,7 +123,7 @@ func (c *Cache) FailWatch(err error) {
 }
 
 // Listing records that everything is about to be read again, because the Reflector lost its resourceVersion.
-func (c *Cache) Listing() {
+func (c *currentness) Listing() {
 	c.note(func() {
 		if c.synced && c.err() == nil {
 			c.failure = ErrBehind
@@ -111,7 +132,7 @@ func (c *Cache) Listing() {
 }
 
 // Watching records that the server accepted a watch. Earlier changes are yet to be delivered.
-func (c *Cache) Watching() {
+func (c *currentness) Watching() {
 	c.note(func() {
 		c.unwatched, c.paused = nil, false
 		if c.synced && c.failure != nil {
@@ -121,7 +142,7 @@ func (c *Cache) Watching() {
 }
 
 // caughtUp records that the watch has delivered everything up to now.
-func (c *Cache) caughtUp() {
+func (c *currentness) caughtUp() {
 	c.note(func() {
 		if errors.Is(c.failure, ErrBehind) {
 			c.failure = nil
@@ -130,7 +151,7 @@ func (c *Cache) caughtUp() {
 }
 
 // defect records that the cache lacks an event of the watch.
-func (c *Cache) defect() { c.note(func() { c.broken = true }) }
+func (c *currentness) defect() { c.note(func() { c.broken = true }) }
 
 // resumption is how a watch continues.
 type resumption int
@@ -144,7 +165,7 @@ const (
 )
 
 // resumption returns how to continue after the last watch.
-func (c *Cache) resumption() resumption {
+func (c *currentness) resumption() resumption {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	switch {
@@ -157,7 +178,7 @@ func (c *Cache) resumption() resumption {
 }
 
 // note makes a change after which Err may answer differently, and calls changed if it does.
-func (c *Cache) note(change func()) {
+func (c *currentness) note(change func()) {
 	c.mu.Lock()
 	before := c.err()
 	change()

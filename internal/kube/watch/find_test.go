@@ -121,7 +121,7 @@ func TestALabelThatNobodyUsesMakesRoom(t *testing.T) {
 			if diff := cmp.Diff([]string{"a/one"}, r.found(web)); diff != "" {
 				t.Errorf("%s (-want +found):\n%s", why, diff)
 			}
-			if r.related.Has(web.Facet()) != want {
+			if r.related.index.Has(web.Facet()) != want {
 				t.Errorf("%s: objects are filed by the label: %t, want %t", why, !want, want)
 			}
 		}
@@ -141,11 +141,11 @@ func TestALabelThatNobodyUsesMakesRoom(t *testing.T) {
 		filed("one is not in use, for some time", false)
 		<-time.After(1)
 		filed("one is not in use for long", true)
-		if r.related.Has(used[0].Facet()) {
+		if r.related.index.Has(used[0].Facet()) {
 			t.Error("what nobody uses is there still")
 		}
 		for _, term := range used[1:] {
-			if !r.related.Has(term.Facet()) {
+			if !r.related.index.Has(term.Facet()) {
 				t.Errorf("%s is in use, and gone", term.Label)
 			}
 		}
@@ -194,7 +194,7 @@ func TestFindWhereAllAreOfOneNamespace(t *testing.T) {
 			t.Errorf("%+v (-want +found):\n%s", term, diff)
 		}
 	}
-	if r.related.Has(Facet{Namespace: true, Label: "app"}) {
+	if r.related.index.Has(Facet{Namespace: true, Label: "app"}) {
 		t.Error("objects are filed by a namespace that they share")
 	}
 }

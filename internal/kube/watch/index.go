@@ -14,7 +14,7 @@ import (
 
 // Children returns the children that carry the controller's label and that of the parent
 // with that UID, in no order.
-func (c *Cache) Children(controller string, parent types.UID) []*object.Object {
+func (c *objects) Children(controller string, parent types.UID) []*object.Object {
 	return c.find(byParent, hashOf(controller, string(parent)), func(o *object.Object) bool {
 		return o.Label(v1.LabelController) == controller && o.Label(v1.LabelParentUID) == string(parent)
 	})
@@ -23,7 +23,7 @@ func (c *Cache) Children(controller string, parent types.UID) []*object.Object {
 // ChildrenNamed returns the children that carry the controller's label and were made
 // for a parent of that name, whatever its UID. They are in the parent's namespace, or,
 // where it has none or they say so, in any.
-func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []*object.Object {
+func (c *objects) ChildrenNamed(controller string, parent types.NamespacedName) []*object.Object {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.index.named(controller, parent, func() {})
@@ -31,18 +31,18 @@ func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []
 
 // Definitions returns the definitions of a kind, in no order. There is more than one while they
 // fight for the name.
-func (c *Cache) Definitions(of schema.GroupKind) []*object.Object {
+func (c *objects) Definitions(of schema.GroupKind) []*object.Object {
 	return c.find(byParent, hashOf(of.Group, of.Kind), func(o *object.Object) bool { return kind.Defined(o) == of })
 }
 
 // Serve reports whether definitions serve kinds in a version of a group, be they being deleted.
-func (c *Cache) Serve(gv schema.GroupVersion) bool {
+func (c *objects) Serve(gv schema.GroupVersion) bool {
 	serves := func(o *object.Object) bool { return kind.Defined(o).Group == gv.Group && kind.Serves(o, gv.Version) }
 	return slices.ContainsFunc(c.find(byGroup, hashOf(gv.Group, ""), func(*object.Object) bool { return true }), serves) // without the lock
 }
 
 // EverDefined reports whether there has ever been a definition of a kind, as far as this Cache has seen.
-func (c *Cache) EverDefined(of schema.GroupKind) bool {
+func (c *objects) EverDefined(of schema.GroupKind) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.defined[of]
@@ -50,7 +50,7 @@ func (c *Cache) EverDefined(of schema.GroupKind) bool {
 
 // EachChild calls f for every child that carries the controller's label, in no order. f
 // must not call the cache.
-func (c *Cache) EachChild(controller string, f func(*object.Object)) {
+func (c *objects) EachChild(controller string, f func(*object.Object)) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for it := c.index.heads[byController][hashOf(controller, "")]; it != nil; it = it.links[byController].next {
@@ -60,7 +60,7 @@ func (c *Cache) EachChild(controller string, f func(*object.Object)) {
 	}
 }
 
-func (c *Cache) find(by int, hash uint64, keep func(*object.Object) bool) []*object.Object {
+func (c *objects) find(by int, hash uint64, keep func(*object.Object) bool) []*object.Object {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []*object.Object

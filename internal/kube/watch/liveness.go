@@ -48,10 +48,9 @@ func (l *liveness) answered(err error) {
 
 // State returns how the watch of this cache fares.
 func (c *Cache) State() State {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	synced, err := c.state()
 	return State{
-		Want: c.want, Synced: c.synced, Err: c.err(),
+		Want: c.want, Synced: synced, Err: err,
 		Progress: c.liveness.begun.Add(time.Duration(c.liveness.progress.Load())),
 		Heard:    c.liveness.begun.Add(time.Duration(c.liveness.heard.Load())),
 	}

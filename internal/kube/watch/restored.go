@@ -70,7 +70,7 @@ func (g *goneSeals) judge(o *object.Object) {
 }
 
 // NoteRestored notes on an object that was read from the server, because the cache does not show it, whether its seal counts as restored.
-func (c *Cache) NoteRestored(o *object.Object) {
+func (c *objects) NoteRestored(o *object.Object) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	c.gone.judge(o)

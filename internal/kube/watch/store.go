@@ -5,7 +5,6 @@ import (
 	"runtime/debug"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -33,14 +32,6 @@ func (c *Cache) Update(obj any) (err error) {
 	return nil
 }
 
-func (c *Cache) update(o *object.Object) (Event, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	event, changed := c.take(o)
-	c.seen = max(c.seen, o.Version())
-	return event, changed
-}
-
 // Delete records that an object was deleted, or no longer matches the Want.
 func (c *Cache) Delete(obj any) (err error) {
 	defer c.recovered(&err)
@@ -53,25 +44,6 @@ func (c *Cache) Delete(obj any) (err error) {
 		c.notify(Event{Old: old})
 	}
 	return nil
-}
-
-// remove returns what was there, or nil.
-func (c *Cache) remove(o *object.Object) *object.Object {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	name, version := o.Key(), o.Version()
-	c.seen = max(c.seen, version)
-	it := c.items[name]
-	switch {
-	case it == nil:
-		return nil
-	case c.newer(it, o, version) && it.object.UID() != o.UID():
-		return o // it was replaced here by another object of its name, without an event for its deletion
-	case c.newer(it, o, version):
-		return nil
-	}
-	c.drop(name)
-	return it.object
 }
 
 // Replace takes the result of a list. Own writes that are later than the list
@@ -88,38 +60,18 @@ func (c *Cache) Replace(list []any, resourceVersion string) (err error) {
 	}
 	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
 	c.liveness.progressed()
-	events, state := c.replace(objects, version)
+	events := c.replace(objects, version)
+	changed, first := c.replaced()
+	if first {
+		events = nil
+	}
 	for _, event := range events {
 		c.notify(event)
 	}
-	if state {
+	if changed {
 		c.changed()
 	}
 	return nil
-}
-
-// replace returns what has changed, and whether the state of the cache has.
-func (c *Cache) replace(objects map[types.NamespacedName]*object.Object, version uint64) (events []Event, state bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name, it := range c.items {
-		if objects[name] == nil && (it.writer == "" || it.object.Version() <= version) {
-			events = append(events, Event{Old: it.object})
-			c.drop(name)
-		}
-	}
-	for _, o := range objects {
-		if event, changed := c.take(o); changed {
-			events = append(events, event)
-		}
-	}
-	c.seen = version
-	state = !c.synced || c.err() != nil
-	if !c.synced {
-		events = nil
-	}
-	c.synced, c.failure, c.broken, c.paused = true, nil, false, false
-	return events, state
 }
 
 // recovered, deferred, turns a panic into an error, and records that the cache does not hold everything:
@@ -140,9 +92,7 @@ func (c *Cache) Bookmark(resourceVersion string) error {
 	if err != nil {
 		return nil // a server whose versions are no numbers: there is nothing to note
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen = max(c.seen, version)
+	c.passed(version)
 	return nil
 }
 
@@ -155,37 +105,6 @@ func (c *Cache) Transformer() toolscache.TransformFunc {
 		c.liveness.progressed()
 		return c.object(obj)
 	}
-}
-
-// take files an object from the watch, unless an own write is newer; the lock is held.
-func (c *Cache) take(o *object.Object) (Event, bool) {
-	version := o.Version()
-	event := Event{New: o}
-	if old := c.items[o.Key()]; old != nil {
-		known := old.object.Version()
-		if old.writer != "" && known > version {
-			return Event{}, false
-		}
-		event.Old = old.object
-		if version != 0 && known == version {
-			event.Writer, old.writer = old.writer, ""
-			return event, event.Writer != ""
-		}
-	}
-	c.set(o, "")
-	return event, true
-}
-
-// newer reports whether the item is an own write of after the departure o; the
-// lock is held. An own write that no selector can have dropped is back soon.
-func (c *Cache) newer(it *item, o *object.Object, version uint64) bool {
-	if it.writer == "" || it.object.Version() <= version {
-		return false
-	}
-	if it.object.UID() != o.UID() {
-		return true
-	}
-	return c.want.Fields == "" // for Put has looked at the labels
 }
 
 // object returns what is kept of an object that the Reflector brings.
@@ -207,13 +126,4 @@ func (c *Cache) trimmed(o *object.Object) (*object.Object, error) {
 		return o, nil
 	}
 	return c.trim(o, c.Get(o.Key()))
-}
-
-func (c *Cache) noteDefined(kind schema.GroupKind) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.defined == nil {
-		c.defined = map[schema.GroupKind]bool{}
-	}
-	c.defined[kind] = true
 }

@@ -13,6 +13,7 @@ type jsonReport struct {
 	Summary  Summary       `json:"summary"`
 }
 
+// jsonFinding is a finding in JSON, with a field for each member.
 type jsonFinding struct {
 	File               string           `json:"file"`
 	Line               int              `json:"line,omitempty"`

@@ -2,12 +2,9 @@ package controllers
 
 import (
 	"cmp"
-	"errors"
 	"maps"
 	"slices"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -15,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/quota"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -27,235 +25,99 @@ import (
 type builder struct {
 	*registry
 
-	store       *store
+	checks      *checks
+	clusters    func(as string) running.Client
 	kinds       running.Resolver
 	seals       *seal.Ring
 	departed    *child.Departed
 	rights      *permissions.Tracker
 	mayHave     func(object map[string]any, path []string) bool
-	watchShares *watchShares // how many watches each TemplateController may have
+	watchShares *quota.Watches // how many watches each TemplateController may have
 }
 
-// assembly is what a TemplateController comes to on this cluster, now: the kinds
-// that are there, and what is to be watched.
+// assembly is what a TemplateController comes to on this cluster, now.
 type assembly struct {
+	running.Wants
+
 	rejection *spec.Rejection
 	linted    metav1.Condition
-	kind      kind.Kind // of the parents
-	kindErr   error     // why there is none
-	lost      bool      // whether it is not served any more, since now
-	children  map[schema.GroupKind]childWant
+	lost      bool // whether the kind of the parents is not served any more, since now
 	settled   map[schema.GroupKind]bool
 	former    map[schema.GroupKind]bool
 	round     int64
-	parents   map[string]watch.Want // by namespace; "" = all
-	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
-	related   []relatedWant         // in the order of the spec
-	as        string                // user that reads and writes
-	reports   bool                  // whether parents report that the spec is rejected
-	released  bool                  // as of the tracked TemplateController
-	refused   bool                  // whether nothing is watched, because the tenant has too many watches
+	reports   bool // whether parents report that the spec is rejected
+	released  bool // as of the tracked TemplateController
+	refused   bool // whether nothing is watched, because the tenant has too many watches
 	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
 	ending *spec.Rejection
 }
-
-type childWant struct {
-	kind  kind.Kind
-	wants map[string]watch.Want // by namespace; "" = all; empty while the server does not have the kind
-	err   error                 // why there are none, where there may be objects all the same
-}
-
-// unansweredRetry is when the server is asked again for its kinds after a failed request.
-const unansweredRetry = 4 * time.Second
 
 // assemble resolves the kinds of a TemplateController. It may request them from the server, and holds no lock
 // meanwhile.
 func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	b.mu.RLock()
 	a := assembly{
-		rejection: e.rejection, linted: e.linted, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), former: e.former, round: e.round, released: e.released,
-		parents: map[string]watch.Want{}, as: spec.User(&tc.Spec),
+		rejection: e.rejection, linted: e.linted, settled: maps.Clone(e.settled), former: e.former, round: e.round, released: e.Released,
+		Wants: running.Wants{As: spec.User(&tc.Spec), Parents: map[string]watch.Want{}, Children: map[schema.GroupKind]running.ChildWant{}},
 	}
 	childKinds, custom, in := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces)
 	b.mu.RUnlock()
-	if b.store.accounts && a.as == "" {
+	if b.checks.accounts && a.As == "" {
 		return a // the operator touches nothing by itself
 	}
 	for gk, version := range childKinds {
-		a.children[gk] = b.childWant(gk.WithVersion(version), custom[gk], a.as, in)
+		a.Children[gk] = a.ChildrenOf(b.kinds, gk.WithVersion(version), custom[gk], in)
 	}
-	b.noteCustom(e, a.children)
+	b.noteCustom(e, a.Children)
 	if e.compiled == nil {
 		return a
 	}
-	a.kind, a.kindErr = b.kinds.Resolve(e.compiled.GVK)
-	var relatedWants []relatedWant
+	a.Kind, a.KindErr = b.kinds.Resolve(e.compiled.GVK)
+	var relatedWants []running.RelatedWant
 	if a.rejection == nil {
-		relatedWants, a.rejection = b.relatedWants(e.compiled.Related, a.as)
+		relatedWants, a.rejection = a.RelatedOf(b.kinds, e.compiled.Related)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ending := kind.Ending(a.kindErr)
+	ending := kind.Ending(a.KindErr)
 	switch {
-	case a.kindErr == nil:
+	case a.KindErr == nil:
 		e.gone = false
-		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.kind))
+		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.Kind))
 		a.reports = a.rejection != nil && a.mayReport(tc, e.compiled)
 		if a.rejection == nil || a.reports || a.mayHold(tc) {
-			a.watchParents(tc, e.compiled)
+			a.WatchParents(tc, e.compiled)
 		}
 	case ending != nil && a.mayHold(tc):
-		e.gone, a.kind = false, *ending
-		a.watchParents(tc, e.compiled)
-	case !kind.Gone(a.kindErr):
+		e.gone, a.Kind = false, *ending
+		a.WatchParents(tc, e.compiled)
+	case !kind.Gone(a.KindErr):
 		e.gone = false
 	case !e.gone:
 		e.gone, a.lost = true, true
 	}
-	if a.rejection == nil && len(a.parents) > 0 {
-		a.related = relatedWants
+	if a.rejection == nil && len(a.Parents) > 0 {
+		a.Related = relatedWants
 	}
 	return a
 }
 
-// childWant is what is to be watched of a kind in these namespaces; nil means all. Children can be in any
-// version: the one that they were made in may be served no more. A kind that is not served has no objects only if it was custom: when a
-// CustomResourceDefinition is deleted, all objects of it are deleted before.
-func (b *builder) childWant(gvk schema.GroupVersionKind, custom bool, as string, in map[string]bool) childWant {
-	found, err := b.resolveServed(gvk)
-	switch {
-	case custom && (kind.Gone(err) || kind.Away(err)):
-		return childWant{kind: kind.Kind{Kind: gvk.Kind}}
-	case kind.Gone(err):
-		return childWant{kind: kind.Kind{Kind: gvk.Kind}, err: &kind.NotFoundError{GVK: gvk, Away: true}}
-	case err != nil:
-		return childWant{kind: kind.Kind{Kind: gvk.Kind}, err: err}
-	}
-	want := watch.Want{Resource: found.Resource, Labels: v1.LabelController, Role: watch.Child, As: as}
-	if in == nil || !found.Namespaced {
-		return childWant{kind: found, wants: map[string]watch.Want{"": want}}
-	}
-	wants := make(map[string]watch.Want, len(in))
-	for want.Namespace = range in {
-		wants[want.Namespace] = want
-	}
-	return childWant{kind: found, wants: wants}
-}
-
-// resolveServed returns a kind in that version, or in another one where the server does not have that.
-func (b *builder) resolveServed(gvk schema.GroupVersionKind) (kind.Kind, error) {
-	found, err := b.kinds.Resolve(gvk)
-	var elsewhere *kind.NotFoundError
-	if errors.As(err, &elsewhere) && elsewhere.Served != "" {
-		return b.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
-	}
-	return found, err
-}
-
-// doubter is a Resolver that resolves a kind again whose resource was not found; kind.Resolver is one.
-type doubter interface {
-	Doubt(resource schema.GroupVersionResource) bool
-}
-
-// doubt has the server asked anew for kinds whose lists and watches are not found, now or a little later, and reports whether it was: an upgrade may have removed
-// their version.
+// doubt has the server asked anew for kinds that are not found, now or a little later, and reports whether it was.
 func (b *builder) doubt(name string, caches map[watch.Want]*watch.Cache) bool {
-	kinds, can := b.kinds.(doubter)
-	if !can {
-		return false
-	}
-	asked := false
-	for want, cache := range caches {
-		if err := cache.Err(); err == nil || !apierrors.IsNotFound(err) {
-			continue
-		}
+	missing, asked := running.Doubt(b.kinds, caches)
+	if missing {
 		b.queue.AddAfter(name, queue.Jitter(problem.SlowRetry)) // it may be one of several API servers that has been upgraded
-		asked = kinds.Doubt(want.Resource) || asked
 	}
 	return asked
 }
 
 // teardownOnly reports whether nothing is done but for parents that are being deleted and have the finalizer.
-func (a *assembly) teardownOnly() bool { return a.rejection != nil || kind.Ending(a.kindErr) != nil }
-
-// recheck returns when to resolve the kinds again that no watch reports, or 0 if there are none.
-func (a *assembly) recheck() time.Duration {
-	errs := []error{a.kindErr}
-	for _, child := range a.children {
-		errs = append(errs, child.err)
-	}
-	for _, r := range a.related {
-		errs = append(errs, r.err)
-	}
-	again := time.Duration(0)
-	for _, err := range errs {
-		var notFound *kind.NotFoundError
-		switch {
-		case err == nil:
-		case !errors.As(err, &notFound):
-			return queue.Jitter(unansweredRetry)
-		case !notFound.Watched():
-			again = queue.Jitter(problem.SlowRetry) // a server of its own may come to serve it: that is no definition
-		}
-	}
-	return again
-}
+func (a *assembly) teardownOnly() bool { return a.rejection != nil || kind.Ending(a.KindErr) != nil }
 
 // mayReport reports whether it is known which objects are the parents, though the spec is rejected, so that these can report that.
 func (a *assembly) mayReport(tc *v1.TemplateController, c *spec.Compiled) bool {
 	byNamespace := len(tc.Spec.Watch.Namespaces) > 0 || c.NamespaceSelector != nil
-	return !c.Unread && (a.kind.Namespaced || !byNamespace) && !tc.Spec.Suspend
-}
-
-func (a *assembly) watchParents(tc *v1.TemplateController, c *spec.Compiled) {
-	want := watch.Want{Resource: a.kind.Resource, Labels: c.Labels.String(), Fields: c.Fields, Role: watch.Parent, As: a.as}
-	if a.kind.Namespaced {
-		for _, ns := range tc.Spec.Watch.Namespaces {
-			want.Namespace = ns
-			a.parents[ns] = want
-		}
-	}
-	if len(a.parents) == 0 {
-		want.Namespace = ""
-		a.parents[""] = want
-	}
-	if c.NamespaceSelector != nil && a.kind.Namespaced {
-		a.namespace = &watch.Want{Resource: running.Namespaces, Role: watch.Namespace, As: a.as}
-	}
-}
-
-// wants is all watches of the TemplateController.
-func (a *assembly) wants() []watch.Want {
-	var out []watch.Want
-	for _, w := range a.parents {
-		out = append(out, w)
-	}
-	for _, child := range a.children {
-		out = slices.AppendSeq(out, maps.Values(child.wants))
-	}
-	if a.namespace != nil {
-		out = append(out, *a.namespace)
-	}
-	for _, r := range a.related {
-		out = r.appendTo(out)
-	}
-	return out
-}
-
-// filterOf returns the filter of the parents, or nil if there is none. The same program has the same one, and another program knows which
-// objects were parents. The filter of a rejected spec is not evaluated.
-func (e *tracked) filterOf(tc *v1.TemplateController, rejected bool, changed func()) *running.Filter {
-	program := e.compiled.Program
-	if rejected {
-		program = nil
-	}
-	switch {
-	case tc.Spec.Watch.Filter == "":
-		e.filter = nil
-	case !e.filter.Of(program):
-		e.filter = running.NewFilter(program, e.filter, changed)
-	}
-	return e.filter
+	return !c.Unread && (a.Kind.Namespaced || !byNamespace) && !tc.Spec.Suspend
 }
 
 // build puts the controller together. Where the spec is rejected it has only the
@@ -265,13 +127,13 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, cac
 	c := &running.Controller{
 		Definition: running.Definition{Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Generation: e.generation},
 		Access: running.Access{
-			As: a.as, Cluster: in.store.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter,
+			As: a.As, Cluster: in.clusters(a.As), Rights: in.rights.For(tc.Name, a.As, a.Kind).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter,
 		},
 		Mode: running.Mode{
 			Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: a.mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
 		},
 		Caches: running.Caches{
-			Kinds: in.kinds, Controllers: in.store.cache, Kind: a.kind, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{}, Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0,
+			Kinds: in.kinds, Controllers: in.checks.Cache, Kind: a.Kind, Settled: a.settled, Unknown: a.KindErr != nil && len(a.Parents) == 0,
 		},
 		Round:   a.round,
 		MayHave: in.mayHave,
@@ -280,7 +142,14 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, cac
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
 		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
-		c.Filter = e.filterOf(tc, c.Rejected, func() { in.queue.Add(c.Name) })
+		program := e.compiled.Program
+		if c.Rejected {
+			program = nil
+		}
+		if e.filter = e.filter.For(program, func() { in.queue.Add(c.Name) }); tc.Spec.Watch.Filter == "" {
+			e.filter = nil
+		}
+		c.Filter = e.filter
 		c.Order, c.FinalOrder = e.compiled.Order, e.compiled.FinalOrder
 		c.Labels, c.NamespaceSelector, c.ReadyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}
@@ -292,23 +161,50 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, cac
 		},
 		Spec: c.Spec, Program: c.Program, ParentKind: c.Kind, Cluster: c, Clock: in.clock,
 	}
-	for ns, want := range a.parents {
-		c.Parents[ns] = caches[want]
+	a.Join(c, caches)
+	for gk, source := range c.Sources {
+		source.Bit, source.Former = e.bit(gk), a.former[gk]
+		c.Sources[gk] = source
 	}
-	for gk, of := range a.children {
-		s := running.Source{Kind: of.kind, Caches: make(map[string]*watch.Cache, len(of.wants)), Err: of.err, Bit: e.bit(gk), Former: a.former[gk]}
-		for ns, want := range of.wants {
-			s.Caches[ns] = caches[want]
-		}
-		c.Sources[gk] = s
-	}
-	if a.namespace != nil {
-		c.Namespaces = caches[*a.namespace]
-	} else if c.TeardownOnly {
-		c.NamespaceSelector = nil
-	}
-	for i := range a.related {
-		c.Related = append(c.Related, a.related[i].entry(&e.compiled.Related[i], e.indexes[i], caches))
+	for i := range a.Related {
+		c.Related = append(c.Related, a.Related[i].Entry(&e.compiled.Related[i], e.indexes[i], caches))
 	}
 	return c
+}
+
+// limitWatches takes from an assembly what its tenant may not watch: kinds of children that are new, or all where the rest is too much.
+// Then the namespaces of children stay those on record, so that a spec that asks for less is taken again.
+func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembly) {
+	b.mu.RLock()
+	kinds := slices.SortedFunc(maps.Keys(e.unrecorded), func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
+	b.mu.RUnlock()
+	needs := []int{a.Count(kinds)} // without the lock, for they may be many
+	for _, gk := range kinds {
+		needs = append(needs, len(a.Children[gk].Wants))
+	}
+	granted := b.watchShares.Claim(quota.Claim{Name: tc.Name, Tenant: b.tenants.Name(tc.Name), Created: tc.CreationTimestamp.Time, Needs: needs})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !granted[0] || quota.WasRefused(tc) && b.starting(tc.Name) {
+		a.refuse(needs[0], b.watchShares.Most)
+		if e.recordedNamespaces != nil {
+			e.namespaces = e.recordedNamespaces
+		}
+		return
+	}
+	for i, gk := range kinds {
+		if !granted[i+1] {
+			a.Unwatch(gk)
+		}
+	}
+}
+
+// refuse has nothing be watched, because that would be so many watches, and the tenant may have so many.
+func (a *assembly) refuse(watches, most int) {
+	a.refused = true
+	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
+		"it needs %d watches, one for each kind in each namespace, more than are left of the %d of its tenant (a namespace of service accounts), where older TemplateControllers come first; name fewer namespaces in spec.watch.namespaces or spec.related, remove them all to read each kind with one cluster-wide watch, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
+		watches, most))
+	a.reports = false
+	a.UnwatchAll()
 }

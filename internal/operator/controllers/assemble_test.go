@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -66,50 +64,17 @@ func TestWhereChildrenOfAKindAreRead(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			kinds := &asked{cluster: c}
-			c.controllers.kinds = kinds
-			got := c.controllers.childWant(row.gvk, false, "", row.in)
-			if diff := cmp.Diff(row.namespaces, slices.Sorted(maps.Keys(got.wants))); diff != "" {
+			got := (&running.Wants{}).ChildrenOf(kinds, row.gvk, false, row.in)
+			if diff := cmp.Diff(row.namespaces, slices.Sorted(maps.Keys(got.Wants))); diff != "" {
 				t.Errorf("namespaces (-want +got):\n%s", diff)
 			}
-			for ns, want := range got.wants {
+			for ns, want := range got.Wants {
 				if want.Namespace != ns {
 					t.Errorf("namespace %q is read as %q", ns, want.Namespace)
 				}
 			}
 			if diff := cmp.Diff(row.asked, kinds.kinds); diff != "" {
 				t.Errorf("asked (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestWhenKindsAreAskedForAgain(t *testing.T) {
-	gone, defined := &kind.NotFoundError{}, &kind.NotFoundError{Definition: "x"}
-	unanswered := errors.New("no answer")
-	for why, row := range map[string]struct {
-		parents, children error
-		want              string
-	}{
-		"all are there":                            {nil, nil, "never"},
-		"a definition will tell":                   {defined, nil, "never"},
-		"the parents' may come without one":        {gone, defined, "slowly"},
-		"a child's may come without one":           {nil, gone, "slowly"},
-		"the server does not tell the parents'":    {unanswered, gone, "soon"},
-		"the server does not tell that of a child": {gone, unanswered, "soon"},
-	} {
-		t.Run(why, func(t *testing.T) {
-			a := assembly{kindErr: row.parents, children: map[schema.GroupKind]childWant{{Kind: "A"}: {}, {Kind: "B"}: {err: row.children}}}
-			got := "never"
-			switch again := a.recheck(); {
-			case again >= problem.SlowRetry:
-				got = "slowly"
-			case again >= unansweredRetry:
-				got = "soon"
-			case again != 0:
-				got = fmt.Sprint(again)
-			}
-			if got != row.want {
-				t.Errorf("asked again %s, want %s", got, row.want)
 			}
 		})
 	}

@@ -15,8 +15,10 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // Short names of what most tests use.
@@ -81,7 +83,7 @@ func newCluster(t testing.TB) *cluster {
 	c := &cluster{Cluster: reconciletest.NewCluster(t)}
 	c.Prepare = func(want watch.Want, cache *watch.Cache) {
 		if want.Role == watch.Controller {
-			cache.TrimBy(Trim)
+			cache.TrimBy(store.Trim)
 		}
 	}
 	c.start()
@@ -129,14 +131,14 @@ func (c *cluster) join(o Options) {
 	c.StatusDelay = countsDelay
 	c.controllers.patience = 0
 	if c.room > 0 {
-		c.controllers.memory.limit = c.room
+		c.controllers.memory.Limit = c.room
 	}
 }
 
 // sync syncs a TemplateController as a worker does.
 func (c *cluster) sync(name string) {
 	err := c.controllers.Sync(c.T.Context(), name)
-	if err != nil && len(c.Refuse) == 0 && !errors.Is(err, errBehind) {
+	if err != nil && len(c.Refuse) == 0 && !errors.Is(err, store.ErrBehind) {
 		c.T.Fatal(err)
 	}
 	c.controllers.looked(name)
@@ -209,4 +211,10 @@ func TestSettleDoesWhatResultAsksFor(t *testing.T) {
 	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
+}
+
+// through has all requests made through clients that wrap those of the cluster.
+func (c *cluster) through(wrap func(running.Client) running.Client) {
+	c.controllers.clusters = func(as string) running.Client { return wrap(c.As(as)) }
+	c.controllers.Cluster = c.controllers.clusters("")
 }

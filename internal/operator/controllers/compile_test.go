@@ -54,11 +54,11 @@ func TestCompilingForOneTenantKeepsNoNeighbourWaiting(t *testing.T) {
 	c.startWith(Options{Events: mute{}})
 	defer c.controllers.Close()
 	release := make(chan struct{})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
+	c.controllers.checker.Lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
 		if tc.Name != "neighbour" {
 			<-release
 		}
-		return lintOf(pause, tc, compiled, known)
+		return lint.Recheck(pause, tc, compiled, known)
 	}
 	for i := range 2 * syncWorkers {
 		c.KubectlApply(sized(fmt.Sprint("greedy-", i), "team", 40))

@@ -2,8 +2,6 @@ package controllers
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,46 +13,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/lint"
-	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
-
-func TestCompiledMemory(t *testing.T) {
-	d := func(name, tenant string, bytes int, accepted bool) *demand {
-		return &demand{name: name, tenant: tenant, bytes: bytes, accepted: accepted, created: time.Unix(int64(name[0]), 0)} // a is the oldest
-	}
-	for why, row := range map[string]struct {
-		demands []*demand
-		want    string
-	}{
-		"all fit":                                                 {[]*demand{d("a", "x", 25, false), d("b", "y", 25, false), d("c", "z", 25, false), d("d", "u", 25, false)}, "a b c d"},
-		"one is beyond the share of its tenant":                   {[]*demand{d("a", "x", 26, false), d("b", "x", 25, false)}, "b"},
-		"several of a tenant are, and the oldest fit":             {[]*demand{d("c", "x", 10, false), d("a", "x", 10, false), d("b", "x", 10, false), d("d", "y", 10, false)}, "a b d"},
-		"a small one fits where an older one does not":            {[]*demand{d("a", "x", 20, false), d("b", "x", 20, false), d("c", "x", 5, false)}, "a c"},
-		"all tenants together have too much":                      {[]*demand{d("a", "v", 25, false), d("b", "w", 25, false), d("c", "x", 25, false), d("d", "y", 20, false), d("e", "z", 25, false)}, "a b c d"},
-		"what was accepted comes before what is older":            {[]*demand{d("a", "x", 20, false), d("b", "x", 20, true)}, "b"},
-		"what was accepted comes in order, if not all of it fits": {[]*demand{d("b", "x", 20, true), d("a", "x", 20, true)}, "a"},
-		"of the same age, the first by name":                      {[]*demand{{name: "b", tenant: "x", bytes: 20}, {name: "a", tenant: "x", bytes: 20}}, "a"},
-	} {
-		t.Run(why, func(t *testing.T) {
-			m := newCompiledMemory(100*compiledShare, queue.NewTenants(), nil)
-			m.Begin(row.demands)
-			var admitted []string
-			for _, d := range row.demands {
-				if d.admitted {
-					admitted = append(admitted, d.name)
-				}
-			}
-			slices.Sort(admitted)
-			if got := strings.Join(admitted, " "); got != row.want {
-				t.Errorf("admitted are %s, want %s", got, row.want)
-			}
-		})
-	}
-	if m := newCompiledMemory(math.MaxInt64, queue.NewTenants(), nil); m.limit != defaultMemory/compiledShare {
-		t.Errorf("without GOMEMLIMIT, %d bytes are for compiled specs", m.limit)
-	}
-}
 
 // sized returns a TemplateController of a namespace's account, which makes a ConfigMap for each App in the namespace of its name. It takes
 // that many KiB, about, and at least 20.
@@ -208,11 +168,11 @@ func TestWhatIsRefusedForMemoryIsNotCompiled(t *testing.T) {
 	c.room = 4 * 100 << 10
 	compiled := map[string]int{}
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known openapi.Set) (lint.Result, error) {
+	c.controllers.checker.Lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known openapi.Set) (lint.Result, error) {
 		if before == nil {
 			compiled[tc.Name]++
 		}
-		result, err := lintOf(pause, tc, before, known)
+		result, err := lint.Recheck(pause, tc, before, known)
 		if tc.Name == "b" { // for what a kind shows of it, of which the operator makes sure once more
 			result.Rejection = spec.Rejectf(v1.ReasonInvalidTemplate, "for a reason")
 		}

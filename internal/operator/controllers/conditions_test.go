@@ -18,9 +18,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -43,7 +43,7 @@ var noChildren = &child.Factory{Ownership: &child.Ownership{}}
 func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
-	c.controllers.clusters = func(as string) running.Client { return statusless{c.As(as), refused} }
+	c.through(func(client running.Client) running.Client { return statusless{client, refused} })
 	c.KubectlApply(apps)
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) {
 		t.Errorf("err = %v, want that of the write", err)
@@ -237,7 +237,7 @@ func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
 
 func TestStatusThatIsTooLargeIsWrittenInFewerWords(t *testing.T) {
 	c := newCluster(t)
-	c.Longest = map[string]int{"templatecontrollers": reconcile.ShortMessage}
+	c.Longest = map[string]int{"templatecontrollers": problem.ShortMessage}
 	c.KubectlApply(with(t, apps, "kind: App}", "kind: "+strings.Repeat("Unknown", 50)+"}"))
 	c.Run()
 	got := c.Condition("templatecontrollers", "apps", "Watching")

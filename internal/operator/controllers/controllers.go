@@ -1,3 +1,5 @@
+// Package controllers syncs TemplateControllers: it compiles each into a running controller, sets its watches, queues parents when
+// something changes, and writes the TemplateController's status. Parents are reconciled by package reconcile, which New creates, too.
 package controllers
 
 import (
@@ -13,6 +15,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/status"
@@ -41,7 +44,7 @@ const recountTime = 30 * time.Second
 type Controllers struct {
 	*registry
 	*requeuer
-	*store
+	*checks
 	*compiler
 	*builder
 	*statusWriter
@@ -58,7 +61,7 @@ type Controllers struct {
 type reconciliations struct {
 	*registry
 	*requeuer
-	*store
+	*checks
 }
 
 // memory remembers something about parents, or controllers, between reconciliations.
@@ -131,7 +134,7 @@ func (c *Controllers) again(ctx context.Context, name string, err error) {
 	switch {
 	case err == nil:
 		c.queue.Forget(name)
-	case errors.Is(err, errBehind):
+	case errors.Is(err, store.ErrBehind):
 		c.queue.AddRateLimited(name) // if the watch does not bring it before
 	default:
 		klog.FromContext(ctx).Error(request.WithoutText(err), "TemplateController not synced, will retry", "controller", name)
@@ -159,11 +162,5 @@ const reviews = "admission reviews"
 // Reserve waits until an admission review may use a place of the memory that all reconciliations share, which is budget.MaxBytes, and returns
 // what gives it back. The error says that ctx has ended before. It is safe for concurrent use.
 func (c *Controllers) Reserve(ctx context.Context) (release func(), err error) {
-	var hold queue.Reservation
-	hold.Open(ctx, c.shared, reviews)
-	if err := hold.Grow(budget.MaxBytes); err != nil {
-		hold.Close()
-		return nil, err
-	}
-	return hold.Close, nil
+	return c.shared.Reserve(ctx, reviews, budget.MaxBytes)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
@@ -69,23 +70,23 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	if got := c.Condition("templatecontrollers", "apps", "Watching"); got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	if at, due := c.ControllerQueue.Due("apps"); !due || at.Sub(c.Clock.Now()) > 2*unansweredRetry {
+	if at, due := c.ControllerQueue.Due("apps"); !due || at.Sub(c.Clock.Now()) > 2*running.UnansweredRetry {
 		t.Errorf("the TemplateController is looked at again: %v, at %v", due, at)
 	}
-	a := assembly{kindErr: errors.New("no answer")}
-	if got := a.recheck(); got < unansweredRetry || got > 2*unansweredRetry {
-		t.Errorf("asks again after %v, want about %v", got, unansweredRetry)
+	a := assembly{Wants: running.Wants{KindErr: errors.New("no answer")}}
+	if got := a.Recheck(); got < running.UnansweredRetry || got > 2*running.UnansweredRetry {
+		t.Errorf("asks again after %v, want about %v", got, running.UnansweredRetry)
 	}
 	for why, err := range map[string]*kind.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
 		t.Run(why, func(t *testing.T) {
-			a.kindErr = err
-			if got := a.recheck(); got < problem.SlowRetry || got > 2*problem.SlowRetry {
+			a.KindErr = err
+			if got := a.Recheck(); got < problem.SlowRetry || got > 2*problem.SlowRetry {
 				t.Errorf("a kind that is %s is asked for again after %v, want about %v", why, got, problem.SlowRetry)
 			}
 		})
 	}
-	a.kindErr = &kind.NotFoundError{Served: "v2", Definition: "x"}
-	if got := a.recheck(); got != 0 {
+	a.KindErr = &kind.NotFoundError{Served: "v2", Definition: "x"}
+	if got := a.Recheck(); got != 0 {
 		t.Errorf("a kind that a definition tells of is asked for again after %v, want never", got)
 	}
 }
@@ -124,12 +125,9 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 }
 
 func TestChildrenAreReadInTheVersionThatIsServed(t *testing.T) {
-	c := newCluster(t)
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Statusless"}
-	kinds := versioned{served: "v2"}
-	c.controllers.kinds = kinds
-	got := c.controllers.childWant(gvk, false, "", nil)
-	if got.wants[""].Resource.Version != "v2" || got.err != nil {
+	got := (&running.Wants{}).ChildrenOf(versioned{served: "v2"}, gvk, false, nil)
+	if got.Wants[""].Resource.Version != "v2" || got.Err != nil {
 		t.Errorf("children are read as %+v, want version v2", got)
 	}
 }
@@ -246,8 +244,8 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 		c.RemoveNow(configMap("b-" + name))
 	}
 	for what, n := range map[string]int{
-		"controllers": len(c.controllers.tracked), "breaker": lengths(t, c.shared.breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
-		"absent": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "paces": lengths(t, c.shared.pacer, "lines"), "failures": lengths(t, c.shared.failures, "failures"), "backlog": lengths(t, c.controllers.backlog, "waiting", "out", "outOf"),
+		"controllers": len(c.controllers.tracked), "breaker": lengths(t, c.shared.Breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
+		"absent": lengths(t, c.shared.Absences, "since"), "orphaning": lengths(t, c.shared.Orphaning, "parents"), "paces": lengths(t, c.shared.Pacer, "lines"), "failures": lengths(t, c.shared.failures, "failures"), "backlog": lengths(t, c.controllers.backlog, "waiting", "out", "outOf"),
 		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "passes"),
 	} {
 		if n > 0 {

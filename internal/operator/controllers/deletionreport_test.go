@@ -12,6 +12,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/deletion"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
@@ -105,10 +106,10 @@ func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
 		{"no permission", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`), 1},
 		{"a webhook denies it", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x" denied the request: no`), 1},
 		{"the schema refuses it", refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), 1},
-		{"the server does not answer", errors.New("no answer"), mostReportTries},
-		{"the server fails", refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"), mostReportTries},
-		{"the kind is not served at present", reconciletest.Unserved(one), mostReportTries},
-		{"the server is busy", refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), mostReportTries},
+		{"the server does not answer", errors.New("no answer"), deletion.MostTries},
+		{"the server fails", refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"), deletion.MostTries},
+		{"the kind is not served at present", reconciletest.Unserved(one), deletion.MostTries},
+		{"the server is busy", refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), deletion.MostTries},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, withSpec(t, apps, deletesAll), app)
@@ -117,7 +118,7 @@ func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
 			c.goes()
 			want := append(slices.Repeat([]string{key}, row.n), "delete configmaps a", "delete configmaps b", givenUp)
 			before := len(c.Requests)
-			for range mostReportTries {
+			for range deletion.MostTries {
 				c.controllers.queue.Add("apps") // the time of the next try has come
 				c.Settle()
 			}
@@ -157,14 +158,14 @@ func TestMissingPermissionToReportIsAskedForOncePerNamespace(t *testing.T) {
 
 func TestManyParentsAreReportedSomeAtATime(t *testing.T) {
 	c := begun(t, apps, app)
-	const parents = 2*deletionsAtATime + 1
+	const parents = 2*deletion.DeletionsAtATime + 1
 	for _, name := range numbered(parents - 1) {
 		c.PutWithUID(with(t, app, "name: one", "name: "+name, "[a, b]", "[]"), types.UID("uid-"+name))
 	}
 	c.Settle()
 	before := len(c.Requests)
 	c.removed()
-	for i, want := range []int{deletionsAtATime, 2 * deletionsAtATime, parents} {
+	for i, want := range []int{deletion.DeletionsAtATime, 2 * deletion.DeletionsAtATime, parents} {
 		if err := c.controllers.Sync(t.Context(), "apps"); err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/deletion"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
@@ -85,7 +86,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 		took time.Duration
 		most int // in one look
 	}{
-		"many at a time":                   {0, deletionsAtATime},
+		"many at a time":                   {0, deletion.DeletionsAtATime},
 		"few where each takes long":        {queue.Patience / 4, 4},
 		"one at least, however slow it is": {time.Minute, 1},
 	} {
@@ -95,7 +96,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 			c.KubectlApply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
 			c.Run()
 			c.goes()
-			c.controllers.clusters = func(as string) running.Client { return slowly{c.As(as), c.Clock, row.took} }
+			c.through(func(client running.Client) running.Client { return slowly{client, c.Clock, row.took} })
 			looks := 0
 			for c.controllers.queue.Len() > 0 {
 				before := len(c.Requests)
@@ -129,12 +130,12 @@ func numbered(n int) []string {
 }
 
 func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
-	const children = 3 * deletionsAtATime
+	const children = 3 * deletion.DeletionsAtATime
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
 	c.Run()
-	for _, name := range numbered(children)[:2*deletionsAtATime] {
+	for _, name := range numbered(children)[:2*deletion.DeletionsAtATime] {
 		c.Refuse["delete configmaps "+name] = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, name, errors.New("a webhook"))
 	}
 	c.goes()

@@ -17,11 +17,11 @@ func (c *cluster) remember(key queue.Key) {
 	c.T.Helper()
 	c.controllers.events.Fresh(key, "bad")
 	c.controllers.events.Faults(key, "x", []string{"bad"})
-	c.shared.breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
-	c.shared.absences.Left(key)
-	c.shared.orphaning.Note(key, "uid-one")
-	c.shared.attempts.Begin(key, queue.Attempt{Parent: "uid-one"})
-	reconciletest.InLine(c.shared.pacer, key)
+	c.shared.Breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
+	c.shared.Absences.Left(key)
+	c.shared.Orphaning.Note(key, "uid-one")
+	c.shared.Attempts.Begin(key, queue.Attempt{Parent: "uid-one"})
+	reconciletest.InLine(c.shared.Pacer, key)
 }
 
 // remembered is what is remembered of parents of the controller apps, but for nothing.
@@ -29,8 +29,8 @@ func (c *cluster) remembered(t *testing.T) map[string]int {
 	t.Helper()
 	e := c.controllers.tracked["apps"]
 	out := map[string]int{
-		"counts": len(e.counts.ByParent), "breaker": lengths(t, c.shared.breaker, "spent"), "events": lengths(t, c.controllers.events, "last", "faults"),
-		"absences": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "attempts": lengths(t, c.shared.attempts, "since"), "paces": lengths(t, c.shared.pacer, "lines.apps.places"),
+		"counts": len(e.counts.ByParent), "breaker": lengths(t, c.shared.Breaker, "spent"), "events": lengths(t, c.controllers.events, "last", "faults"),
+		"absences": lengths(t, c.shared.Absences, "since"), "orphaning": lengths(t, c.shared.Orphaning, "parents"), "attempts": lengths(t, c.shared.Attempts, "since"), "paces": lengths(t, c.shared.Pacer, "lines.apps.places"),
 		"logs": lengths(t, c.controllers.logs, "parents", "logs"),
 	}
 	for _, index := range e.indexes {
@@ -118,7 +118,7 @@ func TestNothingIsForgottenBeforePassesHaveEnded(t *testing.T) {
 			if err := <-done; err != nil {
 				t.Fatal(err)
 			}
-			if c.shared.breaker.Knows(key) || c.shared.orphaning.Has(key, "uid-one") {
+			if c.shared.Breaker.Knows(key) || c.shared.Orphaning.Has(key, "uid-one") {
 				t.Error("something is remembered")
 			}
 		})

@@ -40,7 +40,7 @@ func (c *Controllers) KeysChanged() {
 }
 
 func (c *Controllers) lookAtAll() {
-	c.cache.Each(func(o *object.Object) bool {
+	c.Cache.Each(func(o *object.Object) bool {
 		c.queue.Add(o.Name())
 		return true
 	})
@@ -95,12 +95,12 @@ func (c *Controllers) release(ctx context.Context, tc *v1.TemplateController) er
 	}
 	status := tc.Status
 	status.ClassName = nil
-	c.setCondition(&status, tc, metav1.Condition{
+	c.SetCondition(&status, tc, metav1.Condition{
 		Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonHandedOver,
 		Message: fmt.Sprintf("the installation with --class-name %q released it, and the installation with --class-name %q has not taken it over yet: check that it is running",
 			c.class, tc.Spec.ClassName),
 	})
-	if err := c.applyStatus(ctx, tc, status); err != nil {
+	if err := c.ApplyStatus(ctx, tc, status); err != nil {
 		return err
 	}
 	klog.FromContext(ctx).Info("handed TemplateController over", "controller", tc.Name, "class", tc.Spec.ClassName)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -290,8 +291,8 @@ func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
 	o := c.Objects[appsController].DeepCopy()
 	o.SetAnnotations(map[string]string{"new": "yes"})
 	c.Store(appsController, o) // which no watch has brought yet
-	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, errBehind) {
-		t.Errorf("got %v, want %v", err, errBehind)
+	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, store.ErrBehind) {
+		t.Errorf("got %v, want %v", err, store.ErrBehind)
 	}
 	expect(t, "class", `""`, c.servedBy())
 	c.Deliver()
@@ -303,8 +304,8 @@ func TestFinalizersAreNotSetOnANewerTemplateController(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass("") + "  whenDeleted: DeleteChildren\n")
 	c.Refuse["finalizers[templater.dev/children] templatecontrollers apps"] = apierrors.NewConflict(v1.Resource.GroupResource(), "apps", errors.New("newer"))
-	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, errBehind) {
-		t.Errorf("got %v, want %v", err, errBehind)
+	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, store.ErrBehind) {
+		t.Errorf("got %v, want %v", err, store.ErrBehind)
 	}
 	clear(c.Refuse)
 	requests := c.Run()
@@ -320,7 +321,7 @@ func TestATemplateControllerWhoseWatchIsBehindIsTriedLessOftenEachTime(t *testin
 	c.Run()
 	before := c.controllers.queue.NumRequeues("apps")
 	for range 3 {
-		c.controllers.again(t.Context(), "apps", errBehind)
+		c.controllers.again(t.Context(), "apps", store.ErrBehind)
 	}
 	expect(t, "tries that count", before+3, c.controllers.queue.NumRequeues("apps"))
 	c.controllers.again(t.Context(), "apps", nil)

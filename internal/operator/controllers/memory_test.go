@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/operator/metrics"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -49,7 +50,7 @@ func TestDecodingTakesAFewTimesTheText(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	tc, err := decode(packed)
+	tc, err := store.Decode(packed)
 	runtime.ReadMemStats(&after)
 	if err != nil || len(tc.Spec.Values.Raw) < len(text)/2 {
 		t.Fatalf("%v, with %d bytes of values", err, len(tc.Spec.Values.Raw))

@@ -12,6 +12,10 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/operator/controllers/deletion"
+	"github.com/templater-dev/templater/internal/operator/controllers/quota"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
@@ -22,7 +26,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// Options configure New.
+// Options configure New. Each is a setting, or a part of the process that the tests replace.
 type Options struct {
 	// Cluster returns what makes the requests as that user; empty is the operator itself.
 	Cluster func(as string) running.Client
@@ -50,7 +54,7 @@ type Options struct {
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
 	// Schemas say which fields objects have; nil is for where nothing is known of them.
-	Schemas Schemas
+	Schemas lint.Schemas
 }
 
 // New returns the two halves that work together: Controllers for the
@@ -62,16 +66,13 @@ func New(o Options) (*Controllers, *reconcile.Reconciler) {
 
 // shared is what both halves work with.
 type shared struct {
+	*queue.History
+
 	tenants     *queue.Tenants
 	credit      *queue.Credit
 	turns       *queue.Turns
 	parents     queue.Queue
 	failures    *queue.RateLimiter // of parents
-	pacer       *queue.DeparturePacer
-	absences    *queue.AbsentParents
-	orphaning   *queue.OrphaningParents
-	attempts    *queue.Attempts
-	breaker     *queue.Breaker
 	waiting     *permissions.Waiting
 	controllers workqueue.TypedRateLimitingInterface[string]
 	memory      *queue.Memory
@@ -84,7 +85,7 @@ func newShared(o Options) *shared {
 	credit := queue.NewCredit(o.Clock, o.RolloutWorkers, tenants)
 	s := &shared{
 		tenants: tenants, credit: credit, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
-		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: queue.NewBreaker(o.Clock), waiting: permissions.NewWaiting(),
+		History: queue.NewHistory(o.Clock), waiting: permissions.NewWaiting(),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
@@ -113,40 +114,48 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	c := &Controllers{tracker: queue.NewWorkerTracker(o.Clock, s.compilers(), nil), shared: s.memory}
 	memoryLimit := debug.SetMemoryLimit(-1)
 	c.registry = &registry{
-		clock: o.Clock, meters: o.Meters, tenants: s.tenants, selections: related.NewMemory(int(memoryOf(memoryLimit) / selectionShare)), queue: s.controllers,
+		clock: o.Clock, meters: o.Meters, tenants: s.tenants, selections: related.NewMemory(int(quota.MemoryOf(memoryLimit) / selectionShare)), queue: s.controllers,
 		tracked: map[string]*tracked{}, first: map[string]struct{}{},
 	}
 	c.requeuer = &requeuer{registry: c.registry, parents: s.parents, backlog: queue.NewBacklog(s.parents, o.RolloutWorkers)}
-	c.store = &store{registry: c.registry, clusters: o.Cluster, class: o.ClassName, accounts: o.RequireServiceAccount}
+	c.checks = &checks{registry: c.registry, Store: &store.Store{Cluster: o.Cluster(""), Clock: o.Clock}, class: o.ClassName, accounts: o.RequireServiceAccount}
 	c.standby.Store(o.Standby)
-	c.compiler = &compiler{registry: c.registry, store: c.store, memory: newCompiledMemory(memoryLimit, s.tenants, s.controllers.Add), schemas: o.Schemas, lint: lintOf}
+	c.compiler = &compiler{
+		registry: c.registry, checks: c.checks, memory: quota.NewMemory(memoryLimit, s.tenants, s.controllers.Add),
+		checker: &lint.Checker{RequireAccount: o.RequireServiceAccount, Schemas: o.Schemas, Lint: lint.Recheck},
+	}
 	departed := &child.Departed{}
 	c.builder = &builder{
-		registry: c.registry, store: c.store, seals: o.Seals, departed: departed, mayHave: openapi.MayHave(o.Schemas), watchShares: newWatchShares(s.controllers.Add),
+		registry: c.registry, checks: c.checks, clusters: o.Cluster, seals: o.Seals, departed: departed, mayHave: openapi.MayHave(o.Schemas), watchShares: quota.NewWatches(s.controllers.Add),
 		rights: permissions.NewTracker(func(user string) permissions.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
 	}
 	c.statusWriter = &statusWriter{
-		registry: c.registry, store: c.store, requeuer: c.requeuer,
+		registry: c.registry, checks: c.checks, requeuer: c.requeuer,
 		events: record.NewEventRecorder(record.EventOptions{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
 	}
-	c.finalizer = &finalizer{registry: c.registry, requeuer: c.requeuer, store: c.store, builder: c.builder, passing: s.passing, grace: s.grace}
-	c.eventHandler = &eventHandler{registry: c.registry, requeuer: c.requeuer, store: c.store, departed: departed, orphaning: s.orphaning, patience: lossPatience}
+	parents := reconciliations{c.registry, c.requeuer, c.checks}
+	c.finalizer = &finalizer{
+		registry: c.registry, requeuer: c.requeuer, checks: c.checks, passing: s.passing, grace: s.grace,
+		deleter: &deletion.Deleter{Clock: o.Clock, Queue: s.controllers, Controllers: parents, RequireAccount: o.RequireServiceAccount},
+	}
+	c.eventHandler = &eventHandler{registry: c.registry, requeuer: c.requeuer, checks: c.checks, departed: departed, orphaning: s.Orphaning, patience: lossPatience}
 	c.logs = podlogs.New(podlogs.Options{
 		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
 		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, queue.Cost(took, 0)) },
 	})
-	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, c.events, c.logs}, []memory{c.watchShares, s.tenants, c.memory}
+	c.memories, c.shares = []memory{s.History, s.waiting, c.events, c.logs}, []memory{c.watchShares, s.tenants, c.compiler.memory}
 	return c, reconcile.New(reconcile.Options{
-		Controllers: reconciliations{c.registry, c.requeuer, c.store}, SyncSoon: func(name string) { c.queue.AddAfter(name, countsDelay) },
-		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning, Attempts: s.attempts,
-		Breaker: s.breaker, Recorder: c.events, Rights: c.rights, Waiting: s.waiting, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
+		Controllers: parents, SyncSoon: func(name string) { c.queue.AddAfter(name, countsDelay) },
+		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, History: s.History,
+		Recorder: c.events, Waiting: s.waiting, Logs: c.logs, Memory: s.memory,
+		Workers: reconcile.Workers{Number: o.Workers, Turns: s.turns, Rights: c.rights, Tracker: s.passing, Grace: s.grace},
 	})
 }
 
 // Attach sets what the Controllers read from: the watches that they set, the
 // cache of TemplateControllers and the kinds of the server.
 func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds running.Resolver) {
-	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
+	c.watches, c.Cache, c.kinds = watches, templateControllers, kinds
 	templateControllers.Each(func(o *object.Object) bool {
 		c.first[o.Name()] = struct{}{}
 		return true

@@ -185,13 +185,13 @@ func (r *registry) AddKinds(name string, kinds []schema.GroupVersionKind) {
 }
 
 // noteCustom notes which of the kinds that are served now are defined by CustomResourceDefinitions.
-func (r *registry) noteCustom(e *tracked, children map[schema.GroupKind]childWant) {
+func (r *registry) noteCustom(e *tracked, children map[schema.GroupKind]running.ChildWant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for gk, of := range children {
 		switch {
-		case len(of.wants) == 0:
-		case of.kind.Custom:
+		case len(of.Wants) == 0:
+		case of.Kind.Custom:
 			e.custom[gk] = true
 		default:
 			delete(e.custom, gk)
@@ -212,6 +212,9 @@ func (r *registry) noteVersion(e *tracked) {
 	defer r.mu.Unlock()
 	e.confirmed, e.recorded = true, true
 }
+
+// selectionShare is the part of GOMEMLIMIT that the selections of one tenant may take, one in so many.
+const selectionShare = 16
 
 // renewIndexes makes an empty index for each entry of spec.related; the lock is held.
 func (r *registry) renewIndexes(name string, e *tracked) {

@@ -1,9 +1,6 @@
 package controllers
 
 import (
-	"maps"
-	"slices"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/kind"
@@ -70,7 +67,7 @@ func (q *requeuer) count(key queue.Key, now *status.ParentSummary) {
 // start makes next the running controller and, if anything about it or its caches
 // has changed, queues all parents.
 func (q *requeuer) start(e *tracked, a assembly, next *running.Controller) {
-	state := next.State(kind.Gone(a.kindErr))
+	state := next.State(kind.Gone(a.KindErr))
 	q.mu.Lock()
 	if a.refused || a.rejection != nil && !next.MayHold && !a.reports {
 		next = nil
@@ -104,17 +101,10 @@ func (q *requeuer) enqueueAll(next *running.Controller) {
 		q.backlog.Add(next.Name, keys)
 		return
 	}
-	left := map[queue.Key]struct{}{}
-	next.EachChild(func(s running.Source, o *object.Object) {
-		if name, concerned := next.Concerned(o, s.Kind.GroupKind()); concerned {
-			left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
-		}
-	})
-	for _, name := range q.counted(next.Name) {
-		left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
+	for _, name := range next.MissingParents(q.counted(next.Name)) {
+		keys = append(keys, queue.Key{Controller: next.Name, Parent: name})
 	}
-	maps.DeleteFunc(left, func(key queue.Key, _ struct{}) bool { return next.Parent(key.Parent) != nil })
-	q.backlog.Add(next.Name, slices.AppendSeq(keys, maps.Keys(left)))
+	q.backlog.Add(next.Name, keys)
 }
 
 // requeueContested queues parents with status fields that another TemplateController owned, which may

@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
@@ -15,7 +16,7 @@ import (
 )
 
 func TestSyncThatFailsIsTriedAgain(t *testing.T) {
-	for why, err := range map[string]error{"it went well": nil, "a watch is behind": errBehind, "it failed": errors.New("no answer")} {
+	for why, err := range map[string]error{"it went well": nil, "a watch is behind": store.ErrBehind, "it failed": errors.New("no answer")} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.controllers.again(t.Context(), "apps", err)

@@ -281,7 +281,7 @@ func (w healing) Apply(ctx context.Context, at request.Location, body []byte, ma
 
 func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.clusters = func(as string) running.Client { return healing{c.As(as), c} }
+	c.through(func(client running.Client) running.Client { return healing{client, c} })
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
 	c.Run()

@@ -10,11 +10,11 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -27,7 +27,7 @@ import (
 type statusWriter struct {
 	*registry
 
-	store    *store
+	checks   *checks
 	requeuer *requeuer
 	events   *record.EventRecorder
 	logs     *podlogs.Fetcher
@@ -40,12 +40,12 @@ func (w *statusWriter) writeStatus(ctx context.Context, tc *v1.TemplateControlle
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}
-	err := w.store.applyStatus(ctx, tc, status)
-	if reconcile.Unfit(err) { // a TemplateController may be about as large as an object may be
+	err := w.checks.ApplyStatus(ctx, tc, status)
+	if problem.Unfit(err) { // a TemplateController may be about as large as an object may be
 		for i := range status.Conditions {
-			status.Conditions[i].Message = object.Line(status.Conditions[i].Message, reconcile.ShortMessage)
+			status.Conditions[i].Message = object.Line(status.Conditions[i].Message, problem.ShortMessage)
 		}
-		err = w.store.applyStatus(ctx, tc, status)
+		err = w.checks.ApplyStatus(ctx, tc, status)
 	}
 	if err != nil {
 		return err
@@ -61,14 +61,14 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 	defer w.mu.RUnlock()
 	status := v1.TemplateControllerStatus{
 		ObservedGeneration: tc.Generation,
-		ClassName:          &w.store.class,
+		ClassName:          &w.checks.class,
 		Conditions:         slices.Clone(tc.Status.Conditions),
 		Parents:            e.counts.Parents,
 		Failing:            e.counts.Failing(tc.Status.Failing),
 		Children:           e.counts.Children,
 		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
 		SealedSince:        sealedSince,
-		Finalizes:          a.mayHold(tc) && !e.released,
+		Finalizes:          a.mayHold(tc) && !e.Released,
 	}
 	left := recountTime - w.clock.Since(e.since)
 	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total && !known.counted
@@ -103,10 +103,10 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 	facts.Parents, facts.Failing = status.Parents, status.Failing
 	facts.Rival, facts.RivalParents = w.rival(tc.Name, e)
 	for _, condition := range conditions.Of(facts) {
-		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
+		if recounting && condition.Type == v1.ConditionStatusWritable && conditions.OwnedByOthers(tc) {
 			continue // as far as is known
 		}
-		w.store.setCondition(&status, tc, condition)
+		w.checks.SetCondition(&status, tc, condition)
 	}
 	w.tellOfTries(tc, &status, next, left)
 	return status
@@ -159,7 +159,7 @@ func (w *statusWriter) setWhileFalse(tc *v1.TemplateController, status *v1.Templ
 	switch {
 	case now == nil && before == nil:
 	case now != nil:
-		w.store.setCondition(status, tc, *now)
+		w.checks.SetCondition(status, tc, *now)
 	case left > 0:
 		w.queue.AddAfter(tc.Name, left)
 	default:
@@ -167,17 +167,10 @@ func (w *statusWriter) setWhileFalse(tc *v1.TemplateController, status *v1.Templ
 	}
 }
 
-// ownedByOthers reports whether the status says that other managers own the ready condition of
-// parents or fields of their status, for the present spec.
-func ownedByOthers(tc *v1.TemplateController) bool {
-	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
-	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation
-}
-
 // facts are what the conditions report.
 func (a *assembly) facts(tc *v1.TemplateController, next *running.Controller, counts *status.Counts) conditions.Facts {
 	return conditions.Facts{
-		Rejection: a.rejection, Linted: a.linted, Kind: a.kind, KindErr: a.kindErr, Ending: a.ending,
+		Rejection: a.rejection, Linted: a.linted, Kind: a.Kind, KindErr: a.KindErr, Ending: a.ending,
 		Suspended: tc.Spec.Suspend, Finalizes: a.mayHold(tc), Running: next, Counts: counts,
 	}
 }
@@ -191,7 +184,7 @@ func (w *statusWriter) sealedSince(tc *v1.TemplateController, e *tracked, a asse
 	w.mu.RLock()
 	recent := w.clock.Since(e.since) < strayPatience
 	w.mu.RUnlock()
-	if a.rejection != nil || a.kindErr != nil || next.Spec.Suspend || !next.AllSealed(recent) {
+	if a.rejection != nil || a.KindErr != nil || next.Spec.Suspend || !next.AllSealed(recent) {
 		w.queue.AddAfter(tc.Name, strayPatience) // no event may report that the last one was deleted
 		return tc.Status.SealedSince
 	}
@@ -212,22 +205,8 @@ func (w *statusWriter) askAgain(next *running.Controller) {
 	case len(next.AbsentNamespaces()) > 0:
 		w.queue.AddAfter(next.Name, problem.SlowRetry)
 	}
-	w.tryEventsAgain(next)
-}
-
-// tryEventsAgain queues one parent in each of the namespaces where Events were refused, to try again: they are written
-// as the service account of the controller.
-func (w *statusWriter) tryEventsAgain(next *running.Controller) {
-	all := w.events.Refused(next.Name, next.As)
-	for _, one := range all {
-		switch due := w.clock.Since(one.At) >= problem.SlowRetry; {
-		case due && next.Parent(one.Key.Parent) == nil:
-			w.events.Forget(one.Key) // it no longer matches, and no reconciliation reports anything about it
-		case due:
-			w.requeuer.parents.Add(one.Key)
-		}
-	}
-	if len(all) > 0 {
+	matches := func(parent types.NamespacedName) bool { return next.Parent(parent) != nil }
+	if w.events.RetryRefused(next.Name, next.As, matches) {
 		w.queue.AddAfter(next.Name, problem.SlowRetry)
 	}
 }

@@ -99,7 +99,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := left(t, row.watched)
 			row.change(c)
-			c.shared.absences.Left(queue.Key{Controller: "apps", Parent: configMapName("one")})
+			c.shared.Absences.Left(queue.Key{Controller: "apps", Parent: configMapName("one")})
 			result, requests := c.Reconcile("apps", "one")
 			wantRequests(t, why, requests, row.requests...)
 			if result.Retry != row.retry {
@@ -108,7 +108,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 			if diff := cmp.Diff(row.events, c.Events); diff != "" {
 				t.Errorf("Events (-want +got):\n%s", diff)
 			}
-			if n := lengths(t, c.shared.absences, "since"); row.retry == problem.RetryOnChange && n > 0 {
+			if n := lengths(t, c.shared.Absences, "since"); row.retry == problem.RetryOnChange && n > 0 {
 				t.Errorf("%d parents count as absent", n)
 			}
 		})
@@ -142,17 +142,17 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	c.controllers.tracked["xs"].current = &running
 	c.controllers.events.Fresh(key, "bad")
 	c.controllers.events.Faults(key, "x", []string{"bad"})
-	c.shared.breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
-	c.shared.absences.Left(key)
-	reconciletest.InLine(c.shared.pacer, key)
+	c.shared.Breaker.Wrote(key, queue.Generations{}, queue.Written{Children: true})
+	c.shared.Absences.Left(key)
+	reconciletest.InLine(c.shared.Pacer, key)
 	reconciletest.Take(c.ParentQueue)
 	if result := c.Reconciler.Reconcile(t.Context(), key); result != (reconcile.Result{Outcome: record.Succeeded}) {
 		t.Errorf("result %+v", result)
 	}
 	last := lengths(t, c.controllers.events, "last") > 0
 	faults := lengths(t, c.controllers.events, "faults") > 0
-	absent := lengths(t, c.shared.absences, "since") > 0
-	if last || faults || absent || c.shared.breaker.Knows(key) || lengths(t, c.shared.pacer, "lines.xs.places") > 0 {
+	absent := lengths(t, c.shared.Absences, "since") > 0
+	if last || faults || absent || c.shared.Breaker.Knows(key) || lengths(t, c.shared.Pacer, "lines.xs.places") > 0 {
 		t.Error("something is remembered")
 	}
 	if diff := cmp.Diff([]string{"ys/one"}, reconciletest.Take(c.ParentQueue)); diff != "" {

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
@@ -60,7 +61,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 
 // read reads the TemplateController, and forgets a deleted one.
 func (l *syncRun) read(ctx context.Context) (done bool, err error) {
-	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
+	l.packed = l.c.Cache.Get(types.NamespacedName{Name: l.name})
 	if l.packed == nil {
 		klog.FromContext(ctx).V(2).Info("TemplateController is deleted", "controller", l.name)
 		if done, err := l.c.reportDeleted(ctx, l.name); !done || err != nil {
@@ -68,20 +69,11 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 		}
 		return true, l.c.forget(ctx, l.name)
 	}
-	if l.tc, err = decode(l.packed); err != nil {
+	if l.tc, err = store.Decode(l.packed); err != nil {
 		return true, err
 	}
 	l.c.tenants.Set(l.name, l.tc.Spec.ServiceAccountRef)
 	return false, nil
-}
-
-// decode reads a TemplateController.
-func decode(packed *object.Object) (*v1.TemplateController, error) {
-	tc := &v1.TemplateController{}
-	if err := packed.Unmarshal(tc); err != nil {
-		return nil, fmt.Errorf("read TemplateController %s: %w", packed.Name(), err)
-	}
-	return tc, nil
 }
 
 // claim takes up a TemplateController of this class, and releases one of another class.
@@ -93,7 +85,7 @@ func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// turn waits for a processor if there is something to compile. It reads the TemplateController again afterwards: many may wait, and it may
+// turn waits for a processor if there is something to quota. It reads the TemplateController again afterwards: many may wait, and it may
 // have changed.
 func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 	if l.work = l.c.workOn(l.packed, l.tc); !l.work.long() {
@@ -111,39 +103,6 @@ func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// work is what the compile step has to do for a TemplateController as it was read. It is decided once for each time that it is read.
-type work struct {
-	rejection *spec.Rejection // why there is no memory to compile the spec; nil = there is
-	fresh     bool            // whether the spec is another one, or there is memory for it where there was none, or none where there was
-	check     bool            // whether the spec is to be checked: it is fresh, or what is known of its kinds has changed
-	stale     time.Duration   // until it is to be checked because of its kinds; 0 = not
-}
-
-// long reports whether the work takes a processor.
-func (w work) long() bool { return w.check && w.rejection == nil }
-
-// workOn decides what the compile step has to do. There is nothing to do for a TemplateController of another class.
-func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w work) {
-	if tc.Spec.ClassName != m.store.class {
-		return work{}
-	}
-	w.rejection = m.memory.Admit(tc, func() int { return sizeOf(packed, tc) })
-	now := m.clock.Now()
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	e := m.tracked[tc.Name]
-	if e == nil || e.uid != tc.UID {
-		w.fresh, w.check = true, true
-		return w
-	}
-	w.fresh = e.generation != tc.Generation || e.refused != (w.rejection != nil)
-	w.check = w.fresh || e.outdated(now)
-	if !e.stale.IsZero() {
-		w.stale = e.stale.Sub(now)
-	}
-	return w
-}
-
 // compile compiles and checks the spec, once per generation. It checks it again if the schemas of its kinds have changed. There may be no
 // memory to compile it.
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
@@ -158,7 +117,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	case !l.work.check, compiled != nil:
 		l.tc.Spec = *known
 	case l.work.rejection == nil:
-		read, err := l.c.whole(ctx, l.packed, l.tc)
+		read, err := l.c.Whole(ctx, l.packed, l.tc)
 		if err != nil {
 			return true, err
 		}
@@ -234,7 +193,7 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	}
 	l.next = l.assembly.build(l.tc, l.entry, l.c.builder, caches)
 	l.c.recordReadable(l.entry, l.next)
-	if again := l.assembly.recheck(); again > 0 {
+	if again := l.assembly.Recheck(); again > 0 {
 		l.c.queue.AddAfter(l.name, again)
 	}
 	return false, nil
@@ -250,7 +209,7 @@ func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error
 	if l.assembly.refused {
 		l.c.stop(ctx, l.name)
 	}
-	return l.c.watches.Set(l.name, l.assembly.wants())
+	return l.c.watches.Set(l.name, l.assembly.All())
 }
 
 // serve ends the sync if another replica or installation writes.
@@ -276,8 +235,8 @@ func (l *syncRun) finalize(ctx context.Context) (done bool, err error) {
 
 // free finds out whether parents still have the finalizer although they no longer need it.
 func (l *syncRun) free(ctx context.Context) (done bool, err error) {
-	l.entry.released, err = l.c.noneHolds(ctx, l.entry, l.next)
-	if l.entry.released {
+	l.entry.Released, err = l.c.noneHolds(ctx, l.entry, l.next)
+	if l.entry.Released {
 		l.c.queue.Add(l.name) // to remove its own
 	}
 	return err != nil, err

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/operator/controllers/deletion"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -24,16 +26,14 @@ type tracked struct {
 	childScope
 	execution
 	ending
+	confirmation
 
-	uid       types.UID
-	since     time.Time // when this operator took it up; zero before
-	waiting   handover  // for another class
-	confirmed bool      // whether it is known as the server has it: see store.MayPrune
-	// confirmedParents are parents that were known as the server has them: see store.Confirmed.
-	confirmedParents map[types.NamespacedName]types.UID
-	recorded         bool // whether this operator has written its status since it took it up
-	counts           *status.Counts
-	meter            record.Meter
+	uid      types.UID
+	since    time.Time // when this operator took it up; zero before
+	waiting  handover  // for another class
+	recorded bool      // whether this operator has written its status since it took it up
+	counts   *status.Counts
+	meter    record.Meter
 }
 
 // compilation is a compiled spec.
@@ -79,11 +79,16 @@ type execution struct {
 
 // ending is how far it is with the finalizers of parents, and with the deletion of the TemplateController.
 type ending struct {
-	holders        []request.Holder    // parents to take the finalizer from, where the TemplateController is deleted
-	sought         int64               // the generation that strays were sought for: see seekStrays
-	released       bool                // whether no parent has the finalizer any more, by the last sync of a TemplateController that does not need it, or is deleted
-	deletionReport deletionReport      // see reportDeletion
-	last           *running.Controller // what ran when the TemplateController was deleted: see reportDeleted
+	deletion.Progress
+
+	sought int64               // the generation that strays were sought for: see seekStrays
+	last   *running.Controller // what ran when the TemplateController was deleted: see reportDeleted
+}
+
+// confirmation is what is known as the server has it.
+type confirmation struct {
+	confirmed        bool                               // whether the TemplateController is: see checks.MayPrune
+	confirmedParents map[types.NamespacedName]types.UID // see checks.Confirmed
 }
 
 func newTracked(uid types.UID) *tracked {
@@ -112,4 +117,47 @@ func (e *tracked) learn(kinds []v1.ChildKind) {
 		}
 		delete(e.unrecorded, gk)
 	}
+}
+
+// widenScope has children read in these namespaces, besides those that they may be in since before; no
+// scope means in all. They are read in all as long as some may be in another namespace than their parent.
+func (e *tracked) widenScope(scope []string) {
+	if len(scope) == 0 {
+		e.namespaces = nil
+		return
+	}
+	if e.namespaces == nil && !e.mayNarrow() {
+		return
+	}
+	next := map[string]bool{} // not the old map, which may be in use
+	if e.namespaces == nil && e.current != nil {
+		e.current.EachChild(func(_ running.Source, o *object.Object) { next[o.Namespace()] = true })
+		e.current.EachSelected(func(o *object.Object) {
+			if o.HasFinalizer(e.current.Finalizer) {
+				next[o.Namespace()] = true
+			}
+		})
+		delete(next, "")
+	}
+	maps.Copy(next, e.namespaces)
+	for _, ns := range scope {
+		next[ns] = true
+	}
+	e.namespaces = next
+}
+
+// mayNarrow reports whether children need not be read in all namespaces any more.
+func (e *tracked) mayNarrow() bool {
+	if e.current == nil {
+		return !e.everywhere
+	}
+	return e.current.MayNarrow()
+}
+
+// closeIndexes gives back what the selections of parents take.
+func (e *tracked) closeIndexes() {
+	for _, index := range e.indexes {
+		index.Close()
+	}
+	e.indexes = nil
 }

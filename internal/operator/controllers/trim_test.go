@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
@@ -19,71 +18,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
-
-// distinct returns about that many bytes of different texts.
-func distinct(format string, bytes int) string {
-	var b strings.Builder
-	for i := 0; b.Len() < bytes; i++ {
-		fmt.Fprintf(&b, format, i)
-	}
-	return b.String()
-}
-
-// TestTheCacheKeepsLittleOfATemplateController fills each part of a TemplateController that an author may write, up to the size of an object.
-func TestTheCacheKeepsLittleOfATemplateController(t *testing.T) {
-	const length, copies, most = 1_300_000, 4, 36 << 10
-	metadata := func(format string) string { return `,` + fmt.Sprintf(format, distinct(`"k%d":"v",`, length)+`"a":"b"`) }
-	list := func(key, format string) string {
-		return `,"` + key + `":[` + strings.TrimSuffix(distinct(format+",", length), ",") + `]`
-	}
-	const foreign = `,"className":"nobody"`
-	template := `,"children":[{"name":"a","template":"` + strings.Repeat("x", length) + `"}]`
-	for why, row := range map[string]struct{ metadata, watch, spec string }{
-		"templates":                         {spec: template},
-		"templates of another installation": {spec: template + foreign},
-		"templates of one that is deleted":  {`,"deletionTimestamp":"2026-01-01T00:00:00Z"`, "", template},
-		"helpers":                           {spec: `,"helpers":"` + strings.Repeat("x", length) + `"`},
-		"values":                            {spec: `,"values":{"a":[` + strings.Repeat("1,", length/2) + `1]}`},
-		"labels":                            {metadata: metadata(`"labels":{%s}`)},
-		"annotations":                       {metadata: metadata(`"annotations":{%s}`)},
-		"owner references":                  {metadata: list("ownerReferences", `{"apiVersion":"v1","kind":"Pod","name":"a","uid":"%d"}`)},
-		"finalizers":                        {metadata: list("finalizers", `"example.org/f%d"`)},
-		"fields of managers":                {metadata: list("managedFields", `{"manager":"templater/a","operation":"Apply","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:a%d":{}}}}`)},
-		"selectors":                         {watch: `,"labelSelector":{"matchExpressions":[` + strings.TrimSuffix(distinct(`{"key":"a%d","operator":"Exists"},`, length), ",") + `]}`},
-		"selectors of related objects":      {spec: `,"related":[{"apiVersion":"v1","kind":"Pod","name":"a","labelSelector":{"matchLabels":{` + distinct(`"k%d":"v",`, length) + `"a":"b"}}}]`},
-		"what entries depend on":            {spec: `,"children":[{"name":"a","template":"a","dependsOn":[` + strings.TrimSuffix(distinct(`"d%d",`, length), ",") + `]}]`},
-	} {
-		t.Run(why, func(t *testing.T) {
-			text := []byte(`{"apiVersion":"templater.dev/v1","kind":"TemplateController","metadata":{"name":"a","uid":"u","resourceVersion":"7","generation":3` + row.metadata +
-				`},"spec":{"watch":{"apiVersion":"example.org/v1","kind":"App"` + row.watch + `}` + row.spec + `},"status":{"className":""}}`)
-			before := heap()
-			var kept [copies]*object.Object
-			for i := range kept {
-				whole, err := object.Decode(bytes.ReplaceAll(text, []byte("templater/a"), []byte(fmt.Sprint("templater/", i)))) // the fields of one manager are kept once
-				if err != nil {
-					t.Fatal(err)
-				}
-				if kept[i], err = Trim(whole, nil); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if held := int(heap()-before) / copies; held > most {
-				t.Errorf("%d bytes are kept of %d, want at most %d", held, len(text), most)
-			}
-			tc, err := decode(kept[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tc.Name != "a" || tc.UID != "u" || tc.ResourceVersion != "7" || tc.Generation != 3 || tc.Status.ClassName == nil || WatchedKind(kept[0]).Kind != "App" {
-				t.Errorf("kept is %+v", tc)
-			}
-			runtime.KeepAlive(kept)
-			runtime.KeepAlive(text)
-		})
-	}
-}
 
 func heap() uint64 {
 	runtime.GC()
@@ -91,23 +28,6 @@ func heap() uint64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return stats.HeapAlloc
-}
-
-// TestASmallTemplateControllerIsKept holds what reads it to the numbers as they were written.
-func TestASmallTemplateControllerIsKept(t *testing.T) {
-	const text = `{"apiVersion":"templater.dev/v1","kind":"TemplateController","metadata":{"name":"a","uid":"u","creationTimestamp":"2026-01-01T00:00:00Z","finalizers":["a/b"]},` +
-		`"spec":{"values":{"a":1.0,"b":123456789012345678901234567890},"helpers":"é\n\"\\u2028"},"status":{"observedGeneration":4}}`
-	whole, err := object.Decode([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := Trim(whole, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(text, kept.JSON()); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
 }
 
 // TestWhatATrimmedTemplateControllerTakesIsKnown compares it with that of the whole one.
@@ -118,15 +38,15 @@ func TestWhatATrimmedTemplateControllerTakesIsKnown(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(sized("a", "team", kib)), tc); err != nil {
 				t.Fatal(err)
 			}
-			kept, err := Trim(packed(t, parse(t, sized("a", "team", kib))), nil)
+			kept, err := store.Trim(packed(t, parse(t, sized("a", "team", kib))), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			outline, err := decode(kept)
+			outline, err := store.Decode(kept)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := sizeOf(kept, outline), spec.Size(&tc.Spec); got != want {
+			if got, want := store.SizeOf(kept, outline), spec.Size(&tc.Spec); got != want {
 				t.Errorf("%d KiB take %d bytes, want %d", kib, got, want)
 			}
 		})
@@ -155,15 +75,15 @@ func TestALargeSpecIsReadOncePerGeneration(t *testing.T) {
 		"a small spec was kept": {"u", 3, small, "config"},
 	} {
 		t.Run(why, func(t *testing.T) {
-			kept, err := Trim(of(row.uid, row.generation, row.kept), nil)
+			kept, err := store.Trim(of(row.uid, row.generation, row.kept), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Trim(of("u", 3, sized("a", "team", kib)), kept)
+			got, err := store.Trim(of("u", 3, sized("a", "team", kib)), kept)
 			if err != nil {
 				t.Fatal(err)
 			}
-			tc, err := decode(got)
+			tc, err := store.Decode(got)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,11 +100,11 @@ func large(name string, kib int) string { return sized(name, "team", kib) }
 // compilations counts how often each TemplateController is compiled.
 func (c *cluster) compilations() map[string]int {
 	compiled := map[string]int{}
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known openapi.Set) (lint.Result, error) {
+	c.controllers.checker.Lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known openapi.Set) (lint.Result, error) {
 		if before == nil {
 			compiled[tc.Name]++
 		}
-		return lintOf(pause, tc, before, known)
+		return lint.Recheck(pause, tc, before, known)
 	}
 	return compiled
 }
@@ -330,11 +250,11 @@ func TestOwnWritesOfATemplateControllerAreTrimmed(t *testing.T) {
 	c.KubectlApply(with(t, withSpec(t, apps, "whenDeleted: DeleteChildren"), "name: apps", "name: apps, labels: {a: b}, finalizers: [example.org/x]"))
 	c.Run() // the watch does not bring what is written
 	for _, name := range []string{"a", "apps"} {
-		kept := c.controllers.cache.Get(types.NamespacedName{Name: name})
+		kept := c.controllers.Cache.Get(types.NamespacedName{Name: name})
 		if kept.Text("status", "conditions") != "" || kept.JSON("status", "conditions") == "" {
 			t.Fatal("the status was not written")
 		}
-		if !kept.Noted(object.Trimmed) || len(kept.JSON("spec")) > mostCached || kept.Label("a") != "" {
+		if !kept.Noted(object.Trimmed) || len(kept.JSON("spec")) > store.MostCached || kept.Label("a") != "" {
 			t.Errorf("%s is kept as it is", name)
 		}
 	}

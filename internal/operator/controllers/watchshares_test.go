@@ -7,66 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
-
-func TestOlderTemplateControllersHaveTheirWatchesFirst(t *testing.T) {
-	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
-	old, middle, young := claim{name: "z", tenant: "team", created: at(1)}, claim{name: "m", tenant: "team", created: at(2)}, claim{name: "a", tenant: "team", created: at(3)}
-	with := func(c claim, needs ...int) claim {
-		c.needs = needs
-		return c
-	}
-	elsewhere := with(old, 10)
-	elsewhere.tenant = "other"
-	for why, row := range map[string]struct {
-		claims  []claim
-		gone    string
-		want    string // for each: whether its needs are granted
-		changed string // who was told
-	}{
-		"there is room for all":                          {claims: []claim{with(old, 500), with(young, 500, 24)}, want: "z[true] a[true true]"},
-		"the younger one does not fit":                   {claims: []claim{with(old, 1000), with(young, 25)}, want: "z[true] a[false]"},
-		"in whatever order they come":                    {claims: []claim{with(young, 25), with(old, 1000)}, want: "z[true] a[false]", changed: "a"},
-		"of the same age, the name decides":              {claims: []claim{with(claim{name: "b", tenant: "team"}, 1000), with(claim{name: "a", tenant: "team"}, 25)}, want: "a[true] b[false]", changed: "b"},
-		"some of its kinds fit":                          {claims: []claim{with(old, 128), with(young, 128, 700, 128, 100)}, want: "z[true] a[true true false false]"},
-		"a smaller kind fits beside a larger one":        {claims: []claim{with(old, 128, 1000, 100)}, want: "z[true false true]"},
-		"no kind fits without what it cannot do without": {claims: []claim{with(old, 1025, 1)}, want: "z[false false]"},
-		"one that is refused takes nothing":              {claims: []claim{with(old, 900), with(middle, 200), with(young, 100)}, want: "z[true] m[false] a[true]"},
-		"an older one grows":                             {claims: []claim{with(old, 100), with(young, 900), with(old, 100, 100)}, want: "z[true true] a[false]", changed: "a"},
-		"an older one goes":                              {claims: []claim{with(old, 1000), with(middle, 500), with(young, 100)}, gone: "z", want: "m[true] a[true]", changed: "m a"},
-		"an older one goes to another tenant":            {claims: []claim{with(old, 1000), with(young, 100), elsewhere}, want: "z[true] a[true]", changed: "a"},
-		"other tenants do not count":                     {claims: []claim{with(young, 1000), elsewhere}, want: "z[true] a[true]"},
-		"somebody goes of whom nothing is known":         {claims: []claim{with(old, 1)}, gone: "nobody", want: "z[true]"},
-	} {
-		t.Run(why, func(t *testing.T) {
-			var changed []string
-			s := newWatchShares(func(name string) { changed = append(changed, name) })
-			for _, c := range row.claims {
-				s.claim(c)
-			}
-			if row.gone != "" {
-				s.ForgetController(row.gone)
-			}
-			var got []string
-			for _, name := range []string{"z", "m", "a", "b"} {
-				if c := s.claims[name]; c != nil {
-					got = append(got, fmt.Sprint(name, c.granted))
-					if answer := s.claim(*c); !slices.Equal(answer, c.granted) {
-						t.Errorf("%s is told %v, and has %v", name, answer, c.granted)
-					}
-				}
-			}
-			if diff := cmp.Diff([]string{row.want, row.changed}, []string{strings.Join(got, " "), strings.Join(changed, " ")}); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", why, diff)
-			}
-		})
-	}
-}
 
 // kindsOfChildren are what the entries of greedyApps make.
 var kindsOfChildren = []string{"v1 ConfigMap", "v1 Pod", "batch/v1 Job", "example.org/v1 Gadget"}
@@ -100,7 +44,7 @@ const mostInTest = 64
 func smallTenants(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.controllers.watchShares.most = mostInTest
+	c.controllers.watchShares.Most = mostInTest
 	c.KubectlApply(app)
 	return c
 }
@@ -108,7 +52,7 @@ func smallTenants(t *testing.T) *cluster {
 // restart begins with a fresh operator.
 func (c *cluster) restart() {
 	c.start()
-	c.controllers.watchShares.most = mostInTest
+	c.controllers.watchShares.Most = mostInTest
 }
 
 // watchesOf returns how many watches TemplateControllers have.

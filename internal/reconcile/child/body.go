@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash/maphash"
 	"maps"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -67,4 +68,34 @@ func (f *Factory) KeyFault(content map[string]any) string {
 func Hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
+}
+
+// ContentHash differs for objects that differ outside of their metadata and status, which controllers write, too.
+func ContentHash(content map[string]any) int64 {
+	content = maps.Clone(content)
+	for _, field := range []string{"apiVersion", "kind", "metadata", "status"} {
+		delete(content, field)
+	}
+	return int64(maphash.Bytes(Seed, object.Append(nil, content))) //nolint:gosec // a hash may be negative
+}
+
+// Seed is that of hashes of versions.
+var Seed = maphash.MakeSeed()
+
+// Fingerprint differs for different states of the children.
+func Fingerprint(children []*Live) uint64 {
+	var h maphash.Hash
+	h.SetSeed(Seed)
+	for _, l := range children {
+		AddVersion(&h, l.Object)
+	}
+	return h.Sum64()
+}
+
+// AddVersion adds to a hash which object it is, and in which state.
+func AddVersion(h *maphash.Hash, o *object.Object) {
+	_, _ = h.WriteString(string(o.UID())) // a hash takes everything
+	_ = h.WriteByte('@')
+	_, _ = h.WriteString(o.ResourceVersion())
+	_ = h.WriteByte(' ')
 }

@@ -72,3 +72,13 @@ func (r *Ownership) whose(there *object.Object) string {
 	}
 	return "has no owner"
 }
+
+// JustDeleted is the problem that a conflicting object has been deleted a moment ago.
+func (w *Wanted) JustDeleted() *problem.Problem {
+	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " was just deleted", Waiting: true, Retry: problem.RetryNow}
+}
+
+// BeingReplaced is the problem that the object is deleted to be created anew.
+func (w *Wanted) BeingReplaced() *problem.Problem {
+	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
+}

@@ -8,6 +8,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/seal"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Entries are those of spec.children. A child's policies are those of its entry. If the entry was removed, they are those of its seal.
@@ -147,3 +148,13 @@ func (l *Live) MadeFor(parent types.UID) bool { return l.ParentUID() == parent }
 
 // ParentUID is that of the parent that the child was made for.
 func (l *Live) ParentUID() types.UID { return types.UID(l.Object.Label(v1.LabelParentUID)) }
+
+// Roll reports whether any template changes a few objects at a time.
+func (es Entries) Roll() bool {
+	for i := range es {
+		if spec.Rolls(&es[i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -103,3 +103,14 @@ func (p *Plan) GoOn(after Action) {
 		p.Pending--
 	}
 }
+
+// Rolling returns how many objects are changed a few at a time.
+func Rolling(all []*child.Wanted) int {
+	n := 0
+	for _, w := range all {
+		if spec.Rolls(w.Entry) {
+			n++
+		}
+	}
+	return n
+}

@@ -17,12 +17,12 @@ func (f *Fetcher) request(l *log) {
 	}
 	l.stopRetry()
 	l.asked = time.Now()
-	if !f.takeRoom(l) {
+	if !f.tenants.takeRoom(l) {
 		f.failed(l, result{err: errFull})
 		return
 	}
 	f.setWaiting(l, true)
-	t := f.tenant(l.tenant)
+	t := f.tenants.get(l.tenant)
 	t.queue = append(t.queue, l)
 	if t.readers < mostOfTenant {
 		t.readers++
@@ -72,7 +72,7 @@ func (f *Fetcher) next(name string, t *tenant) (*log, ran) {
 	}
 	t.queue = nil
 	t.readers--
-	f.tidy(name)
+	f.tenants.tidy(name)
 	return nil, ran{}
 }
 

@@ -53,11 +53,8 @@ type Options struct {
 // Fetcher reads logs in the background, and keeps those that reconciliations have asked for until they no longer do. It is safe for
 // concurrent use. It has no goroutine while no log is held.
 type Fetcher struct {
-	o      Options
-	ctx    context.Context //nolint:containedctx // of the requests, which outlive the reconciliations that ask for them
-	stop   context.CancelFunc
-	done   sync.WaitGroup
-	places chan struct{} // one for each request under way
+	o Options
+	requests
 
 	holding atomic.Int64 // parents
 
@@ -65,10 +62,17 @@ type Fetcher struct {
 	closed  bool
 	logs    map[source]*log
 	parents map[queue.Key]*holder
-	tenants map[string]*tenant
+	tenants tenants
 	refused map[audience]refusal
-	held    int    // bytes, see MostHeld
 	news    uint64 // how many texts have come and gone
+}
+
+// requests are the life of those of a Fetcher.
+type requests struct {
+	ctx    context.Context //nolint:containedctx // which outlives the reconciliations that ask for logs
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+	places chan struct{} // one for each request under way
 }
 
 // source identifies a log.
@@ -89,14 +93,22 @@ type log struct {
 	begun           bool // whether it was ever asked for
 	wanted          ran  // the run whose log is to be read
 	waiting         bool // for a request, or for its answer
-	hasRoom         bool // see takeRoom
+	hasRoom         bool // see tenants.takeRoom
+	known           bool // whether there is a text
+	content
+	attempts
+}
 
-	known bool // whether there is a text
-	text  string
-	of    ran // the run that it is of
+// content is the text of a log.
+type content struct {
+	text string
+	of   ran // the run that it is of
 	// version is another one, and a greater one, for each text.
 	version uint64
+}
 
+// attempts are the requests for a log.
+type attempts struct {
 	asked    time.Time   // for the last time
 	answered time.Time   // the last time by the server for this log; until then, when it was first asked for
 	err      error       // why that has failed; nil if it has not
@@ -115,8 +127,8 @@ type holder struct {
 func New(o Options) *Fetcher {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Fetcher{
-		o: o, ctx: ctx, stop: stop, places: make(chan struct{}, mostAtOnce),
-		logs: map[source]*log{}, parents: map[queue.Key]*holder{}, tenants: map[string]*tenant{}, refused: map[audience]refusal{},
+		o: o, requests: requests{ctx: ctx, stop: stop, places: make(chan struct{}, mostAtOnce)},
+		logs: map[source]*log{}, parents: map[queue.Key]*holder{}, tenants: tenants{of: map[string]*tenant{}}, refused: map[audience]refusal{},
 	}
 }
 
@@ -184,8 +196,8 @@ func (f *Fetcher) release(h *holder, l *log) {
 	}
 	l.stopRetry()
 	delete(f.logs, l.source)
-	f.giveUpRoom(l)
-	f.tidy(l.tenant)
+	f.tenants.giveUpRoom(l)
+	f.tenants.tidy(l.tenant)
 }
 
 func (l *log) stopRetry() {

@@ -188,8 +188,8 @@ func (k *kubelet) empty(t *testing.T) {
 	f := k.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.logs)+len(f.parents)+len(f.tenants)+f.held+int(f.holding.Load()) > 0 {
-		t.Errorf("kept: logs %v, parents %v, tenants %v, bytes %d, holding %d", f.logs, f.parents, slices.Collect(maps.Keys(f.tenants)), f.held, f.holding.Load())
+	if len(f.logs)+len(f.parents)+len(f.tenants.of)+f.tenants.held+int(f.holding.Load()) > 0 {
+		t.Errorf("kept: logs %v, parents %v, tenants %v, bytes %d, holding %d", f.logs, f.parents, slices.Collect(maps.Keys(f.tenants.of)), f.tenants.held, f.holding.Load())
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Session is what one reconciliation of a parent asks for. It is for one goroutine.
@@ -75,7 +77,7 @@ func (f *Fetcher) hold(key queue.Key, of source, pod types.NamespacedName) *log 
 	l := f.logs[of]
 	if l == nil {
 		of.pod, of.container = types.UID(strings.Clone(string(of.pod))), strings.Clone(of.container) // which are parts of the Pod's text
-		l = &log{source: of, namespace: pod.Namespace, name: pod.Name, controller: key.Controller, parents: map[queue.Key]*holder{}, answered: time.Now()}
+		l = &log{source: of, namespace: pod.Namespace, name: pod.Name, controller: key.Controller, parents: map[queue.Key]*holder{}, attempts: attempts{answered: time.Now()}}
 		f.logs[of] = l
 	}
 	if l.parents[key] == nil {
@@ -118,4 +120,11 @@ func (s *Session) End() {
 			s.f.release(h, l)
 		}
 	}
+}
+
+// OptionsOf are those of an entry, with the defaults of the API.
+func OptionsOf(of *v1.PodLogs) request.LogOptions {
+	logs := *of
+	spec.DefaultLogs(&logs)
+	return request.LogOptions{TailLines: logs.TailLines, LimitBytes: logs.LimitBytes, Previous: logs.Previous}
 }

@@ -15,47 +15,53 @@ type tenant struct {
 	rate    flowcontrol.RateLimiter
 }
 
-// tenant returns that of a name; the lock is held.
-func (f *Fetcher) tenant(name string) *tenant {
-	t := f.tenants[name]
+// tenants are those for which logs are read or kept. They are guarded by their Fetcher.
+type tenants struct {
+	of   map[string]*tenant
+	held int // bytes, see MostHeld
+}
+
+// get returns the tenant of a name.
+func (ts *tenants) get(name string) *tenant {
+	t := ts.of[name]
 	if t == nil {
 		t = &tenant{rate: flowcontrol.NewTokenBucketRateLimiter(requestsPerSecond, requestBurst)}
-		f.tenants[name] = t
+		ts.of[name] = t
 	}
 	return t
 }
 
-// tidy drops a tenant without logs to read or to keep; the lock is held.
-func (f *Fetcher) tidy(name string) {
-	if t := f.tenants[name]; t != nil && t.readers == 0 && t.held == 0 {
-		delete(f.tenants, name)
+// tidy drops a tenant without logs to read or to keep.
+func (ts *tenants) tidy(name string) {
+	if t := ts.of[name]; t != nil && t.readers == 0 && t.held == 0 {
+		delete(ts.of, name)
 	}
 }
 
 // errFull says that there is no room for a log.
 var errFull = errors.New("the memory limit for logs is reached")
 
-// takeRoom has a log count in what is held, if there is room for it; the lock is held.
-func (f *Fetcher) takeRoom(l *log) bool {
-	t, size := f.tenant(l.tenant), l.size()
+// takeRoom has a log count in what is held, if there is room for it.
+func (ts *tenants) takeRoom(l *log) bool {
+	t, size := ts.get(l.tenant), l.size()
 	switch {
 	case l.hasRoom:
-	case f.held+size > MostHeld || t.held+size > MostHeldOfTenant:
-		f.tidy(l.tenant)
+	case ts.held+size > MostHeld || t.held+size > MostHeldOfTenant:
+		ts.tidy(l.tenant)
 		return false
 	default:
-		f.held += size
+		ts.held += size
 		t.held += size
 		l.hasRoom = true
 	}
 	return true
 }
 
-// giveUpRoom undoes takeRoom; the lock is held.
-func (f *Fetcher) giveUpRoom(l *log) {
+// giveUpRoom undoes takeRoom.
+func (ts *tenants) giveUpRoom(l *log) {
 	if l.hasRoom {
-		f.held -= l.size()
-		f.tenants[l.tenant].held -= l.size()
+		ts.held -= l.size()
+		ts.of[l.tenant].held -= l.size()
 		l.hasRoom = false
 	}
 }

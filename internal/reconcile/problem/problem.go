@@ -4,10 +4,12 @@ package problem
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -98,4 +100,23 @@ func FromTemplate(err error) *Problem {
 	case syntax.Invalid, syntax.Budget:
 	}
 	return Newf(v1.ReasonTemplateError, "%s", failure.Error())
+}
+
+// ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
+const ShortMessage = 256
+
+// Unfit reports whether the server may take less of the same. Of what is too large for its store it says no more than that it cannot
+// answer.
+func Unfit(err error) bool {
+	if err == nil {
+		return false // mostly, and without an allocation
+	}
+	if len(SchemaFaults(err)) > 0 {
+		return false
+	}
+	switch request.Code(err) {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return true
+	}
+	return false
 }

@@ -51,6 +51,18 @@ func (m *Memory) Held() int {
 // Waiting returns how many reconciliations wait for a place.
 func (m *Memory) Waiting() int { return m.places.queued() }
 
+// Reserve waits until something besides reconciliations may hold that many bytes, and returns what gives them back. The error says that ctx has
+// ended before.
+func (m *Memory) Reserve(ctx context.Context, controller string, bytes int) (release func(), err error) {
+	var hold Reservation
+	hold.Open(ctx, m, controller)
+	if err := hold.Grow(bytes); err != nil {
+		hold.Close()
+		return nil, err
+	}
+	return hold.Close, nil
+}
+
 // Reservation is what one reconciliation holds of the Memory, which is nothing for most of them. It is the Memory of a
 // budget.Pass. It is used by one goroutine.
 type Reservation struct {

@@ -8,6 +8,30 @@ import (
 	"k8s.io/utils/clock"
 )
 
+// History is what reconciliations of parents leave for later ones.
+type History struct {
+	Pacer    *DeparturePacer
+	Absences *AbsentParents
+	// Orphaning hears of parents from the watches, too.
+	Orphaning *OrphaningParents
+	Attempts  *Attempts
+	Breaker   *Breaker
+}
+
+// NewHistory returns a history without an entry.
+func NewHistory(clock clock.PassiveClock) *History {
+	return &History{
+		Pacer: NewDeparturePacer(clock), Absences: NewAbsentParents(clock), Orphaning: NewOrphaningParents(), Attempts: NewAttempts(), Breaker: NewBreaker(clock),
+	}
+}
+
+// ForgetController drops what is remembered of the parents of a TemplateController.
+func (h *History) ForgetController(name string) {
+	for _, each := range []interface{ ForgetController(name string) }{h.Pacer, h.Absences, h.Orphaning, h.Attempts, h.Breaker} {
+		each.ForgetController(name)
+	}
+}
+
 // CollectorTime is how long children of a deleted parent are left to the
 // garbage collector before templater deletes them itself.
 const CollectorTime = 60 * time.Second

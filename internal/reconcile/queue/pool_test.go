@@ -145,7 +145,7 @@ func TestWhoIsDoneGoesWhereThereIsOneTooMany(t *testing.T) {
 		if row.replaced {
 			relieved--
 		}
-		if got := p.done(&Worker{relieved: row.replaced}); got != row.goes || p.idle != idle || p.working != row.working-1 || p.relieved != relieved {
+		if got := p.done(&Worker{progress: progress{relieved: row.replaced}}); got != row.goes || p.idle != idle || p.working != row.working-1 || p.relieved != relieved {
 			t.Errorf("%s: goes %v, want %v; %d idle, %d working and %d relieved, want %d, %d and %d", why, got, row.goes, p.idle, p.working, p.relieved, idle, row.working-1, relieved)
 		}
 	}

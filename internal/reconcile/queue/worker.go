@@ -48,6 +48,11 @@ type Worker struct {
 	asked    time.Time     // when the last request began; as those that follow it is for the worker itself
 	charged  string        // the controller that requests are made for
 	costs    time.Duration // of the requests of the work
+	progress
+}
+
+// progress is what others see of a worker.
+type progress struct {
 	mu       sync.Mutex
 	busy     bool
 	waiting  bool // for others to end their work first

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Meters has a Meter for each TemplateController. It must be safe for concurrent use.
@@ -110,3 +111,17 @@ func (Discard) Parents(v1.ParentCounts) {}
 
 // Ready does nothing.
 func (Discard) Ready(bool) {}
+
+// OutcomeOf is how the reconciliation of an existing parent with these problems is counted.
+func OutcomeOf(problems problem.List) Outcome {
+	outcome := Succeeded
+	for _, issue := range problems {
+		switch {
+		case issue.Waiting:
+			outcome = max(outcome, Waiting)
+		case issue.Reason != v1.ReasonChildFailing: // which templater cannot mend
+			outcome = Failed
+		}
+	}
+	return outcome
+}

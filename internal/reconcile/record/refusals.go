@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -126,4 +128,19 @@ type RefusedEvent struct {
 	Namespace string // that it was to be written in
 	Err       error  // what the server answered
 	At        time.Time
+}
+
+// RetryRefused queues one parent in each of the namespaces where Events of a controller that works as the user were refused, to try again. It
+// reports whether there are any. matches reports whether there is a parent of that name.
+func (r *EventRecorder) RetryRefused(controller, as string, matches func(types.NamespacedName) bool) bool {
+	all := r.Refused(controller, as)
+	for _, one := range all {
+		switch due := r.o.Clock.Since(one.At) >= problem.SlowRetry; {
+		case due && !matches(one.Key.Parent):
+			r.Forget(one.Key) // no reconciliation reports anything about it
+		case due:
+			r.o.Parents.Add(one.Key)
+		}
+	}
+	return len(all) > 0
 }

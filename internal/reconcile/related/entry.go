@@ -27,6 +27,9 @@ type Entry struct {
 	Index *Index
 }
 
+// ReadsLogs reports whether templates may read the logs of the objects, which are Pods.
+func (e *Entry) ReadsLogs() bool { return e.Logs != nil }
+
 // State is what is known of the objects of an Entry.
 type State int
 

@@ -1,6 +1,7 @@
 package running
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -152,4 +153,27 @@ func (c *Controller) AllSealed(leftovers bool) bool {
 		}
 		return leftovers && !l.Outlives()
 	})
+}
+
+// MissingParents returns the names of parents that children belong to, and those of counted, as far as no parent of that name matches.
+func (c *Controller) MissingParents(counted []types.NamespacedName) []types.NamespacedName {
+	missing := map[types.NamespacedName]struct{}{}
+	c.EachChild(func(s Source, o *object.Object) {
+		if name, concerned := c.Concerned(o, s.Kind.GroupKind()); concerned {
+			missing[name] = struct{}{}
+		}
+	})
+	for _, name := range counted {
+		missing[name] = struct{}{}
+	}
+	maps.DeleteFunc(missing, func(name types.NamespacedName, _ struct{}) bool { return c.Parent(name) != nil })
+	return slices.Collect(maps.Keys(missing))
+}
+
+// Keep puts a child into the cache as a write of ours has left it.
+func (c *Controller) Keep(after *object.Object, kind kind.Kind) {
+	child.NoteWritten(after)
+	cache := c.Sources[kind.GroupKind()].For(after.Namespace())
+	cache.Put(after, c.Name)
+	c.Factory.Departed.Note(after, cache.Get(after.Key())) // the watch may have brought a later state before the answer
 }

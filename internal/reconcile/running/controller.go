@@ -30,8 +30,8 @@ type Resolver interface {
 	Resolve(gvk schema.GroupVersionKind) (kind.Kind, error)
 }
 
-// Controller is a TemplateController that is running. It is made anew when anything about it changes, and is not changed itself. It has more
-// methods than its parts: reconciliations ask it for parents and children, which it finds by all of them.
+// Controller is a TemplateController that is running. It is made anew when anything about it changes, and is not changed itself. It has many
+// methods, one for each question of a reconciliation about parents and children: the answers take the definition, the mode and the caches.
 type Controller struct {
 	Definition
 	Access

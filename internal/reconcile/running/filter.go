@@ -48,8 +48,13 @@ func NewFilter(program *render.Program, before *Filter, changed func()) *Filter 
 	return f
 }
 
-// Of reports whether the program is that of the filter.
-func (f *Filter) Of(program *render.Program) bool { return f != nil && f.program == program }
+// For returns the filter of a program: this one if it has that, else another one, which knows which objects were parents. f may be nil.
+func (f *Filter) For(program *render.Program, changed func()) *Filter {
+	if f != nil && f.program == program {
+		return f
+	}
+	return NewFilter(program, f, changed)
+}
 
 // Admits reports whether an object is a parent. Where the filter is not evaluated or fails for an object that it does not know yet, was
 // reports whether the object was a parent, and whether that is certain; if not, the answer is not stored.

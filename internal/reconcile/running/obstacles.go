@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
@@ -169,3 +170,18 @@ func (c *Controller) Forbidden() bool {
 
 // Untouched ends a message about what cannot be read.
 const Untouched = "; until then, nothing is deleted"
+
+// Unreadable is the problem that children of a kind in a namespace must not be listed, or are not recorded, so that none is created. It is nil
+// where they are known.
+func (c *Controller) Unreadable(gk schema.GroupKind, namespace string) *problem.Problem {
+	s := c.Sources[gk]
+	if s.MayCreate(namespace) {
+		return nil
+	}
+	reason := v1.ReasonChildRequestFailed
+	if cache := s.For(namespace); cache != nil && apierrors.IsForbidden(cache.Err()) {
+		reason = v1.ReasonForbidden
+	}
+	return &problem.Problem{Reason: reason, Message: fmt.Sprintf(
+		"%s cannot read %s: see the condition Watching of TemplateController %s%s", permissions.DisplayName(c.As), c.Rights.Claim(permissions.Children, s.Kind, s.Scope(namespace)).Brief(), c.Name, Untouched)}
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
@@ -81,4 +83,14 @@ func (s Source) lost() (reason, message string) {
 		return v1.ReasonListFailed, fmt.Sprintf("cannot list children of kind %s: API discovery failed: %s%s", s.Kind.Kind, problem.PublicReason(s.Err), Untouched)
 	}
 	return "", ""
+}
+
+// ResolveServed returns a kind in that version, or in another one where the server does not have that.
+func ResolveServed(kinds Resolver, gvk schema.GroupVersionKind) (kind.Kind, error) {
+	found, err := kinds.Resolve(gvk)
+	var elsewhere *kind.NotFoundError
+	if errors.As(err, &elsewhere) && elsewhere.Served != "" {
+		return kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
+	}
+	return found, err
 }

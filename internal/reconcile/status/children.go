@@ -151,3 +151,28 @@ func (c ChildSummary) Problem() *problem.Problem {
 	}
 	return problem.Newf(v1.ReasonChildFailing, "%s", c.Failure())
 }
+
+// SkipAdvice is the way out of a cleanup that cannot be done.
+const SkipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to release it at once"
+
+// AwaitFinals reports whether the objects of spec.finalize.children, which c summarizes, are as they should be. current is whether they are as
+// their templates say now, and problems are those that came up. If something is missing, it returns what to report instead of these.
+func AwaitFinals(c ChildSummary, problems problem.List, current bool) (ready bool, told problem.List) {
+	if len(problems) == 0 && c.Ready == c.Wanted && current {
+		return true, nil
+	}
+	if issue := problems.First(); issue != nil && !issue.Waiting {
+		return false, problems
+	}
+	text := c.Progress()
+	switch {
+	case len(c.Failing) > 0:
+		text = c.Failure() + "; fix that, or " + SkipAdvice
+	case len(problems) > 0:
+		text = problems.Message()
+	}
+	return false, problem.List{{
+		Reason: v1.ReasonFinalizing, Waiting: len(c.Failing) == 0, Retry: problems.Retry(), Pending: problems.Pending(),
+		Message: "being deleted: waiting for spec.finalize.children: " + text,
+	}}
+}

@@ -8,9 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
-// ParentSummary is the result of the last reconciliation of one parent.
+// ParentSummary is the result of the last reconciliation of one parent. It is flat, as one is kept of each parent.
 type ParentSummary struct {
 	Generation              int64  // of the TemplateController that the parent was reconciled with
 	Ready, Failed           bool   // neither = it waits
@@ -189,4 +191,15 @@ func (c *Counts) Failing(before []v1.FailingParent) []v1.FailingParent {
 
 func byName(a, b v1.FailingParent) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+// SummarizeParent begins the summary of a parent with its children.
+func SummarizeParent(generation int64, observed []*child.Live, judge *readiness.Judge) *ParentSummary {
+	summary := &ParentSummary{Generation: generation, Children: int64(len(observed))}
+	for _, l := range observed {
+		if judge.Of(l.Entry, l.Object) == readiness.Ready {
+			summary.ChildrenReady++
+		}
+	}
+	return summary
 }

@@ -8,6 +8,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -87,4 +89,11 @@ func dropPath(content any, path string) bool {
 		return closed && err == nil && i >= 0 && i < len(content) && dropPath(content[i], strings.TrimPrefix(rest, "."))
 	}
 	return false
+}
+
+// ContentHash differs for different statuses. It ignores conditions, which change with time.
+func ContentHash(content map[string]any) string {
+	content = maps.Clone(content)
+	delete(content, "conditions")
+	return child.Hash(object.Append(nil, content))
 }

@@ -30,7 +30,7 @@ type Input struct {
 
 // View is what one execution sees: the root of its data and the maps with a
 // closed set of keys below. They are parts of it, and it of what executes, so that
-// making it allocates nothing. It is not safe for concurrent use, and the zero View is to be opened.
+// making it allocates nothing; so it has all of them as fields. It is not safe for concurrent use, and the zero View is to be opened.
 type View struct {
 	// Root is the dot of a template at its beginning.
 	Root Closed

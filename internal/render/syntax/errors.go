@@ -105,3 +105,21 @@ func (e Errors) Unwrap() []error {
 	}
 	return all
 }
+
+// ChildName returns how errors name the template of a child.
+func ChildName(name string) string { return "children[" + name + "]" }
+
+// ReadyWhenName returns how errors name the readyWhen of a child.
+func ReadyWhenName(name string) string { return ChildName(name) + ".readyWhen" }
+
+// RelatedName returns how errors name an entry of related.
+func RelatedName(name string) string { return "related[" + name + "]" }
+
+// statusName is how errors name the template of the status.
+const statusName = "status"
+
+// FilterName is how errors name the expression that tells which objects are parents.
+const FilterName = "spec.watch.filter"
+
+// SelectName returns how errors name the select template of an entry of related.
+func SelectName(name string) string { return RelatedName(name) + ".select" }

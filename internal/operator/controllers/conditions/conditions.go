@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Facts are what the conditions of a TemplateController report.
+// Facts are what the conditions of a TemplateController report. Each condition takes some of them, in no groups.
 type Facts struct {
 	// Rejection says why the spec makes no sense; nil = it does.
 	Rejection *spec.Rejection

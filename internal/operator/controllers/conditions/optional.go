@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -121,4 +122,11 @@ func Filter(c *running.Controller) *metav1.Condition {
 		Type: v1.ConditionFilterEvaluated, Status: metav1.ConditionFalse, Reason: v1.ReasonFilterFailed,
 		Message: fmt.Sprintf("%s; %s affected, such as %s: no object starts or stops being a parent until the filter is corrected", why, problem.Count(objects, "object is", "objects are"), name),
 	}
+}
+
+// OwnedByOthers reports whether the status says that other managers own the ready condition of
+// parents or fields of their status, for the present spec.
+func OwnedByOthers(tc *v1.TemplateController) bool {
+	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
+	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation
 }

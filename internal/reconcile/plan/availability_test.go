@@ -1,4 +1,4 @@
-package reconcile
+package plan
 
 import (
 	"testing"
@@ -14,18 +14,18 @@ func TestSettling(t *testing.T) {
 		changed, now time.Time
 		want         time.Duration
 	}{
-		"it has just been changed":             {at, at, settleTime},
-		"it was changed a while ago":           {at, at.Add(2 * time.Second), settleTime - 2*time.Second},
-		"it was changed long ago":              {at, at.Add(settleTime), 0},
-		"the clock was set back since":         {at, at.Add(-time.Hour), settleTime},
-		"another process may have changed it":  {time.Time{}, at.Add(-time.Minute + time.Second), settleTime - time.Second},
+		"it has just been changed":             {at, at, SettleTime},
+		"it was changed a while ago":           {at, at.Add(2 * time.Second), SettleTime - 2*time.Second},
+		"it was changed long ago":              {at, at.Add(SettleTime), 0},
+		"the clock was set back since":         {at, at.Add(-time.Hour), SettleTime},
+		"another process may have changed it":  {time.Time{}, at.Add(-time.Minute + time.Second), SettleTime - time.Second},
 		"another process changed it, long ago": {time.Time{}, at, 0},
 	} {
 		t.Run(why, func(t *testing.T) {
-			var s settling
-			s.begin(at.Add(-time.Minute))
+			var s Settling
+			s.Begin(at.Add(-time.Minute))
 			if !row.changed.IsZero() {
-				s.note("a", row.changed)
+				s.Note("a", row.changed)
 			}
 			if got := s.left("a", row.now); got != row.want {
 				t.Errorf("%s left, want %s", got, row.want)
@@ -36,11 +36,11 @@ func TestSettling(t *testing.T) {
 
 // TestSettlingForgets changes one object after the other, for long.
 func TestSettlingForgets(t *testing.T) {
-	var s settling
+	var s Settling
 	for i := range 1000 {
-		s.note(types.UID(rune('a'+i)), time.Unix(int64(i), 0))
+		s.Note(types.UID(rune('a'+i)), time.Unix(int64(i), 0))
 	}
-	if most := int(2 * settleTime / time.Second); len(s.changed) > most {
+	if most := int(2 * SettleTime / time.Second); len(s.changed) > most {
 		t.Errorf("%d objects are remembered, want at most %d", len(s.changed), most)
 	}
 }

@@ -1,4 +1,4 @@
-package controllers
+package store
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// mostCached is how many bytes of a spec the cache keeps. Of a larger one it keeps the outline, and the size.
-	mostCached = 8 << 10
+	// MostCached is how many bytes of a spec the cache keeps. Of a larger one it keeps the outline, and the size.
+	MostCached = 8 << 10
 	// mostFinalizers is how many bytes of finalizers the cache keeps. Of more it keeps templater's own.
 	mostFinalizers = 1 << 10
 )
@@ -71,7 +71,7 @@ func (t *trimmer) finalizers() {
 
 func (t *trimmer) spec() {
 	text := t.from.JSON("spec")
-	if len(text) <= mostCached {
+	if len(text) <= MostCached {
 		t.member("spec", text)
 		return
 	}
@@ -80,7 +80,7 @@ func (t *trimmer) spec() {
 		t.member("size", t.kept.JSON("size"))
 		return
 	}
-	tc, err := decode(t.from)
+	tc, err := Decode(t.from)
 	if err != nil {
 		t.member("spec", `"unreadable"`) // so that decoding it fails, too
 		return
@@ -94,10 +94,19 @@ func (t *trimmer) spec() {
 	t.member("size", strconv.Itoa(spec.Size(&tc.Spec)))
 }
 
-// sizeOf returns spec.Size of the whole spec of a TemplateController in the cache.
-func sizeOf(packed *object.Object, tc *v1.TemplateController) int {
+// SizeOf returns spec.Size of the whole spec of a TemplateController in the cache.
+func SizeOf(packed *object.Object, tc *v1.TemplateController) int {
 	if size := packed.Int("size"); size > 0 {
 		return int(size)
 	}
 	return spec.Size(&tc.Spec)
+}
+
+// Decode reads a TemplateController.
+func Decode(packed *object.Object) (*v1.TemplateController, error) {
+	tc := &v1.TemplateController{}
+	if err := packed.Unmarshal(tc); err != nil {
+		return nil, fmt.Errorf("read TemplateController %s: %w", packed.Name(), err)
+	}
+	return tc, nil
 }

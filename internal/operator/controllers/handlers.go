@@ -21,7 +21,7 @@ type eventHandler struct {
 	*registry
 
 	requeuer  *requeuer
-	store     *store
+	checks    *checks
 	watches   watcher
 	departed  *child.Departed
 	orphaning *queue.OrphaningParents
@@ -33,7 +33,7 @@ type eventHandler struct {
 // writes concern only other controllers. While another replica leads, no parent
 // is queued.
 func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
-	if h.store.standby.Load() && want.Role != watch.Definition && want.Role != watch.Controller {
+	if h.checks.standby.Load() && want.Role != watch.Definition && want.Role != watch.Controller {
 		return
 	}
 	switch want.Role {
@@ -52,7 +52,7 @@ func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
 		h.definitionChanged(event)
 	case watch.Controller:
 		if event.Writer == "" {
-			h.queue.Add(either(event).Name())
+			h.queue.Add(event.Object().Name())
 		}
 	case watch.Seal, watch.Webhook: // the operator sees to them
 	}
@@ -69,15 +69,8 @@ func (h *eventHandler) StateChanged(want watch.Want) {
 	}
 }
 
-func either(e watch.Event) *object.Object {
-	if e.New != nil {
-		return e.New
-	}
-	return e.Old
-}
-
 func (h *eventHandler) parentChanged(want watch.Want, event watch.Event) {
-	o := either(event)
+	o := event.Object()
 	name := o.Key()
 	for _, controller := range h.watches.Owners(want) {
 		key := queue.Key{Controller: controller, Parent: name}
@@ -140,7 +133,7 @@ func (h *eventHandler) namespaceChanged(want watch.Want, event watch.Event) {
 	if event.Old != nil && event.New != nil && event.Old.SameLabels(event.New) {
 		return
 	}
-	ns := either(event).Name()
+	ns := event.Object().Name()
 	for _, name := range h.watches.Owners(want) {
 		running := h.get(name)
 		if running == nil {
@@ -186,6 +179,10 @@ func (h *eventHandler) kindChanged(gk schema.GroupKind) {
 	}
 }
 
+// learnDelay is how long a change of a kind waits for more of them, so that a CustomResourceDefinition that changes all the time costs few
+// checks.
+const learnDelay = time.Second
+
 // KindLearned queues the TemplateControllers whose verdict depends on a kind, to check them again.
 func (h *eventHandler) KindLearned(gk schema.GroupKind) {
 	h.mu.Lock()
@@ -202,5 +199,29 @@ func (h *eventHandler) KindLearned(gk schema.GroupKind) {
 	h.mu.Unlock()
 	for _, name := range names {
 		h.queue.AddAfter(name, learnDelay)
+	}
+}
+
+// relatedChanged queues the parents that see an object.
+func (h *eventHandler) relatedChanged(want watch.Want, event watch.Event) {
+	for _, name := range h.watches.Owners(want) {
+		running := h.get(name)
+		if running == nil {
+			continue
+		}
+		for _, e := range running.Related {
+			if e.Reads(want) {
+				e.Changed(event, h.requeuer.waker(running.Name))
+			}
+		}
+	}
+}
+
+// relatedNamespaceChanged queues the parents that see objects in a namespace which starts or stops matching.
+func (h *eventHandler) relatedNamespaceChanged(running *running.Controller, want watch.Want, event watch.Event) {
+	for _, e := range running.Related {
+		if e.Namespaces != nil && e.Namespaces.Of(want) {
+			e.NamespaceChanged(event, h.requeuer.waker(running.Name))
+		}
 	}
 }

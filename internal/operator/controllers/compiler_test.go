@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-
 	"github.com/templater-dev/templater/internal/kube/openapi"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
@@ -54,8 +53,8 @@ func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
 		t.Run(field, func(t *testing.T) {
 			c := newCluster(t)
 			c.startWith(Options{Schemas: builtIn{openapi.BuiltIn()}})
-			c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, _ openapi.Set) (lint.Result, error) {
-				return lintOf(pause, tc, compiled, nil)
+			c.controllers.checker.Lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, _ openapi.Set) (lint.Result, error) {
+				return lint.Recheck(pause, tc, compiled, nil)
 			}
 			c.KubectlApply(with(t, reconciletest.Shop, "(named \"db\" .children.db).status.host", "(named \"db\" .children.db).status."+field))
 			c.KubectlApply(reconciletest.ShopApp)
@@ -73,8 +72,8 @@ func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
 func (c *cluster) learned() (learn func()) {
 	known := false
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types openapi.Set) (lint.Result, error) {
-		result, err := lintOf(pause, tc, compiled, types)
+	c.controllers.checker.Lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types openapi.Set) (lint.Result, error) {
+		result, err := lint.Recheck(pause, tc, compiled, types)
 		if types == nil {
 			return result, err
 		}
@@ -126,10 +125,10 @@ func TestWhatIsLearnedOfAKind(t *testing.T) {
 func (c *cluster) countChecks(checks *int) {
 	c.T.Helper()
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types openapi.Set) (lint.Result, error) {
+	c.controllers.checker.Lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, types openapi.Set) (lint.Result, error) {
 		*checks++
 		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
-		return lintOf(pause, tc, compiled, types)
+		return lint.Recheck(pause, tc, compiled, types)
 	}
 	c.KubectlApply(apps)
 	c.Settle()

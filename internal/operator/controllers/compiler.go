@@ -1,0 +1,124 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/openapi"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
+	"github.com/templater-dev/templater/internal/operator/controllers/quota"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// compiler compiles and checks TemplateControllers, as far as there is memory for them.
+type compiler struct {
+	*registry
+
+	checks  *checks
+	memory  *quota.Memory
+	checker *lint.Checker
+}
+
+// Refuse says why a TemplateController that is about to be written would not be compiled for its size; nothing is for one that would be.
+func (m *compiler) Refuse(tc *v1.TemplateController) []finding.Finding {
+	if r := m.memory.Refuse(tc); r != nil {
+		return r.Findings
+	}
+	return nil
+}
+
+// Check is the compile step of a TemplateController that is about to be written: see lint.Checker. It refuses a spec that would not be compiled
+// for its size.
+func (m *compiler) Check(ctx context.Context, tc *v1.TemplateController, known openapi.Set) (lint.Result, error) {
+	if r := m.memory.Refuse(tc); r != nil {
+		return lint.Result{Rejection: r, Findings: r.Findings}, nil
+	}
+	return m.checker.Check(ctx, tc, known)
+}
+
+// verdict is the result of the compile step for a TemplateController.
+type verdict struct {
+	rejection *spec.Rejection // nil = accepted
+	linted    metav1.Condition
+	compiles  bool // whether the spec is valid, whatever fields objects have
+	// asked has the kinds whose fields the verdict depends on; stale is when to check again because one of them has changed, zero = not.
+	asked map[schema.GroupKind]bool
+	stale time.Time
+}
+
+// refused is the verdict on a TemplateController that is not compiled.
+func refused(r *spec.Rejection) verdict {
+	return verdict{rejection: r, linted: conditions.Linted(r.Findings), asked: map[schema.GroupKind]bool{}}
+}
+
+// outdated reports whether it is time to check again because a kind has changed.
+func (v *verdict) outdated(now time.Time) bool { return !v.stale.IsZero() && !now.Before(v.stale) }
+
+// check compiles a spec unless that was done before, and checks it. With an error, the work is to end, and nothing was found out.
+func (m *compiler) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict, error) {
+	result, asked, err := m.checker.Serve(ctx, queue.WorkerOf(ctx).Pauses(), tc, compiled)
+	if err != nil {
+		return nil, verdict{}, fmt.Errorf("check TemplateController %s: %w", tc.Name, err)
+	}
+	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), compiles: result.Compiles, asked: asked}, nil
+}
+
+// work is what the compile step has to do for a TemplateController as it was read. It is decided once for each time that it is read.
+type work struct {
+	rejection *spec.Rejection // why there is no memory to compile the spec; nil = there is
+	fresh     bool            // whether the spec is another one, or there is memory for it where there was none, or none where there was
+	check     bool            // whether the spec is to be checked: it is fresh, or what is known of its kinds has changed
+	stale     time.Duration   // until it is to be checked because of its kinds; 0 = not
+}
+
+// long reports whether the work takes a processor.
+func (w work) long() bool { return w.check && w.rejection == nil }
+
+// workOn decides what the compile step has to do. There is nothing to do for a TemplateController of another class.
+func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w work) {
+	if tc.Spec.ClassName != m.checks.class {
+		return work{}
+	}
+	w.rejection = m.memory.Admit(tc, func() int { return store.SizeOf(packed, tc) })
+	now := m.clock.Now()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	e := m.tracked[tc.Name]
+	if e == nil || e.uid != tc.UID {
+		w.fresh, w.check = true, true
+		return w
+	}
+	w.fresh = e.generation != tc.Generation || e.refused != (w.rejection != nil)
+	w.check = w.fresh || e.outdated(now)
+	if !e.stale.IsZero() {
+		w.stale = e.stale.Sub(now)
+	}
+	return w
+}
+
+// admitAll decides which of the TemplateControllers that are there may be compiled.
+func (m *compiler) admitAll() {
+	var packed []*object.Object // they are decoded without the lock of the cache
+	m.checks.Cache.Each(func(o *object.Object) bool {
+		packed = append(packed, o)
+		return true
+	})
+	var demands []*quota.Demand
+	for _, o := range packed {
+		if tc, err := store.Decode(o); err == nil && tc.Spec.ClassName == m.checks.class { // with an error, it is synced again
+			m.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
+			demands = append(demands, m.memory.DemandOf(tc, store.SizeOf(o, tc)))
+		}
+	}
+	m.memory.Begin(demands)
+}

@@ -1,0 +1,106 @@
+package deletion
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/operator/controllers/store"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// report is the work left to report on parents that their TemplateController is deleted.
+type report struct {
+	message string                       // that is reported; "" = the parents have not been listed yet
+	left    []types.NamespacedName       // parents to write
+	tries   map[types.NamespacedName]int // failed writes that may succeed later
+	denied  map[string]bool              // namespaces in which the permission is missing
+}
+
+// MostTries is how often a failed report is written again. It must not keep the TemplateController from being deleted.
+const MostTries = 10
+
+// deletionMessage is the message of the ready condition of parents whose TemplateController is deleted.
+func deletionMessage(of *running.Controller, deletesChildren bool) string {
+	children := "are kept"
+	if deletesChildren {
+		children = "are deleted with it"
+		if slices.ContainsFunc(of.Spec.Children, func(e v1.Child) bool {
+			return e.DeletionPolicy == v1.DeletionOrphan || e.PrunePolicy == v1.PruneOrphan
+		}) {
+			children += ", except those of child templates with the policy Orphan"
+		}
+	}
+	return "TemplateController " + of.Name + " is deleted, so this object is no longer reconciled; its children " + children
+}
+
+// Report writes the ready condition of the parents of a TemplateController that is deleted: of some at a time. It returns
+// whether that is done: written, or refused. The error deserves a retry. No reconciliation may be under way.
+func (d *Deleter) Report(ctx context.Context, p *Progress, of *running.Controller, deletesChildren bool) (done bool, err error) {
+	unread := of.Rejected && !of.ReportsRejection // it is unknown which objects are the parents
+	if of.Spec.Suspend || of.Unknown || unread || !of.HoldsCondition() {
+		return true, nil
+	}
+	r := &p.report
+	if message := deletionMessage(of, deletesChildren); r.message != message {
+		if of.SyncingParents() {
+			return false, nil // comes again when the caches have synced
+		}
+		*r = report{message: message, tries: map[types.NamespacedName]int{}, denied: map[string]bool{}}
+		of.EachParent(func(o *object.Object) { r.left = append(r.left, o.Key()) })
+	}
+	var errs []error
+	start := d.Clock.Now()
+	for n := min(len(r.left), DeletionsAtATime); n > 0 && d.Clock.Since(start) < queue.Patience; n-- {
+		key := r.left[0]
+		r.left = r.left[1:]
+		if err := d.reportOn(ctx, r, of, key); err != nil {
+			r.left = append(r.left, key)
+			errs = append(errs, err)
+		}
+	}
+	if len(r.left) > 0 && len(errs) == 0 {
+		d.Queue.Add(of.Name)
+	}
+	return len(r.left) == 0, errors.Join(errs...)
+}
+
+// reportOn writes the ready condition of one parent. The error is that of a write worth another try; a refusal is logged.
+func (d *Deleter) reportOn(ctx context.Context, r *report, of *running.Controller, key types.NamespacedName) error {
+	parent := of.Parent(key)
+	if parent == nil || parent.Deleting() || r.denied[key.Namespace] {
+		return nil
+	}
+	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: r.message, Clock: d.Clock, Controllers: d.Controllers})
+	if err == nil || request.MissingObject(err) {
+		return nil
+	}
+	r.tries[key]++
+	if !lastingRefusal(err) && r.tries[key] < MostTries {
+		if running.Stale(err) {
+			return store.ErrBehind
+		}
+		return fmt.Errorf("report on parent %s that TemplateController %s is deleted: %w", key, of.Name, err)
+	}
+	r.denied[key.Namespace] = permissions.Denied(err)
+	klog.FromContext(ctx).Info("cannot report on a parent that its TemplateController is deleted", "controller", of.Name, "parent", key.String(), "reason", problem.PublicReason(err))
+	return nil
+}
+
+// lastingRefusal reports whether the server has refused a write for a reason that another try does not change.
+func lastingRefusal(err error) bool {
+	code := request.Code(err)
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && !problem.Unanswered(err) && !running.Stale(err)
+}

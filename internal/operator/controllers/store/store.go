@@ -1,0 +1,168 @@
+// Package store reads and writes TemplateControllers, of which the cache keeps what Trim returns.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+)
+
+// Writer is the field manager for TemplateControllers, and what marks own
+// writes of them in their cache.
+const Writer = "templater"
+
+// ErrBehind means that a TemplateController has changed since it was read; the watch will deliver the change.
+var ErrBehind = errors.New("the TemplateController was changed in the meantime")
+
+// Store reads TemplateControllers from the cache and from the API server, and writes them.
+type Store struct {
+	Cache   *watch.Cache
+	Cluster running.Client // as the operator itself
+	Clock   clock.PassiveClock
+}
+
+// current reads a TemplateController from the server. The error is ErrBehind where it is another one than in the cache.
+func (s *Store) current(ctx context.Context, packed *object.Object) (*object.Object, error) {
+	now, err := s.Cluster.Get(ctx, request.Location{Resource: v1.Resource, Name: packed.Name()})
+	switch {
+	case apierrors.IsNotFound(err) || err == nil && now.UID() != packed.UID():
+		return nil, ErrBehind
+	case err != nil:
+		return nil, fmt.Errorf("read TemplateController %s: %w", packed.Name(), err)
+	}
+	return now, nil
+}
+
+// Whole returns the spec of a cached TemplateController. If the cache has its outline, it reads the spec from the API server. It returns
+// ErrBehind if the server has another generation.
+func (s *Store) Whole(ctx context.Context, packed *object.Object, tc *v1.TemplateController) (*v1.TemplateControllerSpec, error) {
+	if packed.Int("size") == 0 {
+		return &tc.Spec, nil
+	}
+	now, err := s.current(ctx, packed)
+	if err != nil {
+		return nil, err
+	}
+	if now.Generation() != packed.Generation() {
+		return nil, ErrBehind
+	}
+	read, err := Decode(now)
+	if err != nil {
+		return nil, err
+	}
+	return &read.Spec, nil
+}
+
+// finalizers returns those of a TemplateController in the cache, which may have too many to be kept.
+func (s *Store) finalizers(ctx context.Context, packed *object.Object) ([]string, error) {
+	if packed.Int("metadata", "finalizersTrimmed") == 0 {
+		return packed.Finalizers(), nil
+	}
+	now, err := s.current(ctx, packed)
+	if err != nil {
+		return nil, err
+	}
+	if now.ResourceVersion() != packed.ResourceVersion() {
+		return nil, ErrBehind
+	}
+	return now.Finalizers(), nil
+}
+
+// SetFinalizer adds the finalizer to a TemplateController, or removes it. A refusal is reported, too; the error is to be retried.
+func (s *Store) SetFinalizer(ctx context.Context, tc *v1.TemplateController, packed *object.Object, add bool) (*spec.Rejection, error) {
+	o := request.Location{Resource: v1.Resource, Name: packed.Name()}
+	all, err := s.finalizers(ctx, packed)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(f string) bool { return f == v1.FinalizerChildren })
+	if add {
+		all = append(all, v1.FinalizerChildren)
+	}
+	after, err := s.Cluster.SetFinalizers(ctx, o, packed.ResourceVersion(), all)
+	if apierrors.IsConflict(err) {
+		return nil, ErrBehind
+	}
+	if err != nil {
+		return spec.Rejectf(v1.ReasonFinalizerRejected, "cannot set or remove the finalizer %s of this TemplateController: %s", v1.FinalizerChildren, problem.PublicReason(err)),
+			fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
+	}
+	tc.ResourceVersion = after.ResourceVersion()
+	s.Cache.Put(after, Writer)
+	return nil, nil
+}
+
+// ApplyStatus writes the status of the version of a TemplateController that was read, and so
+// never overwrites what another installation has written since. The error
+// is ErrBehind if the version has changed.
+func (s *Store) ApplyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	if err != nil {
+		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
+	}
+	body := object.Append(nil, map[string]any{
+		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
+		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}, "status": content,
+	})
+	after, err := s.Cluster.ApplyStatus(ctx, request.Location{Resource: v1.Resource, Name: tc.Name}, body, Writer, true)
+	switch {
+	case request.MissingObject(err):
+		return nil // deleted meanwhile
+	case apierrors.IsConflict(err):
+		return ErrBehind
+	case err != nil:
+		return fmt.Errorf("write status of TemplateController %s: %w", tc.Name, err)
+	}
+	s.Cache.Put(after, Writer)
+	return nil
+}
+
+// SetCondition sets a condition in the status of a TemplateController, with a message without values. All conditions are set
+// here.
+func (s *Store) SetCondition(status *v1.TemplateControllerStatus, tc *v1.TemplateController, condition metav1.Condition) {
+	condition.Message = problem.Line(condition.Message)
+	condition.ObservedGeneration = tc.Generation
+	condition.LastTransitionTime = metav1.NewTime(s.Clock.Now().Truncate(time.Second))
+	meta.SetStatusCondition(&status.Conditions, condition) //nolint:forbidigo // this is the place
+}
+
+// HasFinalizer reports whether a TemplateController has the finalizer of its own.
+func HasFinalizer(tc *v1.TemplateController) bool {
+	return slices.Contains(tc.Finalizers, v1.FinalizerChildren)
+}
+
+// Accepted reports whether an installation accepted the TemplateController, at this or an earlier generation. Authors cannot write that
+// condition. It stays true during a handover to another class, so that the fields wait for the new installation.
+func Accepted(packed *object.Object) bool {
+	return meta.IsStatusConditionTrue(Conditions(packed), v1.ConditionAccepted)
+}
+
+// Conditions returns the conditions of a TemplateController.
+func Conditions(packed *object.Object) (conditions []metav1.Condition) {
+	if err := packed.Unmarshal(&conditions, "status", "conditions"); err != nil {
+		return nil // the schema rules it out
+	}
+	return conditions
+}
+
+// WatchedKind returns the kind of the parents of a TemplateController, as its spec has it.
+func WatchedKind(packed *object.Object) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(packed.Text("spec", "watch", "apiVersion"), packed.Text("spec", "watch", "kind")).GroupKind()
+}

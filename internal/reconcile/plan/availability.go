@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
+)
+
+// Availability decides whether an object is available while others are changed.
+type Availability struct {
+	Settling *Settling
+	Judge    *readiness.Judge
+	Now      time.Time
+}
+
+// Of reports whether the object is available.
+func (a *Availability) Of(l *child.Live) bool {
+	return a.Judge.Of(l.Entry, l.Object) == readiness.Ready && a.Settles(l) == 0
+}
+
+// Settles returns for how long an object does not count as available yet, because its status may lag.
+func (a *Availability) Settles(l *child.Live) time.Duration {
+	left := a.Settling.left(l.Object.UID(), a.Now)
+	if left == 0 || !readiness.MayLag(l.Object.Content(), l.Kind.Status != nil) {
+		return 0
+	}
+	return left
+}
+
+// SettleTime is how long a changed object does not count as available while its status may lag: see readiness.MayLag.
+const SettleTime = 5 * time.Second
+
+// Settling records which objects of rollouts were changed recently, by the clock and the writes of this process alone. Objects that
+// another process changed count as changed just before this one began.
+type Settling struct {
+	mu      sync.Mutex
+	began   time.Time
+	changed map[types.UID]time.Time // not longer ago than SettleTime, except for some that were not removed yet
+	swept   time.Time
+}
+
+// Begin records that another process may have written until now.
+func (s *Settling) Begin(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.began = now
+}
+
+// Note records that an object was changed.
+func (s *Settling) Note(object types.UID, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = map[types.UID]time.Time{}
+	}
+	if now.Sub(s.swept) >= SettleTime {
+		for other, at := range s.changed {
+			if now.Sub(at) >= SettleTime {
+				delete(s.changed, other)
+			}
+		}
+		s.swept = now
+	}
+	s.changed[object] = now
+}
+
+// left returns how long the object still counts as unavailable; 0 means that it does not.
+func (s *Settling) left(object types.UID, now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.changed[object]
+	if !ok {
+		at = s.began
+	}
+	return min(SettleTime, max(0, SettleTime-now.Sub(at)))
+}
