@@ -10,9 +10,9 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
-	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
@@ -92,7 +92,7 @@ type Workers struct {
 // of a controller.
 type Reconciler struct {
 	Options
-	settling plan.Settling
+	settling readiness.Settling
 }
 
 // New returns a Reconciler, which works while it runs.

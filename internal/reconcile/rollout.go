@@ -4,20 +4,19 @@ import (
 	"cmp"
 
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
 // availability is nil where no template needs it. It has one time for the whole reconciliation: what waits now is reconciled again.
-func (c *convergence) availability() *plan.Availability {
+func (c *convergence) availability() *readiness.Availability {
 	if !c.templates.Roll() {
 		return nil
 	}
 	if c.now.IsZero() {
 		c.now = c.r.Clock.Now()
 	}
-	return &plan.Availability{Settling: &c.r.settling, Judge: c.inputs.judge(c.observed), Now: c.now}
+	return &readiness.Availability{Settling: &c.r.settling, Judge: c.inputs.judge(c.observed), Now: c.now}
 }
 
 // count counts the desired children, and follows the rollouts in progress: it sees to it that the parent is reconciled again for a rollout
@@ -35,7 +34,7 @@ func (c *convergence) count(all []*child.Wanted, judge *readiness.Judge) status.
 		}
 		for _, w := range r.Unavailable {
 			if w.Live != nil && judge.Of(w.Entry.Name, w.Live.Object) == readiness.Ready { // else the watch reports it
-				c.next.After = min(cmp.Or(c.next.After, plan.SettleTime), available.Settles(w.Live))
+				c.next.After = min(cmp.Or(c.next.After, readiness.SettleTime), available.Settles(w.Live))
 			}
 		}
 	}

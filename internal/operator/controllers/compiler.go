@@ -26,7 +26,7 @@ type compiler struct {
 
 	checks  *checks
 	memory  *quota.Memory
-	checker *lint.Checker
+	checker *checker
 }
 
 // Refuse says why a TemplateController that is about to be written would not be compiled for its size; nothing is for one that would be.
@@ -37,7 +37,7 @@ func (m *compiler) Refuse(tc *v1.TemplateController) []finding.Finding {
 	return nil
 }
 
-// Check is the compile step of a TemplateController that is about to be written: see lint.Checker. It refuses a spec that would not be compiled
+// Check is the compile step of a TemplateController that is about to be written: see checker. It refuses a spec that would not be compiled
 // for its size.
 func (m *compiler) Check(ctx context.Context, tc *v1.TemplateController, known openapi.Set) (lint.Result, error) {
 	if r := m.memory.Refuse(tc); r != nil {

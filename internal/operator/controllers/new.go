@@ -54,7 +54,7 @@ type Options struct {
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
 	// Schemas say which fields objects have; nil is for where nothing is known of them.
-	Schemas lint.Schemas
+	Schemas Schemas
 }
 
 // New returns the two halves that work together: Controllers for the
@@ -122,7 +122,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	c.standby.Store(o.Standby)
 	c.compiler = &compiler{
 		registry: c.registry, checks: c.checks, memory: quota.NewMemory(memoryLimit, s.tenants, s.controllers.Add),
-		checker: &lint.Checker{RequireAccount: o.RequireServiceAccount, Schemas: o.Schemas, Lint: lint.Recheck},
+		checker: &checker{RequireAccount: o.RequireServiceAccount, Schemas: o.Schemas, Lint: lint.Recheck},
 	}
 	departed := &child.Departed{}
 	c.builder = &builder{

@@ -150,9 +150,9 @@ func (l *Live) MadeFor(parent types.UID) bool { return l.ParentUID() == parent }
 func (l *Live) ParentUID() types.UID { return types.UID(l.Object.Label(v1.LabelParentUID)) }
 
 // Roll reports whether any template changes a few objects at a time.
-func (es Entries) Roll() bool {
-	for i := range es {
-		if spec.Rolls(&es[i]) {
+func (e Entries) Roll() bool {
+	for i := range e {
+		if spec.Rolls(&e[i]) {
 			return true
 		}
 	}

@@ -122,12 +122,12 @@ func (p List) TemplateFailed() bool {
 
 // Answered reports whether the server has answered each write that the cleanup needs, be it by a refusal: none of these problems says
 // that something could not be attempted, for a missing permission, a template that fails, or a request without an answer.
-func (l List) Answered() bool {
-	return !slices.ContainsFunc(l, func(p *Problem) bool {
-		switch p.Reason {
+func (p List) Answered() bool {
+	return !slices.ContainsFunc(p, func(each *Problem) bool {
+		switch each.Reason {
 		case v1.ReasonFinalizing, v1.ReasonChildRejected, v1.ReasonChildConflict, v1.ReasonChildFailing, v1.ReasonNamespaceNotFound, v1.ReasonNamespaceEnding:
 			return false
 		}
-		return !p.Waiting
+		return !each.Waiting
 	})
 }

@@ -1,4 +1,4 @@
-package plan
+package readiness
 
 import (
 	"sync"
@@ -7,31 +7,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
 // Availability decides whether an object is available while others are changed.
 type Availability struct {
 	Settling *Settling
-	Judge    *readiness.Judge
+	Judge    *Judge
 	Now      time.Time
 }
 
 // Of reports whether the object is available.
 func (a *Availability) Of(l *child.Live) bool {
-	return a.Judge.Of(l.Entry, l.Object) == readiness.Ready && a.Settles(l) == 0
+	return a.Judge.Of(l.Entry, l.Object) == Ready && a.Settles(l) == 0
 }
 
 // Settles returns for how long an object does not count as available yet, because its status may lag.
 func (a *Availability) Settles(l *child.Live) time.Duration {
 	left := a.Settling.left(l.Object.UID(), a.Now)
-	if left == 0 || !readiness.MayLag(l.Object.Content(), l.Kind.Status != nil) {
+	if left == 0 || !MayLag(l.Object.Content(), l.Kind.Status != nil) {
 		return 0
 	}
 	return left
 }
 
-// SettleTime is how long a changed object does not count as available while its status may lag: see readiness.MayLag.
+// SettleTime is how long a changed object does not count as available while its status may lag: see MayLag.
 const SettleTime = 5 * time.Second
 
 // Settling records which objects of rollouts were changed recently, by the clock and the writes of this process alone. Objects that

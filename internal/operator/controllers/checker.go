@@ -1,4 +1,4 @@
-package lint
+package controllers
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/openapi"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Checker checks TemplateControllers as an operator does. It is safe for concurrent use.
-type Checker struct {
+// checker checks TemplateControllers as an operator does. It is safe for concurrent use.
+type checker struct {
 	// RequireAccount is whether a TemplateController must name a service account.
 	RequireAccount bool
 	// Schemas say which fields objects have; nil = nothing is known of them.
 	Schemas Schemas
-	// Lint is Recheck, but in tests.
-	Lint func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, schemas openapi.Set) (Result, error)
+	// Lint is lint.Recheck, but in tests.
+	Lint func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, schemas openapi.Set) (lint.Result, error)
 }
 
 // Schemas is what is known of the fields of objects; openapi.Cache is. It may ask the server.
@@ -34,8 +35,8 @@ type Schemas interface {
 
 // Check checks a TemplateController that is about to be written, with these schemas; nil knows of no kind. The error is that of ctx, and ends
 // it.
-func (c *Checker) Check(ctx context.Context, tc *v1.TemplateController, schemas openapi.Set) (Result, error) {
-	result, err := CheckWith(ctx.Err, tc, schemas)
+func (c *checker) Check(ctx context.Context, tc *v1.TemplateController, schemas openapi.Set) (lint.Result, error) {
+	result, err := lint.CheckWith(ctx.Err, tc, schemas)
 	return c.withAccount(tc, result), err
 }
 
@@ -45,9 +46,9 @@ const anewLimit = 5 * time.Second
 // Serve checks a TemplateController that is to be served, and returns the kinds whose fields the result depends on. It compiles the spec
 // unless that was done before; nil = it was not. A TemplateController that works for some parents is not stopped by what a kind, or a newer
 // templater, shows of it. With an error, which is that of pause, nothing was found out.
-func (c *Checker) Serve(ctx context.Context, pause func() error, tc *v1.TemplateController, compiled *spec.Compiled) (Result, map[schema.GroupKind]bool, error) {
+func (c *checker) Serve(ctx context.Context, pause func() error, tc *v1.TemplateController, compiled *spec.Compiled) (lint.Result, map[schema.GroupKind]bool, error) {
 	asked := map[schema.GroupKind]bool{}
-	check := func(compiled *spec.Compiled, schemas openapi.Set) (Result, error) {
+	check := func(compiled *spec.Compiled, schemas openapi.Set) (lint.Result, error) {
 		if schemas != nil {
 			schemas = &noting{schemas, asked}
 		}
@@ -67,7 +68,7 @@ func (c *Checker) Serve(ctx context.Context, pause func() error, tc *v1.Template
 }
 
 // withAccount adds an error to the result of a check if a service account is required and missing.
-func (c *Checker) withAccount(tc *v1.TemplateController, result Result) Result {
+func (c *checker) withAccount(tc *v1.TemplateController, result lint.Result) lint.Result {
 	if c.RequireAccount {
 		if r := spec.CheckAccount(&tc.Spec); r != nil {
 			result.Compiles, result.Rejection, result.Findings = false, r, finding.Sort(append(result.Findings, r.Findings...))
