@@ -43,7 +43,7 @@ func deployment(t *testing.T) *appsv1.Deployment {
 	return &d
 }
 
-func TestCollectorKnowsTheLimitOnMemory(t *testing.T) {
+func TestGOMEMLIMITIsBelowMemoryLimit(t *testing.T) {
 	container := deployment(t).Spec.Template.Spec.Containers[0]
 	limit := container.Resources.Limits.Memory().Value()
 	for _, env := range container.Env {
@@ -62,7 +62,7 @@ func TestCollectorKnowsTheLimitOnMemory(t *testing.T) {
 	t.Error("GOMEMLIMIT is not set")
 }
 
-func TestEverythingSelectsThePods(t *testing.T) {
+func TestSelectorsMatchOperatorPods(t *testing.T) {
 	d := deployment(t)
 	var budget policyv1.PodDisruptionBudget
 	load(t, "manager/disruption.yaml", &budget)
@@ -86,7 +86,7 @@ func TestEverythingSelectsThePods(t *testing.T) {
 }
 
 // The policy cannot look up which account the operator has.
-func TestPolicyKnowsTheAccountOfTheOperator(t *testing.T) {
+func TestPolicyNamesOperatorServiceAccount(t *testing.T) {
 	var account corev1.ServiceAccount
 	load(t, "rbac/account.yaml", &account)
 	spec := deployment(t).Spec.Template.Spec
@@ -103,7 +103,7 @@ func TestPolicyKnowsTheAccountOfTheOperator(t *testing.T) {
 }
 
 // What the operator may do by itself is small, and stays so.
-func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
+func TestOperatorPermissionsAreMinimal(t *testing.T) {
 	var role rbacv1.ClusterRole
 	load(t, "rbac/operator.yaml", &role)
 	allowed := map[string]string{
@@ -113,7 +113,7 @@ func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
 		"namespaces":                 "get list watch",
 		"events":                     "create patch",
 		"serviceaccounts":            "get",
-		// Its own alone: see TestOperatorTouchesItsOwnWebhookAlone.
+		// Its own alone: see TestOperatorAccessesOnlyOwnWebhook.
 		"validatingwebhookconfigurations": "list patch watch",
 	}
 	for _, rule := range role.Rules {
@@ -126,7 +126,7 @@ func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
 }
 
 // A Lease of another name is nothing to the operator, and neither is another Secret.
-func TestOperatorTouchesItsOwnLeaseAndKeysAlone(t *testing.T) {
+func TestOperatorAccessesOnlyOwnLeaseAndSecrets(t *testing.T) {
 	var role rbacv1.Role
 	load(t, "rbac/lease.yaml", &role)
 	own := map[string]string{"leases": "templater", "secrets": "templater-seal templater-webhook"}
@@ -142,7 +142,7 @@ func TestOperatorTouchesItsOwnLeaseAndKeysAlone(t *testing.T) {
 
 var platforms = regexp.MustCompile(`(?m)^PLATFORMS +\?= (\S+)$`)
 
-func TestPodsGoWhereTheImageRuns(t *testing.T) {
+func TestNodeAffinityMatchesImagePlatforms(t *testing.T) {
 	makefile, err := os.ReadFile("../Makefile")
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +160,7 @@ func TestPodsGoWhereTheImageRuns(t *testing.T) {
 }
 
 // kustomize build leaves out a file that nobody names. What is in schema is for editors.
-func TestEveryFileIsNamedInItsKustomization(t *testing.T) {
+func TestKustomizationsListAllFiles(t *testing.T) {
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(path, "samples") || strings.HasPrefix(path, "schema") {
 			return err
@@ -182,7 +182,7 @@ func TestEveryFileIsNamedInItsKustomization(t *testing.T) {
 }
 
 // The alert, the dashboard and the liveness probe are about the same watches.
-func TestAllCallAWatchStuckAfterTheSameTime(t *testing.T) {
+func TestStuckWatchThresholdsMatch(t *testing.T) {
 	for file, text := range map[string]string{
 		"prometheus/rules.yaml":  fmt.Sprintf("> %d\n", int(health.WatchLimit.Seconds())),
 		"grafana/dashboard.json": fmt.Sprintf("Above %d minutes something is wrong.", int(health.WatchLimit.Minutes())),

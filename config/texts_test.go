@@ -28,7 +28,7 @@ func definition(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 const explained = 76
 
 // kubectl explain shows descriptions and types, and neither defaults nor bounds.
-func TestEveryFieldSaysWhatItTakes(t *testing.T) {
+func TestFieldDescriptionsStateDefaultsAndBounds(t *testing.T) {
 	root := definition(t).Spec.Versions[0].Schema.OpenAPIV3Schema
 	faults, fields := 0, 0
 	visit := func(path string, field, parent *apiextensionsv1.JSONSchemaProps) {
@@ -127,7 +127,7 @@ func thousands(n int64) string {
 }
 
 // kubectl apply keeps a copy of what it applies in an annotation, which has room for 256 KiB.
-func TestDefinitionIsSmallEnoughForKubectl(t *testing.T) {
+func TestCRDFitsKubectlAnnotation(t *testing.T) {
 	data, err := json.Marshal(definition(t))
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func webhookConfiguration(t *testing.T) *admissionregistrationv1.ValidatingWebho
 	return &c
 }
 
-func TestTheWebhookIsWhereTheAPIServerAsks(t *testing.T) {
+func TestWebhookConfigurationMatchesService(t *testing.T) {
 	webhook := webhookConfiguration(t).Webhooks[0]
 	var service corev1.Service
 	load(t, "webhook/service.yaml", &service)
@@ -34,7 +34,7 @@ func TestTheWebhookIsWhereTheAPIServerAsks(t *testing.T) {
 		t.Errorf("the webhook is called %s, and templater looks for %s", webhook.Name, certificate.WebhookName)
 	}
 	port := container.Ports[slices.IndexFunc(container.Ports, func(p corev1.ContainerPort) bool { return p.Name == service.Spec.Ports[0].TargetPort.StrVal })]
-	if service.Spec.Ports[0].Port != 443 || !slices.Contains(container.Args, fmt.Sprintf("--webhook-address=:%d", port.ContainerPort)) {
+	if service.Spec.Ports[0].Port != 443 || !slices.Contains(container.Args, fmt.Sprintf("--webhook-bind-address=:%d", port.ContainerPort)) {
 		t.Errorf("the Service leads to port %d of %q", port.ContainerPort, container.Args)
 	}
 	for key, value := range service.Spec.Selector {
@@ -45,7 +45,7 @@ func TestTheWebhookIsWhereTheAPIServerAsks(t *testing.T) {
 }
 
 // Whatever happens to the webhook, writes go through, and soon.
-func TestTheWebhookIsInNobodysWay(t *testing.T) {
+func TestWebhookFailsOpen(t *testing.T) {
 	for _, w := range webhookConfiguration(t).Webhooks {
 		if *w.FailurePolicy != admissionregistrationv1.Ignore || *w.SideEffects != admissionregistrationv1.SideEffectClassNone || *w.TimeoutSeconds > 2 || len(w.ClientConfig.CABundle) > 0 {
 			t.Errorf("%s: %+v", w.Name, w)
@@ -60,7 +60,7 @@ func TestTheWebhookIsInNobodysWay(t *testing.T) {
 
 // A webhook of its own is all that templater may point elsewhere. It may neither make nor delete one: list and watch are for reading what
 // the API server trusts, and patch for telling it. Tests in e2e run with exactly this.
-func TestOperatorTouchesItsOwnWebhookAlone(t *testing.T) {
+func TestOperatorAccessesOnlyOwnWebhook(t *testing.T) {
 	var role rbacv1.ClusterRole
 	load(t, "rbac/operator.yaml", &role)
 	role.Rules = slices.DeleteFunc(role.Rules, func(rule rbacv1.PolicyRule) bool {

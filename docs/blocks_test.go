@@ -9,9 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestTemplateControllersOfPagesHaveNoErrors lints each TemplateController that a page shows, as far as it is whole. Recipes are tested as files, and the
+// TestTemplateControllersInPagesHaveNoErrors lints each TemplateController that a page shows, as far as it is whole. Recipes are tested as files, and the
 // examples of findings have what they are about.
-func TestTemplateControllersOfPagesHaveNoErrors(t *testing.T) {
+func TestTemplateControllersInPagesHaveNoErrors(t *testing.T) {
 	count := 0
 	for _, page := range allPages(t) {
 		if page == "docs/reference/findings.md" {

@@ -20,9 +20,9 @@ var (
 	notPages = []string{".cache", ".git", "node_modules", "testdata"}
 )
 
-// TestPagesNameCommandsThatAreThere holds what pages have one type: the commands of templater with their flags, as the pages of the commands have them,
+// TestPagesUseExistingCommandsAndFlags holds what pages have one type: the commands of templater with their flags, as the pages of the commands have them,
 // and the targets of the Makefile.
-func TestPagesNameCommandsThatAreThere(t *testing.T) {
+func TestPagesUseExistingCommandsAndFlags(t *testing.T) {
 	flags, targets, count := map[string][]string{}, map[string]bool{}, 0
 	for _, match := range target.FindAllStringSubmatch(read(t, "Makefile"), -1) {
 		targets[match[1]] = true

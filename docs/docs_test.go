@@ -63,14 +63,14 @@ func reasons(t *testing.T) []string {
 	return values
 }
 
-func TestTroubleshootingExplainsEveryReason(t *testing.T) {
-	page := read(t, "docs/reference/troubleshooting.md")
+func TestEveryReasonIsDocumented(t *testing.T) {
+	page := read(t, "docs/reference/reasons.md")
 	fine := map[string]bool{
-		v1.ReasonAccepted: true, v1.ReasonWatching: true, v1.ReasonStatusWritable: true, v1.ReasonReady: true,
+		v1.ReasonAccepted: true, v1.ReasonWatching: true, v1.ReasonStatusWritable: true, v1.ReasonParentsReady: true, v1.ReasonReady: true,
 	}
 	for _, reason := range reasons(t) {
-		if !fine[reason] && !strings.Contains(page, "| `"+reason+"`") {
-			t.Errorf("docs/reference/troubleshooting.md has no row for %s", reason)
+		if !fine[reason] && !strings.Contains(page, "\n### "+reason+"\n") {
+			t.Errorf("docs/reference/reasons.md has no heading %s", reason)
 		}
 	}
 }
@@ -82,8 +82,8 @@ var (
 	alike = regexp.MustCompile(`^docs/contributing/decisions/[0-9]`)
 )
 
-// TestEveryPageSaysForWhomItIs holds pages to begin with their readers, and indexes to have all pages of their folder.
-func TestEveryPageSaysForWhomItIs(t *testing.T) {
+// TestEveryPageNamesItsAudience holds pages to begin with their readers, and indexes to have all pages of their folder.
+func TestEveryPageNamesItsAudience(t *testing.T) {
 	count := 0
 	err := fs.WalkDir(os.DirFS(root), "docs", func(page string, entry fs.DirEntry, err error) error {
 		switch {
@@ -118,7 +118,7 @@ func TestEveryPageSaysForWhomItIs(t *testing.T) {
 
 var link = regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
 
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinksResolve(t *testing.T) {
 	count := 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -181,7 +181,7 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 	return false
 }
 
-func TestFirstTemplateControllerOfTheReadmeWorks(t *testing.T) {
+func TestReadmeExampleRenders(t *testing.T) {
 	_, rest, _ := strings.Cut(read(t, "README.md"), "```yaml\n")
 	text, _, _ := strings.Cut(rest, "```")
 	var tc v1.TemplateController
@@ -207,20 +207,20 @@ func TestFirstTemplateControllerOfTheReadmeWorks(t *testing.T) {
 
 var alertName = regexp.MustCompile(`\bTemplater[A-Z][A-Za-z]+\b`)
 
-func TestOperationsTellsOfEveryAlert(t *testing.T) {
+func TestEveryAlertIsDocumented(t *testing.T) {
 	named := func(path string) []string {
 		all := alertName.FindAllString(read(t, path), -1)
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	if diff := cmp.Diff(named("config/prometheus/rules.yaml"), named("docs/operate/operations.md")); diff != "" {
-		t.Errorf("alerts in config/prometheus and in docs/operate/operations.md (-rules +page):\n%s", diff)
+	if diff := cmp.Diff(named("config/prometheus/rules.yaml"), named("docs/operate/metrics.md")); diff != "" {
+		t.Errorf("alerts in config/prometheus and in docs/operate/metrics.md (-rules +page):\n%s", diff)
 	}
 }
 
 var runbook = regexp.MustCompile(`(?m)^ *runbook_url: https://github\.com/templater-dev/templater/blob/main/(\S+\.md)(#\S+)$`)
 
-func TestEveryAlertHasARunbook(t *testing.T) {
+func TestEveryAlertHasRunbook(t *testing.T) {
 	rules := strings.Split(read(t, "config/prometheus/rules.yaml"), "    - alert: ")[1:]
 	for _, rule := range rules {
 		name, _, _ := strings.Cut(rule, "\n")
@@ -243,9 +243,9 @@ var (
 	metricDesc = regexp.MustCompile(`fqName: "([a-z_]+)".*variableLabels: \{([a-z,]*)\}`)
 )
 
-func TestOperationsTellsOfEveryMetric(t *testing.T) {
+func TestEveryMetricIsDocumented(t *testing.T) {
 	told := map[string]string{}
-	for _, row := range metricRow.FindAllStringSubmatch(read(t, "docs/operate/operations.md"), -1) {
+	for _, row := range metricRow.FindAllStringSubmatch(read(t, "docs/operate/metrics.md"), -1) {
 		told[row[1]] = strings.ReplaceAll(row[3], " ", "")
 	}
 	registry := metrics.New()
@@ -265,6 +265,6 @@ func TestOperationsTellsOfEveryMetric(t *testing.T) {
 	}
 	measured["templater_build_info"] = "version,revision,goversion" // which never change
 	if diff := cmp.Diff(measured, told); diff != "" {
-		t.Errorf("metrics and their labels in the code and in docs/operate/operations.md (-code +page):\n%s", diff)
+		t.Errorf("metrics and their labels in the code and in docs/operate/metrics.md (-code +page):\n%s", diff)
 	}
 }

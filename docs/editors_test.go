@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestEditorsReadFindings takes the pattern of the page for a task of VS Code, and the findings of another page.
-func TestEditorsReadFindings(t *testing.T) {
+// TestProblemMatcherParsesFindings takes the pattern of the page for a task of VS Code, and the findings of another page.
+func TestProblemMatcherParsesFindings(t *testing.T) {
 	var pattern *regexp.Regexp
 	for _, block := range strings.Split(read(t, "docs/how-to/editors.md"), "```json\n")[1:] {
 		text, _, _ := strings.Cut(block, "```")

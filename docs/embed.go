@@ -6,6 +6,6 @@ import _ "embed" // for the pages below
 var (
 	//go:embed reference/templates.md
 	Templates string
-	//go:embed reference/troubleshooting.md
-	Troubleshooting string
+	//go:embed reference/reasons.md
+	Reasons string
 )

@@ -11,9 +11,9 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// TestValuesInFiles puts values with line ends, quotes and more into files within an object, in the ways that the page
+// TestValuesAreQuotedInEmbeddedFiles puts values with line ends, quotes and more into files within an object, in the ways that the page
 // on templates gives, and reads the files as their own readers do.
-func TestValuesInFiles(t *testing.T) {
+func TestValuesAreQuotedInEmbeddedFiles(t *testing.T) {
 	page := read(t, "docs/reference/templates.md")
 	for _, way := range []string{
 		"{{ quote .spec.version }}", "{{ toJson .spec.resources }}", "{{ toJson .spec.version }}", "{{ shellQuote .spec.version }}", `{{ .spec.version \| replace "\n" " " \| replace "\r" " " }}`,

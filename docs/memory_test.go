@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTestsOfTheMemoryTableExist has each row of the page name a test that exists.
-func TestTestsOfTheMemoryTableExist(t *testing.T) {
+// TestMemoryPageNamesExistingTests has each row of the page name a test that exists.
+func TestMemoryPageNamesExistingTests(t *testing.T) {
 	tests := declaredTests(t, "internal")
 	named := regexp.MustCompile("`(Test\\w+)`")
 	for _, row := range strings.Split(read(t, "docs/contributing/memory.md"), "\n") {

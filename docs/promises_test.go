@@ -9,17 +9,17 @@ import (
 	"testing"
 )
 
-// TestPromisesHaveTests finds the tests that the page on security names for its promises.
-func TestPromisesHaveTests(t *testing.T) {
+// TestSecurityPageNamesExistingTests finds the tests that the page on security names for its promises.
+func TestSecurityPageNamesExistingTests(t *testing.T) {
 	found := declaredTests(t, "cmd", "internal", "docs", "config", "e2e")
-	_, promises, _ := strings.Cut(read(t, "docs/operate/security.md"), "## Promises and their tests")
+	promises := read(t, "docs/contributing/security-tests.md")
 	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(promises, -1)
 	if len(named) < 30 {
 		t.Errorf("the page names %d tests, want 30 at least: is the table still there?", len(named))
 	}
 	for _, match := range named {
 		if !found[match[1]] {
-			t.Errorf("docs/operate/security.md names %s, which is no test: name the one that holds the promise now", match[1])
+			t.Errorf("docs/contributing/security-tests.md names %s, which is no test: name the one that holds the promise now", match[1])
 		}
 	}
 }

@@ -8,13 +8,13 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// TestPromisedReasons holds the reasons that alerts match: their text is part of v1, and the page lists each.
-func TestPromisedReasons(t *testing.T) {
-	page, err := os.ReadFile("reference/troubleshooting.md")
+// TestStableReasonsAreDocumented holds the reasons that alerts match: their text is part of v1, and the page lists each.
+func TestStableReasonsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("reference/reasons.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, found := strings.Cut(string(page), "\n## Promised reasons\n")
+	_, section, found := strings.Cut(string(page), "\n## Stable reasons\n")
 	if section, _, _ = strings.Cut(section, "\n## "); !found {
 		t.Fatal("the page has no section about promised reasons")
 	}

@@ -13,9 +13,9 @@ var (
 	cellEnds = regexp.MustCompile(`[^\\]\|`)
 )
 
-// TestTablesAreWhole has each row that begins with | belong to a table, with as many cells as its head has: GitHub shows any other row as text, and leaves
+// TestTablesAreWellFormed has each row that begins with | belong to a table, with as many cells as its head has: GitHub shows any other row as text, and leaves
 // out cells that are too many. A | within a cell is written \|, also in code.
-func TestTablesAreWhole(t *testing.T) {
+func TestTablesAreWellFormed(t *testing.T) {
 	count := 0
 	for _, page := range allPages(t) {
 		for _, table := range rows.FindAllString(fenced.ReplaceAllString(read(t, page), ""), -1) {

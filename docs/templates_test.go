@@ -57,7 +57,7 @@ func compile(t *testing.T, child, status string) *render.Program {
 	return program
 }
 
-func TestExamplesOfTemplatesRender(t *testing.T) {
+func TestTemplateExamplesRender(t *testing.T) {
 	page := read(t, "docs/reference/templates.md")
 	in := shop(t, page)
 	blocks := fence.FindAllStringSubmatch(page, -1)
@@ -78,7 +78,7 @@ func TestExamplesOfTemplatesRender(t *testing.T) {
 	}
 }
 
-func TestExamplesOfObjectFunctionsRender(t *testing.T) {
+func TestObjectFunctionExamplesRender(t *testing.T) {
 	page := read(t, "docs/reference/templates.md")
 	in := shop(t, page)
 	examples := tableExamples(page)
@@ -95,7 +95,7 @@ func TestExamplesOfObjectFunctionsRender(t *testing.T) {
 	}
 }
 
-func TestExamplesOfActionsRender(t *testing.T) {
+func TestActionExamplesRender(t *testing.T) {
 	page := read(t, "docs/reference/templates.md")
 	in := shop(t, page)
 	_, section, _ := strings.Cut(page, "\n## Actions\n")

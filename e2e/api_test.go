@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// accepted is a spec that the API server takes; rows replace parts of it.
+// accepted is a valid spec; rows replace parts of it.
 const accepted = `
 watch: {apiVersion: example.org/v1, kind: Nothing}
 children:
@@ -16,10 +16,10 @@ children:
   template: "x: y"
 `
 
-// related is one more field of a spec.
+// related is an additional field of a spec.
 const related = "related:\n- {name: pods, apiVersion: v1, kind: Pod}\n"
 
-// many is a list of so many namespaces.
+// many is a list of n namespaces.
 func many(n int) string {
 	var all []string
 	for i := range n {
@@ -28,7 +28,7 @@ func many(n int) string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-func TestAPIServerRefusesNonsense(t *testing.T) {
+func TestAPIServerRejectsInvalidSpecs(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	long := strings.Repeat("n", 64)
@@ -52,11 +52,11 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 		{"an unknown strategy", "@id", accepted + "  updateStrategy: {type: Replace}\n",
 			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].updateStrategy.type: Unsupported value: "Replace": supported values: "Apply", "Recreate", "CreateOnly", "OnDelete", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 		{"a rollout of what is never changed", "@id", accepted + "  updateStrategy: {type: OnDelete, rollingUpdate: {}}\n",
-			`TemplateController.templater.dev "@id" is invalid: spec.children[0].updateStrategy: Invalid value: rollingUpdate needs type Apply or Recreate: with CreateOnly and OnDelete, templater updates no object`},
+			`TemplateController.templater.dev "@id" is invalid: spec.children[0].updateStrategy: Invalid value: rollingUpdate requires type Apply or Recreate: CreateOnly and OnDelete never update objects`},
 		{"a rollout of none at a time", "@id", accepted + "  updateStrategy: {rollingUpdate: {maxUnavailable: 0}}\n",
-			`TemplateController.templater.dev "@id" is invalid: spec.children[0].updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: write a number of objects from 1 to 2000, or a percentage such as 25%`},
+			`TemplateController.templater.dev "@id" is invalid: spec.children[0].updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: must be a number from 1 to 2000, or a percentage such as 25%`},
 		{"a rollout of more than there can be", "@id", accepted + "  updateStrategy: {rollingUpdate: {maxUnavailable: 2001}}\n",
-			`TemplateController.templater.dev "@id" is invalid: spec.children[0].updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 2001: write a number of objects from 1 to 2000, or a percentage such as 25%`},
+			`TemplateController.templater.dev "@id" is invalid: spec.children[0].updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 2001: must be a number from 1 to 2000, or a percentage such as 25%`},
 		{"a rollout of no percentage", "@id", accepted + "  updateStrategy: {rollingUpdate: {maxUnavailable: 0%}}\n",
 			`TemplateController.templater.dev "@id" is invalid: spec.children[0].updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "0%": spec.children[0].updateStrategy.rollingUpdate.maxUnavailable in body should match '^([1-9][0-9]?|100)%$'`},
 		{"an unknown prune policy", "@id", accepted + "  prunePolicy: Keep\n",
@@ -72,23 +72,23 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 		{"watches without end", "@id", accepted + "related: [{name: one, apiVersion: v1, kind: Pod, namespaces: " + many(65) + "}, {name: two, apiVersion: v1, kind: Pod, namespaces: " + many(64) + "}]\n",
 			`TemplateController.templater.dev "@id" is invalid: spec.related: Invalid value: the namespaces of all entries list more than 128 names: use namespaceSelector, or split the TemplateController`},
 		{"nothing to do", "@id", "watch: {apiVersion: example.org/v1, kind: Nothing}\n",
-			`TemplateController.templater.dev "@id" is invalid: spec: Invalid value: nothing to do: set children or status.template`},
+			`TemplateController.templater.dev "@id" is invalid: spec: Invalid value: at least one of children and status.template is required`},
 		{"no kind", "@id", "watch: {apiVersion: example.org/v1}\nstatus: {template: 'a: b'}\n",
 			`TemplateController.templater.dev "@id" is invalid: [spec.watch.kind: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 		{"a resync period without unit", "@id", accepted + "resyncPeriod: '10'\n",
 			`TemplateController.templater.dev "@id" is invalid: spec.resyncPeriod: Invalid value: "10": spec.resyncPeriod in body should match '^([0-9]{1,5}(h|m|s|ms)){1,4}$'`},
 		{"a resync period of less than a second", "@id", accepted + "resyncPeriod: 999ms\n",
-			`TemplateController.templater.dev "@id" is invalid: spec.resyncPeriod: Invalid value: "999ms": write 1s or more, or 0s for never`},
+			`TemplateController.templater.dev "@id" is invalid: spec.resyncPeriod: Invalid value: "999ms": must be at least 1s, or 0s for never`},
 		{"a finalize that does nothing", "@id", accepted + "finalize: {timeout: 5m}\n",
 			`TemplateController.templater.dev "@id" is invalid: spec.finalize: Invalid value: nothing to do: set order to Reverse, or set children`},
 		{"an order that there is not", "@id", accepted + "finalize: {order: Random}\n",
 			`TemplateController.templater.dev "@id" is invalid: [spec.finalize.order: Unsupported value: "Random": supported values: "None", "Reverse", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 		{"a timeout of less than a second", "@id", accepted + "finalize: {order: Reverse, timeout: 999ms}\n",
-			`TemplateController.templater.dev "@id" is invalid: spec.finalize.timeout: Invalid value: "999ms": write 1s or more, or 0s for none`},
+			`TemplateController.templater.dev "@id" is invalid: spec.finalize.timeout: Invalid value: "999ms": must be at least 1s, or 0s to disable it`},
 		{"an onTimeout, which was removed", "@id", accepted + "finalize: {order: Reverse, onTimeout: Block}\n",
-			`TemplateController.templater.dev "@id" is invalid: spec.finalize.onTimeout: Invalid value: onTimeout is no longer supported: with a timeout, the parent is always released when it expires. For Block, remove timeout, too: without it, the parent waits until its cleanup is done`},
+			`TemplateController.templater.dev "@id" is invalid: spec.finalize.onTimeout: Invalid value: onTimeout is no longer supported: the finalizer is always removed when timeout expires. To wait without a limit, as with Block, also remove timeout`},
 		{"logs of what is no Pod", "@id", accepted + "related: [{name: one, apiVersion: batch/v1, kind: Job, logs: {}}]\n",
-			`TemplateController.templater.dev "@id" is invalid: spec.related[0].logs: Invalid value: logs is for Pods only: remove logs, or set apiVersion: v1 and kind: Pod`},
+			`TemplateController.templater.dev "@id" is invalid: spec.related[0].logs: Invalid value: logs is only allowed for Pods: remove logs, or set apiVersion: v1 and kind: Pod`},
 		{"logs of no lines", "@id", accepted + "related: [{name: one, apiVersion: v1, kind: Pod, logs: {tailLines: 0}}]\n",
 			`TemplateController.templater.dev "@id" is invalid: spec.related[0].logs.tailLines: Invalid value: 0: spec.related[0].logs.tailLines in body should be greater than or equal to 1`},
 		{"logs of too many lines", "@id", accepted + "related: [{name: one, apiVersion: v1, kind: Pod, logs: {tailLines: 1001}}]\n",
@@ -113,13 +113,14 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 	}
 }
 
-// TestAPIServerTakesTheStoredDefaultOfOnTimeout: an upgrade refuses no TemplateController that has it.
-func TestAPIServerTakesTheStoredDefaultOfOnTimeout(t *testing.T) {
+// TestAPIServerAcceptsStoredOnTimeoutDefault: an upgrade does not reject a TemplateController that has the default
+// stored.
+func TestAPIServerAcceptsStoredOnTimeoutDefault(t *testing.T) {
 	parallel(t)
 	newScope(t).applyController("@id", accepted+"finalize: {order: Reverse, timeout: 5m, onTimeout: Continue}\n")
 }
 
-func TestAPIServerRefusesAnotherKindToWatch(t *testing.T) {
+func TestWatchedKindIsImmutable(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.applyController("@id", accepted)
@@ -144,20 +145,20 @@ func TestAPIServerRefusesAnotherKindToWatch(t *testing.T) {
 	}
 }
 
-func TestExplainTeaches(t *testing.T) {
+func TestKubectlExplain(t *testing.T) {
 	parallel(t)
 	for _, row := range []struct {
 		field string
 		words []string
 	}{
-		{"templatecontroller", []string{"GROUP:      templater.dev", "KIND:       TemplateController", "it creates child objects and writes a status"}},
+		{"templatecontroller", []string{"GROUP:      templater.dev", "KIND:       TemplateController", "it creates child objects and writes the"}},
 		{"templatecontroller.spec", []string{"FIELDS:", "  watch\t", "  children\t", "  status\t", "  suspend\t", "  resyncPeriod\t", "  whenDeleted\t"}},
 		{"templatecontroller.spec.watch", []string{"  apiVersion\t<string> -required-", "  kind\t<string> -required-", "  labelSelector\t", "Selects parents by their labels."}},
 		{"templatecontroller.spec.children", []string{"DESCRIPTION:", "The child templates: each renders objects", "  name\t<string> -required-", "  template\t<string> -required-", "  updateStrategy\t", "  prunePolicy\t", "  deletionPolicy\t", "A Go template that renders", "enum: Delete, Orphan"}},
 		{"templatecontroller.spec.children.updateStrategy", []string{"enum: Apply, Recreate, CreateOnly, OnDelete", "Recreate deletes all outdated objects"}},
 	} {
 		var text string
-		eventually(t, soon, func() (err error) { // the schema of a new definition is published some time later
+		eventually(t, soon, func() (err error) { // the schema of a new CRD is published with a delay
 			text, err = env.command(t.Context(), "", "explain", row.field)
 			return err
 		})

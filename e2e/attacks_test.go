@@ -23,10 +23,10 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// attackTime is short by default, because other tests run beside. make test-attacks has five minutes.
-var attackTime = flag.Duration("attack-time", 30*time.Second, "for how long TestAllAttacksAtOnce attacks")
+// attackTime is short by default, because other tests run in parallel. make test-attacks uses five minutes.
+var attackTime = flag.Duration("attack-time", 30*time.Second, "for how long TestConcurrentAttacksDoNotDelayNeighbors attacks")
 
-// attacker does something again and again. An error is a success that it must not have, or says that nothing could be tried.
+// attacker repeats an action. An error means that an attack succeeded, or that it could not be tried.
 type attacker struct {
 	what string
 	each time.Duration
@@ -72,9 +72,9 @@ func (s *scope) assault(all ...attacker) (end func(least int)) {
 	}
 }
 
-// TestAllAttacksAtOnce has templater as it is shipped meet everything at once that attackers have tried one by one: see the tests of these names.
-// Parents of a neighbour come at a steady rate before and meanwhile.
-func TestAllAttacksAtOnce(t *testing.T) {
+// TestConcurrentAttacksDoNotDelayNeighbors runs all attacks that other tests run separately against templater as
+// shipped, at once. Parents of a neighbor are created at a steady rate before and during the attacks.
+func TestConcurrentAttacksDoNotDelayNeighbors(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	const selecting = 200
@@ -96,7 +96,7 @@ func TestAllAttacksAtOnce(t *testing.T) {
 	arrived := st.begin()
 	told, slowest := 0, time.Duration(0)
 	for round, began := 0, time.Now(); time.Since(began) < *attackTime; round++ {
-		if round == 2 { // a replica that starts finds all of it, and nobody leads it
+		if round == 2 { // a restarted replica meets all attacks without being the leader
 			standby.lives(sh.limit)
 			standby.Kill()
 			standby = sh.start(1)
@@ -123,7 +123,7 @@ func TestAllAttacksAtOnce(t *testing.T) {
 	standby.lives(sh.limit)
 	expectFair(t, before, beside, selecting/2)
 	sh.waitChecked("afterwards")
-	for _, name := range []string{"@id-watches-a", "@id-watches-b"} { // which are tried again for ever
+	for _, name := range []string{"@id-watches-a", "@id-watches-b"} { // their watches are retried forever
 		sh.delete(env.client.Resource(controllers), name)
 	}
 	intact()
@@ -133,7 +133,7 @@ func TestAllAttacksAtOnce(t *testing.T) {
 	again := mark(t)
 	passes := func() (float64, error) {
 		m, err := standby.view.scrape()
-		return m[fmt.Sprintf("templater_passes_total{controller=%q,result=\"success\"}", sh.id+"-quiet")], err
+		return m[fmt.Sprintf("templater_reconcile_total{controller=%q,result=\"success\"}", sh.id+"-quiet")], err
 	}
 	leader.Stop()
 	standby.waitLeading(soon)
@@ -142,8 +142,8 @@ func TestAllAttacksAtOnce(t *testing.T) {
 		return errors.Join(err, atLeast("parents of the neighbour were reconciled again", n, float64(st.last)))
 	})
 	standby.still(2 * time.Second)
-	// It applies a child once of which it has seen an earlier seal come back, and which of the tenant's parents get memory for their
-	// selections depends on the order.
+	// It may apply the child "drift" once, after observing an earlier seal, and the order determines which of the
+	// tenant's parents get memory for their selections.
 	writes := slices.DeleteFunc(standby.writes(again), func(e audit.Event) bool {
 		return e.ObjectRef.Resource == configMaps.Resource && e.ObjectRef.Name == "drift" || e.ObjectRef.Subresource == "status" && strings.HasPrefix(e.ObjectRef.Name, "selects-too-much-")
 	})
@@ -153,7 +153,7 @@ func TestAllAttacksAtOnce(t *testing.T) {
 	standby.lives(sh.limit)
 }
 
-// countRequests logs how many requests for others the operator has made while parents waited.
+// countRequests logs the operator's requests for others while parents waited.
 func (s *scope) countRequests(op *operator, since audit.Mark, w window) {
 	s.t.Helper()
 	var others []time.Time
@@ -180,7 +180,7 @@ func (s *scope) countRequests(op *operator, since audit.Mark, w window) {
 	s.t.Logf("%d requests for others; while a parent waited, there were %d of them (tenth %d)", len(others), middle(meanwhile), meanwhile[len(meanwhile)*9/10])
 }
 
-// written is a TemplateController of the test's class that somebody is to create. It is gone after the test.
+// written is a TemplateController of the test's class for others to create. It is deleted after the test.
 func (s *scope) written(name, spec string) *unstructured.Unstructured {
 	s.t.Helper()
 	o := &unstructured.Unstructured{}
@@ -195,7 +195,7 @@ func (s *scope) written(name, spec string) *unstructured.Unstructured {
 	return o
 }
 
-// createsAll has an attacker create TemplateControllers one after the other, and begin anew, until all are there. The webhook may refuse them.
+// createsAll makes an attacker create TemplateControllers one by one, repeatedly. The webhook may reject them.
 func createsAll(all []*unstructured.Unstructured) func(ctx context.Context, round int) error {
 	return func(ctx context.Context, round int) error {
 		_, err := env.client.Resource(controllers).Create(ctx, all[round%len(all)], metav1.CreateOptions{})
@@ -203,7 +203,7 @@ func createsAll(all []*unstructured.Unstructured) func(ctx context.Context, roun
 	}
 }
 
-// refusedAtMost returns no error for an answer of the webhook, and for an object that is there or has just been changed.
+// refusedAtMost ignores a rejection by the webhook, AlreadyExists and Conflict.
 func refusedAtMost(err error) error {
 	if apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || err != nil && strings.Contains(err.Error(), "denied the request") {
 		return nil
@@ -211,7 +211,7 @@ func refusedAtMost(err error) error {
 	return err
 }
 
-// mustBeForbidden returns an error unless the API server has refused a request for a missing right.
+// mustBeForbidden returns an error unless the API server rejected the request for a missing permission.
 func mustBeForbidden(what string, err error) error {
 	switch {
 	case err == nil:
@@ -222,7 +222,7 @@ func mustBeForbidden(what string, err error) error {
 	return nil
 }
 
-// prepare makes what is attacked. It returns the attackers, and what expects all of it to be as before.
+// prepare creates the targets. It returns the attackers, and a function that expects the targets to be intact.
 func (sh *shipped) prepare(selecting int) (attackers []attacker, intact func()) {
 	sh.t.Helper()
 	edits, watches := sh.beside("edits"), sh.beside("watches")
@@ -230,7 +230,7 @@ func (sh *shipped) prepare(selecting int) (attackers []attacker, intact func()) 
 	orphans, kept := sh.orphans()
 	policy, refused := sh.policyIsTried()
 	forged, replaced := sh.statusIsForged()
-	// Each repair is a write, and after 60 of these a parent is slowed down.
+	// Each repair is a write, and a parent is throttled after 60 of them.
 	repaired := max(time.Second, *attackTime/40)
 	attackers = []attacker{
 		{"definitions that take too much memory (2)", 100 * time.Millisecond, createsAll(sh.largeDefinitions())},
@@ -252,7 +252,7 @@ func (sh *shipped) prepare(selecting int) (attackers []attacker, intact func()) 
 	}
 }
 
-// largeDefinitions are those of TestDefinitionsThatAreTooLargeLeaveRoomForOthers.
+// largeDefinitions are the TemplateControllers of TestOversizedTemplateControllersDoNotExhaustMemory.
 func (s *scope) largeDefinitions() []*unstructured.Unstructured {
 	s.t.Helper()
 	write := func(name string, templates ...string) *unstructured.Unstructured {
@@ -272,7 +272,8 @@ func (s *scope) largeDefinitions() []*unstructured.Unstructured {
 	return append(all, write("@id-arguments", "{{ and"+strings.Repeat(" .a", 80_000)+" }}"), write("@id-arguments-that-are-there", "{{ $x := and"+strings.Repeat(" .spec", 40_000)+" }}"))
 }
 
-// largeEdited is a TemplateController of 1.2 MB that is accepted: five templates, each with 40 fields to check and much text to read.
+// largeEdited is a valid TemplateController of 1.2 MB: five templates, each with 40 fields to check and much text to
+// parse.
 func largeEdited(account string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "serviceAccountRef: {namespace: \"@ns\", name: %s}\nwatch: {apiVersion: \"@group/v1\", kind: Thing, namespaces: [\"@ns\"], labelSelector: {matchLabels: {side: edited}}}\nvalues: {round: 0}\nchildren:", account)
@@ -286,7 +287,8 @@ func largeEdited(account string) string {
 	return text.String() + "\n"
 }
 
-// editsLarge has a tenant of the scope's namespace write so many large TemplateControllers, and change one after the other.
+// editsLarge makes a tenant of the scope's namespace write that many large TemplateControllers, and change them one by
+// one.
 func (s *scope) editsLarge(number int) func(ctx context.Context, round int) error {
 	s.t.Helper()
 	s.account("editor", thingRules+configMapRules)
@@ -305,11 +307,11 @@ func (s *scope) editsLarge(number int) func(ctx context.Context, round int) erro
 	}
 }
 
-// watchesMany has a tenant of the scope's namespace with the two TemplateControllers of TestRefusedWatchesKeepNobodyWaiting, which begin their
-// watches of parents anew in each round.
+// watchesMany gives a tenant of the scope's namespace the two TemplateControllers of
+// TestForbiddenWatchesDoNotDelayNeighbors, and restarts their watches of parents in each round.
 func (s *scope) watchesMany() func(ctx context.Context, round int) error {
 	s.t.Helper()
-	s.labelled("greedy", "greedy")
+	s.labeled("greedy", "greedy")
 	var all []*unstructured.Unstructured
 	for _, name := range []string{"watches-a", "watches-b"} {
 		s.account(name, thingRules)
@@ -330,7 +332,7 @@ func (s *scope) watchesMany() func(ctx context.Context, round int) error {
 	}
 }
 
-// drifts has somebody apply a child under templater's name, with an earlier seal and with the present one.
+// drifts makes an attacker apply a child as templater's field manager, with an earlier seal and with the current one.
 func (s *scope) drifts() (try func(ctx context.Context, round int) error, intact func()) {
 	s.t.Helper()
 	s.controllerNamed("@id-drift", `
@@ -340,7 +342,7 @@ children:
   template: |
     {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}"}, data: {color: "{{ .spec.color | default "none" }}", size: "1"}}
 `)
-	s.labelled("drift", "drift")
+	s.labeled("drift", "drift")
 	earlier := waitFor(s.t, s.in(configMaps), "drift", nil).GetAnnotations()["templater.dev/seal"]
 	s.patch(s.things(), "drift", `{"spec":{"color":"red"}}`)
 	repaired := func(o *unstructured.Unstructured) error {
@@ -369,7 +371,8 @@ children:
 	}
 }
 
-// orphans has somebody change the marks of children that outlive their parent, while that is deleted.
+// orphans makes an attacker change the labels and annotations of children that outlive their parent while the parent is
+// deleted.
 func (s *scope) orphans() (try func(ctx context.Context, round int) error, intact func()) {
 	s.t.Helper()
 	far := s.id + "-far"
@@ -377,7 +380,7 @@ func (s *scope) orphans() (try func(ctx context.Context, round int) error, intac
 	children := env.client.Resource(configMaps).Namespace(far)
 	spec := strings.ReplaceAll(keptElsewhere, "kind: Thing}", `kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: orphans}}}`)
 	s.controllerNamed("@id-orphans", strings.ReplaceAll(spec, "deletionPolicy: Orphan", "deletionPolicy: Delete"))
-	s.labelled("orphans", "orphans")
+	s.labeled("orphans", "orphans")
 	earlier := waitFor(s.t, children, "earlier", nil).GetAnnotations()["templater.dev/seal"]
 	s.controllerNamed("@id-orphans", spec)
 	attacks := orphanAttacks(earlier)
@@ -410,7 +413,8 @@ func (s *scope) orphans() (try func(ctx context.Context, round int) error, intac
 	}
 }
 
-// policyIsTried has a user who may not impersonate the account of a TemplateController change values of it that are equal to CEL.
+// policyIsTried makes a user without permission to impersonate the service account of a TemplateController change its
+// values to ones that are equal in CEL.
 func (s *scope) policyIsTried() (try func(ctx context.Context, round int) error, intact func()) {
 	s.t.Helper()
 	s.apply(policyUsers)
@@ -442,7 +446,8 @@ children: [{name: none, template: "{{ fail \"never\" }}"}]
 	}
 }
 
-// secondInstallation has the account of a second installation, which shares the keys of the seals as install.md says, try to get more.
+// secondInstallation makes the service account of a second installation, which shares the seal keys as in install.md,
+// try to exceed its permissions.
 func (sh *shipped) secondInstallation() func(ctx context.Context, round int) error {
 	sh.t.Helper()
 	const account = "templater-b"
@@ -470,7 +475,7 @@ func (sh *shipped) secondInstallation() func(ctx context.Context, round int) err
 	}
 }
 
-// statusIsForged has somebody write the status of a parent under the name of a TemplateController of another installation.
+// statusIsForged makes an attacker write the status of a parent as a TemplateController of another installation.
 func (s *scope) statusIsForged() (try func(ctx context.Context, round int) error, intact func()) {
 	s.t.Helper()
 	s.apply(`
@@ -486,7 +491,7 @@ spec:
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: forged}}}
 status: {template: "color: red"}
 `)
-	s.labelled("forged", "forged")
+	s.labeled("forged", "forged")
 	honest := func(o *unstructured.Unstructured) error {
 		color, _, _ := unstructured.NestedString(o.Object, "status", "color")
 		return errors.Join(same("status.color", "red", color), condition(o, "Ready", "True", "Ready"))
@@ -509,7 +514,8 @@ status: {template: "color: red"}
 	}
 }
 
-// selects has so many parents select related objects by as many mappings as they may, and as many again by more, and changes what all of them see.
+// selects creates that many parents that select related objects with the maximum number of mappings, and as many that
+// exceed it, and changes the objects that all of them observe.
 func (s *scope) selects(parents int) func(ctx context.Context, round int) error {
 	s.t.Helper()
 	var all []*unstructured.Unstructured

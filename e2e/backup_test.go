@@ -16,7 +16,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// backedUp makes a child that is updated, one that is replaced, and two in another namespace, one of which outlives its parent.
+// backedUp creates a child that is updated, one that is replaced, and two in another namespace, one of which outlives
+// its parent.
 const backedUp = `
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"]}
 children:
@@ -38,11 +39,11 @@ children:
     {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}-kept", namespace: "@id-far"}, data: {text: {{ .spec.text }}}}
 `
 
-// backup is a parent and its children, as they were.
+// backup holds earlier versions of a parent and its children.
 type backup struct {
-	near, far *scope // the namespace of the parent, and the other one
+	near, far *scope // the namespace of the parent, and the other namespace
 	parent    *unstructured.Unstructured
-	children  map[string]*unstructured.Unstructured // by the name of the entry
+	children  map[string]*unstructured.Unstructured // by child template
 }
 
 // backUp waits until the children of a parent have that text.
@@ -58,7 +59,7 @@ func backUp(near, far *scope, name, text string) *backup {
 	return b
 }
 
-// in returns the ConfigMaps of the namespace in which an entry has its children.
+// in returns the ConfigMaps of the namespace for the children of a child template.
 func (b *backup) in(entry string) dynamic.ResourceInterface {
 	if entry == "far" || entry == "kept" {
 		return b.far.in(configMaps)
@@ -66,7 +67,7 @@ func (b *backup) in(entry string) dynamic.ResourceInterface {
 	return b.near.in(configMaps)
 }
 
-// uids are those of the children, by the name of the entry.
+// uids are the UIDs of the children, by child template.
 func (b *backup) uids() map[string]types.UID {
 	uids := map[string]types.UID{}
 	for entry, o := range b.children {
@@ -75,7 +76,7 @@ func (b *backup) uids() map[string]types.UID {
 	return uids
 }
 
-// over puts everything back over the objects that there are, without any status. Between the children and the parent, it calls the function.
+// over restores everything in place, without any status. It calls between after the children and before the parent.
 func (b *backup) over(between func()) {
 	t := b.near.t
 	t.Helper()
@@ -84,7 +85,7 @@ func (b *backup) over(between func()) {
 		o = o.DeepCopy()
 		o.SetManagedFields(nil)
 		delete(o.Object, "status")
-		eventually(t, soon, func() error { // templater may write, too
+		eventually(t, soon, func() error { // templater may write concurrently
 			there, err := in.Get(t.Context(), o.GetName(), getOptions)
 			if err != nil {
 				return err
@@ -106,9 +107,9 @@ func (b *backup) over(between func()) {
 	}
 }
 
-// TestABackupThatIsRestoredOverItsObjectsReplacesNone puts a parent and its children back as they were before a change, with the seals of that time and
-// without any status, while templater runs, and while it does not.
-func TestABackupThatIsRestoredOverItsObjectsReplacesNone(t *testing.T) {
+// TestRestoringBackupInPlaceReplacesNothing restores an earlier version of a parent and its children, with the seals of
+// that time and without any status, while templater is running, and while it is not.
+func TestRestoringBackupInPlaceReplacesNothing(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -122,12 +123,12 @@ func TestABackupThatIsRestoredOverItsObjectsReplacesNone(t *testing.T) {
 		s.thing(name, `{text: hello}`)
 		b := backUp(s, far, name, "hello")
 		s.patch(s.things(), name, `{"spec":{"text":"bye"}}`)
-		b.children["replaced"].SetUID(backUp(s, far, name, "bye").children["replaced"].GetUID()) // as it is now: it was replaced
+		b.children["replaced"].SetUID(backUp(s, far, name, "bye").children["replaced"].GetUID()) // the current UID, because it was replaced
 		op.quiet(time.Second)
 
 		since := mark(t)
 		if running {
-			b.over(func() { // what it has seen of the children is known by what it says of the one that it may not replace
+			b.over(func() { // the condition shows that it has observed the restored children
 				waitFor(t, s.things(), name, func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "Outdated") })
 			})
 		} else {
@@ -155,7 +156,7 @@ func TestABackupThatIsRestoredOverItsObjectsReplacesNone(t *testing.T) {
 	}
 }
 
-// expectNoDeletion expects that none of the requests has deleted anything. One by what templater knew before is refused.
+// expectNoDeletion expects that no request has deleted anything. Deletions with an outdated precondition are rejected.
 func expectNoDeletion(t *testing.T, requests []audit.Event) {
 	t.Helper()
 	for _, e := range requests {
@@ -165,8 +166,8 @@ func expectNoDeletion(t *testing.T, requests []audit.Event) {
 	}
 }
 
-// anew creates everything in a cluster that has none of it, without any status. The children keep no owner, for the garbage collector deletes those whose owner is gone.
-// edit changes a child before.
+// anew recreates everything in a cluster without it, without any status. The children have no owner references, because
+// the garbage collector deletes those whose owner is missing. edit changes a child first.
 func (b *backup) anew(edit func(*unstructured.Unstructured)) {
 	t := b.near.t
 	t.Helper()
@@ -191,7 +192,7 @@ func (b *backup) anew(edit func(*unstructured.Unstructured)) {
 	b.parent = create(b.near.things(), b.parent)
 }
 
-// vanish deletes everything while no templater runs.
+// vanish deletes everything while templater is stopped.
 func (b *backup) vanish() {
 	t := b.near.t
 	t.Helper()
@@ -212,9 +213,10 @@ func (b *backup) vanish() {
 	remove(b.near.things(), b.parent.GetName())
 }
 
-// TestABackupFromAnotherClusterIsTakenForWhatItIs restores two parents and their children with new UIDs: with the keys of the seals, and as in a cluster with other
-// keys. Only a seal by a key that templater has proves that it made an object, for a parent that is gone.
-func TestABackupFromAnotherClusterIsTakenForWhatItIs(t *testing.T) {
+// TestRestoringBackupFromAnotherCluster restores two parents and their children with new UIDs: with the same seal keys,
+// and as in a cluster with other keys. Only a seal by a known key proves that templater created an object for a missing
+// parent.
+func TestRestoringBackupFromAnotherCluster(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -247,7 +249,7 @@ func TestABackupFromAnotherClusterIsTakenForWhatItIs(t *testing.T) {
 	for name := range backups {
 		waitFor(t, s.things(), name, func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "ChildConflict") })
 	}
-	// The one that goes tells when templater has decided about all of them.
+	// The deletion of this child shows that templater has decided about all of them.
 	gone := before["same"]["far"]
 	waitFor(t, far.in(configMaps), "same-far", func(o *unstructured.Unstructured) error {
 		if o.GetUID() == gone {

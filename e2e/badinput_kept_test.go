@@ -9,10 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// kept is how the names of children end that are no part of a row's mistake.
+// kept is the name suffix of children that are unrelated to a row's mistake.
 const kept = "-kept"
 
-// keptEntry makes such a child of each parent.
+// keptEntry creates such a child of each parent.
 const keptEntry = `
 - name: kept
   template: |
@@ -22,8 +22,8 @@ const keptEntry = `
     data: {a: b}
 `
 
-// keptRow gives the row a child that is there before the mistake and has to stay: each controller.yaml gets an
-// entry, and a row that begins with its mistake a stage before it, with that entry alone.
+// keptRow gives the row a child that exists before the mistake and must be kept: it adds a child template to each
+// controller.yaml, and a stage "before", with only that child template, to a row that begins with its mistake.
 func (r *row) keptRow() {
 	if !r.has("before/controller.yaml") {
 		r.before()
@@ -35,10 +35,10 @@ func (r *row) keptRow() {
 	}
 }
 
-// watched is where a spec says what it watches, on one line.
+// watched matches the watch field of a spec, on one line.
 var watched = regexp.MustCompile(`(?m)^watch: \{.*\n`)
 
-// before makes the stage before the mistake.
+// before adds the stage "before".
 func (r *row) before() {
 	watch := watched.FindString(r.files["bad/controller.yaml"])
 	if r.widget || watch == "" || strings.Contains(watch, "Widget") {
@@ -46,7 +46,7 @@ func (r *row) before() {
 		r.files["before/parent.yaml"] = cmp.Or(r.files["bad/parent.yaml"], usualParent)
 		return
 	}
-	// Of a kind of its own, some of which have no room for conditions.
+	// A custom kind; some of these have no conditions in their schema.
 	if !strings.Contains(watch, "Gadget") {
 		watch += "status: {readyCondition: \"\"}\n"
 	}
@@ -54,7 +54,7 @@ func (r *row) before() {
 	r.files["before/objects.yaml"] += "\n---\n" + r.files["bad/objects.yaml"]
 }
 
-// withKept puts the entry at the end of the children of a spec.
+// withKept appends the child template to the children of a spec.
 func withKept(spec string) string {
 	head, children, found := strings.Cut("\n"+spec, "\nchildren:\n")
 	if !found {
@@ -67,7 +67,7 @@ func withKept(spec string) string {
 	return head + "\nchildren:\n" + children[:end[0]] + keptEntry + children[end[0]:]
 }
 
-// firstChildren waits for the children that could go.
+// firstChildren waits for the children that the mistake could delete.
 func (r *row) firstChildren() map[types.UID]string {
 	r.t.Helper()
 	if r.has("before/none") {

@@ -12,16 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// report tells all that is amiss with the row's TemplateControllers and
-// parents, a line each, with the names of the scope put back as in the
-// manifests. "" means that all is well. Events are told if wanted.
+// report lists all problems of the row's TemplateControllers and parents, one per line, with the names of the scope
+// replaced as in the manifests. It is "" if there are none. It includes Events if events is true.
 //
 //	TemplateController @id: Accepted=False InvalidTemplate: …
 //	Widget one: Ready=False TemplateError: …
 //	Widget one: Event Warning TemplateError: …
 //
-// Ready is left out where it says the same as another condition, and so is what is not known because the spec is not accepted. An
-// Event that says the same as the condition before it is told by "and Event".
+// It omits Ready if it repeats another condition, and conditions that are Unknown because the spec is not accepted. For
+// an Event that repeats the condition before it, it appends "and Event".
 func (r *row) report(events bool) string {
 	r.t.Helper()
 	var lines []string
@@ -50,7 +49,7 @@ func (r *row) report(events bool) string {
 			lines = append(lines, name+": "+text)
 		}
 	}
-	for name, texts := range said { // about what is no parent of ours
+	for name, texts := range said { // regarding objects that are not parents
 		for _, text := range texts {
 			lines = append(lines, name+": Event "+text)
 		}
@@ -70,7 +69,7 @@ func (r *row) controllerLines(tc *unstructured.Unstructured) []string {
 	}
 	var lines []string
 	for _, c := range conditions {
-		// ParentsReady repeats what the parents report, some seconds later.
+		// ParentsReady repeats the status of the parents after some seconds.
 		if c.Status == metav1.ConditionTrue || c.Type == "Ready" || c.Type == "ParentsReady" || c.Reason == "NotAccepted" {
 			continue
 		}
@@ -86,8 +85,8 @@ func (r *row) controllerLines(tc *unstructured.Unstructured) []string {
 	return lines
 }
 
-// readyLine says what the parent's ready conditions say, unless all is well. A parent that
-// can have none is not expected to.
+// readyLine describes the parent's ready conditions, unless all are True. They are not expected if the parent's schema
+// has none.
 func (r *row) readyLine(parent *unstructured.Unstructured) string {
 	var texts []string
 	conditions := conditionsOf(parent)
@@ -106,7 +105,7 @@ func (r *row) readyLine(parent *unstructured.Unstructured) string {
 	return strings.Join(texts, "; ")
 }
 
-// conditionKinds are the kinds of kinds.yaml whose objects can hold the ready condition.
+// conditionKinds are the kinds of kinds.yaml that support the ready condition.
 var conditionKinds = map[string]bool{"Widget": true, "Gadget": true}
 
 func stale(o *unstructured.Unstructured, conditions []metav1.Condition) bool {
@@ -130,8 +129,7 @@ func conditionsOf(o *unstructured.Unstructured) []metav1.Condition {
 	return out
 }
 
-// parents returns the objects of the kinds that the row's TemplateControllers
-// watch.
+// parents returns the objects of the kinds that the row's TemplateControllers watch.
 func (r *row) parents() []unstructured.Unstructured {
 	r.t.Helper()
 	var out []unstructured.Unstructured
@@ -142,7 +140,7 @@ func (r *row) parents() []unstructured.Unstructured {
 		gvk := schema.FromAPIVersionAndKind(version, kind)
 		mapping, err := env.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 		if err != nil {
-			env.mapper.Reset() // it may be there now
+			env.mapper.Reset() // it may be served by now
 			continue
 		}
 		for _, o := range r.mine(mapping.Resource) {
@@ -155,7 +153,7 @@ func (r *row) parents() []unstructured.Unstructured {
 	return out
 }
 
-// mine returns the objects in the row's namespace, or whose name begins with the row's.
+// mine returns the objects in the row's namespace, and those whose name begins with the row's ID.
 func (r *row) mine(resource schema.GroupVersionResource) []unstructured.Unstructured {
 	r.t.Helper()
 	list, err := env.client.Resource(resource).List(r.t.Context(), metav1.ListOptions{})
@@ -167,8 +165,7 @@ func (r *row) mine(resource schema.GroupVersionResource) []unstructured.Unstruct
 	})
 }
 
-// events returns the Warnings of templater by the object that they are about, the oldest
-// first.
+// events returns templater's Warning Events by regarding object, oldest first.
 func (r *row) events() map[string][]string {
 	r.t.Helper()
 	list, err := env.clientset.CoreV1().Events("").List(r.t.Context(), metav1.ListOptions{})

@@ -28,33 +28,32 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// slow is how long tests wait for what templater looks at every 30 s.
+// slow is the timeout for changes that templater polls every 30 s.
 const slow = soon + 30*time.Second
 
-// secret is in the data of every row, as a text and as a number.
+// secret matches the data of every row, as text and as a number.
 var secret = regexp.MustCompile(`s3cr3t|31337313`)
 
-// usualParent is the spec of a row's Widget, unless the row says otherwise.
+// usualParent is the default spec of a row's Widget.
 const usualParent = `{text: s3cr3t-text, list: [s3cr3t-item], number: 31337313}`
 
-// TestBadInput shows everything that the user sees of each mistake in
-// testdata/badinput, word for word; those that need no server are in
-// internal/operator/controllers/testdata/mistakes. A file there has up to three stages, each with
+// TestBadInputIsReportedAndRecoverable checks everything that a user sees of each mistake in testdata/badinput,
+// verbatim; mistakes that need no server are in internal/operator/controllers/testdata/mistakes. A file has up to three
+// stages, each with
 //
-//	STAGE/objects.yaml     what else there is; a document without namespace goes to the row's
-//	STAGE/delete           what kubectl deletes then, one per line
-//	STAGE/wait             what kubectl waits for then
-//	STAGE/allowed          what the operator must be allowed to before we go on, one "list pods" per line
-//	STAGE/denied           an object that the API server must deny before we go on
+//	STAGE/objects.yaml     other objects; documents without a namespace use the row's
+//	STAGE/delete           arguments of kubectl delete, one per line
+//	STAGE/wait             arguments of kubectl wait
+//	STAGE/allowed          permissions to wait for, one "list pods" per line
+//	STAGE/denied           an object to wait for until the API server denies it
 //	STAGE/controller.yaml  the spec of the TemplateController @id; it watches Widgets of namespace @ns
 //	STAGE/parent.yaml      the spec of the Widget "one"
-//	STAGE/want             everything that is amiss, as the conditions and Events say
+//	STAGE/want             all problems reported by conditions and Events
 //
-// "before" is well, "bad" has the mistake, "fixed" is what the user makes of it
-// and must be well again. While the mistake is there, no child may go, and
-// another look at it may write nothing. There is a child to lose in each row: see
-// keptRow. In before/none a row says why it cannot have one.
-func TestBadInput(t *testing.T) {
+// "before" has no problems, "bad" has the mistake, "fixed" is the user's correction and must have no problems again.
+// The mistake must not delete any child, and reconciling it again must not write anything. Each row has a child to
+// lose: see keptRow. In before/none a row explains why it has none.
+func TestBadInputIsReportedAndRecoverable(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/badinput/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -88,7 +87,7 @@ type row struct {
 	file  string
 	what  *txtar.Archive
 	files map[string]string
-	// widget is whether the row has the usual parent.
+	// widget is true if the row has the usual parent.
 	widget bool
 }
 
@@ -151,14 +150,14 @@ func (r *row) run() {
 	r.tellsNoValue()
 	r.stage("fixed")
 	r.expect("fixed", r.files["fixed/want"])
-	if !r.has("fixed/delete") { // else they may go with their parents
+	if !r.has("fixed/delete") { // otherwise they may be deleted with their parents
 		maps.DeleteFunc(children, func(_ types.UID, name string) bool { return !strings.HasSuffix(name, kept) })
 		r.keeps(children)
 	}
 	r.tellsNoValue()
 }
 
-// tellsNoValue checks all conditions and Events, whatever they say.
+// tellsNoValue checks that no condition or Event contains values of user objects.
 func (r *row) tellsNoValue() {
 	r.t.Helper()
 	var all []string
@@ -177,7 +176,7 @@ func (r *row) tellsNoValue() {
 	}
 }
 
-// stage applies what the files of a stage hold.
+// stage applies the files of a stage.
 func (r *row) stage(stage string) {
 	r.t.Helper()
 	file := func(name string) string { return r.files[stage+"/"+name] }
@@ -207,8 +206,7 @@ func (r *row) stage(stage string) {
 	}
 }
 
-// waitDenied waits until the API server denies an object: admission rules take effect
-// some time after they were made.
+// waitDenied waits until the API server denies an object: admission rules take effect with a delay.
 func (r *row) waitDenied(manifest string) {
 	r.t.Helper()
 	o := &unstructured.Unstructured{}
@@ -221,14 +219,14 @@ func (r *row) waitDenied(manifest string) {
 	}
 	eventually(r.t, soon, func() error {
 		if _, err := in.Create(r.t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
-			return nil //nolint:nilerr // that is what is waited for
+			return nil //nolint:nilerr // the expected denial
 		}
 		return fmt.Errorf("%s is not denied", o.GetKind())
 	})
 }
 
-// expect waits until the report is as wanted. Events stay after their cause is gone, so they
-// count while the mistake is there only.
+// expect waits until the report matches. Events outlive their cause, so they are compared only while the mistake is
+// present.
 func (r *row) expect(stage, want string) {
 	r.t.Helper()
 	var diff string
@@ -246,7 +244,7 @@ func (r *row) expect(stage, want string) {
 	}
 }
 
-// children returns the UIDs of all children that the row's TemplateControllers have made.
+// children returns the UIDs of all children of the row's TemplateControllers.
 func (r *row) children() map[types.UID]string {
 	r.t.Helper()
 	out := map[types.UID]string{}
@@ -256,7 +254,7 @@ func (r *row) children() map[types.UID]string {
 			kind, _ := k.(map[string]any)
 			mapping, err := env.mapper.RESTMapping(groupKind(kind), fmt.Sprint(kind["version"]))
 			if err != nil {
-				continue // not there: no children
+				continue // not served: no children
 			}
 			for _, o := range r.list(env.client.Resource(mapping.Resource), "templater.dev/controller="+tc.GetName()) {
 				if o.GetDeletionTimestamp() == nil {
@@ -268,7 +266,7 @@ func (r *row) children() map[types.UID]string {
 	return out
 }
 
-// keeps checks that none of those children has gone.
+// keeps checks that none of those children was deleted.
 func (r *row) keeps(children map[types.UID]string) {
 	r.t.Helper()
 	now := r.children()
@@ -279,8 +277,8 @@ func (r *row) keeps(children map[types.UID]string) {
 	}
 }
 
-// lookAgain has everything looked at once more, and checks that nothing is written.
-// What the API server refuses is tried again and does not count.
+// lookAgain makes the operator reconcile everything again, and checks that it writes nothing. Rejected requests are
+// retried and do not count.
 func (r *row) lookAgain() {
 	r.t.Helper()
 	needsAudit(r.t)
@@ -319,8 +317,8 @@ func (r *row) lookAgain() {
 	}
 }
 
-// look is a line of the log: that an object was looked at, in that version or a
-// later one, for an own write may overtake the change.
+// look identifies a log line: an object was reconciled in that version or a later one, because the operator's own write
+// may overtake the change.
 type look struct {
 	what    string // regular expression
 	version uint64
@@ -344,8 +342,8 @@ func versionOf(t *testing.T, o *unstructured.Unstructured) uint64 {
 	return version
 }
 
-// ignored reports whether the object is a parent that nobody looks at, since its
-// TemplateController is not accepted or cannot read its kind.
+// ignored reports whether the object is a parent that is not reconciled, because its TemplateController is not accepted
+// or cannot read its kind.
 func (r *row) ignored(o *unstructured.Unstructured) bool {
 	if o.GetKind() == "TemplateController" {
 		return false
@@ -359,9 +357,8 @@ func (r *row) ignored(o *unstructured.Unstructured) bool {
 	return true
 }
 
-// written returns what the operator has written to the row's objects since the
-// mark. One write of a TemplateController's status is let pass: its counts are
-// late.
+// written returns the operator's writes to the row's objects since the mark. It skips one status write per
+// TemplateController: the counts are updated with a delay.
 func (r *row) written(since audit.Mark) []audit.Event {
 	r.t.Helper()
 	late := map[string]bool{}

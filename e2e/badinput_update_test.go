@@ -13,7 +13,7 @@ import (
 
 var updateBadInput = flag.Bool("update-badinput", false, "write what is reported into testdata/badinput")
 
-// settled returns the report once it has stayed the same for some time.
+// settled returns the report once it has not changed for some time.
 func (r *row) settled() string {
 	r.t.Helper()
 	var last string

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// expectServed waits until the class serves the TemplateController @id, for its present generation.
+// expectServed waits until the class has accepted the current generation of the TemplateController @id.
 func (s *scope) expectServed(class string) {
 	s.t.Helper()
 	s.waitController("@id", func(o *unstructured.Unstructured) error {
@@ -21,13 +21,13 @@ func (s *scope) expectServed(class string) {
 	})
 }
 
-// moveTo gives the TemplateController @id to another class.
+// moveTo changes the class of the TemplateController @id.
 func (s *scope) moveTo(class string) {
 	s.t.Helper()
 	s.patchController(fmt.Sprintf(`{"spec":{"className":%q}}`, class))
 }
 
-func TestMovingBetweenClassesLosesNothing(t *testing.T) {
+func TestMovingBetweenClassesKeepsChildren(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	const parents = 10
@@ -66,13 +66,13 @@ func TestMovingBetweenClassesLosesNothing(t *testing.T) {
 		}
 	}
 
-	// A class that nobody serves: the condition tells. Its children stay.
+	// For a class without an operator, a condition reports that. The children are kept.
 	s.moveTo("nobody")
-	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "HandedOver") })
+	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "Released") })
 	s.moveTo(there)
 	s.expectServed(there)
 
-	// An installation that does not answer any more.
+	// An installation that stops responding.
 	b.Kill()
 	began := time.Now()
 	s.moveTo(here)
@@ -86,7 +86,7 @@ func TestMovingBetweenClassesLosesNothing(t *testing.T) {
 			t.Errorf("a child was %s", event.Type)
 		}
 	}
-	s.delete(env.client.Resource(controllers), "@id") // carries out its whenDeleted
+	s.delete(env.client.Resource(controllers), "@id") // executes its whenDeleted
 	waitGone(t, env.client.Resource(controllers), s.id)
 	s.expectNoConfigMaps()
 }

@@ -25,11 +25,11 @@ import (
 
 var events = schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1", Resource: "events"}
 
-// rightsOf reads the golden file of an installation with a component: what its account may do everywhere, and in
-// its own namespace besides.
+// rightsOf reads the golden file of an installation with a component: the permissions of its service account in all
+// namespaces, and the additional ones in its own namespace.
 func rightsOf(t *testing.T, variant string) (everywhere, inside []string) {
 	t.Helper()
-	for line := range strings.Lines(read(t, filepath.Join("testdata", "rights", variant+".txt"))) {
+	for line := range strings.Lines(read(t, filepath.Join("testdata", "rbac", variant+".txt"))) {
 		line = strings.TrimSpace(line)
 		if right, ok := strings.CutPrefix(line, "everywhere: "); ok {
 			everywhere = append(everywhere, right)
@@ -42,10 +42,10 @@ func rightsOf(t *testing.T, variant string) (everywhere, inside []string) {
 	return everywhere, inside
 }
 
-// sameRights expects that an account has the rights of the golden files, and no others.
+// sameRights expects that a service account has exactly the permissions of the golden files.
 func (i *installation) sameRights(variants []string, account, namespace string) {
 	i.t.Helper()
-	// What every account may ask: who am I, and what may I do.
+	// Default permissions of every service account.
 	everywhere := []string{
 		"create authentication.k8s.io/selfsubjectreviews",
 		"create authorization.k8s.io/selfsubjectaccessreviews", "create authorization.k8s.io/selfsubjectrulesreviews",
@@ -67,11 +67,11 @@ func (i *installation) sameRights(variants []string, account, namespace string) 
 	}
 }
 
-// rightsOfComponents compares what the API server says of an account with each component with the golden files. No Pods take
-// part.
+// rightsOfComponents compares the permissions of the service account with each component, as reported by the API
+// server, with the golden files. It runs no Pods.
 func (i *installation) rightsOfComponents() {
 	i.t.Helper()
-	found, err := filepath.Glob(filepath.Join("testdata", "rights", "*.txt"))
+	found, err := filepath.Glob(filepath.Join("testdata", "rbac", "*.txt"))
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func (i *installation) rightsOfComponents() {
 	var names []string
 	for _, file := range found {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
-		if name == "default" || name == "cert-manager" { // whose kinds are not in this cluster
+		if name == "default" || name == "cert-manager" { // the kinds of cert-manager are not in this cluster
 			continue
 		}
 		names = append(names, name)
@@ -96,7 +96,7 @@ func (i *installation) rightsOfComponents() {
 	i.shell("kubectl delete -k rights --wait=false")
 }
 
-// plainMetrics expects that the Service leads to the metrics of the leader.
+// plainMetrics expects that the Service serves the metrics of the leader.
 func (i *installation) plainMetrics() {
 	i.t.Helper()
 	i.apply(read(i.t, filepath.Join(env.root, "config", "prometheus", "service.yaml")))
@@ -109,11 +109,11 @@ func (i *installation) plainMetrics() {
 	})
 }
 
-// shared begins to install templater for a shared cluster, beside the other one, and returns what tries it and takes it away. Its
-// metrics are secure, and nobody gives it a certificate.
+// shared starts a second installation of templater for a shared cluster, and returns a function that tests and removes
+// it. Its metrics are served securely without a provided certificate.
 func (i *installation) shared() (end func()) {
 	i.t.Helper()
-	text := strings.NewReplacer("templater-b", "templater-s", "Suffix: -b", "Suffix: -s", "class-name=b", "class-name=s").Replace(yamlIn(i.t, "A second installation")[0])
+	text := strings.NewReplacer("templater-b", "templater-s", "Suffix: -b", "Suffix: -s", "class-name=b", "class-name=s").Replace(yamlIn(i.t, secondPage, "Steps")[0])
 	i.write("deploy-s/kustomization.yaml", text+"components: [../templater/config/components/shared-cluster, ../templater/config/components/secure-metrics]\n")
 	i.shell("kubectl apply -k deploy-s")
 	i.shell("kubectl -n templater-system create role templater-s --verb=list,watch --resource=secrets --resource-name=templater-seal")
@@ -133,7 +133,7 @@ func (i *installation) shared() (end func()) {
 			}
 			return err
 		})
-		if !refused { // it was faster than the webhook
+		if !refused { // created before the webhook was active
 			waitFor(i.t, env.client.Resource(controllers), name, func(o *unstructured.Unstructured) error {
 				return condition(o, "Accepted", "False", "ServiceAccountRequired")
 			})
@@ -150,7 +150,8 @@ func (i *installation) shared() (end func()) {
 	}
 }
 
-// components follows the page. Before, templater may not do what the admission plugin of OpenShift asks for, and says so.
+// components follows the page. First, templater lacks the permission that the admission plugin of OpenShift requires,
+// and reports that.
 func (i *installation) components() {
 	i.t.Helper()
 	i.own(controllers, i.id+"-owned")
@@ -191,8 +192,8 @@ spec:
 	})
 	i.certificate()
 	i.apply("{apiVersion: v1, kind: Namespace, metadata: {name: monitoring}}")
-	i.write("deploy/kustomization.yaml", yamlIn(i.t, "Install")[0]+yamlIn(i.t, "Components")[0])
-	i.section("Components")
+	i.write("deploy/kustomization.yaml", yamlIn(i.t, installPage, "Install")[0]+yamlIn(i.t, componentsPage, "Components")[0])
+	i.steps(shownIn(i.t, componentsPage, "Components"))
 	waitFor(i.t, i.in(configMaps), "owned", nil)
 	i.delete(env.client.Resource(controllers), i.id+"-owned")
 	i.shell("kubectl delete clusterrole " + i.id + "-owned")
@@ -205,7 +206,7 @@ spec:
 	}
 }
 
-// certificate gives templater a certificate that is to be verified; the file ca.crt in the folder verifies it.
+// certificate gives templater a verifiable certificate; ca.crt in the folder verifies it.
 func (i *installation) certificate() {
 	i.t.Helper()
 	authority, err := pki.NewAuthority(i.folder)
@@ -223,11 +224,11 @@ func (i *installation) certificate() {
 	i.shell("kubectl -n " + home + " create secret tls templater-metrics --cert=tls.crt --key=tls.key")
 }
 
-// measured are the metrics that alerts and dashboard ask for, without the endings of histograms.
+// measured matches the metrics in alerts and the dashboard, without histogram suffixes.
 var measured = regexp.MustCompile(`\b(templater|workqueue|rest_client|leader_election|process)_[a-z_]+`)
 
-// secureMetrics expects that each replica shows its metrics to who may see them, and to nobody else, and that each metric is there
-// that an alert or the dashboard asks for.
+// secureMetrics expects that each replica serves its metrics to authorized clients only, including every metric used by
+// an alert or the dashboard.
 func (i *installation) secureMetrics() {
 	i.t.Helper()
 	i.apply("{apiVersion: v1, kind: ServiceAccount, metadata: {name: prometheus-k8s, namespace: monitoring}}")
@@ -243,7 +244,7 @@ func (i *installation) secureMetrics() {
 			body    string
 		}{
 			{"", 401, "send a token"},
-			{"default", 403, "not allowed: ask an administrator for a ClusterRole with {nonResourceURLs: [/metrics], verbs: [get]}"},
+			{"default", 403, "forbidden: the user of the token needs a ClusterRole with the rule {nonResourceURLs: [/metrics], verbs: [get]}"},
 			{"prometheus-k8s", 200, "leader_election_master_status"},
 		} {
 			code, body := i.scrape(address, row.account)
@@ -268,7 +269,7 @@ func (i *installation) secureMetrics() {
 	}
 }
 
-// forward returns an address that leads to the metrics of a Pod until the test ends.
+// forward returns a local address that is forwarded to the metrics of a Pod until the test ends.
 func (i *installation) forward(pod string) string {
 	i.t.Helper()
 	command := env.shell(i.t.Context(), "", `exec "$KUBECTL" --kubeconfig "$CONFIG" -n `+home+" port-forward pod/"+pod+" :8080")
@@ -281,7 +282,7 @@ func (i *installation) forward(pod string) string {
 	if err := errors.Join(command.Start(), out.Close()); err != nil {
 		i.t.Fatal(err)
 	}
-	i.t.Cleanup(func() { _ = command.Wait() }) // it ends with the test's context
+	i.t.Cleanup(func() { _ = command.Wait() }) // ends with the test's context
 	address := ""
 	eventually(i.t, soon, func() error {
 		text := read(i.t, path)
@@ -295,7 +296,8 @@ func (i *installation) forward(pod string) string {
 	return address
 }
 
-// scrape gets the metrics with a token of an account in the namespace monitoring, or without one, and verifies the certificate.
+// scrape gets the metrics, verifying the certificate, with a token of a service account in the namespace monitoring, or
+// without a token.
 func (i *installation) scrape(address, account string) (code int, body string) {
 	i.t.Helper()
 	roots := x509.NewCertPool()

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestTwoTemplateControllersShareOneKind(t *testing.T) {
+func TestTwoTemplateControllersShareParentKind(t *testing.T) {
 	parallel(t)
 	s := newCollectedScope(t)
 	op := startOperator(t)
@@ -32,7 +32,7 @@ func TestTwoTemplateControllersShareOneKind(t *testing.T) {
 	waitFor(t, s.things(), "one", both(2, 1))
 	op.quiet(time.Second) // they do not fight
 
-	// Both want the same object: who comes second says so, and takes nothing.
+	// Both render the same object: the second reports a conflict, and does not take it over.
 	s.thing("one", `{drop: {a: "1"}, other: {}}`)
 	waitFor(t, s.things(), "one", both(1, 0))
 	s.controllerNamed("@id-z", watchThings+`
@@ -51,7 +51,7 @@ status: {readyCondition: ZReady}
 			same("label", s.id+"-x", o.GetLabels()["templater.dev/controller"]))
 	})
 
-	// One goes, with its children; the other's stay.
+	// One is deleted with its children; the children of the other are kept.
 	s.patch(env.client.Resource(controllers), "@id-x", `{"spec":{"whenDeleted":"DeleteChildren"}}`)
 	waitFor(t, env.client.Resource(controllers), s.id+"-x", func(o *unstructured.Unstructured) error {
 		return same("finalizers", []string{"templater.dev/children"}, o.GetFinalizers())
@@ -60,19 +60,19 @@ status: {readyCondition: ZReady}
 	waitFor(t, s.in(configMaps), "one-other-c", nil)
 	stay := s.stay("one-other-c")
 	s.delete(env.client.Resource(controllers), "@id-z")
-	// Until the operator has stopped it, it creates the object as soon as the other one's is deleted.
+	// Until the operator has stopped it, it would recreate the object once the other's is deleted.
 	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
 		return condition(o, "ZReady", "Unknown", "TemplateControllerDeleted")
 	})
 	s.delete(env.client.Resource(controllers), "@id-x")
 	waitGone(t, env.client.Resource(controllers), s.id+"-x")
 	waitGone(t, s.in(configMaps), "one-drop-a")
-	s.thing("one", `{drop: {a: "1"}, other: {c: "1", d: "1"}}`) // the other one has a pass after that
+	s.thing("one", `{drop: {a: "1"}, other: {c: "1", d: "1"}}`) // the other one is reconciled after that
 	waitFor(t, s.in(configMaps), "one-other-d", nil)
 	stay()
 }
 
-func TestClusterScopedParentsHaveNamespacedChildren(t *testing.T) {
+func TestClusterScopedParentsWithNamespacedChildren(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.define("Team", "Cluster")
@@ -104,14 +104,14 @@ status:
 	}
 	waitFor(t, teams, "blue", places(s.ns, s.ns+"-2"))
 	other := env.client.Resource(configMaps).Namespace(s.ns + "-2")
-	s.delete(other, "blue") // it comes back
+	s.delete(other, "blue") // it is recreated
 	waitFor(t, other, "blue", nil)
 	s.apply(`{apiVersion: "@group/v1", kind: Team, metadata: {name: blue}, spec: {namespaces: ["@ns-2"]}}`)
 	waitFor(t, teams, "blue", places(s.ns+"-2"))
 	waitGone(t, s.in(configMaps), "blue")
 }
 
-func TestBuiltInKindsAreParentsToo(t *testing.T) {
+func TestBuiltInKindsAsParents(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -146,10 +146,9 @@ children:
 	waitFor(t, s.in(configMaps), "one-copy", func(o *unstructured.Unstructured) error {
 		return same("data", map[string]any{"a": "c"}, o.Object["data"])
 	})
-	op.quiet(time.Second)
 	op.expectRequests("a change of a ConfigMap that is a parent", before, map[string]int{"patch configmaps 200": 1})
 
-	// What is wrong is told by an Event.
+	// An Event reports the problem.
 	s.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {name: two-copy}, data: {a: mine}}`)
 	s.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {name: two, labels: {e2e: "@id"}}, data: {a: b}}`)
 	eventually(t, soon, func() error {
@@ -159,7 +158,7 @@ children:
 		}
 		return nil
 	})
-	// A status template for them is refused.
+	// A status template for them is rejected.
 	s.applyController("@id-bad", `
 watch: {apiVersion: v1, kind: ConfigMap, labelSelector: {matchLabels: {e2e: "@id"}}}
 status: {template: "a: b"}
@@ -167,14 +166,14 @@ status: {template: "a: b"}
 	s.waitController("@id-bad", func(o *unstructured.Unstructured) error { return condition(o, "Accepted", "False", "BuiltInKind") })
 }
 
-func TestMissingRightsAreNamedAndHurtNobodyElse(t *testing.T) {
+func TestMissingPermissionsAffectOnlyOneController(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	s.define("Gadget", "Namespaced")
 	startOperator(t)
 	s.controllerNamed("@id-good", watchThings+"\nchildren:"+configMapsOf("drop", ""))
-	// The operator may do nothing with Leases.
+	// The operator has no permissions on Leases.
 	s.applyController("@id-bad", watchThings+`
 children:
 - name: lease
@@ -191,12 +190,12 @@ status: {readyCondition: BadReady}
 	t.Logf("Watching: %s", message(bad, "Watching"))
 	for _, word := range []string{"list", "watch", "leases.coordination.k8s.io"} {
 		if !strings.Contains(message(bad, "Watching"), word) {
-			t.Errorf("the condition Watching does not name %q: %s", word, message(bad, "Watching"))
+			t.Errorf("the Watching condition does not name %q: %s", word, message(bad, "Watching"))
 		}
 	}
 	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error { return condition(o, "BadReady", "False", "") })
 
-	// Others go on, also with what comes now.
+	// Others continue, also with new parents.
 	began := time.Now()
 	s.thing("two", `{drop: {a: "1"}}`)
 	waitFor(t, s.in(configMaps), "two-drop-a", nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestKilledWhileParentsComeThenStartedAgain(t *testing.T) {
+func TestKillDuringParentCreationRecovers(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	const parents = 200
@@ -67,7 +67,7 @@ func TestKilledWhileParentsComeThenStartedAgain(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("children (-want +got):\n%s", diff)
 	}
-	// A create whose client died is on record as 504, whether it came through or not.
+	// The audit log has a create whose client died as 504, whether it succeeded or not.
 	requests := tally(again.writes(start))
 	t.Logf("writes of both runs: %v", requests)
 	answered, unknown := requests["patch configmaps 201"], requests["patch configmaps 504"]

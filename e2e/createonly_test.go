@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// createOnly are objects of many kinds, in which nothing runs and nothing is scheduled. The volume is of a class of its
-// own: a claim of this or another test that is bound to it would keep it from going.
+// createOnly are objects of many kinds that run no Pods. The volume has its own class: a claim bound to it, of this or
+// another test, would block its deletion.
 const createOnly = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: it}}
 ---
@@ -118,9 +118,9 @@ metadata: {name: "@id-it"}
 spec: {watch: {apiVersion: "@group/v1", kind: Thing}, children: [{name: a, template: "{}"}]}
 `
 
-// TestAnApplyOfVersionOneOnlyCreates guards what the creation of children rests on, and Kubernetes does not
-// promise: an apply with a resource version that no object has creates an absent object, and changes none.
-func TestAnApplyOfVersionOneOnlyCreates(t *testing.T) {
+// TestApplyWithUnusedResourceVersionOnlyCreates verifies an assumption of child creation that Kubernetes does not
+// guarantee: an apply with a resource version that no object has creates a missing object, and changes no existing one.
+func TestApplyWithUnusedResourceVersionOnlyCreates(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -168,7 +168,7 @@ func (s *scope) createsOnly(in dynamic.ResourceInterface, mapping *meta.RESTMapp
 	}
 }
 
-// applied makes the request that templater makes for a new child, and returns the code of the answer.
+// applied makes the same request as templater for a new child, and returns the status code.
 func (s *scope) applied(mapping *meta.RESTMapping, o *unstructured.Unstructured, manager string) (code int, err error) {
 	body, err := o.MarshalJSON()
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *scope) applied(mapping *meta.RESTMapping, o *unstructured.Unstructured,
 	return code, result.Error()
 }
 
-// unapplied says what shows that an object was applied to. Where nobody else writes, the version does.
+// unapplied returns an error if an apply changed the object. Without other writers, a new resource version shows that.
 func unapplied(before, after *unstructured.Unstructured) error {
 	if before.GetResourceVersion() == after.GetResourceVersion() {
 		return nil

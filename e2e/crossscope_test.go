@@ -19,7 +19,7 @@ var (
 	roleBindings = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"}
 )
 
-// manifestsOf returns the manifests of a page, in their order, with the names of the scope for those of the page.
+// manifestsOf returns the manifests of a page, in order, with its names replaced by those of the scope.
 func manifestsOf(t *testing.T, page string, names ...string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(env.root, page))
@@ -35,9 +35,9 @@ func manifestsOf(t *testing.T, page string, names ...string) []string {
 	return all
 }
 
-// TestTeamAsItsPageShows makes a Namespace with a quota and rights in it from one namespaced object, and takes it back, though nobody
-// is there when the object is deleted.
-func TestTeamAsItsPageShows(t *testing.T) {
+// TestCrossNamespaceTeamExample creates a Namespace with a quota and RBAC from one namespaced object, and removes it,
+// even if the operator is stopped when the object is deleted.
+func TestCrossNamespaceTeamExample(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.define("Team", "Namespaced")
@@ -83,7 +83,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 	}
 }
 
-// secretElsewhere is a TemplateController whose Things have a Secret in a namespace that they name, and a ClusterRole.
+// secretElsewhere is a TemplateController whose Things have a Secret in a namespace from their spec, and a ClusterRole.
 const secretElsewhere = `
 whenDeleted: DeleteChildren
 serviceAccountRef: {namespace: "@ns", name: robot}
@@ -104,8 +104,8 @@ children:
     metadata: {name: "@id-{{ .spec.name }}"}
 `
 
-// TestTwoParentsNeverShareAnObject follows two parents in two namespaces that want the same objects, as an account.
-func TestTwoParentsNeverShareAnObject(t *testing.T) {
+// TestParentsNeverShareChild has two parents in two namespaces that render the same objects, using a service account.
+func TestParentsNeverShareChild(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -148,7 +148,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	}
 	s.delete(s.things(), "one")
 	waitGone(t, s.things(), "one")
-	s.patch(second, "one", `{"metadata":{"labels":{"look":"again"}}}`) // or after 30 s
+	s.patch(second, "one", `{"metadata":{"labels":{"look":"again"}}}`) // otherwise after 30 s
 	waitFor(t, second, "one", ready)
 	waitFor(t, far, "x", func(o *unstructured.Unstructured) error {
 		return errors.Join(same("parent", s.id+"-2/one", o.GetAnnotations()["templater.dev/parent"]), same("new", true, o.GetUID() != first.GetUID()))

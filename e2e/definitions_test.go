@@ -20,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestDefinitionsThatAreTooLargeLeaveRoomForOthers has valid TemplateControllers that would take more memory than templater has as it is
-// shipped: six that take 90 MB each once they are compiled, and twenty of the size that is allowed. None of them is deleted, so templater
-// finds them when it starts again. Then there are many that are stored, though nobody compiles them.
-func TestDefinitionsThatAreTooLargeLeaveRoomForOthers(t *testing.T) {
+// TestOversizedTemplateControllersDoNotExhaustMemory has valid TemplateControllers that would exceed templater's memory
+// limit as shipped: six that take 90 MB each once compiled, and twenty of the maximum size. They are not deleted, so
+// templater finds them after a restart. Then there are many stored ones that are never compiled.
+func TestOversizedTemplateControllersDoNotExhaustMemory(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -64,7 +64,7 @@ func TestDefinitionsThatAreTooLargeLeaveRoomForOthers(t *testing.T) {
 	t.Logf("verdicts %v; a neighbour's parent waited %v, and %v after a restart", count, waited, again)
 }
 
-// definition applies a TemplateController with a child for each template, and does not wait.
+// definition applies a TemplateController with one child template per template, without waiting.
 func (s *scope) definition(name string, templates ...string) {
 	s.t.Helper()
 	spec := `
@@ -76,11 +76,12 @@ children:`
 	s.applyController("@id-"+name, spec)
 }
 
-// storedMany is small by default: each of them is sent to every operator of the tests that run side by side.
+// storedMany is small by default: each of them is sent to the operators of all parallel tests.
 var storedMany = flag.Int("stored-many", 3, "how many TemplateControllers of 1.25 MB are stored in each of three ways that no webhook refuses")
 
-// storeLarge creates TemplateControllers near the object size limit in three ways: of a class without an installation, enlarged during
-// deletion, and with many labels. Their names lack the prefix of the scope, because not all of them get a condition Accepted.
+// storeLarge creates TemplateControllers near the object size limit in three ways: with a class without an
+// installation, enlarged during deletion, and with many labels. Their names lack the prefix of the scope, because not
+// all of them get an Accepted condition.
 func (s *scope) storeLarge(number int) {
 	s.t.Helper()
 	in := env.client.Resource(controllers)
@@ -133,7 +134,8 @@ func marshal(t *testing.T, v any) []byte {
 	return text
 }
 
-// verdicts waits until all TemplateControllers of the scope have been looked at, and returns the reasons of the conditions Accepted.
+// verdicts waits until all TemplateControllers of the scope are reconciled, and returns the reasons of their Accepted
+// conditions.
 func (s *scope) verdicts() map[string]string {
 	s.t.Helper()
 	var reasons map[string]string
@@ -148,7 +150,7 @@ func (s *scope) verdicts() map[string]string {
 				continue
 			}
 			list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-			at := slices.IndexFunc(list, func(c any) bool { return c.(map[string]any)["type"] == "Accepted" }) //nolint:forcetypeassert // the API server's
+			at := slices.IndexFunc(list, func(c any) bool { return c.(map[string]any)["type"] == "Accepted" }) //nolint:forcetypeassert // API server data
 			if at < 0 {
 				return errors.New(o.GetName() + " has no condition")
 			}
@@ -159,7 +161,7 @@ func (s *scope) verdicts() map[string]string {
 	return reasons
 }
 
-// shippedMemory returns GOMEMLIMIT and the limit on memory, in bytes, that templater is shipped with.
+// shippedMemory returns the GOMEMLIMIT and the memory limit, in bytes, that templater is shipped with.
 func shippedMemory(t *testing.T) (goLimit string, limit int64) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(env.root, "config", "manager", "deployment.yaml"))
@@ -177,7 +179,7 @@ func shippedMemory(t *testing.T) (goLimit string, limit int64) {
 	return string(found[1]), quantity.Value()
 }
 
-// withinMemory expects that the operator has never had as much memory as the container may have.
+// withinMemory expects that the operator's peak memory is within the container limit.
 func (op *operator) withinMemory(limit int64) {
 	op.t.Helper()
 	most, err := mostMemoryOf(fmt.Sprintf("/proc/%d", op.command.Process.Pid))
@@ -185,6 +187,6 @@ func (op *operator) withinMemory(limit int64) {
 		op.t.Fatal(err)
 	}
 	if op.t.Logf("the operator had at most %d of %d MiB", most>>20, limit>>20); most >= limit {
-		op.t.Errorf("the operator had %d MiB of memory, the limit is %d", most>>20, limit>>20)
+		op.t.Errorf("the operator had %d MiB of memory; the limit is %d", most>>20, limit>>20)
 	}
 }

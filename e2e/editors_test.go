@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// newcomer is what a TemplateController that somebody has just written waits for: until its first parent, which was there before, has its child.
+// newcomer measures a new TemplateController: until its first parent, which already exists, has its child.
 type newcomer struct {
 	waited       time.Duration
-	compilations int // that others had begun meanwhile
+	compilations int // of other TemplateControllers meanwhile
 }
 
-// newcomers measures that.
+// newcomers creates TemplateControllers and measures them.
 type newcomers struct {
 	*scope
 	op       *operator
@@ -33,7 +33,7 @@ func newNewcomers(s *scope, op *operator) *newcomers {
 	}
 	s.t.Cleanup(children.Stop)
 	n := &newcomers{scope: s, op: op, children: children}
-	n.come() // the first one teaches the operator the kind of the children
+	n.come() // the first one makes the operator discover the kind of the children
 	return n
 }
 
@@ -41,7 +41,7 @@ func (n *newcomers) come() newcomer {
 	n.t.Helper()
 	n.number++
 	name := fmt.Sprint("new-", n.number)
-	n.labelled(name, name)
+	n.labeled(name, name)
 	since, began := mark(n.t), time.Now()
 	n.applyController("@id-"+name, `
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: `+name+`}}}
@@ -65,7 +65,8 @@ children:
 	}
 }
 
-// comes has so many come, one after the other, and returns what they have waited, and how many compilations others had begun meanwhile, in order.
+// comes creates that many, one by one, and returns their waiting times, and the number of other compilations meanwhile,
+// both sorted.
 func (n *newcomers) comes(number int) (waited []time.Duration, compilations []int) {
 	n.t.Helper()
 	for range number {
@@ -78,10 +79,11 @@ func (n *newcomers) comes(number int) (waited []time.Duration, compilations []in
 	return waited, compilations
 }
 
-// TestDefinitionsThatChangeAllTheTimeKeepNobodyWaiting has a tenant with ten TemplateControllers of 1.2 MB change one after the other, so that there is always
-// something to compile, while neighbours write TemplateControllers, and parents. Time depends on the machine. So the compilations are counted that others
-// begin while a neighbour's TemplateController waits until its parent has its child: if all of them had their turn first, there were ten.
-func TestDefinitionsThatChangeAllTheTimeKeepNobodyWaiting(t *testing.T) {
+// TestFrequentEditsDoNotDelayNeighbors makes a tenant change ten TemplateControllers of 1.2 MB one by one, so that
+// there is always something to compile, while neighbors write TemplateControllers and parents. Times depend on the
+// machine, so the test counts the compilations of others between the creation of a neighbor's TemplateController and of
+// its first child: without fair queuing there would be ten.
+func TestFrequentEditsDoNotDelayNeighbors(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	const number, most, neighbours = 10, 4, 11
@@ -97,7 +99,7 @@ func TestDefinitionsThatChangeAllTheTimeKeepNobodyWaiting(t *testing.T) {
 	before := st.during(5 * time.Second)
 
 	since, began := mark(t), time.Now()
-	for i := range number { // the first round writes them
+	for i := range number { // the first round creates them
 		if err := edits(t.Context(), i); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// failing is a spec that fails for every parent labelled with the scope's name.
+// failing is a spec that fails for every parent labeled with the scope's name.
 const failing = `
 watch: {apiVersion: "@apiVersion", kind: "@kind", labelSelector: {matchLabels: {e2e: "@id"}}}
 children:
@@ -19,8 +19,9 @@ children:
     {{ fail "@text" }}
 `
 
-// TestEventsAreSeenAtOnce is about parents of kinds whose status is not ours: Events are all that their users have.
-func TestEventsAreSeenAtOnce(t *testing.T) {
+// TestEventsAppearInKubectlDescribe has parents of kinds whose status is owned by others: Events are all that their
+// users see.
+func TestEventsAppearInKubectlDescribe(t *testing.T) {
 	parallel(t)
 	startOperator(t)
 	for what, row := range map[string]struct {
@@ -66,9 +67,9 @@ func TestEventsAreSeenAtOnce(t *testing.T) {
 	}
 }
 
-// TestEventsGoNoFurtherThanTheAccount is about an author who would write texts into a namespace where neither he nor the
-// account of his controller may write Events.
-func TestEventsGoNoFurtherThanTheAccount(t *testing.T) {
+// TestEventsRequireServiceAccountPermission has an author who tries to write text into a namespace where neither the
+// author nor the service account of the TemplateController may write Events.
+func TestEventsRequireServiceAccountPermission(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)

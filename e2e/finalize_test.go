@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// twoLevels makes NAME-top, which depends on NAME-base and goes only when somebody lets it, and before a deleted parent goes
-// NAME-last, which is ready when somebody says so.
+// twoLevels creates NAME-top, which depends on NAME-base and has a finalizer that a test removes, and, when a parent is
+// deleted, NAME-last, which a test marks as ready.
 const twoLevels = `
 watch: {apiVersion: "@group/v1", kind: Thing}
 finalize:
@@ -47,10 +47,10 @@ status:
 // ordered is twoLevels without NAME-last.
 var ordered = twoLevels[:strings.Index(twoLevels, "  children:\n  - name: last")] + strings.Replace(twoLevels[strings.Index(twoLevels, "children:\n- name: base"):], ".children.last", ".children.base", 1)
 
-// finalizerOf is what the parents have.
+// finalizerOf is the finalizer of the parents.
 func (s *scope) finalizerOf() string { return s.expand("finalize.templater.dev/@id") }
 
-// waitsFor waits until the ready condition of a parent has that reason, and that in its message.
+// waitsFor waits until the ready condition of a parent has that reason and a message that contains text.
 func (s *scope) waitsFor(name, reason, text string) {
 	s.t.Helper()
 	waitFor(s.t, s.things(), name, func(o *unstructured.Unstructured) error {
@@ -61,17 +61,17 @@ func (s *scope) waitsFor(name, reason, text string) {
 	})
 }
 
-// going checks whether somebody has asked for the deletion of an object.
+// going checks whether an object has a deletion timestamp.
 func going(is bool) func(*unstructured.Unstructured) error {
 	return func(o *unstructured.Unstructured) error { return same("is going", is, o.GetDeletionTimestamp() != nil) }
 }
 
-// letGo takes the finalizer of a child away.
+// letGo removes the finalizer of a child.
 func (s *scope) letGo(name string) {
 	s.patch(s.in(configMaps), name, `{"metadata":{"finalizers":null}}`)
 }
 
-func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
+func TestDeletedParentWaitsForOrderedChildDeletion(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newCollectedScope(t)
@@ -81,9 +81,7 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 	deletes := func(name string, how metav1.DeletionPropagation) types.UID {
 		t.Helper()
 		s.thing(name, "{}")
-		waitFor(t, s.things(), name, func(o *unstructured.Unstructured) error {
-			return errors.Join(ready(o), same("finalizers", []string{s.finalizerOf()}, o.GetFinalizers()))
-		})
+		s.held(name)
 		base := waitFor(t, s.in(configMaps), name+"-base", nil).GetUID()
 		s.waitCollectorKnows()
 		if err := s.things().Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &how}); err != nil {
@@ -113,7 +111,7 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 
 	t.Log("--cascade=foreground: the garbage collector takes the children at once, but not what is made before the parent goes")
 	first := deletes("two", metav1.DeletePropagationForeground)
-	eventually(t, soon, func() error { // an operator that hears of it before it hears that the parent goes makes it once more
+	eventually(t, soon, func() error { // an operator that observes this before the deletion of the parent recreates it once
 		o, err := s.in(configMaps).Get(t.Context(), "two-base", metav1.GetOptions{})
 		if apierrors.IsNotFound(err) || err == nil && o.GetUID() != first {
 			return nil
@@ -144,7 +142,7 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 	s.letGo("three-top")
 }
 
-func TestTeardownStrandsNobody(t *testing.T) {
+func TestTeardownAlwaysReleasesParents(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -201,14 +199,14 @@ rules:
 	waitFor(t, s.things(), "other", func(o *unstructured.Unstructured) error { return same("finalizers", 0, len(o.GetFinalizers())) })
 }
 
-func TestParentsThatGoWithTheirNamespaceOrDefinition(t *testing.T) {
+func TestParentsDeletedWithNamespaceOrCRD(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	startOperator(t)
 	s.controller(strings.Replace(twoLevels, ", finalizers: [example.org/hold]", "", 1))
 	all := env.client.Resource(namespaces)
-	in := func(space string) { // makes a parent in a namespace, and deletes that
+	in := func(space string) { // creates a parent in a namespace, and deletes the namespace
 		s.apply(strings.NewReplacer("@space", space).Replace(`
 apiVersion: v1
 kind: Namespace

@@ -12,9 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestWordsOfAnAttackerAreNotTold has a user who may only create ConfigMaps put some where children are to be. What
-// they say of their owners is not told, and neither that nor a schema that wants short messages keeps a parent without status.
-func TestWordsOfAnAttackerAreNotTold(t *testing.T) {
+// TestAttackerTextIsNotReported has a user with permission to create ConfigMaps only, who creates some with the names
+// of children. Text from their owner references is not reported; neither that text nor a schema with a short maximum
+// length of messages prevents the status of a parent.
+func TestAttackerTextIsNotReported(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.apply(strings.Replace(definition("Thing", "Namespaced"), "message: {type: string}", "message: {type: string, maxLength: 300}", 1))
@@ -69,7 +70,7 @@ status:
 	})
 }
 
-// waitTold waits until the ready condition of a Thing has a message that check accepts, beside a status.
+// waitTold waits until the ready condition of a Thing has a message that check accepts, and a status is set.
 func (s *scope) waitTold(name, reason string, check func(message string) error) {
 	s.t.Helper()
 	waitFor(s.t, s.things(), name, func(o *unstructured.Unstructured) error {
@@ -86,9 +87,9 @@ func (s *scope) waitTold(name, reason string, check func(message string) error) 
 	})
 }
 
-// TestConditionsOfAnotherManagerAreKeptWhereTheyAreOneValue: the ready condition is there until another manager applies conditions, and the
-// rest of the status afterwards, too.
-func TestConditionsOfAnotherManagerAreKeptWhereTheyAreOneValue(t *testing.T) {
+// TestAtomicConditionsOfAnotherManagerAreKept: the ready condition is set until another manager applies conditions; the
+// rest of the status is kept up to date afterwards, too.
+func TestAtomicConditionsOfAnotherManagerAreKept(t *testing.T) {
 	parallel(t)
 	const list = "            properties:\n              conditions:\n"
 	open, _, _ := strings.Cut(definition("Thing", "Namespaced"), list)

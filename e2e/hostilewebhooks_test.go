@@ -21,7 +21,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// asks starts a server of this test that the API server asks, and returns where it is and what its certificate is trusted by.
+// asks starts an HTTPS server for webhooks of this test, and returns its URL and its CA bundle.
 func asks(t *testing.T, handler http.HandlerFunc) (url, bundle string) {
 	t.Helper()
 	if env.cluster == nil || env.cluster.Mode != layout.Kwok {
@@ -33,7 +33,7 @@ func asks(t *testing.T, handler http.HandlerFunc) (url, bundle string) {
 	return server.URL, base64.StdEncoding.EncodeToString(authority)
 }
 
-// gadgets is a kind with two versions, between which a webhook converts.
+// gadgets is a kind with two versions and a conversion webhook.
 const gadgets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -52,7 +52,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: *schema}
 `
 
-// convert answers a ConversionReview as the mode says.
+// convert answers a ConversionReview according to the mode.
 func convert(mode string, w http.ResponseWriter, r *http.Request) {
 	var review struct {
 		APIVersion string         `json:"apiVersion"`
@@ -75,7 +75,7 @@ func convert(mode string, w http.ResponseWriter, r *http.Request) {
 		for _, o := range objects {
 			object := o.(map[string]any)
 			object["apiVersion"] = review.Request["desiredAPIVersion"]
-			if mode == "strips" { // which it may: labels, annotations and everything outside of metadata
+			if mode == "strips" { // permitted changes: labels, annotations and everything outside of metadata
 				metadata := object["metadata"].(map[string]any)
 				delete(metadata, "labels")
 				delete(metadata, "annotations")
@@ -87,9 +87,9 @@ func convert(mode string, w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": review.Kind, "response": response})
 }
 
-// TestConversionThatFailsOrLiesCostsNoChild has the webhook of the children's kind fail, be away, and take labels, annotations and values
-// off what it converts, before and after a restart of templater, while their parent changes.
-func TestConversionThatFailsOrLiesCostsNoChild(t *testing.T) {
+// TestBrokenChildConversionKeepsChildren makes the conversion webhook of the children's kind fail, be unreachable, and
+// strip labels, annotations and values, before and after a restart of templater, while the parent changes.
+func TestBrokenChildConversionKeepsChildren(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -110,7 +110,7 @@ children:
   template: |
     {{ if not .spec.fewer }}{apiVersion: "` + s.group + `/v2", kind: Gadget, metadata: {name: "{{ .metadata.name }}-dropped"}, spec: {color: red}}{{ end }}
 `)
-	s.labelled("p", "gadgets")
+	s.labeled("p", "gadgets")
 	waitFor(t, s.things(), "p", ready)
 	v1, uids := s.in(s.resource("gadgets")), map[string]types.UID{}
 	for _, name := range []string{"p-kept", "p-dropped"} {
@@ -140,7 +140,7 @@ children:
 				t.Errorf("%s: the words of the webhook are told", what)
 			}
 			mode.Store("works")
-			for name := range uids { // the API server caches what was converted until the object changes
+			for name := range uids { // the API server caches converted objects until they change
 				s.patch(v1, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d-%v"}}}`, i, restart))
 			}
 			for name, uid := range uids {
@@ -158,9 +158,9 @@ children:
 	}
 }
 
-// TestAWebhookThatAsksForPatienceKeepsNobodyWaiting has a webhook answer to all children of 34 parents and three TemplateControllers that they are to be
-// tried again in a minute, with warnings and an explanation that are as long as can be.
-func TestAWebhookThatAsksForPatienceKeepsNobodyWaiting(t *testing.T) {
+// TestRetryAfterFromWebhookDoesNotDelayNeighbors makes a webhook reject all children of 34 parents and three
+// TemplateControllers with a Retry-After of one minute, and with warnings and a message of maximum length.
+func TestRetryAfterFromWebhookDoesNotDelayNeighbors(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)

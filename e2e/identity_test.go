@@ -21,17 +21,17 @@ import (
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
-// account makes a service account with these rules of a Role in the test's namespace, which the
-// operator may act as, and returns its user name.
+// account creates a service account with these rules of a Role in the test's namespace, which the operator may
+// impersonate, and returns its user name.
 func (s *scope) account(name, rules string) string {
 	s.t.Helper()
-	user := s.actsAs(name)
+	user := s.impersonates(name)
 	s.grant("rights-of-"+name, user, rules)
 	return user
 }
 
-// actsAs makes a service account without rights, which the operator may act as, and returns its user name.
-func (s *scope) actsAs(name string) string {
+// impersonates creates a service account without permissions, which the operator may impersonate, and returns its user name.
+func (s *scope) impersonates(name string) string {
 	s.t.Helper()
 	s.apply(strings.ReplaceAll(`
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: @name}}
@@ -52,7 +52,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 	return "system:serviceaccount:" + s.ns + ":" + name
 }
 
-// grant gives a user these rules of a Role in the test's namespace.
+// grant grants a user these rules of a Role in the test's namespace.
 func (s *scope) grant(role, user, rules string) {
 	s.t.Helper()
 	s.apply(strings.NewReplacer("@role", role, "@user", user, "@rules", rules).Replace(`
@@ -78,21 +78,21 @@ const (
 - {apiGroups: [""], resources: [configmaps], verbs: [create, delete, get, list, patch, watch]}`
 )
 
-// asAccount is the spec of a controller that works as an account on the things of the test's namespace.
+// asAccount is the spec of a TemplateController that uses a service account for the Things of the test's namespace.
 func asAccount(account, rest string) string {
 	return `
 serviceAccountRef: {namespace: "@ns", name: ` + account + `}
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"]}` + rest
 }
 
-// told returns the requests on a resource since the mark, by whom they were made: the
-// operator itself, or "as " and the user.
+// told counts the requests on a resource since the mark by user: the operator itself, or "as " and the impersonated
+// user.
 func (op *operator) told(since audit.Mark, resource string) map[string]int {
 	op.t.Helper()
 	counts := map[string]int{}
 	for _, e := range op.requests(since) {
 		if e.ObjectRef.Resource != resource || e.ImpersonatedUser == nil && e.ResponseStatus.Code == 403 {
-			continue // of another resource, or refused because the operator may not act as the user
+			continue // of another resource, or rejected because impersonation is forbidden
 		}
 		who := "the operator"
 		if e.ImpersonatedUser != nil {
@@ -103,7 +103,7 @@ func (op *operator) told(since audit.Mark, resource string) map[string]int {
 	return counts
 }
 
-func TestAccountIsUsedForEverythingAndItsWatchesAreItsOwn(t *testing.T) {
+func TestServiceAccountIsUsedForAllRequests(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -127,7 +127,7 @@ func TestAccountIsUsedForEverythingAndItsWatchesAreItsOwn(t *testing.T) {
 		}
 	}
 
-	// A controller without an account has watches of its own.
+	// A controller without a service account has its own watches.
 	before = mark(t)
 	s.controllerNamed("@id-own", watchThings+"\nchildren:"+configMapsOf("keep", "")+"\nstatus: {readyCondition: OwnReady}")
 	s.patch(s.things(), "one", `{"spec":{"keep":{"a":"1"}}}`)
@@ -138,7 +138,7 @@ func TestAccountIsUsedForEverythingAndItsWatchesAreItsOwn(t *testing.T) {
 		t.Errorf("the controller without an account began the watches %v, want some of its own", began)
 	}
 
-	// Another account goes on where the first one was.
+	// Another service account continues with the same children.
 	child, err := s.in(configMaps).Get(t.Context(), "one-drop-a", getOptions)
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestAccountIsUsedForEverythingAndItsWatchesAreItsOwn(t *testing.T) {
 	op.quiet(time.Second)
 	var writes []audit.Event
 	for _, e := range op.writes(before) {
-		// The controller without an account writes the same status: a conflict is nothing.
+		// The controller without a service account writes the same status, so conflicts do not count.
 		if e.ImpersonatedUser != nil && e.ImpersonatedUser.Username == other && e.ResponseStatus.Code != 409 {
 			writes = append(writes, e)
 		}
@@ -169,7 +169,7 @@ func TestAccountIsUsedForEverythingAndItsWatchesAreItsOwn(t *testing.T) {
 
 var ruleInMessage = regexp.MustCompile(`add (\{apiGroups: [^}]*\}) to a Role in namespace (\S+) bound to (it|templater) by a RoleBinding`)
 
-// heed grants exactly what the message asks for, besides what was granted before.
+// heed grants exactly the rules that the message asks for, in addition to earlier ones.
 func (s *scope) heed(user, text string, granted map[string][]string) {
 	s.t.Helper()
 	asked := ruleInMessage.FindAllStringSubmatch(text, -1)
@@ -189,7 +189,7 @@ func (s *scope) heed(user, text string, granted map[string][]string) {
 	}
 }
 
-func TestMissingRightsOfAnAccountAreNamedUntilThereAreAll(t *testing.T) {
+func TestMissingServiceAccountPermissionsAreNamed(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -221,7 +221,7 @@ func TestMissingRightsOfAnAccountAreNamedUntilThereAreAll(t *testing.T) {
 			break
 		}
 		last = text
-		// Others go on meanwhile.
+		// Other controllers continue meanwhile.
 		began = time.Now()
 		name := fmt.Sprint("other-", step)
 		s.thing(name, `{keep: {a: "1"}}`)
@@ -242,8 +242,8 @@ func TestMissingRightsOfAnAccountAreNamedUntilThereAreAll(t *testing.T) {
 	}
 }
 
-// complaint returns what keeps the controller @id, or the thing one, or "" when all is well. The error says that there
-// is nothing to tell yet.
+// complaint returns the message of the missing permission that blocks the controller @id or the Thing one, or "" if
+// none is missing. An error means that neither is known yet.
 func (s *scope) complaint() (string, error) {
 	tc, err := env.client.Resource(controllers).Get(s.t.Context(), s.id, getOptions)
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *scope) complaint() (string, error) {
 	return "", errors.Join(ready(tc), ready(one))
 }
 
-func TestSecretsAreOutOfReachWithoutRightsOnThem(t *testing.T) {
+func TestSecretsRequireServiceAccountPermission(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	const treasure = "dHJlYXN1cmU="
@@ -355,7 +355,7 @@ status:
 	}
 }
 
-func TestImpersonationMayBeConstrained(t *testing.T) {
+func TestConstrainedImpersonation(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -376,7 +376,7 @@ func TestImpersonationMayBeConstrained(t *testing.T) {
 	const want = `verbs: ["impersonate-on:serviceaccount:create", "impersonate-on:serviceaccount:delete", "impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:patch"]`
 	one := waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
 		if text := message(o, "Ready"); !strings.Contains(text, want) {
-			return fmt.Errorf("the condition Ready does not give the rule: %s", text)
+			return fmt.Errorf("the Ready condition does not give the rule: %s", text)
 		}
 		return nil
 	})
@@ -390,7 +390,7 @@ func TestImpersonationMayBeConstrained(t *testing.T) {
 	}
 }
 
-func TestAccountsMayBeRequired(t *testing.T) {
+func TestRequireServiceAccountFlag(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -412,7 +412,7 @@ func TestAccountsMayBeRequired(t *testing.T) {
 	waitFor(t, s.things(), "one", ready)
 }
 
-func TestNamespaceThatAnAccountLeavesIsCleared(t *testing.T) {
+func TestDeselectedNamespaceIsPruned(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -433,14 +433,14 @@ func TestNamespaceThatAnAccountLeavesIsCleared(t *testing.T) {
 	op.Stop()
 }
 
-func TestAccountAndNamespaceThatAreNotThereAreNamed(t *testing.T) {
+func TestMissingServiceAccountAndNamespaceAreNamed(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	startOperator(t)
 	s.grant("act-as-ghost", operatorOf(t), `- {apiGroups: [""], resources: [serviceaccounts], resourceNames: [ghost], verbs: [impersonate]}`)
 	s.applyController("@id", asAccount("ghost", "\nchildren:"+configMapsOf("keep", "")))
-	s.waitController("@id", s.says("service account @ns/ghost does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"))
+	s.waitController("@id", s.says("service account @ns/ghost does not exist: create it with the permissions that the templates need, correct spec.serviceAccountRef, or, if its namespace was deleted, bind the permissions to its name with a ClusterRoleBinding"))
 	s.account("ghost", thingRules+configMapRules)
 	s.waitController("@id", ready)
 
@@ -448,7 +448,7 @@ func TestAccountAndNamespaceThatAreNotThereAreNamed(t *testing.T) {
 	s.waitController("@id-typo", s.says("namespaces in spec.watch.namespaces that do not exist: @id-typo"))
 }
 
-// says waits for a condition Watching with that text in its message.
+// says waits for a Watching condition whose message contains text.
 func (s *scope) says(text string) func(*unstructured.Unstructured) error {
 	return func(o *unstructured.Unstructured) error {
 		if got := message(o, "Watching"); !strings.Contains(got, s.expand(text)) {
@@ -458,7 +458,7 @@ func (s *scope) says(text string) func(*unstructured.Unstructured) error {
 	}
 }
 
-// secretCopies makes a ConfigMap of a Secret that is not its child.
+// secretCopies creates a ConfigMap from a Secret that is not its child.
 const secretCopies = `
 related:
 - {name: source, apiVersion: v1, kind: Secret, namespaces: ["@ns"], select: "name: source"}
@@ -473,8 +473,8 @@ children:
     {{- end }}
 `
 
-// A watch that has begun goes on after its permission is withdrawn, until the API server or templater ends it.
-func TestWithdrawnPermissionOnRelatedObjectsReachesNoNewParent(t *testing.T) {
+// A running watch continues after its permission is revoked, until the API server or templater ends it.
+func TestRevokedRelatedPermissionAppliesToNewAndEditedParents(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -496,7 +496,7 @@ func TestWithdrawnPermissionOnRelatedObjectsReachesNoNewParent(t *testing.T) {
 	}
 	s.waitController("@id", func(o *unstructured.Unstructured) error {
 		if text := message(o, "Watching"); !strings.Contains(text, "secrets") {
-			return fmt.Errorf("the condition Watching says %q, want the permission that is missing", text)
+			return fmt.Errorf("the Watching condition says %q, want the permission that is missing", text)
 		}
 		return condition(o, "Watching", "False", "Forbidden")
 	})
@@ -505,6 +505,8 @@ func TestWithdrawnPermissionOnRelatedObjectsReachesNoNewParent(t *testing.T) {
 	if _, err := s.in(configMaps).Get(t.Context(), "late-copy", getOptions); !apierrors.IsNotFound(err) {
 		t.Errorf("read the copy for the new parent: %v, want none", err)
 	}
+	s.patch(s.things(), "early", `{"spec":{"edited":true}}`)
+	waitFor(t, s.things(), "early", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "RelatedUnreadable") })
 	if now := waitFor(t, s.in(configMaps), "early-copy", nil); now.GetUID() != early.GetUID() || now.GetResourceVersion() != early.GetResourceVersion() {
 		t.Errorf("the earlier copy has changed: %v", now.Object)
 	}
@@ -512,5 +514,6 @@ func TestWithdrawnPermissionOnRelatedObjectsReachesNoNewParent(t *testing.T) {
 	grant()
 	s.waitText("late-copy", "first")
 	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Watching", "True", "") })
+	waitFor(t, s.things(), "early", ready)
 	waitFor(t, s.things(), "late", ready)
 }

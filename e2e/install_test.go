@@ -28,17 +28,19 @@ import (
 )
 
 const (
-	home        = "templater-system" // the namespace of the installation
-	installPage = "docs/operate/install.md"
-	pageImage   = "registry.example.org/templater:v1" // as the page names it
-	nextImage   = "registry.example.org/templater:v2"
+	home           = "templater-system" // the namespace of the installation
+	installPage    = "docs/operate/install.md"
+	componentsPage = "docs/operate/components.md"
+	secondPage     = "docs/operate/second-installation.md"
+	pageImage      = "registry.example.org/templater:v1" // as on the page
+	nextImage      = "registry.example.org/templater:v2"
 )
 
 var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
-// TestInstallsAsItsPageSays installs templater on the real node by the commands of the page, tries what is
-// promised there and on the pages of the samples, and removes it.
-func TestInstallsAsItsPageSays(t *testing.T) {
+// TestInstallPage installs templater on the real node with the commands of the page, tests what that page and the pages
+// of the samples promise, and uninstalls it.
+func TestInstallPage(t *testing.T) {
 	i := prepareInstall(t)
 	before := everything(t)
 
@@ -50,11 +52,11 @@ func TestInstallsAsItsPageSays(t *testing.T) {
 	i.staysWithinItsMemory()
 	stopShared := i.shared()
 
-	// Nobody but who may act as templater has templater act for him.
+	// Only users who may impersonate templater's service account can make templater use it.
 	alice := env.userKubeconfig(t, "alice")
 	i.refuses(alice, "nobody gave her the right to write TemplateControllers", "cannot patch resource", "")
 	i.components()
-	i.section("Grant rights")
+	i.section("Grant permissions")
 	i.policy(alice)
 	stopShared()
 	i.second(alice)
@@ -67,7 +69,7 @@ func TestInstallsAsItsPageSays(t *testing.T) {
 	i.secureMetrics()
 	i.upgrade()
 
-	// The child of this one goes before its TemplateController.
+	// Its child is deleted before its TemplateController.
 	i.dir = ""
 	i.shell("kubectl apply -f config/samples/simpledeployment/example.yaml")
 	waitFor(t, i.in(pods), "example-01", nil)
@@ -80,26 +82,26 @@ func TestInstallsAsItsPageSays(t *testing.T) {
 	i.nothingNew(before)
 }
 
-// installation is a scope in which the commands of the page run in a folder beside the repository.
+// installation is a scope in which the commands of the page run in a folder next to the repository.
 type installation struct {
 	*scope
 	folder string
 }
 
-// prepareInstall takes away what the other tests have installed, and puts it back in the end.
+// prepareInstall removes the objects that the other tests installed, and restores them at the end.
 func prepareInstall(t *testing.T) *installation {
 	t.Helper()
 	if env.cluster == nil {
 		leaveOut(t, "nothing is installed into or removed from a cluster that is not ours")
 	}
 	i := &installation{scope: sampleScope(t), folder: t.TempDir()}
-	classes.Store(t.Name(), "") // that of the page
+	classes.Store(t.Name(), "") // the class on the page
 	if err := env.run(t.Context(), "", "delete", "crd", "templatecontrollers.templater.dev", "--ignore-not-found"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		if t.Failed() { // where the page was not followed to its end
+		if t.Failed() { // the page may not have been followed to its end
 			i.report(ctx)
 			out, _ := env.command(ctx, "", "delete", "templatecontrollers", "--all", "--timeout=30s", "--ignore-not-found")
 			again, _ := env.command(ctx, "", "delete", "-k", filepath.Join(env.root, "config", "default"), "--ignore-not-found")
@@ -113,24 +115,16 @@ func prepareInstall(t *testing.T) *installation {
 	if err := os.Symlink(env.root, filepath.Join(i.folder, "templater")); err != nil {
 		t.Fatal(err)
 	}
-	i.write("deploy/kustomization.yaml", yamlIn(t, "Install")[0])
-	i.write("deploy/rights.yaml", yamlIn(t, "Grant rights")[0])
+	i.write("deploy/kustomization.yaml", yamlIn(t, installPage, "Install")[0])
+	i.write("deploy/rbac.yaml", yamlIn(t, installPage, "Grant permissions")[0])
 	i.load(pageImage)
 	return i
 }
 
-// yamlIn returns the YAML that the page shows under a heading.
-func yamlIn(t *testing.T, heading string) []string {
-	t.Helper()
-	var all []string
-	for _, part := range strings.Split(sectionOf(t, installPage, heading), "```yaml\n")[1:] {
-		text, _, _ := strings.Cut(part, "```")
-		all = append(all, text)
-	}
-	return all
-}
+// yamlIn returns the YAML that a page shows under a heading.
+func yamlIn(t *testing.T, page, heading string) []string { return blocksIn(t, page, heading, "yaml") }
 
-// write writes a file of the folder where commands run.
+// write writes a file to the folder in which the commands run.
 func (i *installation) write(name, text string) {
 	i.t.Helper()
 	path := filepath.Join(i.folder, name)
@@ -139,7 +133,8 @@ func (i *installation) write(name, text string) {
 	}
 }
 
-// load builds an image as the page says, for this machine alone, and brings it to the node rather than to a registry.
+// load builds an image as on the page, for this machine's platform only, and loads it into the node instead of pushing
+// it.
 func (i *installation) load(image string) {
 	i.t.Helper()
 	i.dir = i.folder
@@ -149,7 +144,7 @@ func (i *installation) load(image string) {
 	}
 }
 
-// section follows the commands under a heading of the page.
+// section runs the commands under a heading of the page.
 func (i *installation) section(heading string) {
 	i.t.Helper()
 	i.steps(shownIn(i.t, installPage, heading))
@@ -159,11 +154,11 @@ func (i *installation) steps(all []shown) {
 	i.t.Helper()
 	i.dir = i.folder
 	for _, step := range all {
-		if step.command == "kubectl delete -k deploy" { // components go, too
+		if step.command == "kubectl delete -k deploy" { // also deletes components
 			i.subset(step)
 			continue
 		}
-		if strings.Contains(step.command, "rollout status") { // shows how it goes, too
+		if strings.Contains(step.command, "rollout status") { // also prints progress
 			if out, last := i.shell(step.command), step.output; !strings.HasSuffix(out, last) {
 				i.t.Errorf("%s: got %q, want %q in the end", step.command, out, last)
 			}
@@ -173,7 +168,7 @@ func (i *installation) steps(all []shown) {
 	}
 }
 
-// subset runs a command whose output has the lines of the page, and others between them.
+// subset runs a command whose output contains the lines of the page, among others.
 func (i *installation) subset(step shown) {
 	i.t.Helper()
 	out := i.shell(step.command)
@@ -189,7 +184,7 @@ func (i *installation) subset(step shown) {
 	}
 }
 
-// report shows why Pods do not run.
+// report logs why Pods are not running.
 func (i *installation) report(ctx context.Context) {
 	for _, args := range [][]string{
 		{"-n", home, "get", "pods,deployments,leases", "-o", "wide"}, {"-n", home, "get", "events"},
@@ -200,8 +195,8 @@ func (i *installation) report(ctx context.Context) {
 	}
 }
 
-// twoReplicas expects two Pods that are ready, one of which holds the Lease. That the namespace enforces the level
-// restricted means that they pass it.
+// twoReplicas expects two ready Pods, one of which holds the Lease. The namespace enforces the restricted Pod Security
+// level, so they comply with it.
 func (i *installation) twoReplicas() {
 	i.t.Helper()
 	namespace := waitFor(i.t, env.client.Resource(namespaces), home, nil)
@@ -227,7 +222,7 @@ func (i *installation) twoReplicas() {
 	})
 }
 
-// rights returns what a user may do in a namespace, as "verbs group/resource names", sorted.
+// rights returns a user's permissions in a namespace, as "verbs group/resource names", sorted.
 func (i *installation) rights(user, namespace string) []string {
 	i.t.Helper()
 	client, err := kubernetes.NewForConfig(i.as(user))
@@ -259,7 +254,7 @@ func (i *installation) rights(user, namespace string) []string {
 	return slices.Compact(all)
 }
 
-// as is the configuration of a client for another user.
+// as is a client configuration that impersonates another user.
 func (i *installation) as(user string) *rest.Config {
 	i.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", env.kubeconfig)
@@ -273,7 +268,7 @@ func (i *installation) as(user string) *rest.Config {
 	return config
 }
 
-// secretsOf is a TemplateController that would show Secrets. The field is more of its spec.
+// secretsOf is a TemplateController that would reveal Secrets. field is added to its spec.
 func secretsOf(name, field string) string {
 	return `
 apiVersion: templater.dev/v1
@@ -288,8 +283,8 @@ spec:
 ` + field
 }
 
-// refuses expects that a user cannot apply a TemplateController, and is told why, once the API server knows the
-// policy as it is.
+// refuses expects that a user cannot apply a TemplateController, and gets the reason, once the API server has observed
+// the current policy.
 func (i *installation) refuses(kubeconfig, because, want, field string) {
 	i.t.Helper()
 	eventually(i.t, soon, func() error {
@@ -305,7 +300,7 @@ func (i *installation) refuses(kubeconfig, because, want, field string) {
 	})
 }
 
-// allows expects that a user can apply it, once the API server knows a right that was just given.
+// allows expects that a user can apply it, once the API server has observed a new permission.
 func (i *installation) allows(kubeconfig, field string) {
 	i.t.Helper()
 	eventually(i.t, soon, func() error {
@@ -317,7 +312,7 @@ func (i *installation) allows(kubeconfig, field string) {
 	})
 }
 
-// policy tries what alice may do, to whom the page has given rights.
+// policy tests what alice may do with the permissions from the page.
 func (i *installation) policy(alice string) {
 	i.t.Helper()
 	i.own(controllers, i.id)
@@ -360,15 +355,15 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 	}
 }
 
-// second follows the page to a second installation and away from it, and expects that it serves its class, for those who may
-// act as its account.
+// second installs and uninstalls a second installation as on the page, and expects that it serves its class, for those
+// who may impersonate its service account.
 func (i *installation) second(alice string) {
 	i.t.Helper()
 	const class = "  className: b\n"
 	i.refuses(alice, "nobody works for the class yet", "no account is known that works for class b", class)
-	files, steps := yamlIn(i.t, "A second installation"), shownIn(i.t, installPage, "A second installation")
+	files, steps := yamlIn(i.t, secondPage, "Steps"), shownIn(i.t, secondPage, "Steps")
 	i.write("deploy-b/kustomization.yaml", files[0])
-	i.write("deploy/kustomization.yaml", yamlIn(i.t, "Install")[0]+files[1]+yamlIn(i.t, "Components")[0])
+	i.write("deploy/kustomization.yaml", yamlIn(i.t, installPage, "Install")[0]+files[1]+yamlIn(i.t, componentsPage, "Components")[0])
 	last := len(steps) - 1
 	i.steps(steps[:last])
 	i.refuses(alice, "the account is that of the class", "impersonate on serviceaccounts/templater-b in namespace templater-b", class)
@@ -385,7 +380,7 @@ func (i *installation) second(alice string) {
 	i.steps(steps[last:])
 }
 
-// waitNot waits until the API server has taken a right away.
+// waitNot waits until the API server has observed that a permission was revoked.
 func (i *installation) waitNot(user string, right authorizationv1.ResourceAttributes) {
 	i.t.Helper()
 	eventually(i.t, soon, func() error {
@@ -399,8 +394,8 @@ func (i *installation) waitNot(user string, right authorizationv1.ResourceAttrib
 	})
 }
 
-// garbageCollectorIsFree deletes a TemplateController in the foreground, for which the garbage collector, which may impersonate
-// nobody, takes a finalizer off.
+// garbageCollectorIsFree deletes a TemplateController in the foreground, so that the garbage collector, which may not
+// impersonate anyone, removes a finalizer.
 func (i *installation) garbageCollectorIsFree() {
 	i.t.Helper()
 	in := env.client.Resource(controllers)
@@ -411,13 +406,14 @@ func (i *installation) garbageCollectorIsFree() {
 	waitGone(i.t, in, i.id)
 }
 
-// upgrade follows the page to another version and to a setting, and expects that no right is missing meanwhile.
+// upgrade upgrades the version and changes a setting as on the page, and expects that the roles do not change
+// meanwhile.
 func (i *installation) upgrade() {
 	i.t.Helper()
 	roles := env.client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles"))
 	events := record(i.t, roles, "app.kubernetes.io/part-of=templater")
 	i.load(nextImage)
-	i.write("deploy/kustomization.yaml", strings.Replace(yamlIn(i.t, "Install")[0], "newTag: v1", "newTag: v2", 1)+yamlIn(i.t, "Settings")[0]+yamlIn(i.t, "Components")[0])
+	i.write("deploy/kustomization.yaml", strings.Replace(yamlIn(i.t, installPage, "Install")[0], "newTag: v1", "newTag: v2", 1)+yamlIn(i.t, installPage, "Settings")[0]+yamlIn(i.t, componentsPage, "Components")[0])
 	if out, _ := i.tryShell("kubectl diff -k deploy"); !strings.Contains(out, "+        image: "+nextImage) || strings.Contains(out, "kind: ClusterRole\n") {
 		i.t.Errorf("kubectl diff shows more or less than another image:\n%s", out)
 	}
@@ -439,7 +435,7 @@ func (i *installation) upgrade() {
 	i.shell("kubectl delete sd example-01")
 }
 
-// futureField writes a field that the definition does not have.
+// futureField writes a field that the CRD does not have.
 func (i *installation) futureField() {
 	i.t.Helper()
 	name := i.id + "-future"
@@ -458,7 +454,7 @@ func (i *installation) futureField() {
 	i.delete(env.client.Resource(controllers), name)
 }
 
-// everything returns all objects of the cluster, but for those that come and go by themselves.
+// everything returns all objects of the cluster, except those that come and go by themselves.
 func everything(t *testing.T) map[string]types.UID {
 	t.Helper()
 	all, err := listEverything(t.Context())
@@ -494,7 +490,7 @@ func listEverything(ctx context.Context) (map[string]types.UID, error) {
 	return all, nil
 }
 
-// nothingNew waits until there are no objects that were not there before, but for those of the test and of the samples.
+// nothingNew waits until there are no new objects, except those of the test and of the samples.
 func (i *installation) nothingNew(before map[string]types.UID) {
 	i.t.Helper()
 	eventually(i.t, soon, func() error {

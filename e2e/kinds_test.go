@@ -18,20 +18,20 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// took tells how long something took since a kind was served, which was just before.
+// took logs the time since a kind started to be served, which was just before.
 func (s *scope) took(what string, since time.Time) {
 	s.t.Helper()
 	s.t.Logf("%s: after %s", what, time.Since(since).Round(10*time.Millisecond))
 }
 
-// undefine deletes a definition and waits until it is gone.
+// undefine deletes a CRD and waits until it is gone.
 func (s *scope) undefine(plural string) {
 	s.t.Helper()
 	s.delete(env.client.Resource(definitions), plural+".@group")
 	waitGone(s.t, env.client.Resource(definitions), plural+"."+s.group)
 }
 
-// gadgetAndConfigMap makes one of both for each Thing.
+// gadgetAndConfigMap creates a Gadget and a ConfigMap for each Thing.
 const gadgetAndConfigMap = `
 watch: {apiVersion: "@group/v1", kind: Thing}
 whenDeleted: DeleteChildren
@@ -50,7 +50,7 @@ children:
     spec: {size: 1}
 `
 
-func TestWorkGoesOnWhenAKindComesBack(t *testing.T) {
+func TestReconciliationResumesWhenKindReturns(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	op := startOperator(t)
@@ -62,7 +62,7 @@ func TestWorkGoesOnWhenAKindComesBack(t *testing.T) {
 	s.applyController("@id", gadgetAndConfigMap)
 	tc := s.waitController("@id", missing)
 	if text := message(tc, "Watching"); !strings.Contains(text, "install its CustomResourceDefinition") {
-		t.Errorf("the condition Watching does not say what to do: %s", text)
+		t.Errorf("the Watching condition does not say what to do: %s", text)
 	}
 
 	t.Log("it comes; the child kind is missing")
@@ -122,7 +122,7 @@ func TestWorkGoesOnWhenAKindComesBack(t *testing.T) {
 	op.quiet(time.Second)
 }
 
-// conflicting defines the kind Thing once more; the server does not accept its names.
+// conflicting creates a second CRD for the kind Thing; the API server does not accept its names.
 func (s *scope) conflicting() {
 	s.t.Helper()
 	o := &unstructured.Unstructured{}
@@ -138,7 +138,7 @@ func (s *scope) conflicting() {
 	})
 }
 
-// twoVersions is a definition with versions v1 and v2, of which v1 is served or not.
+// twoVersions is a CRD with versions v1 and v2; v1 says whether v1 is served.
 func twoVersions(kind string, v1 bool) string {
 	const version = "  - name: v1\n    served: true\n    storage: true\n"
 	text := definition(kind, "Namespaced")
@@ -165,9 +165,9 @@ func aVersionThatIsServedNoMoreCostsNoChild(s *scope, op *operator) {
 	tc := s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Watching", "False", "KindNotFound") })
 	t.Logf("Watching: %s", message(tc, "Watching"))
 	if text := message(tc, "Watching"); !strings.Contains(text, "but in version v2") {
-		t.Errorf("the condition Watching does not say which version there is: %s", text)
+		t.Errorf("the Watching condition does not say which version there is: %s", text)
 	}
-	op.quiet(65 * time.Second) // children whose parents are gone for good go after 60 s
+	op.quiet(65 * time.Second) // children whose parents are permanently missing are deleted after 60 s
 	if writes := op.writes(before); len(writes) > 0 {
 		t.Errorf("a version that is served no more: %v", tally(writes))
 	}
@@ -198,7 +198,7 @@ func aVersionThatIsServedNoMoreCostsNoChild(s *scope, op *operator) {
 	}
 }
 
-// manyControllers makes and deletes TemplateControllers, each with watches of its own, some at a time.
+// manyControllers creates and deletes TemplateControllers with their own watches, several at a time.
 func (s *scope) manyControllers(number, atATime int) {
 	s.t.Helper()
 	for first := 0; first < number; first += atATime {
@@ -217,7 +217,7 @@ children:`+configMapsOf("drop", ""))
 	}
 }
 
-func TestTemplateControllersLeaveNothingBehindWhenTheyGo(t *testing.T) {
+func TestDeletedTemplateControllersLeakNoResources(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -229,7 +229,7 @@ func TestTemplateControllersLeaveNothingBehindWhenTheyGo(t *testing.T) {
 		s.manyControllers(number, 20)
 		op.quiet(2 * time.Second)
 		kilobytes = op.resident()
-		if err := op.end(syscall.SIGQUIT); err == nil { // the stacks of all goroutines
+		if err := op.end(syscall.SIGQUIT); err == nil { // dumps all goroutines
 			t.Error("the operator ended well on SIGQUIT")
 		}
 		dump := op.logged()
@@ -242,7 +242,7 @@ func TestTemplateControllersLeaveNothingBehindWhenTheyGo(t *testing.T) {
 	if watches == 0 || watchesAfter != watches {
 		t.Errorf("%d watches are running, want %d", watchesAfter, watches)
 	}
-	if allAfter > all+20 { // connections come and go
+	if allAfter > all+20 { // connections open and close
 		t.Errorf("%d goroutines, want about %d", allAfter, all)
 	}
 	if after > 2*before+30<<10 {
@@ -250,7 +250,7 @@ func TestTemplateControllersLeaveNothingBehindWhenTheyGo(t *testing.T) {
 	}
 }
 
-// resident returns how much memory the operator takes, in kilobytes.
+// resident returns the operator's resident memory, in kilobytes.
 func (op *operator) resident() int {
 	op.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", op.command.Process.Pid))

@@ -26,8 +26,8 @@ import (
 	templater "github.com/templater-dev/templater/internal/operator"
 )
 
-// inside is an operator that runs in the process of the test, where goleak sees its goroutines. All other
-// tests take the built binary.
+// inside is an operator in the test process, where goleak can inspect its goroutines. All other tests run the built
+// binary.
 type inside struct {
 	t      *testing.T
 	view   *view
@@ -38,8 +38,7 @@ type inside struct {
 	over   bool
 }
 
-// startInside starts an operator with all that it can have: a Lease in the test's namespace, and all its
-// servers.
+// startInside starts an operator with everything enabled: a Lease in the test's namespace, and all its servers.
 func startInside(s *scope) *inside {
 	s.t.Helper()
 	cluster := cli.Cluster{Kubeconfig: env.userKubeconfig(s.t, userA(s.t))}
@@ -66,8 +65,7 @@ func startInside(s *scope) *inside {
 	return op
 }
 
-// stop ends the operator, and its idle connections: client-go keeps these for the next client of the
-// same user.
+// stop stops the operator and closes its idle connections: client-go keeps these for the next client of the same user.
 func (op *inside) stop() {
 	op.t.Helper()
 	if op.over {
@@ -93,18 +91,18 @@ func (op *inside) stop() {
 	utilnet.CloseIdleConnectionsFor(transport)
 }
 
-// watches returns how many watches run.
+// watches returns the number of running watches.
 func (op *inside) watches() (float64, error) {
 	m, err := op.view.scrape()
-	http.DefaultClient.CloseIdleConnections() // both ends of them are in this process
+	http.DefaultClient.CloseIdleConnections() // both ends of these connections are in this process
 	return m["templater_watches"], err
 }
 
-// visitor is a TemplateController that comes and goes. In its spec @number is its number, and @place that of
-// the Thing t-@place, which is there all the time.
+// visitor is a TemplateController that is created and deleted. In its spec, @number is its number, and @place that of
+// the Thing t-@place, which always exists.
 type visitor struct {
 	what, spec string
-	// settled returns nil once the operator has done all it can do.
+	// settled returns nil once the operator has nothing left to do for it.
 	settled func(s *scope, number, place string) error
 }
 
@@ -171,7 +169,7 @@ children:
 	}},
 }
 
-// guest has a watched kind that comes and goes.
+// guest has a watched kind that is created and deleted.
 var guest = visitor{"whose watched kind comes", `
 watch: {apiVersion: "@group/v1", kind: Widget}
 children:
@@ -179,7 +177,7 @@ children:
   template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: none}"
 `, func(s *scope, number, _ string) error { return s.controllerIs(number, "Ready", "True", "") }}
 
-// visit has that many TemplateControllers come and go, the first with that number.
+// visit creates and deletes atATime TemplateControllers, numbered from first.
 func (s *scope) visit(first, atATime int) {
 	s.t.Helper()
 	by := func(place int) visitor {
@@ -208,17 +206,17 @@ func (s *scope) visit(first, atATime int) {
 	}
 }
 
-// next are where a worker waits for work. One that waits for an answer for long is replaced by
-// another one, so that they are counted, and not told apart.
+// next are the functions in which a worker waits for work. A worker that waits long for a response is replaced by
+// another, so workers are counted, not identified.
 var next = []string{
 	"github.com/templater-dev/templater/internal/operator/controllers.(*Controllers).next",
 	"github.com/templater-dev/templater/internal/reconcile.(*Reconciler).Next",
 }
 
-// mostWorkers is how many the operator has at parents, and how many at most wait for work.
+// mostWorkers is the operator's number of parent workers, and the limit for idle workers.
 const mostWorkers = 32
 
-// fewWorkers returns an error unless those who have nothing to do are as few as the operator keeps.
+// fewWorkers returns an error if there are more idle workers than the operator keeps.
 func fewWorkers(now map[string]int) error {
 	for function, count := range now {
 		if count > mostWorkers {
@@ -228,7 +226,7 @@ func fewWorkers(now map[string]int) error {
 	return nil
 }
 
-// workers returns how many goroutines are at each of next.
+// workers returns the number of goroutines in each function of next.
 func workers(t *testing.T) map[string]int {
 	t.Helper()
 	var stacks bytes.Buffer
@@ -242,9 +240,9 @@ func workers(t *testing.T) map[string]int {
 	return counts
 }
 
-// TestTemplateControllersLeaveNoGoroutine compares twice: while the operator runs, for what would pile up, and
-// when it has stopped, for what it should have ended.
-func TestTemplateControllersLeaveNoGoroutine(t *testing.T) {
+// TestTemplateControllersLeakNoGoroutines compares twice: while the operator is running, for goroutines that pile up,
+// and after it has stopped, for goroutines that are left.
+func TestTemplateControllersLeakNoGoroutines(t *testing.T) {
 	const number, atATime = 200, 20
 	s := newSharedScope(t)
 	for place := range atATime {
@@ -257,7 +255,7 @@ watch: {apiVersion: "@group/v1", kind: Thing, labelSelector: {matchLabels: {plac
 children:`+configMapsOf("drop", ""))
 	s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: one, labels: {place: stays}}, spec: {drop: {a: "1"}}}`)
 	waitFor(t, s.in(configMaps), "one-drop-a", nil)
-	s.visit(0, atATime) // for what comes with the first of a sort, and stays
+	s.visit(0, atATime) // creates whatever is created once and kept
 	watches, err := op.watches()
 	if err != nil || watches == 0 {
 		t.Fatalf("%v watches, error %v", watches, err)

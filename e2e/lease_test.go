@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// expectHolders waits until the Lease has changed hands that often, and expects each holder to have taken it from
-// the one before: when that had released it, or else when its time was over.
+// expectHolders waits until the Lease has that many transitions, and expects each holder to have acquired it after the
+// previous one released it, or else after it expired.
 func (p *pair) expectHolders(changes int, released bool) {
 	p.t.Helper()
-	var all []coordinationv1.LeaseSpec // the last state of each holder; of none, while nobody has it
+	var all []coordinationv1.LeaseSpec // the last state of each holder; empty if none
 	eventually(p.t, soon, func() error {
 		all = p.leaseHolders()
 		taken := slices.DeleteFunc(slices.Clone(all), nobodys)
@@ -41,7 +41,7 @@ func holderOf(spec coordinationv1.LeaseSpec) string {
 	return *spec.HolderIdentity
 }
 
-// leaseHolders returns the last state that is known of each holder of the Lease, in their order.
+// leaseHolders returns the last known state of each holder of the Lease, in order.
 func (p *pair) leaseHolders() []coordinationv1.LeaseSpec {
 	p.t.Helper()
 	all := []coordinationv1.LeaseSpec{p.first}

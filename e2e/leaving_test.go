@@ -11,10 +11,10 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// departure is a way in which the Thing "leaver" stops being a parent, while "stayer" stays one.
+// departure is a way for the Thing "leaver" to stop being a parent, while "stayer" remains one.
 type departure struct {
 	how   string
-	watch string // fields of spec.watch beside the kind
+	watch string // fields of spec.watch in addition to the kind
 	leave func(s *scope)
 }
 
@@ -45,7 +45,7 @@ var departures = []departure{
 	},
 }
 
-// leaverAndStayer makes both parents, with a child that is dropped each, and one that stays, under prunePolicy Orphan.
+// leaverAndStayer creates both parents, each with one child to be pruned, and one to be kept by prunePolicy Orphan.
 func (s *scope) leaverAndStayer(watch string) {
 	s.t.Helper()
 	s.apply(`
@@ -63,7 +63,7 @@ spec: {tier: gold, drop: {a: "1"}}
 	s.expectConfigMaps("leaver-drop-a", "leaver-keep-a", "stayer-drop-a")
 }
 
-func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
+func TestUnmatchedParentLosesChildren(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -84,7 +84,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 				if down {
 					op = startOperator(op.t)
 				}
-				// What is not to be pruned stays, and so do the children of who stays, which has a pass after that.
+				// Orphans are kept, and so are the children of stayer, which is reconciled after that.
 				s.expectConfigMaps("leaver-keep-a", "stayer-drop-a")
 				s.patch(s.things(), "stayer", `{"spec":{"drop":{"b":"1"}}}`)
 				s.expectConfigMaps("leaver-keep-a", "stayer-drop-a", "stayer-drop-b")
@@ -95,14 +95,14 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 	}
 }
 
-// clear deletes all Things and ConfigMaps of the scope, and its TemplateController.
+// clear deletes the scope's TemplateController, Things and ConfigMaps.
 func (s *scope) clear() {
 	s.kubectlDone("delete", "tc", s.id, "--ignore-not-found", "--wait")
 	s.kubectlDone("delete", "things."+s.group, "--all", "--wait")
 	s.kubectlDone("delete", "configmaps", "-l", "templater.dev/controller="+s.id, "--wait")
 }
 
-func TestNamespaceThatIsNoLongerSelectedLosesItsChildren(t *testing.T) {
+func TestDeselectedNamespaceLosesChildren(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -157,7 +157,7 @@ func TestNamespaceThatIsNoLongerSelectedLosesItsChildren(t *testing.T) {
 	}
 }
 
-func TestDeletedParentIsLeftToTheGarbageCollector(t *testing.T) {
+func TestDeletedParentLeavesChildrenToGarbageCollector(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	for _, row := range []struct{ how, watch string }{
@@ -181,8 +181,8 @@ func TestDeletedParentIsLeftToTheGarbageCollector(t *testing.T) {
 	}
 }
 
-// The garbage collector misses children whose owner's kind existed for a short time only. Templater keeps them, as it cannot tell an API
-// that is away from one that is gone, until their TemplateController is deleted.
+// The garbage collector misses children of a kind that existed only briefly. Templater cannot distinguish an
+// unavailable API from a deleted one, so it keeps them until their TemplateController is deleted.
 func childrenOfADeletedDefinitionGoWithTheirTemplateController(s *scope, op *operator) {
 	t := s.t
 	start := mark(t)
@@ -192,7 +192,7 @@ func childrenOfADeletedDefinitionGoWithTheirTemplateController(s *scope, op *ope
 	s.thing("two", `{color: red}`)
 	s.expectConfigMaps("one", "two")
 	s.delete(env.client.Resource(definitions), "things.@group")
-	// A child that the garbage collector deletes before the operator sees the deletion may be created once more.
+	// A child that the garbage collector deletes before the operator observes the deletion may be recreated once.
 	s.waitController("@id", func(o *unstructured.Unstructured) error {
 		return condition(o, "Watching", "False", "KindNotFound")
 	})
@@ -210,7 +210,7 @@ func childrenOfADeletedDefinitionGoWithTheirTemplateController(s *scope, op *ope
 	s.expectNoConfigMaps()
 }
 
-func TestKindsMayComeLater(t *testing.T) {
+func TestMissingKindsAreWatchedOnceInstalled(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	startOperator(t)
@@ -241,7 +241,7 @@ children:
 	waitFor(t, s.things(), "one", ready)
 	s.took("the definition of the children was applied: the child is there", began)
 
-	// The kind of the children goes, and comes again.
+	// The kind of the children is deleted and recreated.
 	s.delete(env.client.Resource(definitions), "gadgets.@group")
 	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
 		return condition(o, "Ready", "False", "ChildKindNotFound")

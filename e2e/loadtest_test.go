@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// loadTest follows the page of the sample, for which an operator is running.
+// loadTest follows the page of the sample. An operator must be running.
 func (s *scope) loadTest() {
 	t := s.t
 	t.Helper()
@@ -34,7 +34,7 @@ func (s *scope) loadTest() {
 				t.Fatal(err)
 			}
 			s.waitState("finished")
-			eventually(t, soon, func() error { // kubectl may be behind
+			eventually(t, soon, func() error { // kubectl may lag
 				if text := read(t, watched); !strings.Contains(text, "finished") {
 					return fmt.Errorf("%s shows no end: %s", step.command, text)
 				}
@@ -44,7 +44,7 @@ func (s *scope) loadTest() {
 				t.Fatal(err)
 			}
 			_ = command.Wait() // it was killed
-			// It may have begun before there was a state, or when the first one was over.
+			// It may have started before the first state was set, or after it was left.
 			if page, cluster := distinct(step.output), without(distinct(read(t, watched)), "<none>"); cluster != page && cluster != without(page, "pending") {
 				t.Errorf("%s: got %s, want %s", step.command, cluster, page)
 			}
@@ -59,14 +59,14 @@ func (s *scope) loadTest() {
 	t.Logf("kubectl get ld:\n%s", s.kubectl("get", "ld"))
 	s.checkChildrenColumn(5)
 
-	// A change of the spec: every old Pod is gone before the first new one exists.
+	// A spec change: every old Pod is deleted before the first new one is created.
 	podEvents := record(t, s.in(pods), "loadtest=example-02")
 	old := names(s.list(s.in(pods), "loadtest=example-02"))
 	s.shell(`kubectl patch ld example-02 --type=merge -p '{"spec":{"replicas":3}}'`)
 	s.waitState("finished")
 	waitSeen(t, states, "pending", "executing", "finished", "pending", "executing", "finished")
 	var order []string
-	eventually(t, soon, func() error { // the watch may be behind
+	eventually(t, soon, func() error { // the watch may lag
 		if order = comesAndGoes(podEvents); len(order) < 8 {
 			return fmt.Errorf("Pods that came and went: %v", order)
 		}
@@ -87,7 +87,7 @@ func (s *scope) loadTest() {
 	}
 	s.checkChildrenColumn(3)
 
-	// Failures, of several kinds.
+	// Failures of several kinds.
 	for _, patch := range []string{
 		`{"spec":{"test":{"method":"POST"}}}`,
 		`{"spec":{"test":{"method":"GET","path":"/nothing/here"}}}`,
@@ -97,7 +97,7 @@ func (s *scope) loadTest() {
 		s.shell(`kubectl patch ld example-02 --type=merge -p '` + patch + `'`)
 		s.waitState("failed")
 		var since []string
-		eventually(t, soon, func() error { // the watch may be behind
+		eventually(t, soon, func() error { // the watch may lag
 			if since = statesOf(states)[before:]; len(since) == 0 || since[len(since)-1] != "failed" {
 				return fmt.Errorf("states after %s: %v", patch, since)
 			}
@@ -116,7 +116,7 @@ func (s *scope) loadTest() {
 
 var loadTests = schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "loadtests"}
 
-// waitState waits until the object is in the state that its present spec has led to.
+// waitState waits until the object has the state for its current generation.
 func (s *scope) waitState(state string) {
 	s.t.Helper()
 	eventually(s.t, soon, func() error {
@@ -131,7 +131,7 @@ func (s *scope) waitState(state string) {
 	})
 }
 
-// waitSeen waits until a watch has seen exactly these states, for it may be behind.
+// waitSeen waits until a watch, which may lag, has observed exactly these states.
 func waitSeen(t *testing.T, r *recorder, want ...string) {
 	t.Helper()
 	eventually(t, soon, func() error {
@@ -156,7 +156,7 @@ func stateOf(o *unstructured.Unstructured) string {
 	return state
 }
 
-// statesOf returns the states that a watch has seen, without repetitions.
+// statesOf returns the observed states, without consecutive duplicates.
 func statesOf(r *recorder) []string {
 	var out []string
 	for _, event := range r.all() {
@@ -167,7 +167,7 @@ func statesOf(r *recorder) []string {
 	return slices.Compact(out)
 }
 
-// comesAndGoes returns "+name" and "-name" for the objects that a watch has seen come and go.
+// comesAndGoes returns "+name" and "-name" for the creations and deletions observed by a watch.
 func comesAndGoes(r *recorder) []string {
 	var out []string
 	for _, event := range r.all() {
@@ -182,7 +182,7 @@ func comesAndGoes(r *recorder) []string {
 	return out
 }
 
-// checkChildrenColumn expects the column CHILDREN to be the UIDs of that many Pods.
+// checkChildrenColumn expects the column CHILDREN to contain the UIDs of that many Pods.
 func (s *scope) checkChildrenColumn(count int) {
 	s.t.Helper()
 	eventually(s.t, soon, func() error {
@@ -215,13 +215,13 @@ func prefixed(prefix string, all []string) []string {
 	return out
 }
 
-// without drops the lines that hold the word.
+// without drops the lines that contain the word.
 func without(text, word string) string {
 	lines := slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool { return strings.Contains(line, word) })
 	return strings.Join(lines, "")
 }
 
-// distinct drops lines that repeat the one before.
+// distinct drops lines that repeat the previous one.
 func distinct(text string) string {
 	return strings.Join(slices.Compact(strings.SplitAfter(text, "\n")), "")
 }

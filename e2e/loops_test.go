@@ -19,21 +19,21 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// loopWatch is how long writes are counted once a loop has been slowed down, and loopWrites how many there
-// may be for each parent of each TemplateController: one every five seconds, and a few for the start.
+// loopWatch is how long writes are counted after a loop was throttled, and loopWrites is their limit per parent and
+// TemplateController: one every five seconds, and a few initial ones.
 const (
 	loopWatch  = time.Minute
 	loopWrites = 20
 )
 
-// expectFew counts the writes of the operator while it is slowed down. One that meets a newer version of the
-// object changes nothing and wakes nobody: there may be one such for each that is stored.
+// expectFew counts the operator's writes while it is throttled. A conflict has no effect and triggers no
+// reconciliation: at most one is accepted per stored write.
 func (op *operator) expectFew(what string, most int) {
 	op.t.Helper()
 	before := mark(op.t)
 	timer := time.NewTimer(loopWatch)
 	defer timer.Stop()
-	select { // there is nothing to wait for: what is to be seen is that little happens
+	select { // fixed time: the test is that little happens
 	case <-timer.C:
 	case <-op.t.Context().Done():
 	}
@@ -48,7 +48,7 @@ func (op *operator) expectFew(what string, most int) {
 	}
 }
 
-// loops returns a check that the condition says LoopDetected, and names all these fields.
+// loops returns a check that the condition has reason LoopDetected, and names all these fields.
 func loops(conditionType string, fields ...string) func(*unstructured.Unstructured) error {
 	return func(o *unstructured.Unstructured) error {
 		if err := condition(o, conditionType, "False", "LoopDetected"); err != nil {
@@ -82,7 +82,7 @@ func aFieldOfTheStatusHasOneWriter(s *scope, op *operator) {
 	y := s.waitController("@id-y", func(o *unstructured.Unstructured) error {
 		return condition(o, "StatusWritable", "False", "FieldOwned")
 	})
-	if text := message(y, "StatusWritable"); !strings.Contains(text, ".status.color is written by TemplateController "+s.expand("@id-x")) {
+	if text := message(y, "StatusWritable"); !strings.Contains(text, ".status.color is also written by TemplateController "+s.expand("@id-x")) {
 		t.Errorf("the condition does not tell who writes what: %s", text)
 	}
 	waitFor(t, s.things(), "one", color("red"))
@@ -101,16 +101,16 @@ func statusTemplatesThatCountThemselvesUpAreSlowedDown(s *scope, op *operator) {
 	}
 	s.controllerNamed("@id-x", counter("x", "{{ add1 (.status.x | default 0) }}", "XReady"))
 	s.thing("one", `{}`)
-	one := waitFor(t, s.things(), "one", loops("XReady", "the templates render something different each time for .status.x"))
+	one := waitFor(t, s.things(), "one", loops("XReady", "the templates render different output in every reconciliation for .status.x"))
 	t.Logf("XReady: %s", message(one, "XReady"))
 	op.expectFew("one that counts itself up", loopWrites)
 
-	// Another one is slowed down for itself alone.
+	// Only the other one is throttled.
 	s.controllerNamed("@id-y", counter("y", "{{ add1 (.status.y | default 0) }}", "YReady"))
-	one = waitFor(t, s.things(), "one", loops("YReady", "the templates render something different each time for .status.y"))
+	one = waitFor(t, s.things(), "one", loops("YReady", "the templates render different output in every reconciliation for .status.y"))
 	t.Logf("YReady: %s", message(one, "YReady"))
 
-	// Repaired templates count at once.
+	// Corrected templates are effective immediately.
 	began := time.Now()
 	s.controllerNamed("@id-x", counter("x", "1", "XReady"))
 	s.controllerNamed("@id-y", counter("y", "1", "YReady"))
@@ -139,7 +139,7 @@ func aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone(s *scope, op *operat
 	t.Logf("Ready: %s", message(one, "Ready"))
 	s.thing("two", `{color: red}`)
 	waitFor(t, s.things(), "two", ready)
-	op.expectFew("a child that somebody keeps changing", 2*loopWrites) // the child, and the status
+	op.expectFew("a child that somebody keeps changing", 2*loopWrites) // the child and the status
 	stop()
 	others.Wait()
 	began := time.Now()
@@ -151,7 +151,7 @@ func aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone(s *scope, op *operat
 	op.quiet(2 * time.Second)
 }
 
-func TestAChainOfTemplateControllersEnds(t *testing.T) {
+func TestTemplateControllerChainDepthIsLimited(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	const deepest = 8
@@ -179,7 +179,7 @@ status: {}
 	last := "o" + strings.Repeat("x", deepest)
 	end := waitFor(t, s.things(), last, func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "InvalidChild") })
 	t.Logf("Ready: %s", message(end, "Ready"))
-	if text := message(end, "Ready"); !strings.Contains(text, "create children for each other in an endless loop") {
+	if text := message(end, "Ready"); !strings.Contains(text, "create parents for each other in a loop") {
 		t.Errorf("the condition does not tell of the chain: %s", text)
 	}
 	op.quiet(5 * time.Second)
@@ -189,7 +189,7 @@ status: {}
 		t.Errorf("%d objects were made, want %d", n, deepest)
 	}
 
-	// The cause is gone: what was made for nothing goes.
+	// The cause is fixed: surplus objects are deleted.
 	s.controllerNamed("@id-b", strings.Replace(link("Gadget", "Thing"), "kind: Gadget}", "kind: Gadget, labelSelector: {matchLabels: {none: such}}}", 1))
 	eventually(t, soon, func() error { return same("Things", []string{"o"}, names(s.list(s.things(), ""))) })
 }

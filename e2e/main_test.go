@@ -1,14 +1,13 @@
-// Package e2e tests the built operator on a real cluster. Each test reads as a
-// promise of what the operator does; the harness is in main_test.go,
-// operator_test.go, requests_test.go, scope_test.go and wait_test.go.
+// Package e2e tests the built operator on a real cluster. Each test states a promise of the operator; the harness is in
+// main_test.go, operator_test.go, requests_test.go, scope_test.go and wait_test.go.
 //
-//	go test -run TestDrift .                      # on a cluster of its own, called e2e
-//	TEMPLATER_E2E_KEEP=1 go test .                # leave that cluster up
-//	TEMPLATER_E2E_CLUSTER=mine go test .          # call the cluster otherwise
-//	TEMPLATER_E2E_MODE=kwok go test .             # Pods are only played on it
-//	TEMPLATER_E2E_KUBECONFIG=~/.kube/config go test .   # on another one
+//	go test -run TestDrift .                      # on its own cluster, named e2e
+//	TEMPLATER_E2E_KEEP=1 go test .                # keep that cluster running
+//	TEMPLATER_E2E_CLUSTER=mine go test .          # use another cluster name
+//	TEMPLATER_E2E_MODE=kwok go test .             # with simulated Pods
+//	TEMPLATER_E2E_KUBECONFIG=~/.kube/config go test .   # on an existing cluster
 //	TEMPLATER_E2E_SKEW=-10m go test .     # with the operators' clock 10 minutes behind
-//	TEMPLATER_E2E_OPERATOR=../bin/templater go test .   # with an operator that is built
+//	TEMPLATER_E2E_OPERATOR=../bin/templater go test .   # with an already built operator
 package e2e
 
 import (
@@ -17,6 +16,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,23 +39,36 @@ import (
 	"github.com/templater-dev/templater/e2e/skew"
 )
 
-// env is what all tests share.
+// env is shared by all tests.
 var env environment
 
 type environment struct {
-	cluster    *testcluster.Cluster // nil for a cluster that is not ours: there is no audit log
+	cluster    *testcluster.Cluster // nil for an existing cluster: there is no audit log
 	kubeconfig string               // of the administrator
 	kubectl    string
 	root       string // of the repository
-	binary     string // the operator
+	binary     string // path of the operator
 	client     dynamic.Interface
 	clientset  kubernetes.Interface
 	mapper     *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// atOnce is how many parallel tests may have begun unless -parallel tells. How many of them are busy is up to
-// places.
+// atOnce is the default of -parallel. The channel places limits how many of these tests are busy.
 const atOnce = "64"
+
+// seed is fixed by default, so that a failure is caused by a change.
+var seed = flag.Uint64("seed", 1, "seed of the random tests; 0 draws one")
+
+// randomSeed returns the seed of a random test, and logs it.
+func randomSeed(t *testing.T) uint64 {
+	t.Helper()
+	drawn := *seed
+	if drawn == 0 {
+		drawn = rand.Uint64() >> 32
+	}
+	t.Logf("run it again with -seed %d", drawn)
+	return drawn
+}
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {
@@ -100,7 +113,7 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// build builds the operator into the folder, unless there is one to test.
+// build builds the operator into the folder, unless a binary is given.
 func (e *environment) build(ctx context.Context, dir string) error {
 	if e.binary = os.Getenv("TEMPLATER_E2E_OPERATOR"); e.binary != "" {
 		return nil
@@ -117,7 +130,7 @@ func (e *environment) build(ctx context.Context, dir string) error {
 	return nil
 }
 
-// buildSkewed builds the operator, and has the clock of all operators be that far ahead.
+// buildSkewed builds the operator, and sets the clock of all operators ahead by offset.
 func (e *environment) buildSkewed(ctx context.Context, dir, offset string) error {
 	by, err := time.ParseDuration(offset)
 	if err != nil {
@@ -127,7 +140,7 @@ func (e *environment) buildSkewed(ctx context.Context, dir, offset string) error
 	return errors.Join(skew.Set(file, by), os.Setenv(skew.Variable, file), skew.Build(ctx, e.root, "./cmd/templater", e.binary))
 }
 
-// up finds or starts the cluster, and returns what ends it.
+// up finds or starts the cluster, and returns a function that stops it.
 func (e *environment) up(ctx context.Context) (down func() error, err error) {
 	nothing := func() error { return nil }
 	if path := os.Getenv("TEMPLATER_E2E_KUBECONFIG"); path != "" {
@@ -169,14 +182,13 @@ func (e *environment) connect() error {
 	return nil
 }
 
-// install puts the TemplateController CRD and the operator's role in place. The names of
-// the kinds are spelled out, for the operator is to hold no right that an
-// administrator would not give it.
+// install installs the TemplateController CRD and the operator's role. The kinds are listed explicitly, because the
+// operator must not have permissions that an administrator would not grant.
 func (e *environment) install(ctx context.Context) error {
 	if err := e.run(ctx, "", "apply", "--server-side", "-k", filepath.Join(e.root, "config", "crd")); err != nil {
 		return err
 	}
-	// Until the API server has looked at a definition, its conditions are null, of which kubectl wait makes an error.
+	// Before the API server has processed a CRD, its conditions are null, which is an error for kubectl wait.
 	err := poll.For(time.Minute, 100*time.Millisecond, func() error {
 		return e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev")
 	})
@@ -212,8 +224,7 @@ func (e *environment) command(ctx context.Context, stdin string, args ...string)
 	return string(out), err
 }
 
-// shell is a command of a page, with kubectl at hand for the namespace, or for none in particular if that is
-// empty.
+// shell is a command of a page, with kubectl in the PATH and the given default namespace, if not empty.
 func (e *environment) shell(ctx context.Context, namespace, command string) *exec.Cmd {
 	run := exec.CommandContext(ctx, "sh", "-c", `kubectl() { "$KUBECTL" --kubeconfig "$CONFIG" ${NAMESPACE:+--namespace "$NAMESPACE"} "$@"; }; `+command)
 	run.Dir = e.root
@@ -221,8 +232,8 @@ func (e *environment) shell(ctx context.Context, namespace, command string) *exe
 	return run
 }
 
-// userKubeconfig writes a kubeconfig for a user that has no rights but those given
-// by name. On a cluster that is not ours it impersonates.
+// userKubeconfig writes a kubeconfig for a user who has only the permissions granted to that name. On an existing
+// cluster it impersonates.
 func (e *environment) userKubeconfig(t *testing.T, user string) string {
 	t.Helper()
 	if e.cluster != nil {
@@ -249,7 +260,7 @@ func (e *environment) userKubeconfig(t *testing.T, user string) string {
 	return path
 }
 
-// sealRights are those on the keys of the seals, as config/rbac has them.
+// sealRights are the permissions on the seal keys, as in config/rbac.
 const sealRights = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -267,8 +278,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: seals}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
 `
 
-// operatorRights bind the operator's own role, and give it those on children that tests need.
-// Rights on more are for a test to give to its own operator.
+// operatorRights bind the operator's own role, and grant the permissions on children that tests need. A test that needs
+// more grants them to its own operator.
 const operatorRights = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole

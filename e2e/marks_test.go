@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// TestPolicyEditsAndNewNamesReplaceNothing edits a TemplateController in all that leaves its author's content
-// alone. Each object gets the metadata for it, and nothing of what others have set is lost.
-func TestPolicyEditsAndNewNamesReplaceNothing(t *testing.T) {
+// TestPolicyAndNameEditsKeepChildren edits every field of a TemplateController that does not affect its author's
+// content. Each object gets updated metadata, and nothing set by others is lost.
+func TestPolicyAndNameEditsKeepChildren(t *testing.T) {
 	parallel(t)
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestPolicyEditsAndNewNamesReplaceNothing(t *testing.T) {
 	}
 }
 
-// bothOwners are the owner references of a ConfigMap, and one more to a ConfigMap that is there.
+// bothOwners are the owner references of a ConfigMap, plus one to an existing ConfigMap.
 func (s *scope) bothOwners(name string) string {
 	s.t.Helper()
 	o, other := waitFor(s.t, s.in(configMaps), name, nil), waitFor(s.t, s.in(configMaps), "one-drop-b", nil)

@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// hoarders are templates that take as much memory as they get.
+// hoarders are templates that use as much memory as they can get.
 var hoarders = []string{
 	`{{ $json := print "[" (repeat 3000 "{\"\":1},") "1]" }}{{ $all := list }}{{ range 1000 }}{{ $all = append $all (fromJson $json) }}{{ end }}`,
 	`{{ $all := list }}{{ range 100 }}{{ $all = append $all (fromYaml (print "[" (repeat 79000 ": -") "]")) }}{{ end }}`,
 }
 
-// staysWithinItsMemory has the parents of many TemplateControllers take all the memory that they get, at a time, with the limit that
-// templater is shipped with. Each is a tenant of its own, so that they compute in turn and a pass of each holds much. Without
-// one account of it, templater is started again and again.
+// staysWithinItsMemory has parents of many TemplateControllers use all the memory they can get at once, with the limit
+// that templater is shipped with. Each is a separate tenant, so that they are reconciled alternately and each
+// reconciliation holds much memory. Without global accounting, templater would be OOM-killed repeatedly.
 func (i *installation) staysWithinItsMemory() {
 	i.t.Helper()
 	const number, parents = 20, 40
@@ -47,7 +47,7 @@ children:
 	}
 	start := time.Now()
 	for at := range parents {
-		i.labelled(fmt.Sprint("hoarder-", at), fmt.Sprint("hoarder-", at%number))
+		i.labeled(fmt.Sprint("hoarder-", at), fmt.Sprint("hoarder-", at%number))
 	}
 	waited := n.wait()
 	failed := func() (failed int) {
@@ -76,8 +76,8 @@ children:
 	i.shell("kubectl delete clusterrole " + i.id + "-hoarders")
 }
 
-// withinLimits expects that no container of templater was started again, and that none has ever had as much memory as it may. It tells say
-// how much each had.
+// withinLimits expects that no templater container was restarted or has exceeded its memory limit. It calls say with
+// the peak memory of each.
 func (i *installation) withinLimits(say func(pod string, most, limit int64)) {
 	i.t.Helper()
 	for _, pod := range i.list(env.client.Resource(pods).Namespace(home), "app.kubernetes.io/name=templater") {
@@ -89,10 +89,10 @@ func (i *installation) withinLimits(say func(pod string, most, limit int64)) {
 		if len(statuses) != 1 || len(specs) != 1 {
 			i.t.Fatalf("%s has %d containers, of which %d have a status, want one", pod.GetName(), len(specs), len(statuses))
 		}
-		if restarts := statuses[0].(map[string]any)["restartCount"]; restarts != int64(0) { //nolint:forcetypeassert // the API server's
+		if restarts := statuses[0].(map[string]any)["restartCount"]; restarts != int64(0) { //nolint:forcetypeassert // set by the API server
 			i.t.Errorf("%s was started again %v times", pod.GetName(), restarts)
 		}
-		text, _, _ := unstructured.NestedString(specs[0].(map[string]any), "resources", "limits", "memory") //nolint:forcetypeassert // the API server's
+		text, _, _ := unstructured.NestedString(specs[0].(map[string]any), "resources", "limits", "memory") //nolint:forcetypeassert // API server data
 		limit, err := resource.ParseQuantity(text)
 		if err != nil {
 			i.t.Fatal(err)
@@ -107,8 +107,8 @@ func (i *installation) withinLimits(say func(pod string, most, limit int64)) {
 	}
 }
 
-// mostMemory returns how many bytes the operator in a Pod of the node, which is this machine, has had at most. The node need not
-// have cgroups that say so.
+// mostMemory returns the peak memory, in bytes, of the operator in a Pod of the node, which is this machine. It does
+// not depend on the node's cgroups.
 func mostMemory(pod string) (int64, error) {
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -117,14 +117,14 @@ func mostMemory(pod string) (int64, error) {
 	for _, path := range all {
 		environ, err := os.ReadFile(path)
 		if err != nil || !strings.Contains("\x00"+string(environ), "\x00HOSTNAME="+pod+"\x00") {
-			continue // it may have ended
+			continue // it may have exited
 		}
 		return mostMemoryOf(filepath.Dir(path))
 	}
 	return 0, errors.New("no process has the host name " + pod)
 }
 
-// mostMemoryOf returns how many bytes the process of a folder in /proc has had at most.
+// mostMemoryOf returns the peak memory, in bytes, of the process of a folder in /proc.
 func mostMemoryOf(process string) (int64, error) {
 	status, err := os.ReadFile(filepath.Join(process, "status"))
 	if err != nil {

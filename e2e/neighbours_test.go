@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// quietNeighbour is a controller that nobody should have to wait for.
+// quietNeighbour is a TemplateController that must not be delayed.
 const quietNeighbour = `
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: quiet}}}
 children:
@@ -27,7 +27,7 @@ children:
     {apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .metadata.name }}, labels: {side: quiet}}}
 `
 
-// neighbour measures how long a new parent waits for its child.
+// neighbour measures how long new parents wait for their children.
 type neighbour struct {
 	*scope
 	children watch.Interface
@@ -43,17 +43,17 @@ func newNeighbour(s *scope) *neighbour {
 	}
 	s.t.Cleanup(children.Stop)
 	n := &neighbour{scope: s, children: children}
-	n.wait() // the first one teaches the operator the kind of the children
+	n.wait() // the first one makes the operator discover the kind of the children
 	return n
 }
 
-// wait makes a parent and returns how long it waits.
+// wait creates a parent and returns how long it waits.
 func (n *neighbour) wait() time.Duration {
 	n.t.Helper()
 	n.parents++
 	name := fmt.Sprint("quiet-", n.parents)
 	start := time.Now()
-	n.labelled(name, "quiet")
+	n.labeled(name, "quiet")
 	limit := time.After(soon)
 	for {
 		select {
@@ -67,7 +67,7 @@ func (n *neighbour) wait() time.Duration {
 	}
 }
 
-// waits makes so many parents, one after the other, and returns how long these wait, in order.
+// waits creates that many parents, one by one, and returns their waiting times, sorted.
 func (n *neighbour) waits(number int) []time.Duration {
 	n.t.Helper()
 	var all []time.Duration
@@ -86,8 +86,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// labelled makes a parent for one of the two sides.
-func (s *scope) labelled(name, side string) {
+// labeled creates a parent for one of the two sides.
+func (s *scope) labeled(name, side string) {
 	s.t.Helper()
 	_, err := s.things().Create(s.t.Context(), &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": s.group + "/v1", "kind": "Thing", "metadata": map[string]any{"name": name, "labels": map[string]any{"side": side}},
@@ -97,7 +97,7 @@ func (s *scope) labelled(name, side string) {
 	}
 }
 
-// touch changes parents every second, until the function is called that it returns.
+// touch changes parents every second, until the returned function is called.
 func (s *scope) touch(parents int) func() {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	done := make(chan struct{})
@@ -117,12 +117,13 @@ func (s *scope) touch(parents int) func() {
 	return func() { cancel(); <-done }
 }
 
-// greedy applies so many controllers of one account. In the text of their spec, @number is that of a controller.
+// greedy applies that many TemplateControllers of one service account. In spec, @number is replaced by the controller's
+// number.
 func (s *scope) greedy(number, parents int, spec string) {
 	s.t.Helper()
 	s.account("greedy", thingRules+configMapRules)
 	for i := range parents {
-		s.labelled(fmt.Sprint("greedy-", i), "greedy")
+		s.labeled(fmt.Sprint("greedy-", i), "greedy")
 	}
 	for i := range number {
 		text := `
@@ -132,12 +133,12 @@ watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector
 	}
 }
 
-// TestTemplatesThatComputeWithoutEndKeepNobodyWaiting has one account with several controllers of 64 entries, each of which uses
-// all the work that it may, and changes 34 parents every second. Time depends on the machine. So the passes are counted that end while
-// a neighbour's parent waits: on a quiet machine none or one. Where other programs keep the processors busy, the passes of others go on
-// while the API server works for the parent. In any case they are fewer than half of those that are due when it comes, which all came
-// first before there were turns.
-func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
+// TestExpensiveTemplatesDoNotDelayNeighbors has one service account with several TemplateControllers of 64 child
+// templates, each of which uses its maximum of work, and changes 34 parents every second. Times depend on the machine,
+// so the test counts the reconciliations of others that end while a neighbor's parent waits: on an idle machine none or
+// one. On a busy machine, others continue while the API server handles the parent. In any case they must be fewer than
+// half of those that are queued when the parent is created, all of which came first before fair queuing.
+func TestExpensiveTemplatesDoNotDelayNeighbors(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -156,7 +157,7 @@ func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
 	eventually(t, soon, func() error {
 		m, err := v.scrape()
 		if under := m[`workqueue_unfinished_work_seconds{name="parents"}`]; err == nil && under < 3 {
-			err = fmt.Errorf("the passes under way have taken %v s so far", under)
+			err = fmt.Errorf("the reconciliations under way have taken %v s so far", under)
 		}
 		return err
 	})
@@ -170,13 +171,13 @@ func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
 	stop()
 	slices.Sort(beside)
 	slices.Sort(ended)
-	t.Logf("a new parent waits for %v, and %v beside the greedy ones, of whose passes %v end meanwhile", quiet, beside, ended)
+	t.Logf("a new parent waits for %v, and %v beside the greedy ones, of whose reconciliations %v end meanwhile", quiet, beside, ended)
 	if median := ended[number/2]; median > most {
-		t.Errorf("%v passes of others have ended while a parent waited, want at most %d", median, most)
+		t.Errorf("%v reconciliations of others have ended while a parent waited, want at most %d", median, most)
 	}
 }
 
-// greedyPasses returns how many passes of all but the neighbour have ended.
+// greedyPasses returns how many reconciliations of others than the neighbor have ended.
 func (s *scope) greedyPasses(v *view) float64 {
 	s.t.Helper()
 	m, err := v.scrape()
@@ -185,16 +186,16 @@ func (s *scope) greedyPasses(v *view) float64 {
 	}
 	sum := 0.0
 	for name, value := range m {
-		if strings.HasPrefix(name, "templater_passes_total") && !strings.Contains(name, s.expand("@id-quiet")) {
+		if strings.HasPrefix(name, "templater_reconcile_total") && !strings.Contains(name, s.expand("@id-quiet")) {
 			sum += value
 		}
 	}
 	return sum
 }
 
-// TestAWebhookThatHangsKeepsNobodyWaiting has a webhook that does not answer to any child of three controllers of one
-// account, with 34 parents.
-func TestAWebhookThatHangsKeepsNobodyWaiting(t *testing.T) {
+// TestHangingWebhookDoesNotDelayNeighbors has a webhook that never answers requests for the children of three
+// TemplateControllers of one service account, with 34 parents.
+func TestHangingWebhookDoesNotDelayNeighbors(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()

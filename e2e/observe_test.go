@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-func TestMetricsTellWhatTheOperatorDoes(t *testing.T) {
+func TestMetricsReportOperatorActivity(t *testing.T) {
 	parallel(t)
 	const parents = 5
 	s := newScope(t)
@@ -48,18 +48,18 @@ func TestMetricsTellWhatTheOperatorDoes(t *testing.T) {
 			m.is(series("templater_child_writes_total", "result", "success", "verb", "create"), parents),
 			m.is(series("templater_child_writes_total", "result", "success", "verb", "update"), 0),
 			m.is(series("templater_child_writes_total", "result", "success", "verb", "delete"), 0),
-			m.is(series("templater_breaker_trips_total"), 0),
+			m.is(series("templater_loops_detected_total"), 0),
 			m.is(series("templater_templatecontroller_ready"), 1),
-			m.is(series("templater_passes_total", "result", "panic"), 0),
-			m.least(series("templater_passes_total", "result", "success"), parents),
-			m.least(series("templater_passes_total", "result", "failed"), 1),
-			m.least(series("templater_pass_duration_seconds_count"), parents+1),
+			m.is(series("templater_reconcile_total", "result", "panic"), 0),
+			m.least(series("templater_reconcile_total", "result", "success"), parents),
+			m.least(series("templater_reconcile_total", "result", "failed"), 1),
+			m.least(series("templater_reconcile_duration_seconds_count"), parents+1),
 			m.least(series("templater_template_errors_total"), 1),
 			m.is(`workqueue_depth{name="parents"}`, 0),
-			m.is(`workqueue_depth{name="rights"}`, 0),
+			m.is(`workqueue_depth{name="permissions"}`, 0),
 			m.least(`workqueue_adds_total{name="parents"}`, parents+1),
 			m.least(`workqueue_adds_total{name="controllers"}`, 1),
-			m.is(`templater_watches`, 5), // definitions, TemplateControllers, the keys of seals, things, ConfigMaps
+			m.is(`templater_watches`, 5), // CRDs, TemplateControllers, seal keys, things, ConfigMaps
 			m.is(`templater_watch_synced{resource="configmaps",role="child",watch="configmaps/v1 labels \"templater.dev/controller\""}`, 1),
 			m.least(`rest_client_requests_total{code="201",host="`+v.proxy.address+`",method="PATCH"}`, parents),
 			m.least(`rest_client_request_duration_seconds_count{host="`+v.proxy.address+`",verb="PATCH"}`, parents),
@@ -67,9 +67,9 @@ func TestMetricsTellWhatTheOperatorDoes(t *testing.T) {
 	})
 	op.quiet(time.Second)
 	m, err := v.scrape()
-	failed := series("templater_passes_total", "result", "failed")
+	failed := series("templater_reconcile_total", "result", "failed")
 	if err := errors.Join(err, m.is(series("templater_template_errors_total"), m[failed])); err != nil {
-		t.Errorf("a pass whose template fails is one that failed, and nothing else: %v", err)
+		t.Errorf("a reconciliation whose template fails is one that failed, and nothing else: %v", err)
 	}
 	for name := range m {
 		if strings.Contains(name, "colorless") || strings.Contains(name, s.ns+"/") {
@@ -96,7 +96,7 @@ func TestMetricsTellWhatTheOperatorDoes(t *testing.T) {
 	}
 }
 
-func TestHealthWhileTheAPIServerIsAway(t *testing.T) {
+func TestHealthDuringAPIServerOutage(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -134,7 +134,7 @@ func TestHealthWhileTheAPIServerIsAway(t *testing.T) {
 	v.waitProbe("/healthz", http.StatusOK)
 }
 
-func TestAnAddressThatIsTakenEndsTheStart(t *testing.T) {
+func TestAddressInUseFailsStartup(t *testing.T) {
 	parallel(t)
 	v, args := newView(t)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", v.health)
@@ -145,20 +145,20 @@ func TestAnAddressThatIsTakenEndsTheStart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, env.binary, append([]string{"run"}, args...)...).CombinedOutput()
-	want := "set another --health-address: cannot serve health: listen tcp " + v.health + ": bind: address already in use"
+	want := "set another --health-probe-bind-address: cannot serve health-probe: listen tcp " + v.health + ": bind: address already in use"
 	if failed := (*exec.ExitError)(nil); !errors.As(err, &failed) || failed.ExitCode() != 2 || !strings.Contains(string(out), want) {
 		t.Errorf("ended with %v: %s", err, out)
 	}
 }
 
-// view is where an operator lets itself be looked at.
+// view accesses an operator's metrics, probes and profiles.
 type view struct {
 	t                      *testing.T
-	proxy                  *proxy // before the API server
+	proxy                  *proxy // to the API server
 	metrics, health, pprof string
 }
 
-// newView returns a view, and the flags of the operator for it.
+// newView returns a view, and the operator flags for it.
 func newView(t *testing.T) (*view, []string) {
 	t.Helper()
 	v := &view{t: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t)}
@@ -178,7 +178,7 @@ func newView(t *testing.T) (*view, []string) {
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		t.Fatal(err)
 	}
-	return v, []string{"--kubeconfig=" + path, "--metrics-address=" + v.metrics, "--health-address=" + v.health, "--pprof-address=" + v.pprof}
+	return v, []string{"--kubeconfig=" + path, "--metrics-bind-address=" + v.metrics, "--health-probe-bind-address=" + v.health, "--pprof-bind-address=" + v.pprof}
 }
 
 func freeAddress(t *testing.T) string {
@@ -191,7 +191,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// get returns the code and the body of an answer.
+// get returns the status code and the body of a response.
 func (v *view) get(address, path string) (int, string) {
 	v.t.Helper()
 	request, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, "http://"+address+path, nil)
@@ -210,7 +210,7 @@ func (v *view) get(address, path string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// waitProbe waits until a probe answers with the code.
+// waitProbe waits until a probe returns the code.
 func (v *view) waitProbe(path string, code int) {
 	v.t.Helper()
 	eventually(v.t, soon, func() error {
@@ -221,7 +221,7 @@ func (v *view) waitProbe(path string, code int) {
 	})
 }
 
-// values are the values of series.
+// values maps series to their values.
 type values map[string]float64
 
 // scrape returns all series.
@@ -261,7 +261,7 @@ func (m values) least(series string, want float64) error {
 	return nil
 }
 
-// proxy passes connections on to a server until it is cut.
+// proxy forwards connections to a server until it is cut.
 type proxy struct {
 	address, server string
 
@@ -278,7 +278,7 @@ func newProxy(t *testing.T, server string) *proxy {
 	return p
 }
 
-// mend has the proxy take connections, at the same address as before.
+// mend makes the proxy accept connections again, at the same address.
 func (p *proxy) mend(t *testing.T) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(context.WithoutCancel(t.Context()), "tcp", p.address)
@@ -299,21 +299,21 @@ func (p *proxy) mend(t *testing.T) {
 	}()
 }
 
-// cut closes all connections, and takes no more.
+// cut closes all connections, and stops accepting new ones.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.listener == nil {
 		return
 	}
-	_ = p.listener.Close() // it may be closed already
+	_ = p.listener.Close() // it may already be closed
 	p.listener = nil
 	for c := range p.open {
 		_ = c.Close() // likewise
 	}
 }
 
-// pass passes one connection on.
+// pass forwards one connection.
 func (p *proxy) pass(in net.Conn, from net.Listener) {
 	defer in.Close()
 	out, err := net.Dial("tcp", p.server)
@@ -324,7 +324,7 @@ func (p *proxy) pass(in net.Conn, from net.Listener) {
 	p.mu.Lock()
 	if p.listener != from {
 		p.mu.Unlock()
-		return // cut meanwhile
+		return // cut in the meantime
 	}
 	p.open[in], p.open[out] = struct{}{}, struct{}{}
 	p.mu.Unlock()

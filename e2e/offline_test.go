@@ -30,7 +30,6 @@ import (
 
 var (
 	offlineCases = flag.Int("offline-cases", 30, "TemplateControllers that TestOfflineEqualsCluster draws")
-	offlineSeed  = flag.Uint64("offline-seed", 0, "seed of TestOfflineEqualsCluster; 0 draws one")
 	offlineKeep  = flag.String("offline-keep", "", "folder in which TestOfflineEqualsCluster keeps its cases")
 )
 
@@ -41,7 +40,8 @@ func selector(label string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: label, Operator: metav1.LabelSelectorOpExists}}}
 }
 
-// offlineCase is one random TemplateController with one parent. What happens on the cluster is recorded as a case of templater test.
+// offlineCase is one random TemplateController with one parent. Its history on the cluster is recorded as a case of
+// templater test.
 type offlineCase struct {
 	s       *scope
 	name    string
@@ -50,31 +50,29 @@ type offlineCase struct {
 	folder  string
 	steps   []cases.Step
 	deleted bool
-	gone    bool // the parent
+	gone    bool   // the parent is deleted
+	foreign string // name of a ConfigMap that has another owner; "" = none
 }
 
-// outcome is what is compared: the status of the parent, nil when it is gone, and the children by kind and name.
+// outcome is compared: the status of the parent, nil if deleted, and the children by kind and name.
 type outcome struct {
 	Status   map[string]any
 	Children map[string]map[string]any
 }
 
-// TestOfflineEqualsCluster applies random TemplateControllers and edits to a cluster, and repeats the same by templater test: objects, statuses
-// and conditions must be equal after each step.
+// TestOfflineEqualsCluster applies random TemplateControllers and edits to a cluster, and replays them with templater
+// test: objects, statuses and conditions must be equal after each step.
 func TestOfflineEqualsCluster(t *testing.T) {
 	parallel(t)
 	s := newCollectedScope(t)
 	op := startOperator(t)
-	seed := *offlineSeed
-	if seed == 0 {
-		seed = rand.Uint64() >> 32
-	}
-	t.Logf("again with: -offline-seed %d -offline-cases %d", seed, *offlineCases)
+	seed := randomSeed(t)
+	t.Logf("%d cases", *offlineCases)
 	folder := *offlineKeep
 	if folder == "" {
 		folder = t.TempDir()
 	}
-	const atOnce = 100 // one operator serves so many TemplateControllers in a moment
+	const atOnce = 100 // one operator easily handles that many TemplateControllers
 	for from := 0; from < *offlineCases; from += atOnce {
 		var all []*offlineCase
 		for i := from; i < min(from+atOnce, *offlineCases); i++ {
@@ -113,7 +111,7 @@ func (c *offlineCase) begin() {
 	c.write("crd.yaml", crd)
 }
 
-// write writes a file of the case, and returns its text.
+// write writes a file of the case, and returns its content.
 func (c *offlineCase) write(file string, content any) string {
 	c.s.t.Helper()
 	text, err := yaml.Marshal(content)
@@ -124,7 +122,7 @@ func (c *offlineCase) write(file string, content any) string {
 	return string(text)
 }
 
-// act does one thing on the cluster, and records it.
+// act performs one action on the cluster, and records it.
 func (c *offlineCase) act(step int) {
 	t, r := c.s.t, c.random
 	recorded := cases.Step{Name: fmt.Sprint("step ", step+1)}
@@ -133,6 +131,9 @@ func (c *offlineCase) act(step int) {
 	choice := r.IntN(6)
 	switch {
 	case step == 0:
+		if len(r.maps) > 0 && r.chance(3) {
+			recorded.Observe = []map[string]any{c.takeName(pick(r, r.maps...))}
+		}
 		c.spec = r.parentSpec()
 		parent := map[string]any{"apiVersion": c.s.group + "/v1", "kind": "Thing", "metadata": map[string]any{"name": c.name, "namespace": c.s.ns, "labels": map[string]any{"case": c.name}}, "spec": c.spec}
 		text, err := yaml.Marshal(parent)
@@ -157,7 +158,7 @@ func (c *offlineCase) act(step int) {
 		o := pick(r, live...)
 		c.s.delete(c.s.in(c.resource(&o)), o.GetName())
 		recorded.Remove = append(recorded.Remove, identity(&o))
-	case choice == 2 && len(live) > 0: // drift, of a field that a template has and of one that it has not
+	case choice == 2 && len(live) > 0: // drift of a field that a template sets or of one that it does not set
 		o := pick(r, live...)
 		patch := identity(&o)
 		patch[contentOf(&o)] = map[string]any{pick(r, "x", "foreign"): "edited"}
@@ -178,6 +179,25 @@ func (c *offlineCase) act(step int) {
 		recorded.Parent = patch
 	}
 	c.steps = append(c.steps, recorded)
+}
+
+// takeName creates an object with the name of a child and another owner. Without an owner, templater test would take it
+// for the child.
+func (c *offlineCase) takeName(entry string) map[string]any {
+	c.s.t.Helper()
+	owner := map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "name": "default", "controller": true}
+	eventually(c.s.t, soon, func() error {
+		account, err := env.clientset.CoreV1().ServiceAccounts(c.s.ns).Get(c.s.t.Context(), "default", metav1.GetOptions{})
+		owner["uid"] = string(account.GetUID())
+		return err
+	})
+	foreign := map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"x": "foreign"},
+		"metadata": map[string]any{"name": c.name + "-" + entry, "namespace": c.s.ns, "ownerReferences": []any{owner}},
+	}
+	c.s.apply(string(mustJSON(foreign)))
+	c.foreign = c.name + "-" + entry
+	return foreign
 }
 
 func mustJSON(v any) []byte {
@@ -202,7 +222,7 @@ func (c *offlineCase) resource(o *unstructured.Unstructured) schema.GroupVersion
 	return configMaps
 }
 
-// contentOf names the field that holds what the templates of a kind render.
+// contentOf returns the field that contains the rendered content of a kind.
 func contentOf(o *unstructured.Unstructured) string {
 	if o.GetKind() == "Thing" {
 		return "spec"
@@ -210,7 +230,7 @@ func contentOf(o *unstructured.Unstructured) string {
 	return "data"
 }
 
-// live returns the objects that were made for the parent, by kind and name.
+// live returns the parent's children, sorted by kind and name.
 func (c *offlineCase) live() (out []unstructured.Unstructured) {
 	for _, in := range []dynamic.ResourceInterface{c.s.in(configMaps), c.s.things()} {
 		for _, o := range c.s.list(in, "templater.dev/controller="+c.s.id+"-"+c.name) {
@@ -232,7 +252,7 @@ func (c *offlineCase) parent() (*unstructured.Unstructured, error) {
 	return o, err
 }
 
-// settle waits until all parents show their last edit, the garbage collector is done, and the operator has nothing left to do.
+// settle waits until all parents reflect their last edit, the garbage collector is done, and the operator is idle.
 func (op *operator) settle(all []*offlineCase) {
 	op.t.Helper()
 	for _, c := range all {
@@ -264,7 +284,7 @@ func (op *operator) settle(all []*offlineCase) {
 	}
 }
 
-// observe returns what there is.
+// observe returns the current outcome.
 func (c *offlineCase) observe() outcome {
 	o, err := c.parent()
 	if err != nil {
@@ -282,6 +302,11 @@ func (c *offlineCase) observe() outcome {
 	for _, child := range c.live() {
 		out.add(child.Object)
 	}
+	if c.foreign != "" {
+		if o, err := c.s.in(configMaps).Get(c.s.t.Context(), c.foreign, metav1.GetOptions{}); err == nil {
+			out.add(o.Object)
+		}
+	}
 	return out
 }
 
@@ -290,7 +315,7 @@ func (o *outcome) add(content map[string]any) {
 	o.Children[child.GetKind()+" "+child.GetName()] = simulate.Public(content)
 }
 
-// timeless returns a status without the times of its conditions.
+// timeless returns a status without the timestamps of its conditions.
 func timeless(status map[string]any) map[string]any {
 	status = maps.Clone(status)
 	list, _ := status["conditions"].([]any)
@@ -306,10 +331,11 @@ func timeless(status map[string]any) map[string]any {
 	return status
 }
 
-// rolloutTime is how long a rollout may take: it waits for seconds after each change.
+// rolloutTime is the timeout of a rollout, which pauses for seconds after each change.
 const rolloutTime = time.Minute
 
-// compare repeats all steps offline, and waits until the cluster has come to the same. It returns the difference that is left.
+// compare replays all steps offline, waits until the cluster has the same outcome, and returns the remaining
+// difference.
 func (c *offlineCase) compare() (diff string) {
 	t := c.s.t
 	t.Helper()
@@ -335,16 +361,16 @@ func (c *offlineCase) compare() (diff string) {
 	return diff
 }
 
-// save writes what has happened as a case of templater test.
+// save writes the history as a case of templater test.
 func (c *offlineCase) save() {
 	c.s.t.Helper()
 	steps := slices.Clone(c.steps)
 	c.write("case/parent.yaml", steps[0].Parent)
-	steps[0].Parent = nil // that was its creation
+	steps[0].Parent = nil // the creation of the parent
 	c.write("case/case.yaml", cases.Case{Steps: steps})
 }
 
-// offlineOutcome returns what an offline step has come to.
+// offlineOutcome returns the outcome of an offline step.
 func offlineOutcome(after simulate.State, gone bool) outcome {
 	out := outcome{Children: map[string]map[string]any{}}
 	if status, _ := after.Parent["status"].(map[string]any); !gone {
@@ -356,7 +382,7 @@ func offlineOutcome(after simulate.State, gone bool) outcome {
 	return out
 }
 
-// plain returns an outcome as YAML, which has one form of each number.
+// plain returns an outcome as YAML, in which each number has one form.
 func plain(t *testing.T, o outcome) string {
 	t.Helper()
 	text, err := yaml.Marshal(o)

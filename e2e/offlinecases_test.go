@@ -11,14 +11,17 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// randomController draws TemplateControllers that use what the offline commands and the operator must agree on.
+// randomController generates TemplateControllers with features on which the offline commands and the operator must
+// agree.
 type randomController struct {
 	*rand.Rand
 	related bool     // whether there is spec.related
-	things  []string // the child templates so far that yield one Thing, always of the same name
+	things  []string // child templates so far that render one Thing, always of the same name
+	maps    []string // child templates so far that render one ConfigMap, always of the same name
 }
 
-// spec returns the spec of a TemplateController without spec.watch. Its children are ConfigMaps, and Things of the group.
+// spec returns the spec of a TemplateController without spec.watch. Its children are ConfigMaps, and Things of the
+// group.
 func (r *randomController) spec(group string) v1.TemplateControllerSpec {
 	var out v1.TemplateControllerSpec
 	out.ResyncPeriod = "0s"
@@ -44,12 +47,13 @@ func (r *randomController) spec(group string) v1.TemplateControllerSpec {
 	return out
 }
 
-// chance is true once in n times.
+// chance is true with probability 1/n.
 func (r *randomController) chance(n int) bool { return r.IntN(n) == 0 }
 
 func pick[T any](r *randomController, from ...T) T { return from[r.IntN(len(from))] }
 
-// child draws a child template. Its objects depend on the parent, on related objects, and on the child templates before it.
+// child generates a child template. Its objects depend on the parent, on related objects, and on earlier child
+// templates.
 func (r *randomController) child(name, group string, before []v1.Child) v1.Child {
 	out := v1.Child{Name: name}
 	for _, b := range before {
@@ -94,13 +98,17 @@ func (r *randomController) child(name, group string, before []v1.Child) v1.Child
 	}
 	lines := append([]string{begin, head, "metadata: {name: " + object + ", namespace: {{ $.metadata.namespace }}}", content + ":"}, indent(strings.Join(fields, "\n")), end)
 	out.Template = strings.TrimLeft(strings.Join(lines, "\n"), "\n") + "\n"
-	if thing && begin == "" && !strings.Contains(object, "suffix") {
+	switch {
+	case begin != "" || strings.Contains(object, "suffix"):
+	case thing:
 		r.things = append(r.things, name)
+	case name != "backup":
+		r.maps = append(r.maps, name)
 	}
 	return out
 }
 
-// fields draws what an object shows besides the parent.
+// fields generates additional fields of an object.
 func (r *randomController) fields() []string {
 	out := []string{"n: {{ $.spec.n | quote }}", "on: {{ $.spec.on | quote }}", `color: {{ include "color" $ | quote }}`}
 	if r.related {
@@ -112,7 +120,7 @@ func (r *randomController) fields() []string {
 	return out[:min(len(out), 7)]
 }
 
-// status draws a template of the status.
+// status generates a status template.
 func (r *randomController) status(children []v1.Child) string {
 	out := "x: {{ .spec.x }}\n"
 	for _, c := range children {
@@ -129,7 +137,7 @@ func (r *randomController) status(children []v1.Child) string {
 	return out
 }
 
-// parentSpec draws the spec of a parent.
+// parentSpec generates the spec of a parent.
 func (r *randomController) parentSpec() map[string]any {
 	return map[string]any{"x": pick(r, "red", "green", "blue"), "n": int64(r.IntN(4)), "on": r.chance(2), "suffix": pick(r, "p", "q")}
 }

@@ -15,22 +15,22 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// operators is a group in which all users are that operators run as. It has the operator's own role, and
-// rights on the kinds that most children are of.
+// operators is the group of all users that operators run as. It has the operator's own role, and permissions on the
+// most common kinds of children.
 const operators = "templater-e2e"
 
-// classes has the class of each test.
+// classes maps each test to its class.
 var classes sync.Map
 
-// classOf returns the class of the operator of a test, and of its subtests. Nobody else's is the same,
-// so that many tests can have operators on one cluster.
+// classOf returns the class of the operator of a test and its subtests. It is unique, so that many tests can run
+// operators on one cluster.
 func classOf(t *testing.T) string {
 	name, _, _ := strings.Cut(t.Name(), "/")
 	class, _ := classes.LoadOrStore(name, nameFor(name))
 	return class.(string)
 }
 
-// users has the user of the operator of each test where that is not one of the group operators.
+// users maps a test to the user of its operator if that is not in the group operators.
 var users sync.Map
 
 // operatorOf returns the user that the operator of a test runs as.
@@ -42,7 +42,7 @@ func operatorOf(t *testing.T) string {
 	return operators + "-" + classOf(t)
 }
 
-// groupsOf returns the groups in which a user is.
+// groupsOf returns the groups of a user.
 func groupsOf(user string) []string {
 	if strings.HasPrefix(user, operators+"-") {
 		return []string{operators}
@@ -54,15 +54,15 @@ func groupsOf(user string) []string {
 type operator struct {
 	t       *testing.T
 	user    string
-	about   string // the id of the scope whose requests count; empty means all
+	about   string // ID of the scope whose requests count; empty means all
 	command *exec.Cmd
-	log     string     // file
-	exited  chan error // what Wait has returned
+	log     string     // path
+	exited  chan error // result of Wait
 	over    bool
 }
 
-// startOperator starts the built operator and returns once it works. It is
-// stopped at the end of the test, and its log is shown if the test has failed.
+// startOperator starts the built operator and returns once it works. It is stopped at the end of the test, and its log
+// is shown if the test has failed.
 func startOperator(t *testing.T, args ...string) *operator {
 	t.Helper()
 	return startOperatorAs(t, operatorOf(t), args...)
@@ -73,7 +73,7 @@ func startOperatorAs(t *testing.T, user string, args ...string) *operator {
 	return startOperatorIn(t, nil, user, args...)
 }
 
-// startOperatorIn starts it with more variables in its environment.
+// startOperatorIn starts it with additional environment variables.
 func startOperatorIn(t *testing.T, variables []string, user string, args ...string) *operator {
 	t.Helper()
 	file, err := os.CreateTemp(t.TempDir(), "operator-*.log")
@@ -82,7 +82,7 @@ func startOperatorIn(t *testing.T, variables []string, user string, args ...stri
 	}
 	defer file.Close()
 	op := &operator{t: t, user: user, log: file.Name(), exited: make(chan error, 1)}
-	// Not CommandContext: the operator is to outlive the test's context, and be stopped by Stop.
+	// Not CommandContext: the operator must outlive the test's context, and is stopped by Stop.
 	args = append([]string{"run", "--kubeconfig", env.userKubeconfig(t, user), "--class-name", classOf(t), "--seal-namespace", operators, "--log-format=text", "--log-level=verbose"}, args...)
 	op.command = exec.Command(env.binary, args...) //nolint:noctx // see above
 	op.command.Stdout, op.command.Stderr = file, file
@@ -107,8 +107,8 @@ func startOperatorIn(t *testing.T, variables []string, user string, args ...stri
 	return op
 }
 
-// of returns the operator for a test beside others: requests count that are about this scope, and
-// if the test fails, the lines of the log about it are shown.
+// of returns the operator for a test that shares it: only requests about this scope count, and if the test fails, only
+// log lines about it are shown.
 func (op *operator) of(s *scope) *operator {
 	shared := *op
 	shared.t, shared.about = s.t, s.id
@@ -120,7 +120,7 @@ func (op *operator) of(s *scope) *operator {
 	return &shared
 }
 
-// Stop ends the operator as Kubernetes would, and expects it to go well.
+// Stop stops the operator as Kubernetes would, and expects a clean exit.
 func (op *operator) Stop() {
 	op.t.Helper()
 	if err := op.end(syscall.SIGTERM); err != nil {
@@ -128,7 +128,7 @@ func (op *operator) Stop() {
 	}
 }
 
-// Kill ends the operator without any warning.
+// Kill kills the operator without warning.
 func (op *operator) Kill() {
 	op.t.Helper()
 	if err := op.end(syscall.SIGKILL); err == nil {
@@ -154,14 +154,14 @@ func (op *operator) end(signal os.Signal) error {
 	}
 }
 
-// finish is the end of a test.
+// finish runs at the end of a test.
 func (op *operator) finish() {
 	op.Stop()
 	if op.t.Failed() {
 		op.t.Logf("the operator's log, %s:\n%s", filepath.Base(op.log), tail(op.logged(), 80))
 	}
 	if bytes.Contains(op.logged(), []byte("panic in a reconciliation")) {
-		op.t.Errorf("a pass has panicked:\n%s", tail(op.logged(), 40))
+		op.t.Errorf("a reconciliation has panicked:\n%s", tail(op.logged(), 40))
 	}
 }
 
@@ -173,8 +173,8 @@ func (op *operator) logged() []byte {
 	return data
 }
 
-// waitLogged waits for a line of the log with these texts. Watches are not in step: only the operator itself knows
-// which of two changes it has heard of.
+// waitLogged waits for a log line that contains these texts. Watches are not synchronized: only the operator itself
+// knows which of two changes it has observed.
 func (op *operator) waitLogged(texts ...string) {
 	op.t.Helper()
 	eventually(op.t, soon, func() error {

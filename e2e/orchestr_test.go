@@ -12,7 +12,8 @@ import (
 
 var orchestrs = schema.GroupVersionResource{Group: "kopf.dev", Version: "v1", Resource: "orchestrs"}
 
-// hostile writes a log that must stay what it is: YAML, a template, bytes that are no characters, and ten MiB without a line end.
+// hostile writes a log that must be preserved: YAML, a template, invalid UTF-8, and 8 MiB without a newline. The kubelet
+// rotates a log of 10 MiB while the container runs, and its end may be empty then.
 const hostile = `
 apiVersion: v1
 kind: Pod
@@ -27,10 +28,10 @@ spec:
   - name: long
     image: busybox:1.36
     imagePullPolicy: IfNotPresent
-    command: [sh, -c, 'head -c 10485760 /dev/zero | tr "\0" x; printf end; exit 1']
+    command: [sh, -c, 'head -c 8388608 /dev/zero | tr "\0" x; printf end; exit 1']
 `
 
-// orchestr follows the page of the sample, for which an operator is running.
+// orchestr follows the page of the sample. An operator must be running.
 func (s *scope) orchestr() {
 	t := s.t
 	t.Helper()
@@ -40,7 +41,7 @@ func (s *scope) orchestr() {
 	}
 	s.apply(hostile)
 
-	// What its page says then.
+	// As on the page.
 	s.shell("kubectl set image pod broken-image main=busybox:1.36")
 	s.shell("kubectl run broken-later --image=busybox:1.36 --image-pull-policy=IfNotPresent --restart=Never -- sh -c 'sleep 1; echo no; exit 1'")
 	waitFor(t, s.in(pods), "broken-later", func(o *unstructured.Unstructured) error {
@@ -87,7 +88,8 @@ func (s *scope) orchestr() {
 	t.Logf("the sample took %s", time.Since(begun))
 }
 
-// reported waits until the report says that of a Pod of the test; nil is for a Pod that is not in it.
+// reported waits until check accepts the report on a Pod of the test; a nil check means that the Pod must not be in the
+// report.
 func (s *scope) reported(name string, check func(pod map[string]any) error) {
 	s.t.Helper()
 	eventually(s.t, soon, func() error {
@@ -106,7 +108,7 @@ func (s *scope) reported(name string, check func(pod map[string]any) error) {
 	})
 }
 
-// containerOf returns what the report says of a container.
+// containerOf returns the report on a container.
 func containerOf(pod map[string]any, name string) map[string]any {
 	all, _ := pod["containers"].([]any)
 	for _, item := range all {

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ofGadgets makes a child beside each Gadget and one elsewhere, which templater itself deletes with its parent.
+// ofGadgets creates a child next to each Gadget and one in another namespace, which templater itself deletes with its
+// parent.
 const ofGadgets = `
 watch: {apiVersion: "@group/v2", kind: Gadget, namespaces: ["@ns"]}
 children:
@@ -25,9 +26,10 @@ children:
     {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}-far", namespace: "@id-far"}, data: {color: "{{ .spec.color | default "none" }}"}}
 `
 
-// TestConversionOfParentsThatFailsOrLiesCostsNoChild has the webhook of the parents' kind fail, be away, and take labels, annotations and values off what it
-// converts, before and after a restart of templater. While it fails, another parent comes, for the API server cannot change one that is there.
-func TestConversionOfParentsThatFailsOrLiesCostsNoChild(t *testing.T) {
+// TestBrokenParentConversionKeepsChildren makes the conversion webhook of the parents' kind fail, be unreachable, and
+// strip labels, annotations and values, before and after a restart of templater. While it fails, another parent is
+// created, because the API server cannot update an existing one.
+func TestBrokenParentConversionKeepsChildren(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -44,7 +46,7 @@ func TestConversionOfParentsThatFailsOrLiesCostsNoChild(t *testing.T) {
 	op := startOperator(t)
 	n := newNeighbour(s)
 	s.controller(ofGadgets)
-	parents := s.in(s.resource("gadgets")) // as they are stored, so that nothing converts them
+	parents := s.in(s.resource("gadgets")) // in the storage version, which needs no conversion
 	color := func(want string) func(*unstructured.Unstructured) error {
 		return func(o *unstructured.Unstructured) error {
 			return same("data", map[string]any{"color": want}, o.Object["data"])

@@ -24,8 +24,8 @@ import (
 
 var clusterRoles = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
 
-// policyUsers may all write TemplateControllers. The words behind @id- are who they are; each may impersonate
-// the accounts that are listed here.
+// policyUsers may all write TemplateControllers. The names after @id- identify them; each may impersonate the service
+// accounts that are listed here.
 const policyUsers = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -58,7 +58,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-jan
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-janitor"}]
 `
 
-// mayImpersonate gives a user the right to impersonate an account of the test's namespace.
+// mayImpersonate allows a user to impersonate a service account of the test's namespace.
 func (s *scope) mayImpersonate(user, account string) {
 	s.t.Helper()
 	user = s.expand(user)
@@ -66,8 +66,9 @@ func (s *scope) mayImpersonate(user, account string) {
 	s.waitAllowed(user, authorizationv1.ResourceAttributes{Namespace: s.ns, Resource: "serviceaccounts", Name: account, Verb: "impersonate"})
 }
 
-// policyFor installs the policy of the default installation, under another name and for the TemplateControllers of
-// this test alone, with homes in the test's namespace for the classes @id and @id-b, and for that of the test's operator in @id-home.
+// policyFor installs the policy of the default installation, under another name and only for the TemplateControllers of
+// this test, with homes in the test's namespace for the classes @id and @id-b, and in @id-home for the class of the
+// test's operator.
 func (s *scope) policyFor() {
 	s.t.Helper()
 	const name, homes = "  name: templater\n", "{'': 'templater-system/templater'}"
@@ -86,7 +87,7 @@ func (s *scope) policyFor() {
 	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", "policyName: templater", `policyName: "@id"`).Replace(read(s.t, filepath.Join(env.root, "config", "policy", "binding.yaml"))))
 }
 
-// policed is a TemplateController that nobody serves.
+// policed is a TemplateController of a class without an operator.
 func (s *scope) policed(name, more string) *unstructured.Unstructured {
 	s.t.Helper()
 	o := &unstructured.Unstructured{}
@@ -99,7 +100,7 @@ spec:
   children: [{name: none, template: "{{ fail \"never\" }}"}]
 ` + more)))
 	if err == nil {
-		err = o.UnmarshalJSON(text) // which keeps integers
+		err = o.UnmarshalJSON(text) // preserves integers
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -114,7 +115,7 @@ func (s *scope) applyPoliced(name, more string) {
 	}
 }
 
-// request is one that a user tries, without effect.
+// request is an attempt by a user, without effect.
 type request func(ctx context.Context, in dynamic.ResourceInterface) error
 
 var dryRun = []string{metav1.DryRunAll}
@@ -139,7 +140,7 @@ func (s *scope) creating(more string) request {
 	}
 }
 
-// asUser returns what makes requests on TemplateControllers as a user, who may act as another one.
+// asUser returns a client for TemplateControllers as a user, who impersonates another one if as is not empty.
 func (s *scope) asUser(user, as string) dynamic.ResourceInterface {
 	s.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", env.userKubeconfig(s.t, user))
@@ -156,9 +157,9 @@ func (s *scope) asUser(user, as string) dynamic.ResourceInterface {
 	return client.Resource(controllers)
 }
 
-// TestThePolicyLetsNobodyUseAnAccountOfOthers has users who may write all TemplateControllers try what only those
-// may do who may impersonate the accounts.
-func TestThePolicyLetsNobodyUseAnAccountOfOthers(t *testing.T) {
+// TestPolicyDeniesForeignServiceAccounts has users who may write all TemplateControllers try operations that require
+// permission to impersonate the service accounts.
+func TestPolicyDeniesForeignServiceAccounts(t *testing.T) {
 	parallel(t)
 	if env.cluster == nil {
 		leaveOut(t, "users are made with the authority of the cluster")
@@ -167,7 +168,7 @@ func TestThePolicyLetsNobodyUseAnAccountOfOthers(t *testing.T) {
 	s.apply(policyUsers)
 	for user, accounts := range map[string][]string{
 		"@id-alice": {"a"}, "@id-bob": {"b"}, "@id-carol": {"a", "b"}, "@id-mallory": {"templater"},
-		"system:serviceaccount:@ns:templater": {"a", "b"}, // as installed: templater acts as them
+		"system:serviceaccount:@ns:templater": {"a", "b"}, // as installed: templater impersonates them
 	} {
 		for _, account := range accounts {
 			s.mayImpersonate(user, account)
@@ -178,7 +179,7 @@ func TestThePolicyLetsNobodyUseAnAccountOfOthers(t *testing.T) {
 		byB    = "  className: \"@id\"\n  serviceAccountRef: {namespace: \"@ns\", name: b}\n"
 		byHome = "  className: \"@id\"\n"
 	)
-	// These were there before the policy.
+	// These were created before the policy.
 	s.applyPoliced("@id-a", byA)
 	s.applyPoliced("@id-home", byHome)
 	s.applyPoliced("@id-lost", "  className: \"@id-unknown\"\n")
@@ -216,7 +217,7 @@ func TestThePolicyLetsNobodyUseAnAccountOfOthers(t *testing.T) {
 	for _, row := range []struct {
 		who, what string
 		try       request
-		refused   string // what the answer says; empty = allowed
+		refused   string // text of the error; empty = allowed
 	}{
 		{"alice", "creates one with her account", s.creating(byA), ""},
 		{"alice", "creates one with another account", s.creating(byB), "names an account that you (@id-alice) may not impersonate: ask an administrator for the verb impersonate on " + bOf},
@@ -290,9 +291,9 @@ func TestThePolicyLetsNobodyUseAnAccountOfOthers(t *testing.T) {
 	})
 }
 
-// TestThePolicyKnowsEveryChangeOfASpec has a user who may not impersonate the account try patches of all kinds. Those that raise the
-// generation are changes of the spec, whatever CEL takes for equal; all others are free.
-func TestThePolicyKnowsEveryChangeOfASpec(t *testing.T) {
+// TestPolicyDetectsEverySpecChange has a user who may not impersonate the service account try patches of all kinds.
+// Those that increase the generation change the spec, even if CEL considers the values equal; all others are allowed.
+func TestPolicyDetectsEverySpecChange(t *testing.T) {
 	parallel(t)
 	if env.cluster == nil {
 		leaveOut(t, "users are made with the authority of the cluster")
@@ -377,7 +378,8 @@ func TestThePolicyKnowsEveryChangeOfASpec(t *testing.T) {
 	}
 }
 
-// garbageCollectorIsNotRefused has the garbage collector delete a TemplateController with its owner, and take a finalizer off.
+// garbageCollectorIsNotRefused has the garbage collector delete a TemplateController with its owner, and remove a
+// finalizer.
 func (s *scope) garbageCollectorIsNotRefused(spec string) {
 	s.t.Helper()
 	s.apply(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "@id-owner"}, rules: []}`)

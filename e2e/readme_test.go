@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// shown is a command of a page, and what the page says that it prints.
+// shown is a command of a page, and its output according to the page.
 type shown struct{ command, output string }
 
-// sectionOf returns what is under a heading of a page.
+// sectionOf returns the content under a heading of a page.
 func sectionOf(t *testing.T, page, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(env.root, page))
@@ -29,12 +29,23 @@ func sectionOf(t *testing.T, page, heading string) string {
 	return section
 }
 
-// shownIn returns the commands under a heading of a page, in their order.
+// blocksIn returns the code blocks of a language under a heading of a page.
+func blocksIn(t *testing.T, page, heading, language string) []string {
+	t.Helper()
+	var all []string
+	for _, part := range strings.Split(sectionOf(t, page, heading), "```"+language+"\n")[1:] {
+		text, _, _ := strings.Cut(part, "```")
+		all = append(all, text)
+	}
+	return all
+}
+
+// shownIn returns the commands under a heading of a page, in order.
 func shownIn(t *testing.T, page, heading string) []shown {
 	t.Helper()
 	section := sectionOf(t, page, heading)
 	var all []shown
-	open := false // whether the output of the last command may go on
+	open := false // whether the output of the last command may continue
 	for line := range strings.Lines(section) {
 		code, ok := strings.CutPrefix(line, "    ")
 		command, isCommand := strings.CutPrefix(code, "$ ")
@@ -53,17 +64,17 @@ func shownIn(t *testing.T, page, heading string) []shown {
 var (
 	uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	age = regexp.MustCompile(`(?m)\b([0-9]+[smh])+$`)
-	// changes are commands that must not be repeated.
+	// changes matches commands that must not be repeated.
 	changes = regexp.MustCompile(`kubectl (-n \S+ )?(apply|wait|create|patch|delete)\b`)
 )
 
-// alike takes out what differs from one run to the next.
+// alike removes what varies between runs.
 func alike(output string) string {
 	return age.ReplaceAllString(uid.ReplaceAllString(output, "UID"), "AGE")
 }
 
-// tryShell runs a command of a page in the test's namespace, as if from the top of the repository, or
-// in the folder of the scope and no namespace.
+// tryShell runs a command of a page in the test's namespace, from the top of the repository, or, if the scope has a
+// folder, in that folder and without a namespace.
 func (s *scope) tryShell(command string) (string, error) {
 	run := env.shell(s.t.Context(), s.ns, command)
 	if s.dir != "" {
@@ -74,7 +85,7 @@ func (s *scope) tryShell(command string) (string, error) {
 	return string(out), err
 }
 
-// shell is tryShell, and ends the test when the command fails.
+// shell is tryShell, and ends the test if the command fails.
 func (s *scope) shell(command string) string {
 	s.t.Helper()
 	out, err := s.tryShell(command)
@@ -84,8 +95,8 @@ func (s *scope) shell(command string) string {
 	return out
 }
 
-// follow runs a command of a page and expects what the page shows. A command that
-// changes nothing is repeated until then.
+// follow runs a command of a page and expects the output on the page. It repeats a read-only command until the output
+// matches.
 func (s *scope) follow(step shown) {
 	s.t.Helper()
 	if changes.MatchString(step.command) {
@@ -101,7 +112,7 @@ func (s *scope) follow(step shown) {
 		}
 		want, got := alike(step.output), alike(out)
 		if strings.Contains(step.command, "logs") && !strings.Contains(step.command, "|") {
-			want, got = sorted(want), sorted(got) // of two streams
+			want, got = sorted(want), sorted(got) // two interleaved streams
 		}
 		return same(step.command, want, got)
 	})

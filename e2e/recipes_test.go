@@ -20,16 +20,16 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// recipe is a folder of docs/how-to with an object.yaml, at work in a namespace of its own.
+// recipe is a folder of docs/how-to with an object.yaml, running in its own namespace.
 type recipe struct {
 	*scope
-	folder string // from the top of the repository
+	folder string // relative to the top of the repository
 }
 
-// TestRecipes has one operator work for the recipes of the docs, all at once. Each comes to the state that its
-// cases/expect.yaml tells, and its page shows. Then the operator passes over each parent again and again, and
-// writes nothing. At last the objects are deleted, and go.
-func TestRecipes(t *testing.T) {
+// TestRecipesReachExpectedState runs all recipes of the docs at once with one operator. Each reaches the state in its
+// cases/expect.yaml and on its page. Then the operator reconciles each parent repeatedly, and writes nothing. At the
+// end, the objects are deleted.
+func TestRecipesReachExpectedState(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	recipes := findRecipes(t)
@@ -70,7 +70,7 @@ func findRecipes(t *testing.T) []*recipe {
 	return all
 }
 
-// eachRecipe runs a test for all recipes at once, and waits for all of them.
+// eachRecipe runs a test for all recipes in parallel, and waits for all of them.
 func eachRecipe(t *testing.T, what string, recipes []*recipe, test func(*recipe)) {
 	t.Run(what, func(t *testing.T) {
 		for _, r := range recipes {
@@ -84,7 +84,7 @@ func eachRecipe(t *testing.T, what string, recipes []*recipe, test func(*recipe)
 	})
 }
 
-// objects reads a file of the recipe; one that is not there holds none.
+// objects reads a file of the recipe; a missing file has no objects.
 func (r *recipe) objects(file string) []*unstructured.Unstructured {
 	r.t.Helper()
 	text, err := os.ReadFile(filepath.Join(env.root, r.folder, file))
@@ -104,7 +104,8 @@ func (r *recipe) objects(file string) []*unstructured.Unstructured {
 	return all
 }
 
-// applyAll applies the files of the recipe, what others need first. The namespace is the first to go: claims in it hold volumes.
+// applyAll applies the files of the recipe, dependencies first. The namespace is deleted first: claims in it use
+// volumes.
 func (r *recipe) applyAll() {
 	r.t.Helper()
 	r.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@ns"}}`)
@@ -140,7 +141,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 	}
 }
 
-// waitExpected waits until the objects of cases/expect.yaml have all that it says, or else until those of object.yaml are Ready.
+// waitExpected waits until the objects match cases/expect.yaml, or, without that file, until the objects of object.yaml
+// are Ready.
 func (r *recipe) waitExpected() {
 	r.t.Helper()
 	expected := r.objects("cases/expect.yaml")
@@ -170,8 +172,8 @@ func (r *recipe) interfaceOf(o *unstructured.Unstructured) dynamic.ResourceInter
 	return in
 }
 
-// lacks returns the path of something that is wanted and not there, or "". Each item of a wanted list must be in the list that is
-// there, at any place.
+// lacks returns the path of something in want that is missing in got, or "". Each item of a list in want must be in the
+// list in got, at any index.
 func lacks(got, want any, path string) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -196,8 +198,8 @@ func lacks(got, want any, path string) string {
 	return ""
 }
 
-// expectRest has the operator pass over all parents each second. As soon as one pass over each has written nothing, the next two
-// write nothing either.
+// expectRest makes the operator reconcile all parents every second. Once a reconciliation of each has written nothing,
+// the next two must write nothing either.
 func expectRest(t *testing.T, op *operator, v *view, recipes []*recipe) {
 	t.Helper()
 	var names []string
@@ -220,11 +222,11 @@ func expectRest(t *testing.T, op *operator, v *view, recipes []*recipe) {
 	since := mark(t)
 	waitPasses(t, v, names, 2)
 	for _, write := range op.writes(since) {
-		t.Errorf("a pass over parents that nobody has changed wrote: %v", write)
+		t.Errorf("a reconciliation of parents that nobody has changed wrote: %v", write)
 	}
 }
 
-// waitPasses waits for so many more passes for each TemplateController.
+// waitPasses waits for that many more reconciliations of each TemplateController.
 func waitPasses(t *testing.T, v *view, names []string, more float64) {
 	t.Helper()
 	before := map[string]float64{}
@@ -236,22 +238,23 @@ func waitPasses(t *testing.T, v *view, names []string, more float64) {
 		for _, name := range names {
 			passes := 0.0
 			for series, value := range m {
-				if strings.HasPrefix(series, `templater_passes_total{controller="`+name+`"`) {
+				if strings.HasPrefix(series, `templater_reconcile_total{controller="`+name+`"`) {
 					passes += value
 				}
 			}
 			if was, known := before[name]; !known {
 				before[name] = passes
-				err = fmt.Errorf("there have been %v passes for %s so far", passes, name)
+				err = fmt.Errorf("there have been %v reconciliations for %s so far", passes, name)
 			} else if passes < was+more {
-				err = fmt.Errorf("there have been %v passes for %s, and %v before", passes, name, was)
+				err = fmt.Errorf("there have been %v reconciliations for %s, and %v before", passes, name, was)
 			}
 		}
 		return err
 	})
 }
 
-// checkPage runs the kubectl get commands that begin the part "What you see" of the page. They print what is shown.
+// checkPage runs the kubectl get commands that begin the section "What you see" of the page, and expects their output
+// on the page.
 func (r *recipe) checkPage() {
 	for _, step := range shownIn(r.t, filepath.Join(r.folder, "README.md"), "What you see") {
 		if !strings.HasPrefix(step.command, "kubectl get ") {
@@ -263,13 +266,14 @@ func (r *recipe) checkPage() {
 	}
 }
 
-// release takes the operator's finalizers off what is left of the recipe where the test has failed: the operator has been stopped.
+// release removes the operator's finalizers from the recipe's remaining objects after a failure: the operator has been
+// stopped.
 func (r *recipe) release() {
 	ctx := context.WithoutCancel(r.t.Context())
 	for _, o := range r.objects("object.yaml") {
 		in, _, err := r.interfaceFor(o)
 		if meta.IsNoMatchError(err) {
-			continue // its definition has not been applied
+			continue // its CRD has not been applied
 		}
 		if err == nil {
 			_, err = in.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
@@ -280,14 +284,14 @@ func (r *recipe) release() {
 	}
 }
 
-// deleteObjects deletes the objects of the recipe while the operator is there to take its finalizers off.
+// deleteObjects deletes the objects of the recipe while the operator is running to remove its finalizers.
 func (r *recipe) deleteObjects() {
 	all := r.objects("object.yaml")
 	for _, o := range all {
 		r.delete(r.interfaceOf(o), o.GetName())
 	}
 	for _, o := range all {
-		if o.GetKind() != "Namespace" { // which takes long
+		if o.GetKind() != "Namespace" { // takes long
 			waitGone(r.t, r.interfaceOf(o), o.GetName())
 		}
 	}

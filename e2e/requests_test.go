@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// leaveOut skips a test of what cannot be had here. Under CI, it fails: nobody would see that it was left out.
+// leaveOut skips a test that cannot run here. Under CI it fails, because a skip would go unnoticed.
 func leaveOut(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -22,7 +22,7 @@ func leaveOut(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// needsAudit leaves out a test that counts requests where nothing records them.
+// needsAudit skips a test that counts requests if there is no audit log.
 func needsAudit(t *testing.T) {
 	t.Helper()
 	if env.cluster == nil {
@@ -30,7 +30,7 @@ func needsAudit(t *testing.T) {
 	}
 }
 
-// mark returns the present end of the audit log.
+// mark returns the current end of the audit log.
 func mark(t *testing.T) audit.Mark {
 	t.Helper()
 	m, err := env.cluster.Audit().Mark()
@@ -40,9 +40,9 @@ func mark(t *testing.T) audit.Mark {
 	return m
 }
 
-// requests returns what the operator has asked for since the mark, but for Leases, Events, the debounced status of
-// TemplateControllers, and the permission checks of related watches, which come at their own pace. All paths of a scope's objects
-// have its id.
+// requests returns the operator's requests since the mark, except Leases, Events, the debounced status of
+// TemplateControllers, and the permission checks of related watches, whose timing varies. All paths of a scope's
+// objects contain its ID.
 func (op *operator) requests(since audit.Mark) []audit.Event {
 	op.t.Helper()
 	events, err := env.cluster.Audit().Since(since, func(e audit.Event) bool {
@@ -56,7 +56,7 @@ func (op *operator) requests(since audit.Mark) []audit.Event {
 	return events
 }
 
-// writes are the requests that change something.
+// writes are the operator's write requests.
 func (op *operator) writes(since audit.Mark) []audit.Event {
 	op.t.Helper()
 	return slices.DeleteFunc(op.requests(since), func(e audit.Event) bool {
@@ -64,7 +64,7 @@ func (op *operator) writes(since audit.Mark) []audit.Event {
 	})
 }
 
-// tally counts requests by verb, resource and answer: "patch configmaps 201".
+// tally counts requests by verb, resource and status code: "patch configmaps 201".
 func tally(events []audit.Event) map[string]int {
 	counts := map[string]int{}
 	for _, e := range events {
@@ -77,8 +77,8 @@ func tally(events []audit.Event) map[string]int {
 	return counts
 }
 
-// quiet waits until the operator has made no request for that long. Long
-// requests, which began before, are none; without an audit log it returns at once.
+// quiet waits until the operator has made no request for that long. Requests that began before do not count; without an
+// audit log it returns immediately.
 func (op *operator) quiet(long time.Duration) {
 	op.t.Helper()
 	if env.cluster == nil {
@@ -91,7 +91,7 @@ func (op *operator) quiet(long time.Duration) {
 			return poll.Stop(err)
 		}
 		events := op.requests(seen)
-		seen = now // others may fill the log meanwhile
+		seen = now // others may write to the log in the meantime
 		if len(events) > 0 {
 			since = time.Now()
 			return fmt.Errorf("the operator is busy: %v", events[len(events)-1])
@@ -103,13 +103,14 @@ func (op *operator) quiet(long time.Duration) {
 	})
 }
 
-// collectorTime is how long templater leaves children whose parent is gone to the garbage collector: docs/reference/limits.md.
+// collectorTime is how long templater leaves children of a missing parent to the garbage collector:
+// docs/reference/limits.md.
 const collectorTime = 60 * time.Second
 
-// expectLeftToCollector expects the operator to have left it to the garbage collector, for as long as it promises, to
-// delete the children of parents that were deleted at that time. A collector that is that late, because kinds come and
-// go in other tests, finds nothing left to do. A child that is collected before the operator sees its parent go may be
-// created once more, and goes the same way.
+// expectLeftToCollector expects that the operator did not delete children of parents that were deleted at that time
+// before collectorTime was over. The garbage collector may be that late, because other tests create and delete kinds. A
+// child that it deletes before the operator observes the deletion of the parent may be recreated once, and is deleted
+// in the same way.
 func (op *operator) expectLeftToCollector(what string, since audit.Mark, deleted time.Time) {
 	op.t.Helper()
 	requests := op.requests(since)
@@ -121,8 +122,8 @@ func (op *operator) expectLeftToCollector(what string, since audit.Mark, deleted
 	}
 }
 
-// learnsKinds reports whether requests of a tally are discovery, which is about no resource, or the one that reads the definition
-// of the watched kind, by which templates are checked.
+// learnsKinds reports whether an entry of a tally is discovery, which has no resource, or the one read of the watched
+// kind's CRD, which is used to check templates.
 func learnsKinds(request string, times int) bool {
 	return strings.HasPrefix(request, "get  ") || request == "get customresourcedefinitions 200" && times == 1
 }

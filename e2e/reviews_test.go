@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// worstReviews are reviews of TemplateControllers of the test's class that take as much work and memory as can be: larger than a
-// TemplateController may be, with more entries, and as large as it may be.
+// worstReviews are reviews of TemplateControllers of the test's class that cost the most work and memory: with
+// templates that are too long, with too many child templates, and of the maximum size.
 func worstReviews(t *testing.T) map[string]string {
 	review := func(templates []string) string {
 		var children []string
@@ -39,8 +39,8 @@ func worstReviews(t *testing.T) map[string]string {
 	}
 }
 
-// attack is clients without credentials, each of which sends a review, one after the other, until the context ends: how often each was
-// answered, by status code.
+// attack runs clients without credentials, each of which sends a review repeatedly until the context ends, and counts
+// the responses by status code.
 type attack struct {
 	mu       sync.Mutex
 	answered map[string]map[int]int
@@ -68,7 +68,7 @@ func (a *attack) send(ctx context.Context, client *http.Client, url, name, revie
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return // it was cut off, or ctx has ended
+		return // connection closed, or ctx is done
 	}
 	defer answer.Body.Close()
 	_, _ = io.Copy(io.Discard, answer.Body)
@@ -77,7 +77,7 @@ func (a *attack) send(ctx context.Context, client *http.Client, url, name, revie
 	a.answered[name][answer.StatusCode]++
 }
 
-// tally returns how often each was answered, and whether each was so often.
+// tally returns the counts as text, and whether each review was allowed or denied at least that often.
 func (a *attack) tally(least int) (text string, enough bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,13 +89,14 @@ func (a *attack) tally(least int) (text string, enough bool) {
 	return string(out), enough
 }
 
-// TestReviewsThatAnybodySendsKeepNobodyWaiting has three clients without credentials send the worst reviews, all the time, to templater with
-// the memory that it is shipped with. Meanwhile people write TemplateControllers, and parents of another one are reconciled.
-func TestReviewsThatAnybodySendsKeepNobodyWaiting(t *testing.T) {
+// TestMaliciousReviewsDoNotDelayNeighbors has three clients without credentials send the worst reviews continuously to
+// templater with the memory limit that it is shipped with. Meanwhile, users write TemplateControllers, and parents of
+// another one are reconciled.
+func TestMaliciousReviewsDoNotDelayNeighbors(t *testing.T) {
 	parallel(t)
 	a := newAsked(t)
 	goLimit, limit := shippedMemory(t)
-	op := startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, userA(t), "--lease-namespace", a.ns, "--webhook-address", a.addresses[0], "--webhook-namespace", a.ns)
+	op := startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, userA(t), "--leader-elect-resource-namespace", a.ns, "--webhook-bind-address", a.addresses[0], "--webhook-namespace", a.ns)
 	op.waitLeading(soon)
 	a.waitChecked("at first")
 	n := newNeighbour(a.scope)
@@ -136,8 +137,8 @@ func TestReviewsThatAnybodySendsKeepNobodyWaiting(t *testing.T) {
 	a.waitChecked("afterwards")
 }
 
-// write creates a TemplateController that is fine, which succeeds whatever the webhook is busy with, and tries one with a mistake. It
-// returns whether the webhook has told of that, and how long the slower of the two took.
+// write creates a valid TemplateController, which must succeed however busy the webhook is, and tries an invalid one.
+// It returns whether the webhook reported the mistake, and the longer of both durations.
 func (a *asked) write(name string) (told bool, took time.Duration) {
 	a.t.Helper()
 	create := func(line string, options metav1.CreateOptions) error {

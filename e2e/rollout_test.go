@@ -11,10 +11,10 @@ import (
 
 const (
 	rolledPods = 10
-	mostDown   = 2 // a quarter of them, rounded down
+	mostDown   = 2 // a quarter, rounded down
 )
 
-// tenPods are replaced a few at a time. Where spec.node says so, they never fit.
+// tenPods are replaced a few at a time. With spec.node, they can never be scheduled.
 const tenPods = watchThings + `
 children:
 - name: pods
@@ -32,7 +32,7 @@ children:
     {{ end }}
 `
 
-func TestRolloutReplacesAFewPodsAtATime(t *testing.T) {
+func TestRolloutReplacesFewPodsAtATime(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -47,7 +47,7 @@ func TestRolloutReplacesAFewPodsAtATime(t *testing.T) {
 	}
 
 	s.thing("p", `{color: blue, node: {is: none}}`)
-	halted := fmt.Sprintf("children[pods]: rollout: 2 of 10 are up to date, waits for Pod %s/p-0: pending (Unschedulable); Pod %s/p-1: pending (Unschedulable); 8 of 10 children are ready", s.ns, s.ns)
+	halted := fmt.Sprintf("children[pods]: rollout: 2 of 10 are up to date, waiting for Pod %s/p-0: pending (Unschedulable); Pod %s/p-1: pending (Unschedulable); 8 of 10 children are ready", s.ns, s.ns)
 	waitFor(t, s.things(), "p", func(o *unstructured.Unstructured) error {
 		return same("message", halted, message(o, "Ready"))
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
-// published returns what the server says of the version of a group.
+// published returns the OpenAPI schema that the server publishes for a group version.
 func published(t *testing.T, gv gvk.GroupVersion) (openapi.Set, error) {
 	t.Helper()
 	at := "/openapi/v3/apis/" + gv.String()
@@ -28,15 +28,16 @@ func published(t *testing.T, gv gvk.GroupVersion) (openapi.Set, error) {
 	return openapi.FromOpenAPI(text)
 }
 
-// renamed are fields of alpha features that the release of the set calls in another way than that of the server.
+// renamed are fields of alpha features that have another name in the release of the built-in schemas than in that of
+// the server.
 var renamed = []string{
 	"ResourceSlice.spec.devices[].nodeAllocatableResourceMappings",
 	"Pod.status.nodeAllocatableResourceClaimStatuses[].resources",
 }
 
-// The server is of an older release than the set. Of the fields that the set has besides, a unit test knows that they are
-// in the Go types.
-func TestBuiltInSchemasHaveWhatTheServerHas(t *testing.T) {
+// The server is older than the built-in schemas. A unit test verifies that their additional fields exist in the Go
+// types.
+func TestBuiltInSchemasMatchAPIServer(t *testing.T) {
 	parallel(t)
 	_, lists, err := env.clientset.Discovery().ServerGroupsAndResources()
 	if err != nil {
@@ -49,7 +50,7 @@ func TestBuiltInSchemasHaveWhatTheServerHas(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, known := openapi.BuiltIn().Lookup(gv.WithKind("None")); known {
-			continue // of another group, all of whose kinds are custom
+			continue // of another group, with custom kinds only
 		}
 		set, err := published(t, gv)
 		if err != nil {
@@ -79,8 +80,7 @@ func TestBuiltInSchemasHaveWhatTheServerHas(t *testing.T) {
 	}
 }
 
-// sameEnum reports whether two types have the same values or, if not all of them have to be the same, whether the other one has those
-// of the first.
+// sameEnum reports whether two types have the same enum values or, if same is false, whether b has all values of a.
 func sameEnum(a, b []string, same bool) bool {
 	if same || len(a) == 0 || len(b) == 0 {
 		return slices.Equal(a, b)
@@ -88,7 +88,7 @@ func sameEnum(a, b []string, same bool) bool {
 	return !slices.ContainsFunc(a, func(value string) bool { return !slices.Contains(b, value) })
 }
 
-// difference tells which fields of a type another one does not have, or has with other values.
+// difference reports fields of a that b lacks or that differ in b.
 func difference(t *testing.T, path string, a, b *openapi.Type, same bool, seen map[*openapi.Type]bool) {
 	if a == nil || b == nil || seen[a] {
 		if (a == nil) != (b == nil) {
@@ -155,8 +155,8 @@ spec:
           status: {type: object, properties: {phase: {type: string}}}
 `
 
-// What the server publishes of a custom kind says the same as its definition.
-func TestSchemasOfCustomKindsAreTheSameFromBothSources(t *testing.T) {
+// The published schema of a custom kind is equivalent to its CRD.
+func TestCRDSchemaMatchesPublishedOpenAPI(t *testing.T) {
 	parallel(t)
 	for _, scope := range []string{"Namespaced", "Cluster"} {
 		s := newScope(t)

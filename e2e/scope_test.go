@@ -24,7 +24,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// Resources that many tests look at.
+// Resources that many tests use.
 var (
 	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -36,18 +36,16 @@ var (
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
 
-// resources finds those that children are of by their names.
+// resources maps names to the resources of children.
 var resources = map[string]schema.GroupVersionResource{
 	"configmaps": configMaps, "pods": pods, "services": services, "deployments": deployments,
 }
 
-// scope is what belongs to one test: a namespace, an API group, and all
-// TemplateControllers, definitions and cluster-scoped objects that it applies,
-// which are gone after the test.
+// scope holds the objects of one test: a namespace, an API group, and all TemplateControllers, CRDs and cluster-scoped
+// objects that it applies, which are deleted after the test.
 //
-// In manifests, @ns is the namespace, @group the API group, @id a name that nobody else
-// has, for TemplateControllers and other cluster-scoped objects, and @operator the user that the
-// test's operator runs as, which has all rights on the group.
+// In manifests, @ns is the namespace, @group the API group, @id a unique name for TemplateControllers and other
+// cluster-scoped objects, and @operator the user of the test's operator, which has all permissions on the group.
 type scope struct {
 	t     *testing.T
 	ns    string
@@ -55,7 +53,7 @@ type scope struct {
 	id    string
 	// manager is the field manager of apply.
 	manager string
-	// dir is where the commands of pages run; empty means the top of the repository.
+	// dir is the folder for the commands of pages; empty means the top of the repository.
 	dir   string
 	owned []owned
 }
@@ -72,7 +70,7 @@ func newScope(t *testing.T) *scope {
 	return newScopeOf(t, "")
 }
 
-// newName returns a name that tells of the test and is nobody else's.
+// newName returns a unique name derived from the test's.
 func newName(t *testing.T) string { return nameFor(t.Name()) }
 
 func nameFor(test string) string {
@@ -80,7 +78,7 @@ func nameFor(test string) string {
 	return strings.Trim(short[:min(len(short), 30)], "-") + "-" + strings.ToLower(rand.Text()[:5])
 }
 
-// newScopeOf is newScope for an API group that others may use, too; empty means one of its own.
+// newScopeOf is newScope with an API group that others may use, too; empty means a new one.
 func newScopeOf(t *testing.T, group string) *scope {
 	t.Helper()
 	id := newName(t)
@@ -110,12 +108,11 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 	return s
 }
 
-// collectedGroups have the kind Thing from the beginning to the end of a run. The garbage
-// collector needs up to 30 s until it knows a new kind, and collects nothing of
-// its objects before.
+// collectedGroups have the kind Thing during the whole run. The garbage collector takes up to 30 s to discover a new
+// kind, and collects none of its objects before.
 var collectedGroups = []string{"collected-1.example.org", "collected-2.example.org", "collected-3.example.org", "collected-4.example.org"}
 
-// freeGroups are those that no test uses just now.
+// freeGroups are the groups that no test is using.
 var freeGroups = func() chan string {
 	free := make(chan string, len(collectedGroups))
 	for _, group := range collectedGroups {
@@ -124,14 +121,14 @@ var freeGroups = func() chan string {
 	return free
 }()
 
-// newCollectedScope is a scope with a kind Thing that the garbage collector knows, and that no other
-// test uses meanwhile.
+// newCollectedScope is a scope with a kind Thing that the garbage collector knows, and that no other test uses
+// concurrently.
 func newCollectedScope(t *testing.T) *scope {
 	t.Helper()
 	group := <-freeGroups
 	t.Cleanup(func() { freeGroups <- group })
 	s := newScopeOf(t, group)
-	t.Cleanup(func() { // the next test sees the same kind
+	t.Cleanup(func() { // the next test uses the same kind
 		ctx := context.WithoutCancel(t.Context())
 		if err := s.things().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			t.Error(err)
@@ -140,9 +137,9 @@ func newCollectedScope(t *testing.T) *scope {
 	return s
 }
 
-// waitCollected waits until the garbage collector knows a kind of the scope's group, for nobody else ends a
-// deletion in the foreground. Before, it asks for each owner of that kind by the version that the
-// child names, again and again, and deletes the child of one whose version is not served just then.
+// waitCollected waits until the garbage collector knows a kind of the scope's group, because only it completes
+// foreground deletion. Before, it repeatedly gets each owner of that kind in the version from the child's owner
+// reference, and deletes the child if that version is not served at the moment.
 func (s *scope) waitCollected(version, kind string) {
 	s.t.Helper()
 	s.apply(`{apiVersion: "@group/` + version + `", kind: ` + kind + `, metadata: {name: collected}}`)
@@ -154,8 +151,8 @@ func (s *scope) waitCollected(version, kind string) {
 	waitGone(s.t, objects, "collected")
 }
 
-// waitCollectorKnows waits until the garbage collector knows the ConfigMaps that are there. It hears of them later than
-// others on a busy machine, and of a parent that is deleted it orphans only the children that it knows.
+// waitCollectorKnows waits until the garbage collector has observed the existing ConfigMaps. On a busy machine it lags
+// behind others, and it orphans only the children of a deleted parent that it knows.
 func (s *scope) waitCollectorKnows() {
 	s.t.Helper()
 	probe := s.expand("@id-collected")
@@ -163,27 +160,38 @@ func (s *scope) waitCollectorKnows() {
 	waitGone(s.t, s.in(configMaps), probe)
 }
 
-// waitAllowed waits until the API server grants a right that was given just now.
+// waitAllowed waits until the API server has observed a new permission.
 func (s *scope) waitAllowed(user string, right authorizationv1.ResourceAttributes) {
+	s.t.Helper()
+	s.waitReview(user, right, true)
+}
+
+// waitForbidden waits until the API server has observed that a permission was revoked.
+func (s *scope) waitForbidden(user string, right authorizationv1.ResourceAttributes) {
+	s.t.Helper()
+	s.waitReview(user, right, false)
+}
+
+func (s *scope) waitReview(user string, right authorizationv1.ResourceAttributes, allowed bool) {
 	s.t.Helper()
 	eventually(s.t, soon, func() error {
 		review, err := env.clientset.AuthorizationV1().SubjectAccessReviews().Create(s.t.Context(), &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groupsOf(user), ResourceAttributes: &right},
 		}, metav1.CreateOptions{})
-		if err == nil && !review.Status.Allowed {
-			err = fmt.Errorf("%s may not %s %s", user, right.Verb, right.Resource)
+		if err == nil && review.Status.Allowed != allowed {
+			err = fmt.Errorf("%s may %s %s: %v, want %v", user, right.Verb, right.Resource, review.Status.Allowed, allowed)
 		}
 		return err
 	})
 }
 
-// expand puts the scope's names into a manifest.
+// expand replaces the placeholders in a manifest.
 func (s *scope) expand(manifest string) string {
 	return strings.NewReplacer("@ns", s.ns, "@group", s.group, "@id", s.id, "@operator", operatorOf(s.t)).Replace(manifest)
 }
 
-// apply makes a server-side apply of all documents of a manifest. A TemplateController that names no class gets
-// that of the test's operator.
+// apply applies all documents of a manifest (server-side apply). A TemplateController without a class gets that of the
+// test's operator.
 func (s *scope) apply(manifest string) {
 	s.t.Helper()
 	if err := s.tryApply(manifest); err != nil {
@@ -191,7 +199,7 @@ func (s *scope) apply(manifest string) {
 	}
 }
 
-// tryApply is apply, and returns the error of the API server.
+// tryApply is apply, but returns the error.
 func (s *scope) tryApply(manifest string) error {
 	s.t.Helper()
 	reader := yaml.NewYAMLOrJSONDecoder(strings.NewReader(s.expand(manifest)), 4096)
@@ -234,7 +242,7 @@ func (s *scope) applyObject(o *unstructured.Unstructured) error {
 	return nil
 }
 
-// classify leaves a TemplateController to the test's operator unless it names a class.
+// classify sets the class of a TemplateController to that of the test's operator, unless it has one.
 func (s *scope) classify(o *unstructured.Unstructured, resource schema.GroupVersionResource) error {
 	if _, named, _ := unstructured.NestedString(o.Object, "spec", "className"); named || resource != controllers {
 		return nil
@@ -261,7 +269,7 @@ func (s *scope) interfaceFor(o *unstructured.Unstructured) (dynamic.ResourceInte
 	return env.client.Resource(mapping.Resource).Namespace(o.GetNamespace()), mapping, nil
 }
 
-// waitServed waits until objects of a new definition can be listed, and discovery knows them.
+// waitServed waits until objects of a new CRD can be listed, and discovery includes them.
 func (s *scope) waitServed(definition *unstructured.Unstructured) {
 	s.t.Helper()
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
@@ -281,22 +289,21 @@ func (s *scope) waitServed(definition *unstructured.Unstructured) {
 	})
 }
 
-// in returns the objects of a resource in the test's namespace.
+// in returns a client for a resource in the test's namespace.
 func (s *scope) in(resource schema.GroupVersionResource) dynamic.ResourceInterface {
 	return env.client.Resource(resource).Namespace(s.ns)
 }
 
-// defineThing defines a namespaced kind Thing (things) with free spec, a status with room for
-// anything, and conditions.
+// defineThing defines a namespaced kind Thing (things) with free-form spec and status, and conditions.
 func (s *scope) defineThing() { s.define("Thing", "Namespaced") }
 
-// define defines a kind of the scope's group, the plural of which is its name in lower case and an s.
+// define defines a kind of the scope's group; its plural is the lower-case kind plus s.
 func (s *scope) define(kind, scope string) {
 	s.t.Helper()
 	s.apply(definition(kind, scope))
 }
 
-// definition is a CRD, still with @group.
+// definition is a CRD, with the placeholder @group.
 func definition(kind, scope string) string {
 	lower := strings.ToLower(kind)
 	return strings.NewReplacer("@kind", kind, "@lower", lower, "@scope", scope).Replace(`
@@ -343,7 +350,7 @@ spec:
 `)
 }
 
-// things are the objects of defineThing in the test's namespace.
+// things is a client for the Things in the test's namespace.
 func (s *scope) things() dynamic.ResourceInterface { return s.in(s.resource("things")) }
 
 // resource is a resource of the scope's group.
@@ -357,21 +364,20 @@ func (s *scope) controller(spec string) {
 	s.controllerNamed("@id", spec)
 }
 
-// controllerNamed is controller for another name. The spec is YAML without indentation.
+// controllerNamed is controller with another name. The spec is YAML without indentation.
 func (s *scope) controllerNamed(name, spec string) {
 	s.t.Helper()
 	s.applyController(name, spec)
 	s.waitController(name, func(o *unstructured.Unstructured) error { return condition(o, "Ready", "True", "") })
 }
 
-// applyController applies a TemplateController and does not wait.
+// applyController applies a TemplateController without waiting.
 func (s *scope) applyController(name, spec string) {
 	s.t.Helper()
 	s.apply("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: \"" + name + "\"}\nspec:\n" + indent(spec))
 }
 
-// waitController waits until check accepts the TemplateController, in which the names of the scope
-// are put.
+// waitController waits until check accepts the TemplateController; it expands placeholders in name.
 func (s *scope) waitController(name string, check func(*unstructured.Unstructured) error) *unstructured.Unstructured {
 	s.t.Helper()
 	return waitFor(s.t, env.client.Resource(controllers), s.expand(name), check)
@@ -387,7 +393,7 @@ func indent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// patch makes a merge patch of the object of that name.
+// patch makes a merge patch of the named object.
 func (s *scope) patch(in dynamic.ResourceInterface, name, patch string) *unstructured.Unstructured {
 	s.t.Helper()
 	o, err := in.Patch(s.t.Context(), s.expand(name), types.MergePatchType, []byte(s.expand(patch)), metav1.PatchOptions{FieldManager: "somebody"})
@@ -403,7 +409,7 @@ func (s *scope) patchController(patch string) {
 	s.patch(env.client.Resource(controllers), "@id", patch)
 }
 
-// delete deletes the object of that name, in the background.
+// delete deletes the named object with background propagation.
 func (s *scope) delete(in dynamic.ResourceInterface, name string) {
 	s.t.Helper()
 	background := metav1.DeletePropagationBackground
@@ -412,7 +418,7 @@ func (s *scope) delete(in dynamic.ResourceInterface, name string) {
 	}
 }
 
-// list returns the objects that a label selector selects.
+// list returns the objects that match a label selector.
 func (s *scope) list(in dynamic.ResourceInterface, selector string) []unstructured.Unstructured {
 	s.t.Helper()
 	list, err := in.List(s.t.Context(), metav1.ListOptions{LabelSelector: s.expand(selector)})
@@ -422,7 +428,7 @@ func (s *scope) list(in dynamic.ResourceInterface, selector string) []unstructur
 	return list.Items
 }
 
-// kubectl runs kubectl in the test's namespace, and returns what it prints.
+// kubectl runs kubectl in the test's namespace, and returns its output.
 func (s *scope) kubectl(args ...string) string {
 	s.t.Helper()
 	out, err := env.command(s.t.Context(), "", append([]string{"--namespace", s.ns}, args...)...)
@@ -432,7 +438,7 @@ func (s *scope) kubectl(args ...string) string {
 	return out
 }
 
-// kubectlDone is kubectl for cleaning up.
+// kubectlDone is kubectl for cleanup.
 func (s *scope) kubectlDone(args ...string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), soon)
@@ -442,13 +448,13 @@ func (s *scope) kubectlDone(args ...string) {
 	}
 }
 
-// own has an object removed after the test.
+// own registers an object for deletion after the test.
 func (s *scope) own(resource schema.GroupVersionResource, name string) {
 	s.owned = append(s.owned, owned{resource, name})
 }
 
-// remove deletes what the test has made; the operator has been stopped by then. The contents of the
-// namespace are left to go by themselves, but definitions are waited for.
+// remove deletes the test's objects; the operator has been stopped by then. It does not wait for the contents of the
+// namespace, but it waits for CRDs.
 func (s *scope) remove() {
 	ctx := context.WithoutCancel(s.t.Context())
 	for i := len(s.owned) - 1; i >= 0; i-- {
@@ -461,7 +467,7 @@ func (s *scope) remove() {
 func removeOwned(ctx context.Context, o owned) error {
 	in := env.client.Resource(o.resource)
 	background := metav1.DeletePropagationBackground
-	if o.resource == controllers { // nobody else takes the finalizer off
+	if o.resource == controllers { // there is no operator to remove the finalizer
 		_, err := in.Patch(ctx, o.name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return err

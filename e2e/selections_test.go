@@ -14,13 +14,15 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// selectingMany is how many parents select related objects. make test-attacks has more than there is room for.
-var selectingMany = flag.Int("selecting-many", 500, "how many parents TestSelectionsTakeNoMoreMemoryThanTheyMay has")
+// selectingMany is the number of parents that select related objects. make test-attacks uses more than fit into memory.
+var selectingMany = flag.Int("selecting-many", 500, "how many parents TestRelatedSelectionMemoryIsLimited has")
 
-// allowedMappings is about how many mappings of selecting are what a small parent may select: see docs/reference/limits.md.
+// allowedMappings is roughly the number of mappings of selecting that a small parent may use: see
+// docs/reference/limits.md.
 const allowedMappings = 50
 
-// selecting is a TemplateController whose parents select related objects by so many mappings, each of which has them all.
+// selecting is a TemplateController whose parents select related objects with that many mappings, each of which selects
+// all of them.
 func selecting(side string, mappings int) string {
 	return fmt.Sprintf(`
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: %s}}}
@@ -41,7 +43,7 @@ status:
 `, side, mappings)
 }
 
-// manyLabelled creates so many parents of a side, which is also how their names begin.
+// manyLabelled creates that many parents of a side, which is also the prefix of their names.
 func (s *scope) manyLabelled(side string, number int) {
 	s.t.Helper()
 	err := createMany(s.t.Context(), s.things(), number, func(i int) *unstructured.Unstructured {
@@ -54,7 +56,7 @@ func (s *scope) manyLabelled(side string, number int) {
 	}
 }
 
-// heap returns how many bytes of the operator's heap are in use after a garbage collection.
+// heap returns the bytes in use on the operator's heap after a garbage collection.
 func (v *view) heap() int {
 	v.t.Helper()
 	code, body := v.get(v.pprof, "/debug/pprof/heap?gc=1&debug=1")
@@ -67,9 +69,9 @@ func (v *view) heap() int {
 	return bytes
 }
 
-// TestSelectionsTakeNoMoreMemoryThanTheyMay has many tiny parents select related objects by as many mappings of labels that they must not have as they may, and then by
-// five times as many. Each mapping once took 1.3 KB for as long as its parent was there.
-func TestSelectionsTakeNoMoreMemoryThanTheyMay(t *testing.T) {
+// TestRelatedSelectionMemoryIsLimited has many tiny parents select related objects with the maximum number of label
+// mappings, and then with five times as many. Each mapping used to take 1.3 KB for the lifetime of its parent.
+func TestRelatedSelectionMemoryIsLimited(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -97,7 +99,7 @@ func TestSelectionsTakeNoMoreMemoryThanTheyMay(t *testing.T) {
 		}
 		size = max(size, len(text))
 	}
-	// What a parent may select, and what it takes besides: the places where it is found by what it selects.
+	// The selection limit of a parent, plus its index entries.
 	each := 16<<10 + 4*size + 2<<10
 	tenant := int(limit * 9 / 10 / 16)
 	most := min(*selectingMany*each, tenant+*selectingMany*2<<10)
@@ -125,7 +127,7 @@ func TestSelectionsTakeNoMoreMemoryThanTheyMay(t *testing.T) {
 	op.withinMemory(limit)
 }
 
-// waitEach waits until check accepts all of the objects that a label selector selects.
+// waitEach waits until check accepts all objects that match a label selector.
 func (s *scope) waitEach(in dynamic.ResourceInterface, selector string, check func(*unstructured.Unstructured) error) {
 	s.t.Helper()
 	eventually(s.t, soon, func() error {

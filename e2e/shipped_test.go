@@ -20,17 +20,18 @@ import (
 	"github.com/templater-dev/templater/e2e/manifest"
 )
 
-// shipped is templater with what config has: the memory, a service account with its roles and no others of its own, the admission policy and the webhook.
-// Its replicas are processes on this machine, where nothing plays the limit on memory of a Pod: see withinMemory.
+// shipped is templater with the settings of config: the memory, a service account with exactly its roles, the admission
+// policy and the webhook. Its replicas are processes on this machine, where the memory limit of a Pod is not enforced:
+// see withinMemory.
 type shipped struct {
 	*asked
 	home    *scope // its namespace
-	token   string // file: a kubeconfig with a token of the service account
+	token   string // path of a kubeconfig with a token of the service account
 	goLimit string
 	limit   int64 // bytes
 }
 
-// replica is an operator and its metrics.
+// replica is an operator with its metrics.
 type replica struct {
 	*operator
 	view *view
@@ -70,17 +71,17 @@ func newShipped(t *testing.T) *shipped {
 	return sh
 }
 
-// start starts a replica that the webhook is asked at by that address.
+// start starts a replica whose webhook listens on that address.
 func (sh *shipped) start(address int) *replica {
 	sh.t.Helper()
 	r := &replica{view: &view{t: sh.t, metrics: freeAddress(sh.t), health: freeAddress(sh.t)}}
 	r.operator = startOperatorIn(sh.t, []string{"GOMEMLIMIT=" + sh.goLimit, "POD_NAMESPACE=" + sh.home.ns}, operatorOf(sh.t),
 		"--kubeconfig", sh.token, "--leader-elect", "--seal-namespace", sh.home.ns, "--log-level=info",
-		"--metrics-address", r.view.metrics, "--health-address", r.view.health, "--webhook-address", sh.addresses[address])
+		"--metrics-bind-address", r.view.metrics, "--health-probe-bind-address", r.view.health, "--webhook-bind-address", sh.addresses[address])
 	return r
 }
 
-// lives expects that the operator has not ended, and that it has never had as much memory as the container may have.
+// lives expects that the operator is running, and that its peak memory is within the container limit.
 func (r *replica) lives(limit int64) {
 	r.t.Helper()
 	select {
@@ -95,11 +96,11 @@ func (r *replica) lives(limit int64) {
 		r.t.Fatal(err)
 	}
 	if got := m["process_resident_memory_bytes"]; got <= 0 || got >= float64(limit) {
-		r.t.Errorf("process_resident_memory_bytes is %v, the limit is %d", got, limit)
+		r.t.Errorf("process_resident_memory_bytes is %v; the limit is %d", got, limit)
 	}
 }
 
-// tokenKubeconfig writes a kubeconfig with a token of a service account in the scope's namespace, which is what a Pod has.
+// tokenKubeconfig writes a kubeconfig with a token of a service account in the scope's namespace, as a Pod has.
 func (s *scope) tokenKubeconfig(account string) string {
 	s.t.Helper()
 	token, err := env.clientset.CoreV1().ServiceAccounts(s.ns).CreateToken(s.t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -133,7 +134,8 @@ func (s *scope) beside(name string) *scope {
 	return other
 }
 
-// untie takes all finalizers off the objects of a resource after the operator has stopped, so that their definition can go.
+// untie removes all finalizers from the objects of a resource after the operator has stopped, so that their CRD can be
+// deleted.
 func (s *scope) untie(resource schema.GroupVersionResource) {
 	s.t.Cleanup(func() {
 		ctx := context.WithoutCancel(s.t.Context())
@@ -150,7 +152,8 @@ func (s *scope) untie(resource schema.GroupVersionResource) {
 	})
 }
 
-// still waits until the operator has changed nothing for that long, but for what requests leaves out. Refused watches that it tries again are no changes.
+// still waits until the operator has written nothing for that long, except what requests leaves out. Retries of
+// rejected watches do not count.
 func (r *replica) still(long time.Duration) {
 	r.t.Helper()
 	since, began := mark(r.t), time.Now()
@@ -168,8 +171,8 @@ func (r *replica) still(long time.Duration) {
 	})
 }
 
-// compilations counts how often the operator has read a TemplateController of a name with the prefix within a time, which it does to compile a
-// spec that is too large to be kept.
+// compilations counts how often the operator has read a TemplateController with that name prefix within a period, which
+// it does to compile a spec that is too large to keep.
 func (op *operator) compilations(since audit.Mark, prefix string, from, until time.Time) int {
 	op.t.Helper()
 	events, err := env.cluster.Audit().Since(since, func(e audit.Event) bool {

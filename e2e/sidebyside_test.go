@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// places are for the tests that run at a time: they wait for most of their time, so that there may be more of
-// them than processors.
-var places = make(chan struct{}, 3*runtime.NumCPU())
+// places limits the number of concurrent tests: they wait for half of their time, so there may be more of them than CPUs.
+// With even more, the API server no longer answers in time.
+var places = make(chan struct{}, 2*runtime.NumCPU())
 
-// parallel has the test run beside all others that say so, once there is a place. Each has operators, a
-// class, and users of its own.
+// parallel makes the test run in parallel with others that call it, once there is a place. Each has its own operators,
+// class, and users.
 func parallel(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -18,10 +18,10 @@ func parallel(t *testing.T) {
 	t.Cleanup(func() { <-places })
 }
 
-// TestSideBySide has the tests that take a minute or more, most of which is to see that little or nothing
-// happens. They wait together: one operator serves them all, and each has a scope of its own, whose
-// requests alone it counts. None of them asks what another one does.
-func TestSideBySide(t *testing.T) {
+// TestSlowScenariosInParallel runs the tests that take a minute or more, mostly to verify that little or nothing
+// happens. They wait together: one operator serves them all, and each has its own scope and counts only the requests of
+// that. They are independent of each other.
+func TestSlowScenariosInParallel(t *testing.T) {
 	t.Parallel()
 	needsAudit(t)
 	op := startOperator(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// needsNode leaves out a test of real Pods where kwok plays the nodes.
+// needsNode skips a test that needs real Pods if kwok simulates the nodes.
 func needsNode(t *testing.T) {
 	t.Helper()
 	if env.cluster != nil && env.cluster.Mode != layout.Node {
@@ -22,7 +22,7 @@ func needsNode(t *testing.T) {
 	}
 }
 
-// sampleScope is a scope for the samples, whose objects are all gone after the test.
+// sampleScope is a scope for the samples, whose objects are deleted after the test.
 func sampleScope(t *testing.T) *scope {
 	t.Helper()
 	needsNode(t)
@@ -37,7 +37,7 @@ func sampleScope(t *testing.T) *scope {
 	return s
 }
 
-// simpleDeployment follows the page of the sample, for which an operator is running.
+// simpleDeployment follows the page of the sample. An operator must be running.
 func (s *scope) simpleDeployment() {
 	t := s.t
 	t.Helper()
@@ -46,7 +46,7 @@ func (s *scope) simpleDeployment() {
 		s.follow(step)
 	}
 
-	// To the letter: the column is the UID of the Pod, and nothing else.
+	// Literally: the column is the UID of the Pod, and nothing else.
 	first := waitFor(t, s.in(pods), "example-01", running)
 	table := s.kubectl("get", "simdep")
 	t.Logf("kubectl get simdep:\n%s", table)
@@ -77,8 +77,7 @@ func (s *scope) simpleDeployment() {
 	s.nothingLeft("templater.dev/controller=simpledeployments")
 }
 
-// replaced runs change and waits until another Pod runs in the place of the old one, and the column
-// shows it.
+// replaced runs change and waits until another Pod runs in place of the old one, and the column shows it.
 func (s *scope) replaced(old *unstructured.Unstructured, change func()) *unstructured.Unstructured {
 	s.t.Helper()
 	change()
@@ -103,8 +102,7 @@ func running(pod *unstructured.Unstructured) error {
 	return nil
 }
 
-// nothingLeft waits until no object in the test's namespace, of any kind a child can be, has
-// the label.
+// nothingLeft waits until no object in the test's namespace, of any child kind, has the label.
 func (s *scope) nothingLeft(selector string) {
 	s.t.Helper()
 	eventually(s.t, soon, func() error {

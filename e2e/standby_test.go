@@ -10,17 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAttacksOnAStandbyReplicaLeaveItItsMemory has two replicas with the memory that templater is shipped with find definitions that take too much when they start,
-// while clients without credentials send both of them the worst reviews. The leader is killed, and one that starts in its place finds the same.
-func TestAttacksOnAStandbyReplicaLeaveItItsMemory(t *testing.T) {
+// TestAttacksDoNotExhaustStandbyMemory has two replicas with the memory that templater is shipped with, which find
+// TemplateControllers that need too much at startup, while clients without credentials send both of them the worst
+// reviews. The leader is killed, and its replacement finds the same.
+func TestAttacksDoNotExhaustStandbyMemory(t *testing.T) {
 	parallel(t)
 	const parents = 5
 	a := newAsked(t)
 	goLimit, limit := shippedMemory(t)
 	start := func(address int, user string) *operator {
-		return startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, user, "--lease-namespace", a.ns, "--webhook-address", a.addresses[address], "--webhook-namespace", a.ns)
+		return startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, user, "--leader-elect-resource-namespace", a.ns, "--webhook-bind-address", a.addresses[address], "--webhook-namespace", a.ns)
 	}
-	for _, o := range a.largeDefinitions() { // nobody is there who would refuse them
+	for _, o := range a.largeDefinitions() { // no webhook is running to reject them
 		if err := a.applyObject(o); err != nil {
 			t.Fatal(err)
 		}

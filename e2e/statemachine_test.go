@@ -15,11 +15,11 @@ import (
 const (
 	machines    = 200
 	longestPath = 8 // states
-	// machineTime is how long all may take together; it ends a test that would wait forever, and decides nothing.
+	// machineTime is the timeout for all machines together; it only ends a test that would wait forever.
 	machineTime = 2 * time.Minute
 )
 
-// stateMachine follows spec.next from state to state by its own status, and has a child in the last state alone.
+// stateMachine follows spec.next from state to state via its own status, and has a child in the last state only.
 const stateMachine = watchThings + `
 resyncPeriod: 0s
 children:
@@ -37,7 +37,7 @@ status:
     phase: {{ index .spec.next $at | default $at }}
 `
 
-// graph draws states of which each but one leads to another, and all to that one in the end.
+// graph generates states, each of which leads to another one except the last, which all reach.
 func graph(random *rand.Rand) (next map[string]string, last string) {
 	states := random.Perm(2 + random.IntN(longestPath-1))
 	name := func(i int) string { return fmt.Sprint("s", states[i]) }
@@ -52,15 +52,13 @@ func graph(random *rand.Rand) (next map[string]string, last string) {
 	return next, last
 }
 
-func TestStateMachinesComeToTheirEnd(t *testing.T) {
+func TestStateMachinesReachFinalState(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	startOperator(t)
 	s.controller(stateMachine)
-	seed := rand.Uint64() >> 32
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(randomSeed(t), 0))
 	for round := range 3 {
 		began := time.Now()
 		ends := map[string]string{}
@@ -80,7 +78,7 @@ func TestStateMachinesComeToTheirEnd(t *testing.T) {
 	}
 }
 
-// atTheirEnd returns which machines are not, though they are ready, or not ready.
+// atTheirEnd returns an error if a machine is not in its last state, or is not ready.
 func (s *scope) atTheirEnd(ends map[string]string, round int) error {
 	children, err := s.in(configMaps).List(s.t.Context(), metav1.ListOptions{LabelSelector: "templater.dev/child=last"})
 	if err != nil {

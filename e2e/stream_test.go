@@ -15,12 +15,12 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// stream creates parents of the quiet neighbour at a steady rate, whether or not those before have a child, and measures how long each waits for
-// its child. Beside the operator, a bare client creates an object for each parent that it sees, so that a busy machine can be told from a busy
-// operator.
+// stream creates parents of the quiet neighbor at a steady rate, whether or not earlier ones have a child, and measures
+// how long each waits for its child. A bare client, as a control, creates an object for each parent that it observes,
+// which distinguishes a busy machine from a busy operator.
 type stream struct {
 	*scope
-	others func() (float64, error) // how many reconciliations of others have ended so far
+	others func() (float64, error) // number of finished reconciliations of others
 
 	mu      sync.Mutex
 	parents map[string]*streamed
@@ -29,17 +29,17 @@ type stream struct {
 	work    sync.WaitGroup
 }
 
-// streamed is one parent. What is 0 has not happened yet.
+// streamed is one parent. A value of 0 means not yet.
 type streamed struct {
 	began     time.Time
-	child     time.Duration // until the child was seen
-	bare      time.Duration // until the object of the bare client was seen
+	child     time.Duration // until the child was observed
+	bare      time.Duration // until the object of the bare client was observed
 	before    float64       // reconciliations of others when it was created
-	meanwhile float64       // and until its child was seen
+	meanwhile float64       // and when its child was observed
 	counted   bool
 }
 
-// newStream applies the neighbour's TemplateController, and waits until its first parent has a child.
+// newStream applies the neighbor's TemplateController, and waits until its first parent has a child.
 func newStream(s *scope, others func() (float64, error)) *stream {
 	s.t.Helper()
 	s.controllerNamed("@id-quiet", quietNeighbour)
@@ -48,11 +48,11 @@ func newStream(s *scope, others func() (float64, error)) *stream {
 	s.t.Cleanup(func() { cancel(); st.work.Wait() })
 	st.watch(ctx, "side=quiet", "things", st.sawParent)
 	st.watch(ctx, "side in (quiet, bare)", "configmaps", st.sawChild)
-	st.during(time.Second) // the first ones teach the operator the kind of the children
+	st.during(time.Second) // the first ones make the operator discover the kind of the children
 	return st
 }
 
-// watch has the names of all new objects of a label selector handed to the function, one after the other.
+// watch calls saw sequentially with the names of all new objects that match a label selector.
 func (st *stream) watch(ctx context.Context, selector, resource string, saw func(ctx context.Context, name string)) {
 	st.t.Helper()
 	in := st.in(configMaps)
@@ -102,7 +102,7 @@ func (st *stream) sawParent(ctx context.Context, name string) {
 	})
 }
 
-// sawChild notes how long a parent has waited.
+// sawChild records how long a parent has waited.
 func (st *stream) sawChild(_ context.Context, name string) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -114,7 +114,7 @@ func (st *stream) sawChild(_ context.Context, name string) {
 		p.bare = time.Since(p.began)
 	default:
 		p.child = time.Since(p.began)
-		st.work.Go(func() { // the next child does not wait for the metrics
+		st.work.Go(func() { // the next child must not wait for the metrics
 			now, err := st.others()
 			st.mu.Lock()
 			defer st.mu.Unlock()
@@ -126,7 +126,7 @@ func (st *stream) sawChild(_ context.Context, name string) {
 	}
 }
 
-// pace is how often a stream creates a parent.
+// pace is the interval at which a stream creates parents.
 const pace = 200 * time.Millisecond
 
 // begin creates parents until end is called, which waits until all of them have their child and their status.
@@ -172,7 +172,7 @@ func (st *stream) create(ctx context.Context) string {
 	return name
 }
 
-// during creates parents for so long.
+// during creates parents for that long.
 func (st *stream) during(long time.Duration) window {
 	st.t.Helper()
 	end := st.begin()
@@ -180,7 +180,7 @@ func (st *stream) during(long time.Duration) window {
 	return end()
 }
 
-// window is what some parents of a stream have waited, in order.
+// window holds the sorted waiting times of some parents of a stream.
 type window struct {
 	child, bare []time.Duration
 	meanwhile   []float64
@@ -229,18 +229,19 @@ func (st *stream) window(names []string) window {
 	return w
 }
 
-// String has the median and the worst tenth of each.
+// String formats the median and the worst tenth of each.
 func (w window) String() string {
 	tenth := len(w.child) * 9 / 10
 	return fmt.Sprintf("%d parents wait %v (tenth %v), the bare client %v (tenth %v), and %v reconciliations of others (tenth %v) end meanwhile",
 		len(w.child), middle(w.child), w.child[tenth], middle(w.bare), w.bare[tenth], middle(w.meanwhile), w.meanwhile[tenth])
 }
 
-// middle returns the median of what is in order.
+// middle returns the median of a sorted slice.
 func middle[T any](sorted []T) T { return sorted[len(sorted)/2] }
 
-// expectFair expects that parents waited less than twice as long beside an attack as before it, and that at most so many reconciliations of others have
-// ended meanwhile. Where the bare client waits longer as well, it is not the operator that is busy: then parents may wait twice as long beside that.
+// expectFair expects that parents waited less than twice as long during an attack as before it, and that at most that
+// many reconciliations of others ended meanwhile. If the bare client is slower as well, the machine is busy: then
+// parents may wait up to twice as long as the bare client.
 func expectFair(t *testing.T, before, beside window, most float64) {
 	t.Helper()
 	times := float64(middle(beside.child)) / float64(middle(before.child))
@@ -256,13 +257,14 @@ func expectFair(t *testing.T, before, beside window, most float64) {
 	}
 }
 
-// othersThan returns what counts the reconciliations of all TemplateControllers but one, by the metrics of an operator.
+// othersThan returns a function that counts the reconciliations of all other TemplateControllers, using an operator's
+// metrics.
 func othersThan(v *view, controller string) func() (float64, error) {
 	return func() (float64, error) {
 		m, err := v.scrape()
 		sum := 0.0
 		for name, value := range m {
-			if strings.HasPrefix(name, "templater_passes_total") && !strings.Contains(name, controller) {
+			if strings.HasPrefix(name, "templater_reconcile_total") && !strings.Contains(name, controller) {
 				sum += value
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// mirrored copies every text of its parent to wherever texts and keys may be.
+// mirrored copies every text of its parent to all places where texts and keys are allowed.
 const mirrored = `
 watch: {apiVersion: "@group/v1", kind: Thing}
 children:
@@ -40,14 +40,12 @@ status:
     keys: {{ toYaml .spec.keys | nindent 2 }}
 `
 
-// TestTextsArriveAsTheyAre sends random texts over the whole of Unicode through the API server: into children, their
-// annotations and keys, and into the parent's status.
-func TestTextsArriveAsTheyAre(t *testing.T) {
+// TestUnusualStringsAreWrittenUnchanged sends random Unicode text through the API server: into children, their
+// annotations and keys, and the parent's status.
+func TestUnusualStringsAreWrittenUnchanged(t *testing.T) {
 	parallel(t)
 	const parents, each = 20, 500
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(randomSeed(t), 0))
 	startOperator(t)
 	s := newScope(t)
 	s.defineThing()
@@ -100,7 +98,7 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 	}
 }
 
-// bagOf is the spec of the Bag that mirrored makes.
+// bagOf is the spec of the Bag that mirrored renders.
 func bagOf(spec map[string]any) map[string]any {
 	texts, _ := spec["texts"].(map[string]any)
 	one, _ := texts["t0"].(string)
@@ -111,7 +109,7 @@ func bagOf(spec map[string]any) map[string]any {
 	return map[string]any{"keys": spec["keys"], "list": list, "one": one, "quoted": "a: " + one}
 }
 
-// randomText returns a text of up to 24 characters, many of which mean something to a reader of YAML.
+// randomText returns a text of up to 24 characters, many of which are special in YAML.
 func randomText(random *rand.Rand) string {
 	const special = "\x00\a\b\t\n\v\f\r\x1b \"'\\/#:-?,[]{}&*!|>%@`<~=\x7f\u0080\u0085\u009f\u00a0\u2028\u2029\ud7ff\ue000\ufdd0\ufeff\ufffd\ufffe\uffff\U00010000\U0001f600\U0001ffff\U0010ffff"
 	specials := []rune(special)
@@ -127,7 +125,7 @@ func randomText(random *rand.Rand) string {
 		default:
 			out[i] = rune(random.IntN(utf8.MaxRune + 1))
 		}
-		if !utf8.ValidRune(out[i]) { // half of a pair
+		if !utf8.ValidRune(out[i]) { // a lone surrogate
 			out[i] = 'x'
 		}
 	}

@@ -20,9 +20,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// What a user with few rights does to get at more, by way of templater.
+// Attempts by a user with few permissions to gain more by way of templater.
 
-// attacker returns what makes requests as a user who may do this to ConfigMaps of one namespace, and nothing else.
+// attacker returns a client for a user with only these permissions on ConfigMaps of one namespace.
 func (s *scope) attacker(namespace string, verbs ...string) dynamic.ResourceInterface {
 	s.t.Helper()
 	user := "mallory-" + s.id
@@ -60,7 +60,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[3]s}]
 	return client.Resource(configMaps).Namespace(namespace)
 }
 
-// copied is a copy of a child, of which it has all that can be read, under another name and with other content.
+// copied is a copy of a child, with all readable metadata, under another name and with other content.
 func copied(child *unstructured.Unstructured, namespace, name, text string) *unstructured.Unstructured {
 	o := child.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation"} {
@@ -71,15 +71,15 @@ func copied(child *unstructured.Unstructured, namespace, name, text string) *uns
 	o.Object["data"] = map[string]any{"text": text}
 	owners := o.GetOwnerReferences()
 	for i := range owners {
-		owners[i].BlockOwnerDeletion = nil // which takes a right on the owner, where an admission plugin asks for it
+		owners[i].BlockOwnerDeletion = nil // requires a permission on the owner, if an admission plugin enforces that
 	}
 	o.SetOwnerReferences(owners)
 	return o
 }
 
-// TestLookAlikesAreNeitherShownNorWaitedFor is about a cluster-scoped parent, whose children may be anywhere: one who may only
+// TestCopiedChildrenAreIgnored has a cluster-scoped parent, whose children may be in any namespace: a user who may only
 // create ConfigMaps in one namespace plants copies there.
-func TestLookAlikesAreNeitherShownNorWaitedFor(t *testing.T) {
+func TestCopiedChildrenAreIgnored(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.define("Team", "Cluster")
@@ -125,7 +125,7 @@ status:
 	child := waitFor(t, s.in(configMaps), "creds", nil)
 	waitFor(t, s.in(secrets), "all", holds("one;"))
 
-	// One with a finalizer, which also keeps Recreate from going on, and one under the name that is to come.
+	// One with a finalizer, which would also block Recreate, and one with the name of a future child.
 	blocker := copied(child, theirs, "blocker", "stolen")
 	blocker.SetFinalizers([]string{"example.org/never"})
 	for _, o := range []*unstructured.Unstructured{blocker, copied(child, theirs, "creds", "planted")} {
@@ -146,7 +146,7 @@ status:
 
 	team("two", `"@ns", "`+theirs+`"`)
 	waitFor(t, teams, s.id, func(o *unstructured.Unstructured) error {
-		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "is labelled as a child of this object, but its seal is not valid for it"))
+		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "is labeled as a child of this object, but its seal is invalid"))
 	})
 	waitFor(t, s.in(secrets), "all", holds("two;"))
 	for _, name := range []string{"blocker", "creds"} {
@@ -157,8 +157,9 @@ status:
 	}
 }
 
-// TestDriftUnderTemplatersNameIsRepaired applies as the controller's field manager, with all marks of the child.
-func TestDriftUnderTemplatersNameIsRepaired(t *testing.T) {
+// TestDriftByOwnFieldManagerIsRepaired applies as the controller's field manager, with all labels and annotations of
+// the child.
+func TestDriftByOwnFieldManagerIsRepaired(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -208,7 +209,7 @@ func TestDriftUnderTemplatersNameIsRepaired(t *testing.T) {
 	waitFor(t, s.in(configMaps), "one", repaired)
 	op.quiet(time.Second)
 
-	// While no templater runs, and with one seal after the other.
+	// While templater is stopped, and with each seal.
 	op.Stop()
 	present := waitFor(t, s.in(configMaps), "one", repaired).GetAnnotations()["templater.dev/seal"]
 	hide(first)
@@ -227,28 +228,29 @@ func TestDriftUnderTemplatersNameIsRepaired(t *testing.T) {
 		o.SetManagedFields(child.GetManagedFields())
 		_, err = mallory.Update(t.Context(), o, metav1.UpdateOptions{})
 	}
-	if err != nil && !strings.Contains(err.Error(), "has been modified") { // repaired between the two
+	if err != nil && !strings.Contains(err.Error(), "has been modified") { // repaired in between
 		t.Fatal(err)
 	}
 	waitFor(t, s.in(configMaps), "one", repaired)
 	op.quiet(time.Second)
 
-	// Between two reconciliations, while the label names another TemplateController: then the fields of another manager are those to compare.
+	// Between two reconciliations, while the label names another TemplateController: then the fields of another manager
+	// are compared.
 	s.patchController(`{"spec":{"suspend":true}}`)
 	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "Suspended") })
 	child = waitFor(t, s.in(configMaps), "one", repaired)
 	child.SetManagedFields(nil)
 	child.SetResourceVersion("")
 	child.Object["data"] = map[string]any{"color": "blue", "size": "1"}
-	labelled := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
-	labelled.SetName("one")
-	labelled.SetLabels(child.GetLabels())
-	unlabelled := child.DeepCopy()
-	unlabelled.SetLabels(nil)
+	labeled := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+	labeled.SetName("one")
+	labeled.SetLabels(child.GetLabels())
+	unlabeled := child.DeepCopy()
+	unlabeled.SetLabels(nil)
 	for _, step := range []struct {
 		manager, controller string
 		o                   *unstructured.Unstructured
-	}{{manager, "x", child}, {"other", "x", labelled}, {manager, "", unlabelled}, {"other", s.id, labelled}} {
+	}{{manager, "x", child}, {"other", "x", labeled}, {manager, "", unlabeled}, {"other", s.id, labeled}} {
 		o := step.o.DeepCopy()
 		if step.controller != "" {
 			_ = unstructured.SetNestedField(o.Object, step.controller, "metadata", "labels", "templater.dev/controller")
@@ -262,9 +264,9 @@ func TestDriftUnderTemplatersNameIsRepaired(t *testing.T) {
 	op.quiet(time.Second)
 }
 
-// TestKeysOfSealsAreRotatedAndLost has an operator whose keys are its own. It is outside of the group of the others, so that its
-// only right on Secrets is that on these keys by name.
-func TestKeysOfSealsAreRotatedAndLost(t *testing.T) {
+// TestSealKeyRotationAndLoss has an operator with its own seal keys. It is not in the group of the others, so that its
+// only permission on Secrets is that on these keys by name.
+func TestSealKeyRotationAndLoss(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
@@ -328,18 +330,18 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	}
 	before := both(first)
 
-	// A second key, as the page says; then the first one goes.
+	// A second key, as on the page; then the first one is deleted.
 	s.patch(env.client.Resource(secrets).Namespace(keys), "templater-seal", `{"data":{"99999999999":"`+base64.StdEncoding.EncodeToString(make([]byte, 32))+`"}}`)
 	both("99999999999")
 	s.patch(env.client.Resource(secrets).Namespace(keys), "templater-seal", `{"data":{"`+first+`":null}}`)
 	op.quiet(time.Second)
 	op.Stop()
 
-	// All keys are lost while templater is away. It makes others, and seals what is older.
+	// All keys are lost while templater is stopped. It creates new ones, and seals older children again.
 	if err := env.client.Resource(secrets).Namespace(keys).Delete(t.Context(), "templater-seal", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, soon, func() error { // the server counts in seconds
+	eventually(t, soon, func() error { // creation timestamps have a resolution of seconds
 		if time.Since(waitFor(t, s.in(configMaps), "one-data-b", nil).GetCreationTimestamp().Time) < 2*time.Second {
 			return errors.New("the children are too young")
 		}
@@ -362,13 +364,13 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	op.quiet(time.Second)
 	op.Stop()
 
-	// A seal that goes while templater is away.
+	// A seal that is removed while templater is stopped.
 	s.patch(s.in(configMaps), "one-data-a", `{"metadata":{"annotations":{"templater.dev/seal":null}}}`)
 	start()
 	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
 		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "has no seal"))
 	})
-	// The administrator vouches for all that is there now.
+	// The administrator vouches for all existing children.
 	s.patch(env.client.Resource(secrets).Namespace(keys), "templater-seal", `{"stringData":{"since":"`+time.Now().UTC().Add(time.Second).Format(time.RFC3339)+`"}}`)
 	waitFor(t, s.things(), "one", ready)
 	if after := waitFor(t, s.in(configMaps), "one-data-a", nil).GetUID(); after != before[0] {
@@ -376,7 +378,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	}
 }
 
-// messageHas returns an error unless the message of a condition holds a text.
+// messageHas returns an error unless the message of a condition contains text.
 func messageHas(o *unstructured.Unstructured, conditionType, text string) error {
 	for _, c := range conditionsOf(o) {
 		if c.Type == conditionType && strings.Contains(c.Message, text) {
@@ -386,7 +388,7 @@ func messageHas(o *unstructured.Unstructured, conditionType, text string) error 
 	return fmt.Errorf("no condition %s of %s says %q", conditionType, o.GetName(), text)
 }
 
-// patchQuietly is patch for the end of a test, where the object may be gone.
+// patchQuietly is patch for the end of a test, when the object may be deleted.
 func (s *scope) patchQuietly(in dynamic.ResourceInterface, name, patch string) {
 	_, err := in.Patch(context.WithoutCancel(s.t.Context()), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
@@ -394,9 +396,9 @@ func (s *scope) patchQuietly(in dynamic.ResourceInterface, name, patch string) {
 	}
 }
 
-// TestStatusForgedInTheNameOfAnotherInstallationsControllerIsReplaced has somebody write the status of parents in the name of
-// TemplateControllers that no operator of this test runs: one watches another kind, and nobody serves the other one.
-func TestStatusForgedInTheNameOfAnotherInstallationsControllerIsReplaced(t *testing.T) {
+// TestForgedStatusOfForeignControllerIsReplaced writes the status of parents in the name of TemplateControllers that
+// this test's operator does not run: one watches another kind, and the other has a class without an operator.
+func TestForgedStatusOfForeignControllerIsReplaced(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()
@@ -431,7 +433,8 @@ spec:
 	}
 }
 
-// keptElsewhere creates four ConfigMaps in another namespace that outlive their parent, and one that is deleted with it.
+// keptElsewhere creates four ConfigMaps in another namespace that outlive their parent, and one that is deleted with
+// it.
 const keptElsewhere = `
 watch: {apiVersion: "@group/v1", kind: Thing}
 children:
@@ -453,7 +456,8 @@ children:
     metadata: {name: last, namespace: "@id-far"}
 `
 
-// orphanAttacks are patches of the children of keptElsewhere that take their marks away, by name. earlier is a seal of the last one from when it was to be deleted.
+// orphanAttacks are patches that remove metadata from the children of keptElsewhere, by name. earlier is a seal of the
+// last one from when it was to be deleted.
 func orphanAttacks(earlier string) map[string]string {
 	return map[string]string{
 		"unmarked": `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/prune": null}}}`,
@@ -463,9 +467,10 @@ func orphanAttacks(earlier string) map[string]string {
 	}
 }
 
-// TestEditedMarksDeleteNoOrphan has somebody who may patch children take away or change what they say of their end, before an operator starts
-// whose parents are gone, and while it runs. The child that goes tells when templater has decided about all of them.
-func TestEditedMarksDeleteNoOrphan(t *testing.T) {
+// TestTamperedMetadataDeletesNoOrphan has a user who may patch children remove or change the metadata for their
+// deletion, before an operator starts that finds their parents missing, and while it is running. The deletion of the
+// last child shows that templater has decided about all of them.
+func TestTamperedMetadataDeletesNoOrphan(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.defineThing()

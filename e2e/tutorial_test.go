@@ -19,9 +19,8 @@ import (
 
 const tutorialPage = "docs/tutorial/README.md"
 
-// TestTutorial does what the tutorial says, in its order: it saves the files, types the commands, and compares what
-// they print.
-func TestTutorial(t *testing.T) {
+// TestTutorialPage follows the tutorial in order: it saves the files, runs the commands, and compares their output.
+func TestTutorialPage(t *testing.T) {
 	parallel(t)
 	r := newReader(t)
 	steps := stepsOf(t, read(t, filepath.Join(env.root, tutorialPage)))
@@ -38,22 +37,22 @@ func TestTutorial(t *testing.T) {
 	t.Logf("%d files and commands", len(steps))
 }
 
-// pageStep is something that a page has its reader do.
+// pageStep is an instruction of a page.
 type pageStep struct {
-	file, text string // save this text as this file
+	file, text string // save text to file
 
 	command, output string
-	stays           bool // the command goes on, in a terminal of its own
+	stays           bool // the command keeps running, in its own terminal
 }
 
 var savedAs = regexp.MustCompile("[Ss]ave .*\\bas `([^`]+)`:$")
 
-// stepsOf returns what a page has its reader do: blocks of YAML after a line that says where to save them, and the
-// commands of blocks of the console. Commands of a block after a line about a second terminal stay.
+// stepsOf returns the instructions of a page: YAML blocks after a line with a file name, and the commands of console
+// blocks. Commands in a block after a line about a second terminal keep running.
 func stepsOf(t *testing.T, page string) []pageStep {
 	t.Helper()
 	var steps []pageStep
-	before := "" // the last line that is not empty
+	before := "" // the last non-empty line
 	for rest := page; ; {
 		text, after, found := strings.Cut(rest, "\n```")
 		if !found {
@@ -83,7 +82,7 @@ func stepsOf(t *testing.T, page string) []pageStep {
 	return steps
 }
 
-// commandsOf returns the commands of a block, which begin with "$ ". The lines after one are what it prints.
+// commandsOf returns the commands of a block, which begin with "$ ". The lines after a command are its output.
 func commandsOf(t *testing.T, block string, stay bool) []pageStep {
 	t.Helper()
 	var steps []pageStep
@@ -101,7 +100,7 @@ func commandsOf(t *testing.T, block string, stay bool) []pageStep {
 	return steps
 }
 
-// pageReader types commands into a shell, in a folder of its own that holds a clone.
+// pageReader runs commands in a shell, in its own folder that contains a clone.
 type pageReader struct {
 	t         *testing.T
 	namespace string
@@ -164,14 +163,14 @@ func (r *pageReader) shell(command string) *exec.Cmd {
 	return run
 }
 
-// looks are commands that change nothing: they are repeated until they print what the page shows.
+// looks matches read-only commands: they are repeated until their output matches the page.
 var looks = regexp.MustCompile(`^(kubectl get|templater tree) `)
 
-// follow types a command, and expects what the page shows.
+// follow runs a command, and expects the output on the page.
 func (r *pageReader) follow(step pageStep) {
 	r.t.Helper()
 	once := func() error {
-		out, _ := r.shell(step.command).CombinedOutput() // what it prints tells whether it went well
+		out, _ := r.shell(step.command).CombinedOutput() // the output shows whether it succeeded
 		return r.expect(step, string(out), false)
 	}
 	if looks.MatchString(step.command) {
@@ -181,14 +180,15 @@ func (r *pageReader) follow(step pageStep) {
 	}
 }
 
-// start types a command that goes on until the end of the test, and waits until it has printed what the page shows.
+// start runs a command that continues until the end of the test, and waits until it has printed the output on the page.
 func (r *pageReader) start(step pageStep) {
 	r.t.Helper()
 	log, err := os.CreateTemp(r.t.TempDir(), "*.log")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	// A terminal, which the page has, gets text. The log ends with the test, and so does the command: exec gives it the signal.
+	// The page has a terminal, which gets text. The log and the command end with the test: exec makes the command
+	// receive the signal.
 	command := r.shell("exec " + step.command + " --log-format text")
 	command.Stdout, command.Stderr = log, log
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
@@ -205,7 +205,7 @@ func (r *pageReader) start(step pageStep) {
 		}
 		return string(text)
 	}
-	r.t.Cleanup(func() { // the test's context is over by now
+	r.t.Cleanup(func() { // the test's context is done by now
 		<-exited
 		if r.t.Failed() {
 			r.t.Logf("%s:\n%s", step.command, tail([]byte(printed()), 80))
@@ -226,9 +226,8 @@ var (
 	columns = regexp.MustCompile(`(\S) {2,}`)
 )
 
-// expect compares what a command has printed with what the page shows, but for ages, addresses and the width of
-// columns. In the page, … stands for any text within a line, and alone in a line for any number of lines. Where the
-// command goes on, more may follow.
+// expect compares a command's output with the page, ignoring ages, addresses and column widths. On the page, … stands
+// for any text within a line, or, alone on a line, for any number of lines. With more, further output may follow.
 func (r *pageReader) expect(step pageStep, out string, more bool) error {
 	plain := func(text string) string {
 		text = columns.ReplaceAllString(address.ReplaceAllString(alike(text), "ADDRESS"), "$1  ")

@@ -19,16 +19,15 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// soon is how long tests wait for what takes a second or so. The garbage collector of a new cluster was
-// seen to take 40, and a machine that has other work takes several times as long.
+// soon is the timeout for something that takes about a second. The garbage collector of a new cluster has taken 40 s,
+// and a busy machine takes several times as long.
 const soon = 3 * time.Minute
 
-// collectorSoon is how long the garbage collector may take. It comes to a halt for minutes while other tests define kinds and
-// take them away: it waits for the watch of each.
+// collectorSoon is the timeout for the garbage collector. It stalls for minutes while other tests create and delete
+// CRDs, because it waits for the watch of each.
 const collectorSoon = 8 * time.Minute
 
-// eventually ends the test when check has not returned nil within the limit. The error of
-// the last check is shown.
+// eventually ends the test if check has not returned nil within the limit. It shows the last error of check.
 func eventually(t *testing.T, limit time.Duration, check func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -38,8 +37,7 @@ func eventually(t *testing.T, limit time.Duration, check func() error) {
 	}
 }
 
-// waitFor returns the object once check accepts it; it need not be there at first. A nil check
-// accepts any.
+// waitFor returns the object once check accepts it; it may not exist at first. A nil check accepts any object.
 func waitFor(t *testing.T, in dynamic.ResourceInterface, name string, check func(*unstructured.Unstructured) error) *unstructured.Unstructured {
 	t.Helper()
 	var got *unstructured.Unstructured
@@ -54,7 +52,7 @@ func waitFor(t *testing.T, in dynamic.ResourceInterface, name string, check func
 	return got
 }
 
-// waitGone waits until there is no object of that name.
+// waitGone waits until the named object does not exist.
 func waitGone(t *testing.T, in dynamic.ResourceInterface, name string) {
 	t.Helper()
 	eventually(t, collectorSoon, func() error {
@@ -69,8 +67,7 @@ func waitGone(t *testing.T, in dynamic.ResourceInterface, name string) {
 	})
 }
 
-// condition returns an error unless the condition has that status. A non-empty reason must
-// match, too.
+// condition returns an error unless the condition has that status and, if not empty, that reason.
 func condition(o *unstructured.Unstructured, conditionType, status, reason string) error {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, item := range list {
@@ -89,7 +86,7 @@ func condition(o *unstructured.Unstructured, conditionType, status, reason strin
 	return fmt.Errorf("%s has no condition %s", o.GetName(), conditionType)
 }
 
-// observed returns the observedGeneration of the condition Ready, or 0.
+// observed returns the observedGeneration of the Ready condition, or 0.
 func observed(o *unstructured.Unstructured) int64 {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, item := range list {
@@ -113,16 +110,16 @@ func message(o *unstructured.Unstructured, conditionType string) string {
 	return ""
 }
 
-// recorder keeps all events of a watch.
+// recorder records all events of a watch.
 type recorder struct {
 	mu     sync.Mutex
 	events []watch.Event
 }
 
-// ready returns an error unless the object's condition Ready is True for its present generation.
+// ready returns an error unless the object's Ready condition is True for its current generation.
 func ready(o *unstructured.Unstructured) error { return condition(o, "Ready", "True", "") }
 
-// record watches from now on, until the test ends.
+// record records events from now until the test ends.
 func record(t *testing.T, in dynamic.ResourceInterface, selector string) *recorder {
 	t.Helper()
 	list, err := in.List(t.Context(), metav1.ListOptions{LabelSelector: selector})
@@ -153,7 +150,7 @@ func (r *recorder) all() []watch.Event {
 	return append([]watch.Event(nil), r.events...)
 }
 
-// same returns an error that shows the difference.
+// same returns an error with the difference, if any.
 func same(what string, want, got any) error {
 	if diff := cmp.Diff(want, got); diff != "" {
 		return fmt.Errorf("%s (-want +got):\n%s", what, diff)

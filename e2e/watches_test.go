@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// manyKinds are kinds of children that need no more than a name to be rendered, as "apiVersion kind".
+// manyKinds are kinds of children that need only a name to be rendered, as "apiVersion kind".
 var manyKinds = []string{
 	"v1 ConfigMap", "v1 Secret", "v1 Service", "v1 ServiceAccount", "v1 Pod", "v1 PersistentVolumeClaim", "v1 ReplicationController", "v1 ResourceQuota",
 	"v1 LimitRange", "v1 Endpoints", "v1 PodTemplate", "apps/v1 Deployment", "apps/v1 StatefulSet", "apps/v1 DaemonSet", "apps/v1 ReplicaSet",
@@ -19,9 +19,9 @@ var manyKinds = []string{
 	"coordination.k8s.io/v1 Lease", "discovery.k8s.io/v1 EndpointSlice", "events.k8s.io/v1 Event", "storage.k8s.io/v1 CSIStorageCapacity",
 }
 
-// TestRefusedWatchesKeepNobodyWaiting has two service accounts of one namespace name 127 namespaces that are not there, and make
-// children of 28 kinds, which would be 7,000 watches. They may read only the parents in one namespace.
-func TestRefusedWatchesKeepNobodyWaiting(t *testing.T) {
+// TestForbiddenWatchesDoNotDelayNeighbors has two service accounts of one namespace that name 127 missing namespaces
+// and render children of 28 kinds, which would be 7,000 watches. They may read only the parents in one namespace.
+func TestForbiddenWatchesDoNotDelayNeighbors(t *testing.T) {
 	parallel(t)
 	const most, mostFiles, mostLog = 1024, 120, 256 << 10
 	s := newScope(t)
@@ -31,7 +31,7 @@ func TestRefusedWatchesKeepNobodyWaiting(t *testing.T) {
 	n := newNeighbour(s)
 	alone := n.waits(5)
 	before, logged := watchesIn(t, v), len(op.logged())
-	s.labelled("greedy", "greedy")
+	s.labeled("greedy", "greedy")
 	for _, account := range []string{"greedy-a", "greedy-b"} {
 		s.account(account, thingRules)
 		s.applyController("@id-"+account, greedyWatches(account))
@@ -66,7 +66,7 @@ func greedyWatches(account string) string {
 	return text.String() + "\n"
 }
 
-// watchesIn returns how many watches the operator has.
+// watchesIn returns the operator's number of watches.
 func watchesIn(t *testing.T, v *view) float64 {
 	t.Helper()
 	m, err := v.scrape()
@@ -83,7 +83,7 @@ func atLeast(what string, got, want float64) error {
 	return nil
 }
 
-// openFiles returns how many the process of the operator has open, connections among them.
+// openFiles returns the number of open files, including connections, of the operator's process.
 func (op *operator) openFiles() int {
 	op.t.Helper()
 	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", op.command.Process.Pid))

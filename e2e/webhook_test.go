@@ -36,7 +36,7 @@ import (
 
 var webhooks = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
 
-// webhookRights are those for the webhook: RULE are the rules of config/rbac.
+// webhookRights are the permissions of the webhook: RULE are the rules of config/rbac.
 const webhookRights = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -61,7 +61,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-web
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
 `
 
-// ruleFor returns the rule that a role of config/rbac has for a resource, as JSON, for the object of that name alone.
+// ruleFor returns a role's rule in config/rbac for a resource, as JSON, limited to the named object.
 func ruleFor(t *testing.T, file, resource, name string) string {
 	t.Helper()
 	role, err := manifest.Read(env.root, filepath.Join("rbac", file))
@@ -88,7 +88,7 @@ func ruleFor(t *testing.T, file, resource, name string) string {
 	return ""
 }
 
-// sizes is a kind whose fields are all known.
+// sizes is a kind with a complete schema.
 const sizes = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -132,14 +132,14 @@ spec:
 `))
 }
 
-// asked is the webhook of the test's class, and where its replicas listen.
+// asked is the webhook of the test's class, and the addresses of its replicas.
 type asked struct {
 	*scope
-	name      string // of the configuration
+	name      string // of the webhook configuration
 	addresses []string
 }
 
-// newAsked has the API server ask at the first of two addresses.
+// newAsked configures the API server to call the first of two addresses.
 func newAsked(t *testing.T) *asked {
 	t.Helper()
 	if env.cluster == nil || env.cluster.Mode != layout.Kwok {
@@ -156,13 +156,14 @@ func newAsked(t *testing.T) *asked {
 	return a
 }
 
-// askedIn has the API server ask the webhook of the test's class at the first of two addresses, and defines a kind whose fields are all known.
+// askedIn configures the API server to call the webhook of the test's class at the first of two addresses, and defines
+// a kind with a complete schema.
 func askedIn(s *scope) *asked {
 	s.t.Helper()
 	a := &asked{scope: s, name: "templater-" + classOf(s.t)}
 	a.apply(sizes)
 	for range 2 {
-		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
+		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed immediately
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -188,16 +189,16 @@ func (a *asked) url(replica int) string {
 // start starts a replica.
 func (a *asked) start(replica int, user string) *operator {
 	a.t.Helper()
-	return a.replica(user, "--webhook-address", a.addresses[replica], "--webhook-namespace", a.ns)
+	return a.replica(user, "--webhook-bind-address", a.addresses[replica], "--webhook-namespace", a.ns)
 }
 
-// kubectl applies a manifest as people do, and returns what they see.
+// kubectl applies a manifest like a user, and returns the output.
 func (a *asked) kubectl(manifest string) (string, error) {
 	out, err := env.command(a.t.Context(), manifest, "apply", "-f", "-")
 	return strings.ReplaceAll(out, a.id, "@id"), err
 }
 
-// waitChecked waits until the API server gets answers.
+// waitChecked waits until the webhook answers the API server.
 func (a *asked) waitChecked(when string) {
 	a.t.Helper()
 	eventually(a.t, soon, func() error {
@@ -209,7 +210,7 @@ func (a *asked) waitChecked(when string) {
 	})
 }
 
-// goesThrough expects that a TemplateController can be written that templater would refuse.
+// goesThrough expects that an invalid TemplateController can be written.
 func (a *asked) goesThrough(when string) {
 	a.t.Helper()
 	name := a.expand("@id-unchecked")
@@ -219,7 +220,7 @@ func (a *asked) goesThrough(when string) {
 	a.delete(env.client.Resource(controllers), name)
 }
 
-func TestKubectlShowsWhatIsWrongWithATemplate(t *testing.T) {
+func TestKubectlShowsTemplateErrors(t *testing.T) {
 	parallel(t)
 	a := newAsked(t)
 	first := a.start(0, userA(t))
@@ -250,14 +251,14 @@ func TestKubectlShowsWhatIsWrongWithATemplate(t *testing.T) {
 
 	a.amongTricklers()
 
-	// The leader goes: what the API server asks there is not answered, and then by the other replica.
+	// The leader is stopped: the API server's requests to it are not answered, and then the other replica answers.
 	first.Stop()
 	a.goesThrough("without an operator")
 	second.waitLeading(soon)
 	a.patchWebhook(`[{"op": "replace", "path": "/webhooks/0/clientConfig/url", "value": "` + a.url(1) + `"}]`)
 	a.waitChecked("the other replica")
 
-	// Under load, the certificate expires, or is lost, again and again.
+	// Under load, the certificate repeatedly expires or is lost.
 	applied, end := a.load()
 	defer end()
 	for applied() < 200 && !t.Failed() {
@@ -272,8 +273,8 @@ func TestKubectlShowsWhatIsWrongWithATemplate(t *testing.T) {
 	a.waitChecked("another certificate")
 }
 
-// amongTricklers expects that writers hear what is wrong while 200 others send requests byte by byte, and come again when they are cut
-// off.
+// amongTricklers expects that authors get the webhook's errors while 200 other clients send requests byte by byte, and
+// reconnect when they are disconnected.
 func (a *asked) amongTricklers() {
 	a.t.Helper()
 	const tricklers, honest = 200, 10
@@ -305,14 +306,14 @@ func (a *asked) amongTricklers() {
 	}
 }
 
-// trickle announces a large request, and sends it byte by byte, again and again until ctx ends. It tells began when the first one has
-// begun.
+// trickle announces a large request and sends it byte by byte, repeatedly until ctx is done. It calls began when the
+// first one has begun.
 func trickle(ctx context.Context, address string, began func()) {
 	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	for ctx.Err() == nil {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
-			continue // until ctx ends
+			continue // until ctx is done
 		}
 		_, err = io.WriteString(conn, "POST /validate-templatecontrollers HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n{")
 		began()
@@ -333,7 +334,7 @@ func (a *asked) patchWebhook(patch string) {
 
 func (a *asked) secretName() string { return a.name + "-webhook" }
 
-// certificate returns what the Secret holds.
+// certificate returns the certificate in the Secret.
 func (a *asked) certificate() []byte {
 	a.t.Helper()
 	secret, err := env.clientset.CoreV1().Secrets(a.ns).Get(a.t.Context(), a.secretName(), metav1.GetOptions{})
@@ -343,7 +344,7 @@ func (a *asked) certificate() []byte {
 	return secret.Data["tls.crt"]
 }
 
-// waitRenewed waits until the Secret holds another certificate, which the API server trusts.
+// waitRenewed waits until the Secret has another certificate, which the API server trusts.
 func (a *asked) waitRenewed(before []byte) {
 	a.t.Helper()
 	eventually(a.t, soon, func() error {
@@ -382,7 +383,7 @@ func (a *asked) replaceCertificate(crt, key []byte) {
 	}
 }
 
-// expired returns a certificate that was valid until an hour ago.
+// expired returns a certificate that expired an hour ago.
 func expired(t *testing.T) (crt, key []byte) {
 	t.Helper()
 	private, key, err := pki.NewKey()
@@ -399,8 +400,8 @@ func expired(t *testing.T) (crt, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key
 }
 
-// load changes the spec of a TemplateController again and again. It returns how often that was done, and what ends it. All of it must
-// go through.
+// load repeatedly changes the spec of a TemplateController. It returns the number of changes, and a function to stop
+// it. All changes must succeed.
 func (a *asked) load() (applied func() int64, end func()) {
 	a.t.Helper()
 	ctx, stop := context.WithCancel(a.t.Context())

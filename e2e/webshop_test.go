@@ -25,8 +25,9 @@ var (
 	statefulSets = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
 )
 
-// TestWebShopComesUpInOrder follows the sample: nothing of an entry is created or changed before what it waits for is ready.
-func TestWebShopComesUpInOrder(t *testing.T) {
+// TestWebShopStartsInDependencyOrder follows the sample: no object of a child template is created or changed before its
+// dependencies are ready.
+func TestWebShopStartsInDependencyOrder(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
 	s := newScopeOf(t, "example.org")
@@ -45,7 +46,7 @@ func TestWebShopComesUpInOrder(t *testing.T) {
 	first := messageOf(shops.all())
 	t.Logf("the ready condition first said: %s", first)
 	atDatabase := strings.HasPrefix(first, "children[migrate] waits for children[db]: StatefulSet ") && strings.HasSuffix(first, "; children[web] waits for children[migrate]")
-	if !atDatabase && !strings.HasPrefix(first, "children[web] waits for children[migrate]: Job ") { // a database may be ready before the first pass ends
+	if !atDatabase && !strings.HasPrefix(first, "children[web] waits for children[migrate]: Job ") { // a database may be ready before the first reconciliation ends
 		t.Errorf("the ready condition said %q, want what waits for what", first)
 	}
 	s.expectWrites(op, since, "create services corner", "create services corner-db", "create statefulsets corner-db", "create jobs corner-migrate-1", "create deployments corner-web")
@@ -77,7 +78,7 @@ func TestWebShopComesUpInOrder(t *testing.T) {
 	s.expectWrites(op, since, "create statefulsets corner-db")
 }
 
-// waitShop waits until all steps of the spec of that generation are done.
+// waitShop waits until all steps for the spec of that generation are done.
 func (s *scope) waitShop(generation int64) {
 	s.t.Helper()
 	waitFor(s.t, s.in(webShops), "corner", func(o *unstructured.Unstructured) error {
@@ -89,7 +90,7 @@ func (s *scope) waitShop(generation int64) {
 	})
 }
 
-// readyOf returns the message of the ready condition, and whether there is one.
+// readyOf returns the message of the ready condition, and whether the condition exists.
 func readyOf(o *unstructured.Unstructured) (string, bool) {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, each := range conditions {
@@ -113,7 +114,7 @@ func messageOf(events []watch.Event) string {
 	return ""
 }
 
-// expectWrites expects what the operator has done to children, in that order: "VERB RESOURCE NAME".
+// expectWrites expects these writes of the operator to children, in that order: "VERB RESOURCE NAME".
 func (s *scope) expectWrites(op *operator, since audit.Mark, want ...string) {
 	s.t.Helper()
 	var got []string
@@ -132,12 +133,12 @@ func (s *scope) expectWrites(op *operator, since audit.Mark, want ...string) {
 	}
 }
 
-// versionSeen returns the resource version that an object had when a watch first saw it so. Versions of all objects count up
-// together.
+// versionSeen returns the resource version at which a watch first observed an object that so accepts. All objects share
+// one sequence of resource versions.
 func versionSeen(t *testing.T, r *recorder, name string, so func(*unstructured.Unstructured) bool) int64 {
 	t.Helper()
 	var version int64
-	eventually(t, soon, func() error { // the watch may be behind
+	eventually(t, soon, func() error { // the watch may lag
 		for _, e := range r.all() {
 			o, ok := e.Object.(*unstructured.Unstructured)
 			if !ok || o.GetName() != name || !so(o) {

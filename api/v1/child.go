@@ -9,7 +9,7 @@ type Child struct {
 	// .observed.NAME and .children.NAME. Another child template that reads
 	// .children.NAME waits until these objects are ready. Required. A lower-case
 	// letter, then letters and digits, at most 63 characters. It can be changed:
-	// existing objects are kept and relabelled.
+	// existing objects are kept and relabeled.
 	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
@@ -24,22 +24,22 @@ type Child struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim().size() > 0",message="the template is empty"
 	Template string `json:"template"`
 
-	// When an object of this child template is ready: a template expression,
-	// without delimiters, that returns true or false for each object. It can read
-	// the object as .object, and everything that the template can read. An
-	// example: eq .object.status.phase "Bound". It decides whether the parent is
-	// ready, which children count as ready, and when child templates start that
-	// depend on this one. Any result but true or false is an error. An object that
-	// is being deleted is never ready. Optional; without it, an object is ready
-	// when its own status says so, and at once if its status says nothing. At most
-	// 4,096 characters.
+	// A template expression, without delimiters, that determines whether an object
+	// of this child template is ready: it returns true or false for each object.
+	// It can read the object as .object, and everything that the template can
+	// read. An example: eq .object.status.phase "Bound". It decides whether the
+	// parent is ready, which children count as ready, and when child templates
+	// that depend on this one start. Any result other than true or false is an
+	// error. An object that is being deleted is never ready. Optional; by default,
+	// an object is ready when its status reports it, and immediately if its status
+	// has no readiness information. At most 4,096 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	ReadyWhen string `json:"readyWhen,omitempty"`
 
 	// Names of other child templates that must be ready before this one starts:
 	// all their objects exist, are up to date, and are ready. A template that
-	// reads .children.NAME depends on NAME by itself: use this field for
+	// reads .children.NAME depends on NAME implicitly: use this field only for
 	// dependencies that the template does not read. While a child template waits,
 	// its objects are not created, updated or pruned, but changes by other clients
 	// are still reverted. Cycles are rejected. Optional; at most 64 names.
@@ -72,14 +72,14 @@ type Child struct {
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// Where the objects can be. Namespaced: in the namespace of their parent, with
-	// an owner reference to it. Cluster: in any namespace, or cluster-scoped, as
-	// far as the service account has permission. They have no owner reference, so
-	// templater itself deletes them when the parent is deleted: the parent has a
-	// finalizer until they are deleted. Children are then read in all namespaces,
-	// even with watch.namespaces. Can be changed: existing objects are kept. Not
-	// allowed for cluster-scoped parents: their children can be in any namespace
-	// without it. Optional; the default is Namespaced.
+	// Scope of the objects. Namespaced: in the namespace of their parent, with an
+	// owner reference to it. Cluster: in any namespace, or cluster-scoped, if the
+	// service account has permission. They have no owner reference, so templater
+	// itself deletes them when the parent is deleted: the parent has a finalizer
+	// until they are deleted. Children are then read in all namespaces, even with
+	// watch.namespaces. Can be changed: existing objects are kept. Not allowed for
+	// cluster-scoped parents: their children can be in any namespace without it.
+	// Optional; the default is Namespaced.
 	// +optional
 	// +kubebuilder:default=Namespaced
 	Scope ChildScope `json:"scope,omitempty"`
@@ -98,15 +98,15 @@ const (
 
 // UpdateStrategy defines how existing objects are updated.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type in ['Apply', 'Recreate']",message="rollingUpdate needs type Apply or Recreate: with CreateOnly and OnDelete, templater updates no object"
+// +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type in ['Apply', 'Recreate']",message="rollingUpdate requires type Apply or Recreate: CreateOnly and OnDelete never update objects"
 type UpdateStrategy struct {
 	// Apply updates objects in place, and reverts changes by other clients to
 	// fields that the template sets. Recreate deletes all outdated objects of this
 	// child template, and creates new ones once they are deleted. CreateOnly never
 	// updates an object. OnDelete keeps an outdated object until it is deleted,
-	// and then creates a new one. With each of them, templater keeps the labels,
-	// annotations and owner reference up to date that it adds itself. Optional;
-	// the default is Apply.
+	// and then creates a new one. With every type, templater keeps the labels,
+	// annotations and owner reference that it manages up to date. Optional; the
+	// default is Apply.
 	// +optional
 	// +kubebuilder:default=Apply
 	Type UpdateStrategyType `json:"type,omitempty"`
@@ -114,7 +114,7 @@ type UpdateStrategy struct {
 	// Updates the objects of this child template a few at a time: the next ones
 	// once the previous ones are ready. The rollout halts while they are not. Only
 	// with type Apply or Recreate. Optional; without it, all objects are updated
-	// at once. {} means maxUnavailable 1.
+	// at the same time. {} means maxUnavailable 1.
 	// +optional
 	RollingUpdate *RollingUpdate `json:"rollingUpdate,omitempty"`
 }
@@ -124,15 +124,15 @@ type UpdateStrategy struct {
 type RollingUpdate struct {
 	// How many objects of this child template can be unavailable while others are
 	// outdated. An object is unavailable if it is missing, being deleted, or not
-	// ready, for whatever cause. A number of objects, from 1 to 2,000, or a
-	// percentage of the objects that the template renders, from 1% to 100%,
-	// rounded down, but at least one object. Outdated objects that are unavailable
-	// are updated at once. Optional; the default is 1.
+	// ready, for any reason. A number of objects, from 1 to 2,000, or a percentage
+	// of the objects that the template renders, from 1% to 100%, rounded down, but
+	// at least one object. Outdated objects that are unavailable are updated
+	// immediately. Optional; the default is 1.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
-	// +kubebuilder:validation:XValidation:rule="type(self) in [string] || self >= 1 && self <= 2000",message="write a number of objects from 1 to 2000, or a percentage such as 25%"
+	// +kubebuilder:validation:XValidation:rule="type(self) in [string] || self >= 1 && self <= 2000",message="must be a number from 1 to 2000, or a percentage such as 25%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 
@@ -141,7 +141,7 @@ type RollingUpdate struct {
 // +kubebuilder:validation:Enum=Apply;Recreate;CreateOnly;OnDelete
 type UpdateStrategyType string
 
-// The update strategies; UpdateStrategy.Type says what each does.
+// The update strategies; UpdateStrategy.Type describes them.
 const (
 	UpdateApply      UpdateStrategyType = "Apply"
 	UpdateRecreate   UpdateStrategyType = "Recreate"

@@ -1,8 +1,10 @@
-// Package v1 holds the TemplateController API, group templater.dev, version v1.
+// Package v1 defines the TemplateController API, group templater.dev, version
+// v1.
 //
 // A TemplateController is cluster-scoped. It names a kind to watch, templates
 // for the child objects of each object of that kind, and a template for the
-// status of each. The package has types, condition types and reasons; no logic.
+// status of each. The package contains types, condition types and reasons, but
+// no logic.
 //
 // +kubebuilder:object:generate=true
 // +groupName=templater.dev

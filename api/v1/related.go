@@ -2,9 +2,9 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Related is an entry of related: objects that templates read, and that templater
-// neither makes nor changes.
-// +kubebuilder:validation:XValidation:rule="!has(self.logs) || (self.apiVersion == 'v1' && self.kind == 'Pod')",fieldPath=".logs",message="logs is for Pods only: remove logs, or set apiVersion: v1 and kind: Pod"
+// Related selects existing objects that templates can read. Templater never
+// writes them.
+// +kubebuilder:validation:XValidation:rule="!has(self.logs) || (self.apiVersion == 'v1' && self.kind == 'Pod')",fieldPath=".logs",message="logs is only allowed for Pods: remove logs, or set apiVersion: v1 and kind: Pod"
 type Related struct {
 	// Name of the entry: templates read the objects as .related.NAME. Required. A
 	// lower-case letter, then letters and digits, at most 63 characters.
@@ -29,8 +29,8 @@ type Related struct {
 	// Watches objects in these namespaces only. Optional; empty means all
 	// namespaces. AND-ed with the other selectors. Not allowed for cluster-scoped
 	// kinds. At most 128 names, of at most 63 characters each, counted over all
-	// entries: each needs its own watch, whereas namespaceSelector needs a single
-	// one.
+	// entries: each namespace needs its own watch, while namespaceSelector needs
+	// only one.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
@@ -64,20 +64,21 @@ type Related struct {
 	// matches any mapping. Without namespace, a mapping selects objects in the
 	// parent's namespace, or, with allNamespaces: true, in all namespaces. An
 	// empty name or namespace is an error. A list without a mapping, or no output,
-	// selects nothing. At most 256 mappings, and 32 KiB of them as JSON. Optional;
-	// without it, all watched objects in the parent's namespace are selected, or
-	// all watched objects if the parent or the kind is cluster-scoped. At most
-	// 262,144 characters.
+	// selects nothing. At most 256 mappings, and at most 32 KiB in total as JSON.
+	// Optional; without it, all watched objects in the parent's namespace are
+	// selected, or all watched objects if the parent or the kind is
+	// cluster-scoped. At most 262,144 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=262144
 	Select string `json:"select,omitempty"`
 
 	// Reconciles parents only if a field below one of these paths changes, or an
-	// object is added or removed. Paths have the syntax of the template function
-	// where: status.phase, or metadata.labels['example.org/tier']. Optional; empty
-	// means every change. At most 16 paths, of at most 256 characters each.
-	// Templates still read whole objects, as they are when the parent is
-	// reconciled. With logs, the states of containers count as well.
+	// object is added or removed. If logs is set, a change of a container's state
+	// also triggers a reconciliation. Paths have the syntax of the template
+	// function where: status.phase, or metadata.labels['example.org/tier'].
+	// Optional; empty means every change. At most 16 paths, of at most 256
+	// characters each. Templates still read whole objects, as they are when the
+	// parent is reconciled.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -101,18 +102,19 @@ type Related struct {
 }
 
 // PodLogs limits how much of the logs of Pods templates can read. Logs are
-// read in the background: a parent is reconciled again when a log has arrived.
+// read in the background: a parent is reconciled again when a log has been
+// read.
 type PodLogs struct {
-	// How many lines to read from the end of each container's log. Optional; 1 to
-	// 1,000, the default is 20.
+	// Maximum number of lines to read from the end of each container's log.
+	// Optional; 1 to 1,000, the default is 20.
 	// +optional
 	// +kubebuilder:default=20
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	TailLines int64 `json:"tailLines,omitempty"`
 
-	// How many bytes of these lines to keep, from the end. Optional; 1 to 16,384,
-	// the default is 4096.
+	// Maximum size in bytes of these lines; the beginning is cut off. Optional; 1
+	// to 16,384, the default is 4096.
 	// +optional
 	// +kubebuilder:default=4096
 	// +kubebuilder:validation:Minimum=1

@@ -10,22 +10,24 @@ type TemplateControllerStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// The spec.className of the installation that serves this TemplateController.
-	// Absent while none does: before one takes it over, and after one has released
-	// it.
+	// Absent if no installation serves it: before it is claimed, and after it is
+	// released.
 	// +optional
 	ClassName *string `json:"className,omitempty"`
 
 	// Always set: Accepted, the spec is valid; Linted, there are no lint warnings,
-	// which block nothing; Watching, the kinds exist, can be listed, and are
-	// synced; StatusWritable, the status and the ready condition can be written to
-	// parents; Ready, accepted and watching, and neither suspended nor being
-	// deleted nor handed over; ParentsReady, no parent has failed, and all are
-	// reconciled with the current spec. Ready says nothing about the parents.
-	// Present only while False: EventsWritable, Events about some parents cannot
-	// be written; FilterEvaluated, spec.watch.filter cannot be evaluated for some
-	// objects; LogsReadable, some logs of related Pods cannot be read. The meaning
-	// of Ready and of ParentsReady is promised, and so are the reasons under
-	// "Promised reasons" on the troubleshooting page; the rest may change.
+	// which never block anything; Watching, the kinds exist, can be listed, and
+	// are synced; StatusWritable, the status and the ready condition can be
+	// written to parents; Ready, accepted and watching, and neither suspended, nor
+	// being deleted, nor being handed over to another installation; ParentsReady,
+	// no parent has failed, and all are reconciled with the current spec. Ready
+	// does not reflect the state of the parents. Present only while False:
+	// EventsWritable, Events about some parents cannot be written;
+	// FilterEvaluated, spec.watch.filter cannot be evaluated for some objects;
+	// LogsReadable, some logs of related Pods cannot be read. The meaning of Ready
+	// and ParentsReady is stable, and so are the reasons under "Stable reasons" on
+	// the page about condition reasons. Other reasons, and all messages, can
+	// change.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -48,25 +50,26 @@ type TemplateControllerStatus struct {
 	// +optional
 	Children ChildCounts `json:"children"`
 
-	// Every kind that children of this TemplateController can have, so that
-	// templater loses track of none when a template is edited. A kind is added
-	// once it can be read, before its first child is created. It is removed when
-	// no parent needs it and no object of it is left. Absent if there is none.
+	// Kinds of the children of this TemplateController, recorded so that existing
+	// children are still found after a template is edited. A kind is added once it
+	// can be read, before its first child is created. It is removed when no parent
+	// needs it and no objects of that kind remain. Absent if there are none.
 	// +optional
 	// +listType=map
 	// +listMapKey=group
 	// +listMapKey=kind
 	ChildKinds []ChildKind `json:"childKinds,omitempty"`
 
-	// The namespaces that children can be in, so that templater loses track of
-	// none when watch.namespaces is edited. Absent unless serviceAccountRef and
-	// watch.namespaces limit where children are.
+	// The namespaces that can contain children, recorded so that children are
+	// still found after watch.namespaces is edited. Absent unless
+	// serviceAccountRef and watch.namespaces limit the namespaces of children.
 	// +optional
 	// +listType=set
 	ChildNamespaces []string `json:"childNamespaces,omitempty"`
 
-	// All children that were created before this time have a seal by now: an
-	// object without a seal is not a child. Absent if there were no such children.
+	// All children that were created before this time have been sealed (annotation
+	// templater.dev/seal), so an object without a seal is not a child. Absent if
+	// there were no such children, or until all of them are sealed.
 	// +optional
 	SealedSince *metav1.Time `json:"sealedSince,omitempty"`
 
@@ -84,7 +87,7 @@ type ParentCounts struct {
 	// reconciled yet.
 	// +optional
 	Total int64 `json:"total"`
-	// Parents whose children are all as their templates say, and ready. Always
+	// Parents whose children all match their templates and are ready. Always
 	// set.
 	// +optional
 	Ready int64 `json:"ready"`
@@ -96,9 +99,9 @@ type ParentCounts struct {
 	// objects, or are being deleted. Always set.
 	// +optional
 	Waiting int64 `json:"waiting"`
-	// Parents that were reconciled with the spec of observedGeneration, with any
-	// result. A change of the spec has reached all parents when updated and
-	// suspended add up to total. Always set.
+	// Parents reconciled at observedGeneration, whatever the result. A change of
+	// the spec has reached all parents when updated and suspended add up to total.
+	// Always set.
 	// +optional
 	Updated int64 `json:"updated"`
 	// Parents that are not reconciled because spec.suspend is true. They do not
@@ -134,12 +137,12 @@ type ChildKind struct {
 	// API group. Required; the default is empty, for the core group.
 	// +kubebuilder:default=""
 	Group string `json:"group"`
-	// Version that was used last. Required.
+	// Last used version. Required.
 	Version string `json:"version"`
 	// Kind. Required.
 	Kind string `json:"kind"`
-	// Whether a CustomResourceDefinition defines the kind, so that no object of it
-	// is left when the cluster no longer serves the kind. Absent means false: an
+	// Whether a CustomResourceDefinition defines the kind. If so, all its objects
+	// are deleted with the CustomResourceDefinition. Absent means false: an
 	// aggregated API server keeps the objects while the cluster does not serve
 	// them.
 	// +optional
@@ -196,9 +199,9 @@ const (
 	ReasonTooManyLogs      = "TooManyLogs"
 	ReasonLogRequestFailed = "LogRequestFailed"
 
-	ReasonReady      = "Ready"
-	ReasonSuspended  = "Suspended"
-	ReasonHandedOver = "HandedOver"
+	ReasonReady     = "Ready"
+	ReasonSuspended = "Suspended"
+	ReasonReleased  = "Released"
 	// ReasonDeleting means that a TemplateController is being deleted, and its children are deleted first.
 	ReasonDeleting = "Deleting"
 )
@@ -222,7 +225,7 @@ const (
 	ReasonRelatedUnreadable  = "RelatedUnreadable"
 	ReasonChildFailing       = "ChildFailing"
 	ReasonStatusRejected     = "StatusRejected"
-	ReasonLeaving            = "Leaving"
+	ReasonNoLongerMatches    = "NoLongerMatches"
 	// ReasonTemplateControllerNotAccepted means that a parent is not reconciled because its TemplateController is not accepted.
 	ReasonTemplateControllerNotAccepted = "TemplateControllerNotAccepted"
 	// ReasonTemplateControllerDeleted means that a parent is no longer reconciled because its TemplateController is deleted.
@@ -236,7 +239,8 @@ const (
 	ReasonLoopDetected      = "LoopDetected"
 	// ReasonSuccessfulDelete is the reason of an Event that names deleted children.
 	ReasonSuccessfulDelete = "SuccessfulDelete"
-	// ReasonDriftCorrected is the reason of an Event: templater corrected fields of children that another client changed.
+	// ReasonDriftCorrected is the reason of an Event: templater reverted changes
+	// of other clients to fields of children.
 	ReasonDriftCorrected = "DriftCorrected"
 	ReasonInternalError  = "InternalError"
 )

@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TemplateController is an operator for one kind, made of templates: for each
-// object of that kind (a parent), it creates child objects and writes a
+// TemplateController defines an operator for one kind with templates: for each
+// object of that kind (the parent), it creates child objects and writes the
 // status.
 //
 // +kubebuilder:object:root=true
@@ -49,14 +49,14 @@ type TemplateControllerList struct {
 // TemplateControllerSpec selects the parents, and defines the children and the
 // status of each of them.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.children) && self.children.size() > 0 || has(self.status) && has(self.status.template)",message="nothing to do: set children or status.template"
+// +kubebuilder:validation:XValidation:rule="has(self.children) && self.children.size() > 0 || has(self.status) && has(self.status.template)",message="at least one of children and status.template is required"
 type TemplateControllerSpec struct {
-	// The installation of templater that serves this TemplateController: the one
-	// that runs with this --class-name. Optional; the default, an empty string,
-	// selects the installation without a class name. At most 50 characters:
-	// lower-case letters, digits and "-". After a change, the old installation
-	// finishes its work in progress and releases the TemplateController; children
-	// and status are kept.
+	// The installation of templater that serves this TemplateController: the
+	// installation that runs with this --class-name. Optional; the default, an
+	// empty string, selects the installation without a class name. At most 50
+	// characters: lower-case letters, digits and "-". After a change, the old
+	// installation finishes its work in progress and releases the
+	// TemplateController; children and status are kept.
 	// +optional
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
@@ -76,9 +76,9 @@ type TemplateControllerSpec struct {
 	ServiceAccountRef *ServiceAccountRef `json:"serviceAccountRef,omitempty"`
 
 	// While true, templater creates, updates and deletes nothing for this
-	// TemplateController, and writes no status of a parent. Existing objects are
-	// left unchanged, even if this TemplateController is deleted in the meantime.
-	// Optional; the default is false.
+	// TemplateController, and does not write the status of parents. Existing
+	// objects are left unchanged, even if this TemplateController is deleted in
+	// the meantime. Optional; the default is false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
@@ -86,13 +86,13 @@ type TemplateControllerSpec struct {
 	// whole numbers of at most five digits, each with its unit h, m, s or ms, such
 	// as 90s, 10m or 1h30m; at most 28 characters. At least 1s, or 0s for never.
 	// Optional; the default is 10m. Up to 10 % is added at random, to spread the
-	// load. A reconciliation that finds no difference sends no request: the resync
-	// is a safety net, and not what keeps children up to date.
+	// load. A reconciliation that finds no difference sends no request. The resync
+	// is only a safety net: watches keep children up to date.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
 	// +kubebuilder:validation:MaxLength=28
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="write 1s or more, or 0s for never"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="must be at least 1s, or 0s for never"
 	ResyncPeriod string `json:"resyncPeriod,omitempty"`
 
 	// What happens to the children when this TemplateController is deleted.
@@ -111,8 +111,8 @@ type TemplateControllerSpec struct {
 	Delimiters Delimiters `json:"delimiters,omitempty,omitzero"`
 
 	// Arbitrary data that templates read as .values. A kustomize overlay can patch
-	// it without touching a template. A mapping; its integers must fit in 64 bits
-	// and are exact. Optional; the default is an empty mapping.
+	// it without touching a template. A mapping. Integers must fit in 64 bits and
+	// keep their exact value. Optional; the default is an empty mapping.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -125,7 +125,7 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:MaxLength=262144
 	Helpers string `json:"helpers,omitempty"`
 
-	// Objects besides the parent and its children that templates read as
+	// Objects other than the parent and its children that templates read as
 	// .related.NAME. They are watched with the same permissions as everything
 	// else. When one changes, the parents that select it are reconciled. At most
 	// 16 entries, each with a unique name, and at most 128 names in the namespaces
@@ -150,7 +150,7 @@ type TemplateControllerSpec struct {
 	// finalizer finalize.templater.dev/NAME, where NAME is the name of this
 	// TemplateController, before its first child is created; templater needs
 	// permission to patch the parents. Optional; without it, the garbage collector
-	// deletes the children of a deleted parent, all at once.
+	// deletes the children of a deleted parent, all at the same time.
 	// +optional
 	Finalize *Finalize `json:"finalize,omitempty"`
 
@@ -210,12 +210,12 @@ type Watch struct {
 	// +kubebuilder:validation:MaxLength=1024
 	FieldSelector string `json:"fieldSelector,omitempty"`
 
-	// An expression that selects parents where selectors are not enough: eq (index
-	// .metadata.annotations "example.org/managed") "yes". Only objects for which
-	// it is true are parents. It has the syntax of readyWhen, without delimiters,
-	// and can read .metadata, .spec, .status, .parent, .values and .controller.
-	// Optional; empty means all. AND-ed with the selectors. A missing result
-	// counts as false. An error, or a result that is not a boolean, changes
+	// An expression that selects parents if selectors are not enough. An example:
+	// eq (index .metadata.annotations "example.org/managed") "yes". Only objects
+	// for which it is true are parents. It has the syntax of readyWhen, without
+	// delimiters, and can read .metadata, .spec, .status, .parent, .values and
+	// .controller. Optional; empty means all. AND-ed with the selectors. A missing
+	// result counts as false. An error, or a result that is not a boolean, changes
 	// nothing: a parent remains a parent, and no other object becomes one. The
 	// expression cannot read what templater writes to parents: their status if
 	// this TemplateController writes it, finalizers, and labels and annotations of
@@ -281,9 +281,10 @@ type ParentStatus struct {
 	Template string `json:"template,omitempty"`
 
 	// Type of the condition that templater writes to the parent. It is True when
-	// every child is as its template says and is ready. Optional; the default is
+	// all children match their templates and are ready. Optional; the default is
 	// Ready, and an empty string means no condition. At most 316 characters. The
-	// parent's schema must have .status.conditions, as a map list keyed by type.
+	// parent's schema must have .status.conditions, as a list of type map with the
+	// key type.
 	// +optional
 	// +kubebuilder:default=Ready
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)?$`

@@ -1,8 +1,8 @@
 //go:build js && wasm
 
-// Command playground is what the page of the playground calls: see package playground. It sets the function templaterAnswer, which takes a
-// request and returns an answer, both as JSON, and ends only with what it runs in. It reads the schemas of the built-in kinds before, which takes
-// longer than an answer may.
+// Command playground is the WebAssembly module of the playground page: see package playground. It defines the JavaScript function templaterAnswer,
+// which takes a request and returns a response, both as JSON. It never exits. It loads the schemas of the built-in kinds first, because that takes
+// longer than a response is allowed to take.
 package main
 
 import (
@@ -18,8 +18,8 @@ import (
 )
 
 func main() {
-	debug.SetGCPercent(400)        // there is one thread, which answers meanwhile, and little to keep
-	klog.SetLogger(logr.Discard()) // what a library logs besides its error is not for the page
+	debug.SetGCPercent(400)        // a collection blocks the only thread, and the heap is small
+	klog.SetLogger(logr.Discard()) // the page does not show library logs
 	openapi.BuiltIn().Lookup(gvk.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	session := &playground.Session{}
 	js.Global().Set("templaterAnswer", js.FuncOf(func(_ js.Value, args []js.Value) any {

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,6 @@ import (
 // diffFlags are the flags of templater diff.
 type diffFlags struct {
 	cluster cli.Cluster
-	paths   []string
 	output  string
 	limit   int
 	summary bool
@@ -34,37 +31,31 @@ func newDiffCommand() *cobra.Command {
 		Short: "Show what edited TemplateControllers would change in a cluster",
 		Long: `Show what TemplateControllers in files would change in a cluster: which children
 would be created, updated, recreated and deleted, and how the status of each parent
-would change. PATH is a file, a folder, or - for standard input.
+would change. PATH is a file, a directory, or - for standard input.
 
 It changes nothing. It renders the old and the new templates for each parent, and
 sends the writes to the API server as a dry run, so that defaults and rejections
 are shown. It uses your permissions; without permission to write, it compares
 without the API server. Changes that would also happen without the edit are not
-shown. All children are treated as ready. It cannot verify the seals of children.
+shown. All children are treated as ready. It cannot verify the seals of children
+(annotation templater.dev/seal). Values of Secrets are hidden.
 
-It exits with 0 if nothing changes, with 1 if something does, and with 2 on an
-error. Values of Secrets are hidden.`,
+Exit codes: 0 if nothing changes, 1 if something changes, 2 on error.`,
 		Example: `  templater diff app.yaml
   templater diff config/ --summary
   kubectl kustomize config/ | templater diff - --limit 3
   templater diff -f app.yaml -o json --limit 0 > changes.json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, append(slices.Clone(f.paths), args...))
-		},
 	}
+	readPaths(cmd, f.run)
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "files or folders with TemplateControllers, like PATH")
 	cli.AddOutput(flags, &f.output, "text", "json")
-	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "maximum number of parents to show per TemplateController, those that lose objects first; 0 = all")
-	flags.BoolVar(&f.summary, "summary", false, "show no parents")
+	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "maximum number of parents to show per TemplateController (those that lose objects come first); 0 = no limit")
+	flags.BoolVar(&f.summary, "summary", false, "show only the summary, without the parents")
 	f.cluster.AddServer(flags)
 	return cmd
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
-	if len(paths) == 0 {
-		return errors.New("pass files or folders with TemplateControllers, or - for standard input")
-	}
 	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -93,7 +84,7 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 	return f.write(cmd.OutOrStdout(), reports)
 }
 
-// compare compares one TemplateController after the other.
+// compare compares the TemplateControllers sequentially.
 func (f *diffFlags) compare(ctx context.Context, comparer *diff.Comparer, set *manifest.Set, progress *cli.Progress) ([]*diff.Report, error) {
 	var reports []*diff.Report
 	for _, c := range set.Controllers {
@@ -135,7 +126,7 @@ func (f *diffFlags) write(out io.Writer, reports []*diff.Report) error {
 	return found
 }
 
-// cut leaves out the parents that nobody asked for.
+// cut applies --limit and --summary.
 func (f *diffFlags) cut(r *diff.Report) {
 	switch {
 	case f.summary:

@@ -17,12 +17,12 @@ import (
 func newExplainCommand() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
-		Use:   "explain [WORD]",
+		Use:   "explain [NAME]",
 		Short: "Explain a template function, a field, a condition, a reason or a finding code",
-		Long: `Explain a name that templater or its templates use: a function such as default,
-also an unsupported one and why; a key such as .children; an action such as range;
-a field of a TemplateController such as spec.children; a condition such as Linted,
-or a reason such as ChildConflict; the code of a finding such as TL001. Without an
+		Long: `Explain a name that templater or its templates use: a template function such as
+default, or why a function is not supported; a key such as .children; an action such
+as range; a field of a TemplateController such as spec.children; a condition such as
+Linted, or a reason such as ChildConflict; a finding code such as TL001. Without an
 argument, it lists all of them.`,
 		Example: `  templater explain dnsLabel
   templater explain .children
@@ -38,17 +38,17 @@ argument, it lists all of them.`,
 			return nil
 		},
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var words []string
+			var names []string
 			for _, e := range explain.All() {
-				words = append(words, e.Name)
+				names = append(names, e.Name)
 			}
-			return words, cobra.ShellCompDirectiveNoFileComp
+			return names, cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found := explain.All()
 			if len(args) == 1 {
 				if found = explain.Find(args[0]); len(found) == 0 {
-					return unknownWord(args[0])
+					return unknownName(args[0])
 				}
 			}
 			out := cmd.OutOrStdout()
@@ -59,7 +59,7 @@ argument, it lists all of them.`,
 				list(out, found)
 				return nil
 			}
-			tell(out, found)
+			printEntries(out, found)
 			return nil
 		},
 	}
@@ -67,12 +67,12 @@ argument, it lists all of them.`,
 	return cmd
 }
 
-// unknownWord says that nothing is known of a word.
-func unknownWord(word string) error {
-	return fmt.Errorf("unknown name %s%s (templater explain lists all)", word, syntax.DidYouMean(explain.Nearest(word)))
+// unknownName returns the error for an unknown name.
+func unknownName(name string) error {
+	return fmt.Errorf("unknown name %q%s (run \"templater explain\" for a list)", name, syntax.DidYouMean(explain.Nearest(name)))
 }
 
-// list shows one line for each word.
+// list prints one line per name, grouped by kind.
 func list(out io.Writer, all []explain.Entry) {
 	for i, kind := range explain.Kinds {
 		if i > 0 {
@@ -94,8 +94,8 @@ func list(out io.Writer, all []explain.Entry) {
 	}
 }
 
-// tell shows all of some words.
-func tell(out io.Writer, all []explain.Entry) {
+// printEntries prints the entries in full.
+func printEntries(out io.Writer, all []explain.Entry) {
 	for i, e := range all {
 		if i > 0 {
 			fmt.Fprintln(out)

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// sample is a TemplateController, for flags that are looked at after the files.
+// sample is the directory of a TemplateController, for flags that are validated after the files are loaded.
 const sample = "../../config/samples/simpledeployment"
 
 const (
@@ -24,68 +24,70 @@ const (
 	nowhere     = ": /nowhere/file: no such file or directory"
 )
 
-// badFlags are arguments, for each flag of each command, whose value makes no sense, and what is said. Flags that are true or false
-// are tried by themselves.
+// badFlags are arguments with an invalid value for each flag of each command, and the expected error. Boolean flags are tested without a row.
 var badFlags = map[string]struct {
 	args []string
 	want string
 }{
-	"run --kubeconfig":        {[]string{"run", "--kubeconfig", "/nowhere/config"}, noCluster},
-	"run --context":           {[]string{"run", "--leader-elect=false", "--context", "nowhere"}, ofContext},
-	"run --workers":           {[]string{"run", "--workers", "0"}, `--workers "0": use a number of at least 1`},
-	"run --rollout-workers":   {[]string{"run", "--rollout-workers", "many"}, `--rollout-workers "many": use a number of at least 1`},
-	"run --class-name":        {[]string{"run", "--class-name", "A_b"}, `invalid --class-name "A_b": use at most 50 lower-case letters, digits and -, and no - at either end`},
-	"run --lease-namespace":   {[]string{"run", "--lease-namespace", "A_b"}, "--lease-namespace" + ofNamespace},
-	"run --seal-namespace":    {[]string{"run", "--seal-namespace", "A_b"}, "--seal-namespace" + ofNamespace},
-	"run --webhook-namespace": {[]string{"run", "--webhook-namespace", "A_b"}, "--webhook-namespace" + ofNamespace},
-	"run --log-format":        {[]string{"run", "--log-format", "xml"}, `--log-format "xml": use text, json or auto`},
-	"run --log-level":         {[]string{"run", "--log-level", "loud"}, `--log-level "loud": use error, info, verbose or debug`},
-	"run --metrics-address":   {[]string{"run", "--metrics-address", ":99999"}, `--metrics-address ":99999` + ofAddress},
-	"run --health-address":    {[]string{"run", "--health-address", "8080"}, `--health-address "8080` + ofAddress},
-	"run --pprof-address":     {[]string{"run", "--pprof-address", "localhost:-1"}, `--pprof-address "localhost:-1` + ofAddress},
-	"run --webhook-address":   {[]string{"run", "--webhook-address", ":http"}, `--webhook-address ":http` + ofAddress},
-	"lint --output":           {[]string{"lint", sample, "-o", "xml"}, `--output "xml": use text, json or sarif`},
-	"lint --warnings":         {[]string{"lint", sample, "--warnings", "hide"}, `--warnings "hide": use show or error`},
-	"lint --schemas":          {[]string{"lint", sample, "--schemas", "/nowhere/file"}, "--schemas" + nowhere},
-	"lint --kubeconfig":       {[]string{"lint", sample, "--cluster", "--kubeconfig", "/nowhere/config"}, noCluster},
-	"lint --context":          {[]string{"lint", sample, "--cluster", "--context", "nowhere"}, ofContext},
-	"render --filename":       {[]string{"render", sample, "-f", "/nowhere/file"}, "--filename" + nowhere},
-	"render --observed":       {[]string{"render", sample, "--observed", "/nowhere/file"}, "--observed" + nowhere},
-	"render --related":        {[]string{"render", sample, "--related", "/nowhere/file"}, "--related" + nowhere},
-	"render --controller":     {[]string{"render", sample, "--controller", "other"}, "--controller: no TemplateController other in " + sample},
-	"render --namespace":      {[]string{"render", sample, "-n", "A_b"}, "--namespace" + ofNamespace},
-	"render --output":         {[]string{"render", sample, "-o", "text"}, `--output "text": use yaml or json`},
-	"test --junit":            {[]string{"test", sample, "--junit", "/nowhere/file"}, "--junit: open /nowhere/file: no such file or directory"},
-	"explain --output":        {[]string{"explain", "-o", "yaml"}, `--output "yaml": use text or json`},
-	"version --output":        {[]string{"version", "-o", "yaml"}, `--output "yaml": use text or json`},
-	"playground --port":       {[]string{"playground", "--port", "99999"}, `--port "99999": use a number from 0 to 65535`},
-	"rbac --service-account":  {[]string{"rbac", sample, "--service-account", "deployer"}, `--service-account "deployer` + ofAccount},
-	"rbac --operator":         {[]string{"rbac", sample, "--operator", "A_b/templater"}, `--operator "A_b/templater` + ofAccount},
-	"rbac --kubeconfig":       {[]string{"rbac", sample, "--cluster", "--kubeconfig", "/nowhere/config"}, noCluster},
-	"rbac --context":          {[]string{"rbac", sample, "--cluster", "--context", "nowhere"}, ofContext},
-	"rbac --output":           {[]string{"rbac", sample, "-o", "text"}, `--output "text": use yaml or json`},
-	"new --kind":              {[]string{"new", "/nowhere/x", "--kind", "shop", "--group", "example.org"}, `--kind "shop": use a name such as Shop: a capital letter, then letters and digits, at most 63 characters`},
-	"new --group":             {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "shops"}, `--group "shops": use a domain that you own, such as shops.example.org`},
-	"new --version":           {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "example.org", "--version", "1.0"}, `--version "1.0": use a version such as v1 or v1alpha1`},
-	"new --from-crd":          {[]string{"new", "/nowhere/x", "--from-crd", "/nowhere/file"}, "--from-crd" + nowhere},
-	"new --from-manifest":     {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "example.org", "--from-manifest", "/nowhere/file"}, "--from-manifest" + nowhere},
-	"new --from-chart":        {[]string{"new", "/nowhere/x", "--from-chart", "/nowhere/file"}, "--from-chart: folder /nowhere/file does not exist"},
-	"diff --filename":         {[]string{"diff", "-f", "/nowhere/file"}, "/nowhere/file: no such file or directory"}, // it is the same as an argument
-	"diff --output":           {[]string{"diff", sample, "-o", "yaml"}, `--output "yaml": use text or json`},
-	"diff --limit":            {[]string{"diff", sample, "--limit", "-1"}, `--limit "-1": use a number of at least 0`},
-	"diff --kubeconfig":       {[]string{"diff", sample, "--kubeconfig", "/nowhere/config"}, noCluster},
-	"diff --context":          {[]string{"diff", sample, "--context", "nowhere"}, ofContext},
-	"tree --filename":         {[]string{"tree", "app", "shop", "-f", "/nowhere/file"}, "--filename" + nowhere},
-	"tree --output":           {[]string{"tree", "app", "shop", "-o", "svg"}, `--output "svg": use text, json, dot or mermaid`},
-	"tree --kubeconfig":       {[]string{"tree", "app", "shop", "--kubeconfig", "/nowhere/config"}, noCluster},
-	"tree --context":          {[]string{"tree", "app", "shop", "--context", "nowhere"}, ofContext},
-	"tree --namespace":        {[]string{"tree", "app", "shop", "-n", "A_b"}, "--namespace" + ofNamespace},
-	"run --metrics-cert-dir":  {[]string{"run", "--metrics-cert-dir", "/nowhere"}, "--metrics-cert-dir requires --metrics-secure"},
-	"run --webhook-cert-dir":  {[]string{"run", "--webhook-cert-dir", "/nowhere"}, "--webhook-cert-dir and --webhook-namespace require --webhook-address, as in :9443"},
+	"run --kubeconfig":                      {[]string{"run", "--kubeconfig", "/nowhere/config"}, noCluster},
+	"run --context":                         {[]string{"run", "--leader-elect=false", "--context", "nowhere"}, ofContext},
+	"run --workers":                         {[]string{"run", "--workers", "0"}, `--workers "0": use a number of at least 1`},
+	"run --rollout-workers":                 {[]string{"run", "--rollout-workers", "many"}, `--rollout-workers "many": use a number of at least 1`},
+	"run --class-name":                      {[]string{"run", "--class-name", "A_b"}, `invalid --class-name "A_b": use at most 50 lower-case letters, digits and -, and no - at either end`},
+	"run --leader-elect-resource-namespace": {[]string{"run", "--leader-elect-resource-namespace", "A_b"}, "--leader-elect-resource-namespace" + ofNamespace},
+	"run --seal-namespace":                  {[]string{"run", "--seal-namespace", "A_b"}, "--seal-namespace" + ofNamespace},
+	"run --webhook-namespace":               {[]string{"run", "--webhook-namespace", "A_b"}, "--webhook-namespace" + ofNamespace},
+	"run --log-format":                      {[]string{"run", "--log-format", "xml"}, `--log-format "xml": use text, json or auto`},
+	"run --log-level":                       {[]string{"run", "--log-level", "loud"}, `--log-level "loud": use error, info, verbose or debug`},
+	"run --metrics-bind-address":            {[]string{"run", "--metrics-bind-address", ":99999"}, `--metrics-bind-address ":99999` + ofAddress},
+	"run --health-probe-bind-address":       {[]string{"run", "--health-probe-bind-address", "8080"}, `--health-probe-bind-address "8080` + ofAddress},
+	"run --pprof-bind-address":              {[]string{"run", "--pprof-bind-address", "localhost:-1"}, `--pprof-bind-address "localhost:-1` + ofAddress},
+	"run --webhook-bind-address":            {[]string{"run", "--webhook-bind-address", ":http"}, `--webhook-bind-address ":http` + ofAddress},
+	"lint --output":                         {[]string{"lint", sample, "-o", "xml"}, `--output "xml": use text, json or sarif`},
+	"lint --warnings":                       {[]string{"lint", sample, "--warnings", "hide"}, `--warnings "hide": use show or error`},
+	"lint --schemas":                        {[]string{"lint", sample, "--schemas", "/nowhere/file"}, "--schemas" + nowhere},
+	"lint --kubeconfig":                     {[]string{"lint", sample, "--cluster", "--kubeconfig", "/nowhere/config"}, noCluster},
+	"lint --context":                        {[]string{"lint", sample, "--cluster", "--context", "nowhere"}, ofContext},
+	"render --filename":                     {[]string{"render", "-f", "/nowhere/file"}, "/nowhere/file: no such file or directory"},
+	"render --parents":                      {[]string{"render", sample, "--parents", "/nowhere/file"}, "--parents" + nowhere},
+	"lint --filename":                       {[]string{"lint", "-f", "/nowhere/file"}, "/nowhere/file: no such file or directory"},
+	"rbac --filename":                       {[]string{"rbac", "-f", "/nowhere/file"}, "/nowhere/file: no such file or directory"},
+	"render --observed":                     {[]string{"render", sample, "--observed", "/nowhere/file"}, "--observed" + nowhere},
+	"render --related":                      {[]string{"render", sample, "--related", "/nowhere/file"}, "--related" + nowhere},
+	"render --controller":                   {[]string{"render", sample, "--controller", "other"}, "--controller: no TemplateController other in " + sample},
+	"render --namespace":                    {[]string{"render", sample, "-n", "A_b"}, "--namespace" + ofNamespace},
+	"render --output":                       {[]string{"render", sample, "-o", "text"}, `--output "text": use yaml or json`},
+	"test --junit":                          {[]string{"test", sample, "--junit", "/nowhere/file"}, "--junit: open /nowhere/file: no such file or directory"},
+	"explain --output":                      {[]string{"explain", "-o", "yaml"}, `--output "yaml": use text or json`},
+	"version --output":                      {[]string{"version", "-o", "yaml"}, `--output "yaml": use text or json`},
+	"playground --port":                     {[]string{"playground", "--port", "99999"}, `--port "99999": use a number from 0 to 65535`},
+	"rbac --service-account":                {[]string{"rbac", sample, "--service-account", "deployer"}, `--service-account "deployer` + ofAccount},
+	"rbac --operator":                       {[]string{"rbac", sample, "--operator", "A_b/templater"}, `--operator "A_b/templater` + ofAccount},
+	"rbac --kubeconfig":                     {[]string{"rbac", sample, "--cluster", "--kubeconfig", "/nowhere/config"}, noCluster},
+	"rbac --context":                        {[]string{"rbac", sample, "--cluster", "--context", "nowhere"}, ofContext},
+	"rbac --output":                         {[]string{"rbac", sample, "-o", "text"}, `--output "text": use yaml or json`},
+	"new --kind":                            {[]string{"new", "/nowhere/x", "--kind", "shop", "--group", "example.org"}, `--kind "shop": use a name such as Shop: a capital letter, then letters and digits, at most 63 characters`},
+	"new --group":                           {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "shops"}, `--group "shops": use a domain that you own, such as shops.example.org`},
+	"new --version":                         {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "example.org", "--version", "1.0"}, `--version "1.0": use a version such as v1 or v1alpha1`},
+	"new --from-crd":                        {[]string{"new", "/nowhere/x", "--from-crd", "/nowhere/file"}, "--from-crd" + nowhere},
+	"new --from-manifest":                   {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "example.org", "--from-manifest", "/nowhere/file"}, "--from-manifest" + nowhere},
+	"new --from-chart":                      {[]string{"new", "/nowhere/x", "--from-chart", "/nowhere/file"}, "--from-chart: directory /nowhere/file does not exist"},
+	"diff --filename":                       {[]string{"diff", "-f", "/nowhere/file"}, "/nowhere/file: no such file or directory"},
+	"diff --output":                         {[]string{"diff", sample, "-o", "yaml"}, `--output "yaml": use text or json`},
+	"diff --limit":                          {[]string{"diff", sample, "--limit", "-1"}, `--limit "-1": use a number of at least 0`},
+	"diff --kubeconfig":                     {[]string{"diff", sample, "--kubeconfig", "/nowhere/config"}, noCluster},
+	"diff --context":                        {[]string{"diff", sample, "--context", "nowhere"}, ofContext},
+	"tree --filename":                       {[]string{"tree", "app", "shop", "-f", "/nowhere/file"}, "--filename" + nowhere},
+	"tree --output":                         {[]string{"tree", "app", "shop", "-o", "svg"}, `--output "svg": use text, json, dot or mermaid`},
+	"tree --kubeconfig":                     {[]string{"tree", "app", "shop", "--kubeconfig", "/nowhere/config"}, noCluster},
+	"tree --context":                        {[]string{"tree", "app", "shop", "--context", "nowhere"}, ofContext},
+	"tree --namespace":                      {[]string{"tree", "app", "shop", "-n", "A_b"}, "--namespace" + ofNamespace},
+	"run --metrics-cert-dir":                {[]string{"run", "--metrics-cert-dir", "/nowhere"}, "--metrics-cert-dir requires --metrics-secure"},
+	"run --webhook-cert-dir":                {[]string{"run", "--webhook-cert-dir", "/nowhere"}, "--webhook-cert-dir and --webhook-namespace require --webhook-bind-address, as in :9443"},
 }
 
-// TestEveryFlagSaysWhatItTakes gives each flag of each command something that it does not take.
-func TestEveryFlagSaysWhatItTakes(t *testing.T) {
+// TestInvalidFlagValuesAreExplained sets each flag of each command to an invalid value.
+func TestInvalidFlagValuesAreExplained(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(config, []byte(`{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: c, cluster: {server: "https://example.org"}}], contexts: [{name: a, context: {cluster: c}}]}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -100,26 +102,26 @@ func TestEveryFlagSaysWhatItTakes(t *testing.T) {
 		cmd.InitDefaultHelpFlag()
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			name := strings.TrimPrefix(cmd.CommandPath()+" --"+f.Name, "templater ")
-			row, told := rest[name]
+			row, found := rest[name]
 			delete(rest, name)
 			if f.Value.Type() == "bool" {
 				row.args = append(strings.Fields(strings.TrimPrefix(cmd.CommandPath(), "templater")), "--"+f.Name+"=maybe")
 				row.want = "--" + f.Name + ` "maybe": use true or false`
-			} else if !told {
-				t.Errorf("%s: no bad value is tried", name)
+			} else if !found {
+				t.Errorf("%s: no row in badFlags", name)
 				return
 			}
 			out, err := execute(t, row.args...)
 			if err == nil || err.Error() != row.want {
-				t.Errorf("%s: says %v\nwant %s", name, err, row.want)
+				t.Errorf("%s: got error %v\nwant %s", name, err, row.want)
 			}
-			if strings.Count(out, "\n") > 0 && cmd.Name() != "test" { // which tells of its cases
-				t.Errorf("%s: the message drowns in:\n%s", name, out)
+			if strings.Count(out, "\n") > 0 && cmd.Name() != "test" { // test also prints its cases
+				t.Errorf("%s: besides the error, it prints:\n%s", name, out)
 			}
 		})
 	}
 	walk(newCommand("templater"))
 	if names := slices.Sorted(maps.Keys(rest)); len(names) > 0 {
-		t.Errorf("there are no flags %s", strings.Join(names, ", "))
+		t.Errorf("badFlags contains unknown flags: %s", strings.Join(names, ", "))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func TestLease(t *testing.T) {
+func TestLeaseFlags(t *testing.T) {
 	pod := t.TempDir()
 	if err := os.WriteFile(filepath.Join(pod, "namespace"), []byte("of-account\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -23,18 +23,18 @@ func TestLease(t *testing.T) {
 		env, folder string
 		want, fault string
 	}{
-		"outside of a Pod there is no election":                {nil, "", "/nowhere", "", ""},
-		"unless there is a namespace":                          {[]string{"--lease-namespace", "ns"}, "", "/nowhere", "ns/templater", ""},
-		"which is asked for when the election is":              {[]string{"--leader-elect"}, "", "/nowhere", "", "--leader-elect: set --lease-namespace: templater does not run in a Pod, so the namespace of the Lease is unknown"},
-		"a Pod has one":                                        {nil, "", pod, "of-account/templater", ""},
-		"a Pod may say which":                                  {nil, "of-pod", pod, "of-pod/templater", ""},
-		"the flag is asked first":                              {[]string{"--lease-namespace", "ns"}, "of-pod", pod, "ns/templater", ""},
-		"it can be switched off":                               {[]string{"--leader-elect=false", "--lease-namespace", "ns"}, "of-pod", pod, "", ""},
-		"a class has its own":                                  {[]string{"--class-name", "b"}, "", pod, "of-account/templater-b", ""},
-		"a class is a name":                                    {[]string{"--class-name", "A b"}, "", pod, "", `invalid --class-name "A b": use`},
-		"a short one":                                          {[]string{"--class-name", strings.Repeat("a", 51)}, "", pod, "", "use at most 50 lower-case"},
-		"what cannot be read is no reason to go without":       {nil, "", broken, "", "find the namespace of the Lease: set --lease-namespace: "},
-		"what cannot be read is of no interest with a setting": {nil, "of-pod", broken, "of-pod/templater", ""},
+		"outside a Pod, no leader election":                                     {nil, "", "/nowhere", "", ""},
+		"outside a Pod with --leader-elect-resource-namespace":                  {[]string{"--leader-elect-resource-namespace", "ns"}, "", "/nowhere", "ns/templater", ""},
+		"outside a Pod, --leader-elect requires a namespace":                    {[]string{"--leader-elect"}, "", "/nowhere", "", "--leader-elect: set --leader-elect-resource-namespace: templater does not run in a Pod, so the namespace of the Lease is unknown"},
+		"namespace of the service account":                                      {nil, "", pod, "of-account/templater", ""},
+		"POD_NAMESPACE takes precedence over the service account":               {nil, "of-pod", pod, "of-pod/templater", ""},
+		"--leader-elect-resource-namespace takes precedence over POD_NAMESPACE": {[]string{"--leader-elect-resource-namespace", "ns"}, "of-pod", pod, "ns/templater", ""},
+		"leader election is disabled":                                           {[]string{"--leader-elect=false", "--leader-elect-resource-namespace", "ns"}, "of-pod", pod, "", ""},
+		"the Lease name contains the class":                                     {[]string{"--class-name", "b"}, "", pod, "of-account/templater-b", ""},
+		"invalid class":                                                         {[]string{"--class-name", "A b"}, "", pod, "", `invalid --class-name "A b": use`},
+		"class is too long":                                                     {[]string{"--class-name", strings.Repeat("a", 51)}, "", pod, "", "use at most 50 lower-case"},
+		"the namespace file is unreadable":                                      {nil, "", broken, "", "cannot determine the Lease namespace, set --leader-elect-resource-namespace: "},
+		"with POD_NAMESPACE, the namespace file is not read":                    {nil, "of-pod", broken, "of-pod/templater", ""},
 	} {
 		t.Run(why, func(t *testing.T) {
 			t.Setenv("POD_NAMESPACE", c.env)
@@ -52,7 +52,7 @@ func TestLease(t *testing.T) {
 				if err = failure; lease != nil {
 					got = lease.Namespace + "/" + lease.Name
 					if again, _ := f.lease(false); again.Identity == lease.Identity {
-						t.Errorf("two processes call themselves %s", lease.Identity)
+						t.Errorf("two processes have the identity %s", lease.Identity)
 					}
 				}
 			}

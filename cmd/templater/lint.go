@@ -32,50 +32,39 @@ func newLintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint PATH...",
 		Short: "Check TemplateControllers in files",
-		Long: `Check TemplateControllers in files and folders, or in standard input, which is -.
+		Long: `Check TemplateControllers in files and directories, or on standard input (-).
 
 It reports everything that the operator would reject, and more: fields that a kind
 does not have, and valid code that is probably a mistake. Each finding has a code,
-such as TL003: docs/reference/findings.md describes each of them, and how to fix it.
+such as TL003: docs/reference/findings.md describes each code, and how to fix it.
 
-The schema of a kind is read from its CustomResourceDefinition, in the same files or
-in files given with --schemas. With --cluster, schemas of other kinds are read from the
-cluster of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config.
+Schemas are read from the CustomResourceDefinitions in the same files or in --schemas.
+With --cluster, other schemas are read from the cluster in --kubeconfig, $KUBECONFIG or
+~/.kube/config, in this order.
 
-Hidden files in folders are skipped, and so are the templates of Helm charts: render
+Hidden files in directories are skipped, and so are the templates of Helm charts: render
 them first, as in helm template CHART | templater lint -
 
-It exits with 0 without an error, with 1 if there is one, and with 2 if a file or
-document cannot be read: it reports that and checks the others.
+Exit codes: 0 if there are no errors, 1 if there are errors, 2 if a file or document
+cannot be read. Unreadable files are reported; the other files are still checked.
 With --warnings=error, a warning counts as an error.`,
 		Example: `  templater lint config/
   templater lint app.yaml --schemas crds/ -o json
   kubectl kustomize config/ | templater lint -
   templater lint app.yaml --cluster --context test
   templater lint config/ --warnings error -o sarif > findings.sarif`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("pass files or folders to check, or - for standard input")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := needsCluster(cmd, f.ask); err != nil {
-				return err
-			}
-			return f.run(cmd, args)
-		},
 	}
+	readPaths(cmd, f.run)
 	flags := cmd.Flags()
 	cli.AddOutput(flags, &f.output, "text", "json", "sarif")
-	flags.StringSliceVar(&f.defined, "schemas", nil, "files and folders with CustomResourceDefinitions for the schemas of kinds")
-	flags.BoolVar(&f.ask, "cluster", false, "read the schemas of kinds that no file defines from the cluster")
+	flags.StringSliceVar(&f.defined, "schemas", nil, "files and directories with additional CustomResourceDefinitions to read schemas from")
+	flags.BoolVar(&f.ask, "cluster", false, "read schemas from the cluster for kinds without a CustomResourceDefinition in the files")
 	f.cluster.AddServer(flags)
 	flags.Var(cli.NewChoice(&f.warnings, "show", "error"), "warnings", "how to treat warnings: show or error")
 	return cmd
 }
 
-// needsCluster refuses flags that say which cluster to ask where none is asked.
+// needsCluster rejects --kubeconfig and --context without --cluster.
 func needsCluster(cmd *cobra.Command, ask bool) error {
 	for _, flag := range []string{"kubeconfig", "context"} {
 		if cmd.Flags().Changed(flag) && !ask {
@@ -86,21 +75,24 @@ func needsCluster(cmd *cobra.Command, ask bool) error {
 }
 
 func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
+	if err := needsCluster(cmd, f.ask); err != nil {
+		return err
+	}
 	set, faults := manifest.LoadAll(paths, cmd.InOrStdin())
 	more, moreFaults := manifest.LoadAll(f.defined, cmd.InOrStdin())
 	known := lint.KnowWell(set, more)
 	known.AddUnreadable(slices.Concat(faults, moreFaults)...)
 	if f.ask {
-		fields, err := f.fieldsOfCluster(cmd.Context())
+		schemas, err := f.clusterSchemas(cmd.Context())
 		if err != nil {
 			return err
 		}
-		known.Ask(fields)
+		known.Ask(schemas)
 	}
 	unread := unreadable(paths, set, faults, moreFaults)
 	misused := slices.ContainsFunc(moreFaults, func(e *manifest.Error) bool { return e.Line == 0 })
 	if f.output == "text" && (misused || len(set.Controllers) == 0 && len(faults)+len(moreFaults) < 2) {
-		return unread // which is all that there is to say
+		return unread // nothing was checked
 	}
 	all, summary := known.Check(set)
 	if err := f.write(cmd.OutOrStdout(), all, summary); err != nil {
@@ -115,7 +107,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// unreadable returns the first reason why something could not be checked, or nil. faults are those of the paths, and ofSchemas those of --schemas.
+// unreadable returns the first error that prevented a check, or nil. faults are the errors in paths, and ofSchemas the errors in --schemas.
 func unreadable(paths []string, set *manifest.Set, faults, ofSchemas []*manifest.Error) error {
 	switch {
 	case len(faults) > 0:
@@ -128,8 +120,8 @@ func unreadable(paths []string, set *manifest.Set, faults, ofSchemas []*manifest
 	return nil
 }
 
-// fieldsOfCluster returns what the cluster tells of kinds, if it answers.
-func (f *lintFlags) fieldsOfCluster(ctx context.Context) (openapi.Set, error) {
+// clusterSchemas returns the OpenAPI schemas of the cluster. It returns an error if the cluster is unreachable.
+func (f *lintFlags) clusterSchemas(ctx context.Context) (openapi.Set, error) {
 	config, err := f.cluster.Config()
 	if err != nil {
 		return nil, err

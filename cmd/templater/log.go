@@ -15,23 +15,23 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// logFlags say how to log.
+// logFlags are the flags for the log format and level.
 type logFlags struct{ format, level string }
 
-// levels are the levels by their names. Logs of client-go and of the operator use
-// klog's numbers, which logr turns into negative levels of slog.
+// levels are the slog levels by name. client-go and the operator log with klog's verbosity numbers, which logr maps to
+// negative slog levels.
 var levels = map[string]slog.Level{"error": slog.LevelError, "info": slog.LevelInfo, "verbose": -2, "debug": -4}
 
 func (f *logFlags) add(flags *pflag.FlagSet) {
 	f.format, f.level = "auto", "info"
-	flags.Var(cli.NewChoice(&f.format, "text", "json", "auto"), "log-format", "text, json, or auto: text on a terminal, else json")
-	flags.Var(cli.NewChoice(&f.level, "error", "info", "verbose", "debug"), "log-level", "error; info: changes; verbose: also decisions; debug: also events")
+	flags.Var(cli.NewChoice(&f.format, "text", "json", "auto"), "log-format", "log format: text, json, or auto (text on a terminal, otherwise json)")
+	flags.Var(cli.NewChoice(&f.level, "error", "info", "verbose", "debug"), "log-level", "log level: error, info (changes), verbose (also decisions) or debug (also events)")
 }
 
 // setUp sends the logs of client-go and of the operator to out, and returns a context that carries the logger.
 func (f *logFlags) setUp(ctx context.Context, out io.Writer) (context.Context, error) {
 	level := levels[f.level]
-	options := &slog.HandlerOptions{Level: level, ReplaceAttr: shown}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: sanitize}
 	var handler slog.Handler = slog.NewTextHandler(out, options)
 	if f.format == "json" || f.format == "auto" && !cli.IsTerminal(out) {
 		handler = slog.NewJSONHandler(out, options)
@@ -44,11 +44,12 @@ func (f *logFlags) setUp(ctx context.Context, out io.Writer) (context.Context, e
 	return klog.NewContext(ctx, logr.FromSlogHandler(handler)), nil
 }
 
-// longestLogged and longestStack are how many bytes a value in a log line may have.
-const longestLogged, longestStack = 4 << 10, 64 << 10
+// maxValueBytes and maxStackBytes limit values in log lines.
+const maxValueBytes, maxStackBytes = 4 << 10, 64 << 10
 
-// shown has values in logs be what people can be shown: some are names or words that others have chosen. A stack has lines.
-func shown(_ []string, a slog.Attr) slog.Attr {
+// sanitize cuts log values, and replaces unprintable characters and line breaks in them, because they can contain untrusted text. Stack traces are
+// only cut.
+func sanitize(_ []string, a slog.Attr) slog.Attr {
 	text := ""
 	switch a.Value.Kind() {
 	case slog.KindString:
@@ -63,13 +64,12 @@ func shown(_ []string, a slog.Attr) slog.Attr {
 		return a
 	}
 	if a.Key == "stack" {
-		return slog.String(a.Key, object.Cut(text, longestStack))
+		return slog.String(a.Key, object.Cut(text, maxStackBytes))
 	}
-	return slog.String(a.Key, object.Line(text, longestLogged))
+	return slog.String(a.Key, object.Line(text, maxValueBytes))
 }
 
-// setVerbosity has those parts of client-go log at the level that have no logger, but a number
-// for the whole process.
+// setVerbosity sets klog's global verbosity, for parts of client-go without contextual logging.
 func setVerbosity(level slog.Level) error {
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)

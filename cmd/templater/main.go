@@ -1,4 +1,4 @@
-// Command templater is the operator, and the command-line tools for authors of TemplateControllers.
+// Command templater runs the operator, and provides command-line tools for authors of TemplateControllers.
 package main
 
 import (
@@ -18,19 +18,19 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run runs the command that the arguments name, and returns the code to exit with.
+// run runs the command in os.Args, and returns the exit code.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	klog.SetLogger(logr.Discard()) // what a library logs besides its error is not for users of a command; the operator sets its own
+	klog.SetLogger(logr.Discard()) // commands do not show library logs; the operator sets its own logger
 	return cli.Execute(ctx, newCommand(os.Args[0]))
 }
 
-// newCommand returns the command with all below it, which calls itself as it was called: as a plugin of kubectl, it is kubectl-templater.
+// newCommand returns the root command. as is the path of the binary: as a kubectl plugin (kubectl-templater), the display name is "kubectl templater".
 func newCommand(as string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "templater",
-		Short: "Operators from templates: one TemplateController, one operator",
+		Short: "Build Kubernetes operators from templates",
 		Long: `templater turns TemplateControllers into operators. A TemplateController names a
 kind to watch, templates for the child objects of each object of that kind, and
 a template for its status.`,
@@ -57,7 +57,7 @@ a template for its status.`,
 	for _, sub := range cmd.Commands() {
 		if sub.Name() == "completion" {
 			sub.Short = "Generate a shell completion script"
-			sub.Long = "Generate the completion script of templater for a shell. The help of each shell tells where to install it."
+			sub.Long = "Generate a completion script for templater. See each subcommand's help for how to install it."
 			sub.Example = "  templater completion bash > /etc/bash_completion.d/templater"
 		}
 	}

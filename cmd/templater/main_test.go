@@ -49,25 +49,25 @@ func TestEveryCommandAndFlagHasHelp(t *testing.T) {
 	walk(newCommand("templater"))
 }
 
-func TestMistakesAreTold(t *testing.T) {
+func TestCommandLineErrors(t *testing.T) {
 	for why, row := range map[string]struct {
 		args []string
 		want string
 	}{
-		"unknown level":      {[]string{"run", "--log-level", "loud"}, `--log-level "loud": use error, info, verbose or debug`},
-		"unknown format":     {[]string{"run", "--log-format", "xml"}, `--log-format "xml": use text, json or auto`},
-		"no kubeconfig":      {[]string{"run", "--kubeconfig", "/nowhere/config"}, "no cluster configured: set --kubeconfig or KUBECONFIG: stat /nowhere/config"},
-		"unknown flag":       {[]string{"run", "--speed", "9"}, "unknown flag: --speed"},
-		"unknown command":    {[]string{"walk"}, `unknown command "walk" for "templater"`},
-		"an address":         {[]string{"run", "--metrics-address", "8080"}, `--metrics-address "8080": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
-		"a port":             {[]string{"run", "--health-address", ":http"}, `--health-address ":http": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
-		"another port":       {[]string{"run", "--pprof-address", "localhost:65536"}, `--pprof-address "localhost:65536": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
-		"nothing to secure":  {[]string{"run", "--metrics-secure"}, "--metrics-secure requires --metrics-address, as in :8080"},
-		"no TLS":             {[]string{"run", "--metrics-address", ":8080", "--metrics-cert-dir", "/certs"}, "--metrics-cert-dir requires --metrics-secure"},
-		"nobody can ask":     {[]string{"run", "--webhook-cert-dir", "/certs"}, "--webhook-cert-dir and --webhook-namespace require --webhook-address, as in :9443"},
-		"a webhook's port":   {[]string{"run", "--webhook-address", "9443"}, `--webhook-address "9443": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
-		"a Secret nowhere":   {[]string{"run", "--webhook-address", ":9443"}, "--webhook-address: set --webhook-namespace or --webhook-cert-dir: templater does not run in a Pod, so the namespace of the Secret is unknown"},
-		"a number of no use": {[]string{"run", "--workers", "0"}, `--workers "0": use a number of at least 1`},
+		"unknown level":                               {[]string{"run", "--log-level", "loud"}, `--log-level "loud": use error, info, verbose or debug`},
+		"unknown format":                              {[]string{"run", "--log-format", "xml"}, `--log-format "xml": use text, json or auto`},
+		"no kubeconfig":                               {[]string{"run", "--kubeconfig", "/nowhere/config"}, "no cluster configured: set --kubeconfig or KUBECONFIG: stat /nowhere/config"},
+		"unknown flag":                                {[]string{"run", "--speed", "9"}, "unknown flag: --speed"},
+		"unknown command":                             {[]string{"walk"}, `unknown command "walk" for "templater"`},
+		"address without a colon":                     {[]string{"run", "--metrics-bind-address", "8080"}, `--metrics-bind-address "8080": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"port is a name":                              {[]string{"run", "--health-probe-bind-address", ":http"}, `--health-probe-bind-address ":http": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"port is too large":                           {[]string{"run", "--pprof-bind-address", "localhost:65536"}, `--pprof-bind-address "localhost:65536": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"--metrics-secure without an address":         {[]string{"run", "--metrics-secure"}, "--metrics-secure requires --metrics-bind-address, as in :8080"},
+		"--metrics-cert-dir without --metrics-secure": {[]string{"run", "--metrics-bind-address", ":8080", "--metrics-cert-dir", "/certs"}, "--metrics-cert-dir requires --metrics-secure"},
+		"--webhook-cert-dir without an address":       {[]string{"run", "--webhook-cert-dir", "/certs"}, "--webhook-cert-dir and --webhook-namespace require --webhook-bind-address, as in :9443"},
+		"webhook address without a colon":             {[]string{"run", "--webhook-bind-address", "9443"}, `--webhook-bind-address "9443": use HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"unknown namespace of the webhook Secret":     {[]string{"run", "--webhook-bind-address", ":9443"}, "--webhook-bind-address: set --webhook-namespace or --webhook-cert-dir: templater does not run in a Pod, so the namespace of the Secret is unknown"},
+		"number is too small":                         {[]string{"run", "--workers", "0"}, `--workers "0": use a number of at least 1`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			out, err := execute(t, row.args...)
@@ -75,13 +75,13 @@ func TestMistakesAreTold(t *testing.T) {
 				t.Errorf("err = %v, want %q", err, row.want)
 			}
 			if strings.Count(out, "\n") > 2 {
-				t.Errorf("the message drowns in:\n%s", out)
+				t.Errorf("besides the error, it prints:\n%s", out)
 			}
 		})
 	}
 }
 
-func TestLogIsJSONWhereThereIsNoTerminal(t *testing.T) {
+func TestLogIsJSONWithoutTerminal(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	defer klog.ClearLogger()
@@ -98,8 +98,8 @@ func TestLogIsJSONWhereThereIsNoTerminal(t *testing.T) {
 	}
 }
 
-// TestLogsHoldLines logs what others may have chosen.
-func TestLogsHoldLines(t *testing.T) {
+// TestLogEntriesAreSanitizedAndShort logs untrusted text.
+func TestLogEntriesAreSanitizedAndShort(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	defer klog.ClearLogger()
@@ -112,9 +112,9 @@ func TestLogsHoldLines(t *testing.T) {
 		}
 		log := klog.FromContext(ctx)
 		log.Error(errors.New("an error\n\u202e"+strings.Repeat("x", 200_000)), "failed\n", "name", "a\nb\u202e"+strings.Repeat("x", 200_000), "count", 7)
-		log.Info("in a pass", "stack", "one\ntwo")
+		log.Info("in a reconciliation", "stack", "one\ntwo")
 		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-		if len(lines) != 2 || len(lines[0]) > 3*longestLogged || strings.Contains(out.String(), "\u202e") {
+		if len(lines) != 2 || len(lines[0]) > 3*maxValueBytes || strings.Contains(out.String(), "\u202e") {
 			t.Errorf("%s: %d lines, the first of %d bytes: %.1000q", format, len(lines), len(lines[0]), lines[0])
 		}
 		for _, want := range []string{"an error ", "a b\ufffdxxx", "count", "7"} {
@@ -123,13 +123,13 @@ func TestLogsHoldLines(t *testing.T) {
 			}
 		}
 		if !strings.Contains(lines[1], `one\ntwo`) {
-			t.Errorf("%s: the stack has lost its lines: %s", format, lines[1])
+			t.Errorf("%s: the stack trace has no line breaks: %s", format, lines[1])
 		}
 	}
 }
 
-// TestLevelsShowWhatTheirHelpSays also covers what client-go logs without a logger of its own.
-func TestLevelsShowWhatTheirHelpSays(t *testing.T) {
+// TestLogLevelsMatchHelp also covers logs of client-go without contextual logging.
+func TestLogLevelsMatchHelp(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	defer klog.ClearLogger()
@@ -177,39 +177,39 @@ func TestLevelsShowWhatTheirHelpSays(t *testing.T) {
 			}
 		}
 		if got := strings.Contains(out.String(), `"msg":"slog change"`); got != slices.Contains(want, "change") {
-			t.Errorf("level %s: a line of slog shown is %v", level, got)
+			t.Errorf("level %s: slog line shown is %v", level, got)
 		}
 		for line := range strings.Lines(out.String()) {
 			if !json.Valid([]byte(line)) {
-				t.Errorf("level %s: %q is no JSON", level, line)
+				t.Errorf("level %s: %q is not JSON", level, line)
 			}
 		}
 		if !strings.Contains(help, level) {
-			t.Errorf("the help does not tell of level %s:\n%s", level, help)
+			t.Errorf("the help does not mention level %s:\n%s", level, help)
 		}
 	}
 }
 
 var flagRow = regexp.MustCompile("(?m)^\\| `--([-a-z]+)` \\| `?([^`|]*?)`? \\|")
 
-func TestOperationsTellsOfEveryFlag(t *testing.T) {
+func TestEveryFlagIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/operate/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, has := map[string]string{}, map[string]string{}
+	documented, defined := map[string]string{}, map[string]string{}
 	for _, row := range flagRow.FindAllStringSubmatch(string(page), -1) {
-		told[row[1]] = row[2]
+		documented[row[1]] = row[2]
 	}
 	newRunCommand().Flags().VisitAll(func(f *pflag.Flag) {
-		has[f.Name] = cmp.Or(f.DefValue, "empty")
+		defined[f.Name] = cmp.Or(f.DefValue, "empty")
 	})
-	if diff := gocmp.Diff(has, told); diff != "" {
+	if diff := gocmp.Diff(defined, documented); diff != "" {
 		t.Errorf("flags and their defaults in the code and in docs/operate/operations.md (-code +page):\n%s", diff)
 	}
 }
 
-func TestDeploymentGivesFlagsThatThereAre(t *testing.T) {
+func TestDeploymentUsesExistingFlags(t *testing.T) {
 	text, err := os.ReadFile("../../config/manager/deployment.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -226,6 +226,6 @@ func TestDeploymentGivesFlagsThatThereAre(t *testing.T) {
 		t.Error(err)
 	}
 	if got := cmd.Flags().Args(); len(got) > 0 {
-		t.Errorf("the Deployment gives %v besides flags", got)
+		t.Errorf("the Deployment has the arguments %v besides flags", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// newFlags are those of templater new.
+// newFlags are the flags of templater new.
 type newFlags struct {
 	gvk       schema.GroupVersionKind
 	crd       string
@@ -28,32 +28,33 @@ type newFlags struct {
 func newNewCommand() *cobra.Command {
 	f := newFlags{}
 	cmd := &cobra.Command{
-		Use:   "new FOLDER",
+		Use:   "new DIR",
 		Short: "Generate the files of a new operator",
-		Long: `Create a folder with a TemplateController, the CustomResourceDefinition of its parents
+		Long: `Create a directory with a TemplateController, the CustomResourceDefinition of its parents
 if they are custom resources, and a kustomization.yaml that applies both. A new kind
-also gets an example of a parent. The starting point is one of
+also gets an example parent. The starting point is one of
 
   --kind Shop --group example.org    a new kind: a Deployment and a Service for each Shop
   --kind Deployment --group apps     a built-in kind
-  --from-crd FILE                    an existing custom resource
+  --from-crd FILE                    an existing CustomResourceDefinition
   --from-manifest FILE               existing objects: they become templates, and
                                      images, replicas and hosts become fields
-  --from-chart FOLDER                a Helm chart
+  --from-chart DIR                   a Helm chart
 
 Parts of a chart or of manifests that cannot be converted are reported on standard
-error, with their place, and the exit code is 1. The folder must be empty or not exist.`,
+error, with file and line, and the exit code is 1. The directory must be empty or must
+not exist.`,
 		Example: `  # A new kind:
   templater new shop --kind Shop --group example.org
 
-  # An operator of objects that exist, as kubectl get -o yaml shows them:
+  # From existing objects (the output of kubectl get -o yaml):
   templater new web --kind Web --group example.org --from-manifest web.yaml
 
-  # An operator of a chart:
+  # From a Helm chart:
   templater new site --group example.org --from-chart charts/site`,
 		Args: cobra.MatchAll(cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("pass the folder to write to")
+				return errors.New("specify the output directory")
 			}
 			return nil
 		}),
@@ -65,11 +66,11 @@ error, with their place, and the exit code is 1. The folder must be empty or not
 
 func (f *newFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.gvk.Kind, "kind", "", "kind of the parents, such as Shop")
-	flags.StringVar(&f.gvk.Group, "group", "", "API group of the parents, such as example.org, or that of a built-in kind")
-	flags.StringVar(&f.gvk.Version, "version", "v1", "version of the parents' kind")
+	flags.StringVar(&f.gvk.Group, "group", "", "API group of the parents, such as example.org, or of a built-in kind")
+	flags.StringVar(&f.gvk.Version, "version", "v1", "API version of the parents")
 	flags.StringVar(&f.crd, "from-crd", "", "file with the CustomResourceDefinition of the parents, or - for standard input")
-	flags.StringSliceVar(&f.manifests, "from-manifest", nil, "files or folders with objects that become children, or - for standard input; can be repeated")
-	flags.StringVar(&f.chart, "from-chart", "", "folder of a Helm chart")
+	flags.StringSliceVar(&f.manifests, "from-manifest", nil, "files or directories with objects that become children, or - for standard input; can be repeated")
+	flags.StringVar(&f.chart, "from-chart", "", "directory of a Helm chart")
 }
 
 func (f *newFlags) run(cmd *cobra.Command, folder string) error {
@@ -95,7 +96,7 @@ func (f *newFlags) run(cmd *cobra.Command, folder string) error {
 	return nil
 }
 
-// make makes what the flags ask for.
+// make generates the files according to the flags.
 func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
 	sources := 0
 	for _, given := range []bool{f.crd != "", len(f.manifests) > 0, f.chart != ""} {
@@ -146,11 +147,11 @@ func (f *newFlags) fromChart() (*scaffold.Result, error) {
 	info, err := os.Stat(f.chart)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("--from-chart: folder %s does not exist", f.chart)
+		return nil, fmt.Errorf("--from-chart: directory %s does not exist", f.chart)
 	case err != nil:
 		return nil, fmt.Errorf("--from-chart: %w", err)
 	case !info.IsDir():
-		return nil, fmt.Errorf("--from-chart: %s is not a folder: unpack the chart (tar -xf)", f.chart)
+		return nil, fmt.Errorf("--from-chart: %s is not a directory: unpack the chart (tar -xf)", f.chart)
 	}
 	result, err := chart.Convert(os.DirFS(f.chart), f.gvk)
 	if err != nil {
@@ -162,21 +163,21 @@ func (f *newFlags) fromChart() (*scaffold.Result, error) {
 	return result, nil
 }
 
-// mustBeEmpty says what is in the way in a folder.
+// mustBeEmpty returns an error if the directory exists and is not empty, or is not a directory.
 func mustBeEmpty(folder string) error {
 	entries, err := os.ReadDir(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s is not a folder", folder)
+		return fmt.Errorf("%s is not a directory", folder)
 	case len(entries) > 0:
-		return fmt.Errorf("folder %s is not empty: use an empty or a new folder", folder)
+		return fmt.Errorf("directory %s is not empty: use an empty or a new directory", folder)
 	}
 	return nil
 }
 
-// write writes a file below a folder.
+// write writes a file, and creates its directories.
 func write(folder string, file scaffold.File) error {
 	name := filepath.Join(folder, filepath.FromSlash(file.Name))
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {

@@ -17,16 +17,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-var update = flag.Bool("update", false, "write the pages of the commands: make generate does")
+var update = flag.Bool("update", false, "write the pages of the commands, as make generate does")
 
-// pages is the folder with a page for each command. byHand begins what a page has below that which is made of the command.
+// pages is the directory with a page for each command. The part of a page after byHand is not generated.
 const (
 	pages  = "../../docs/reference/commands"
-	byHand = "<!-- What follows is written by hand. -->"
+	byHand = "<!-- The rest of this page is not generated. -->"
 )
 
-// TestPagesOfCommands compares the pages with the commands, and that there is no other.
-func TestPagesOfCommands(t *testing.T) {
+// TestCommandPagesAreCurrent compares the pages with the commands, and checks that there are no other pages.
+func TestCommandPagesAreCurrent(t *testing.T) {
 	root := newCommand("templater")
 	want := map[string]string{"README.md": indexOf(root)}
 	for _, cmd := range commandsOf(root) {
@@ -55,12 +55,12 @@ func TestPagesOfCommands(t *testing.T) {
 	}
 	for _, file := range there {
 		if want[file.Name()] == "" {
-			t.Errorf("%s: there is no such command", file.Name())
+			t.Errorf("%s: no such command", file.Name())
 		}
 	}
 }
 
-// commandsOf returns the commands that do something, in the order of their names.
+// commandsOf returns the documented commands, sorted by name.
 func commandsOf(root *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, cmd := range root.Commands() {
@@ -76,7 +76,7 @@ func commandsOf(root *cobra.Command) []*cobra.Command {
 
 func pageOf(cmd *cobra.Command) string { return cmd.Name() + ".md" }
 
-// indexOf is the list of all commands.
+// indexOf returns the page with the list of all commands.
 func indexOf(root *cobra.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Commands\n\nFor authors and administrators: the commands of templater, with their flags.\n\n%s\n\n| Command | What it does |\n|---|---|\n", text(root.Long))
@@ -93,7 +93,7 @@ func commandPage(cmd *cobra.Command) string {
 		fmt.Fprintf(&b, "## Examples\n\n```sh\n%s\n```\n\n", unindent(cmd.Example))
 	}
 	if cmd.HasAvailableLocalFlags() {
-		fmt.Fprint(&b, "## Flags\n\n| Flag | Default | What it is for |\n|---|---|---|\n")
+		fmt.Fprint(&b, "## Flags\n\n| Flag | Default | Description |\n|---|---|---|\n")
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden && f.Name != "help" {
 				fmt.Fprintf(&b, "| %s | %s | %s |\n", nameOf(f), defaultOf(f), strings.ReplaceAll(f.Usage, "|", "\\|"))
@@ -104,7 +104,7 @@ func commandPage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// readersOf says who needs a command.
+// readersOf returns the audience of a command.
 func readersOf(cmd *cobra.Command) string {
 	switch cmd.Name() {
 	case "run":
@@ -131,17 +131,17 @@ func defaultOf(f *pflag.Flag) string {
 	return "`" + f.DefValue + "`"
 }
 
-// text is help as Markdown: what is indented is code, and what looks like HTML is not.
+// text converts help text to Markdown: indented lines become code blocks, and HTML is escaped.
 func text(long string) string {
 	var b strings.Builder
-	code, empty := false, "" // the empty lines that are not written yet
+	code, empty := false, "" // empty lines that are not written yet
 	for line := range strings.Lines(strings.TrimSpace(long)) {
 		if strings.TrimSpace(line) == "" {
 			empty += line
 			continue
 		}
 		if indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t"); indented != code {
-			if indented { // what is before the code is not part of it, nor what is behind it
+			if indented { // empty lines before and after the code are not part of it
 				b.WriteString(empty + "```\n")
 			} else {
 				b.WriteString("```\n" + empty)
@@ -169,8 +169,9 @@ func unindent(example string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestExamplesWork runs the examples of the commands in testdata/examples. Of some it takes the arguments alone.
-func TestExamplesWork(t *testing.T) {
+// TestCommandExamplesRun runs the examples of the commands in testdata/examples. For commands that need a cluster or do not return, it only
+// validates the arguments.
+func TestCommandExamplesRun(t *testing.T) {
 	whole, err := os.ReadFile("testdata/examples/app.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +207,7 @@ func tryExample(t *testing.T, args []string, stdin []byte) {
 		t.Fatal(err)
 	}
 	offline := cmd.Flags().Lookup("kubeconfig") == nil || cmd.Flags().Lookup("cluster") != nil && !slices.Contains(args, "--cluster")
-	if !offline || cmd.Name() == "playground" || cmd.Parent().Name() == "completion" { // this takes a cluster, has no end, or writes to the terminal
+	if !offline || cmd.Name() == "playground" || cmd.Parent().Name() == "completion" { // needs a cluster, does not return, or writes to the terminal
 		if err := cmd.ParseFlags(rest); err != nil {
 			t.Error(err)
 		} else if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {

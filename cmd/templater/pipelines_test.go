@@ -14,7 +14,7 @@ import (
 
 const pipelinesPage = "../../docs/reference/commands/README.md"
 
-// inExamples runs a line of a shell in a copy of the examples, where templater is in the PATH, and HOME/bin, too.
+// inExamples runs a shell command in a copy of the examples. HOME is the copy, and templater and HOME/bin are in the PATH.
 func inExamples(t *testing.T, folder, line string) string {
 	t.Helper()
 	run := exec.CommandContext(t.Context(), "sh", "-e", "-c", line)
@@ -39,7 +39,7 @@ func examples(t *testing.T) string {
 	return folder
 }
 
-// section returns the block of code of a language below a text of the page.
+// section returns the first code block of a language below a text of the page.
 func section(t *testing.T, below, language string) string {
 	t.Helper()
 	page, err := os.ReadFile(pipelinesPage)
@@ -55,12 +55,12 @@ func section(t *testing.T, below, language string) string {
 	return block
 }
 
-// TestPluginOfKubectl does what the page tells, with the kubectl that is there.
-func TestPluginOfKubectl(t *testing.T) {
+// TestKubectlPluginPage runs the commands of the page with the installed kubectl.
+func TestKubectlPluginPage(t *testing.T) {
 	if _, err := exec.LookPath("kubectl"); err != nil {
-		t.Skip("there is no kubectl")
+		t.Skip("kubectl is not installed")
 	}
-	out := inExamples(t, examples(t), section(t, "## As a plugin of kubectl", "sh")+"kubectl templater lint --help\n")
+	out := inExamples(t, examples(t), section(t, "## kubectl plugin", "sh")+"kubectl templater lint --help\n")
 	for _, want := range []string{"TemplateController: no findings\n", "kubectl templater lint PATH"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in:\n%s", want, out)
@@ -68,8 +68,8 @@ func TestPluginOfKubectl(t *testing.T) {
 	}
 }
 
-// TestGitHubActions runs the steps of the page that run templater.
-func TestGitHubActions(t *testing.T) {
+// TestGitHubActionsPage runs the templater steps of the page.
+func TestGitHubActionsPage(t *testing.T) {
 	var workflow struct {
 		Jobs map[string]struct{ Steps []struct{ Run, Uses string } }
 	}
@@ -88,12 +88,12 @@ func TestGitHubActions(t *testing.T) {
 		err = json.Unmarshal(text, &log)
 	}
 	if err != nil || log.Version != "2.1.0" {
-		t.Errorf("the file that is sent has version %q: %v", log.Version, err)
+		t.Errorf("the SARIF file has version %q: %v", log.Version, err)
 	}
 }
 
-// TestPreCommit runs what pre-commit runs: the entry of the hook with the arguments of the page.
-func TestPreCommit(t *testing.T) {
+// TestPreCommitHook runs the same command as pre-commit: the entry of the hook with the arguments of the page.
+func TestPreCommitHook(t *testing.T) {
 	var config struct {
 		Repos []struct {
 			Hooks []struct {
@@ -120,7 +120,7 @@ func TestPreCommit(t *testing.T) {
 		t.Fatalf("the page uses %+v, and the hooks are %+v", config, hooks)
 	}
 	if files := regexp.MustCompile(hooks[0].Files); !files.MatchString("config/app.yaml") || files.MatchString("README.md") {
-		t.Errorf("it is for %s", files)
+		t.Errorf("the hook runs for %s", files)
 	}
 	folder := examples(t)
 	line := hooks[0].Entry + " " + strings.Join(config.Repos[0].Hooks[0].Args, " ")

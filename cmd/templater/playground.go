@@ -22,9 +22,9 @@ func newPlaygroundCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "playground",
 		Short: "Try TemplateControllers in a browser, without a cluster",
-		Long: `Serve a page for the browsers of this machine. It shows TemplateController, parent and
-other objects on one side, and the result on the other side, as you type: children,
-status, findings with their places, and a graph of dependencies.
+		Long: `Serve the playground on localhost. It has editors for the TemplateController, the
+parent and other objects on one side, and shows the result on the other side as you
+type: children, status, findings with their positions, and a graph of dependencies.
 
 Everything runs in the browser. The page is served on 127.0.0.1, and on ::1 if
 available, and is read-only. It is served until the command is stopped, for example
@@ -40,7 +40,7 @@ with Ctrl-C.`,
 	return cmd
 }
 
-// servePlayground serves the page until the context ends.
+// servePlayground serves the page until ctx is done.
 func servePlayground(ctx context.Context, out io.Writer, files fs.FS, port int) error {
 	if files == nil {
 		return errors.New("this binary was built without the playground: build it with \"make build\", or use a release")
@@ -55,10 +55,11 @@ func servePlayground(ctx context.Context, out io.Writer, files fs.FS, port int) 
 	if err != nil {
 		return err
 	}
-	if other, err := serve.Listen(ctx, serve.Options{Name: "the playground", Address: net.JoinHostPort("::1", at), Handler: handler}); err == nil { // else there is no such address, or somebody else has it
+	// An error means that ::1 is not available, or that the port is in use there.
+	if other, err := serve.Listen(ctx, serve.Options{Name: "the playground", Address: net.JoinHostPort("::1", at), Handler: handler}); err == nil {
 		defer other.Close(ctx)
 	}
-	if _, err := fmt.Fprintf(out, "The playground is at http://127.0.0.1:%s/ until you press Ctrl-C.\n", at); err != nil {
+	if _, err := fmt.Fprintf(out, "Serving the playground at http://127.0.0.1:%s/ (press Ctrl-C to stop)\n", at); err != nil {
 		return err
 	}
 	<-ctx.Done()

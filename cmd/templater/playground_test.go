@@ -13,7 +13,7 @@ import (
 	"testing/fstest"
 )
 
-func TestPlaygroundIsServedUntilItIsStopped(t *testing.T) {
+func TestPlaygroundIsServedUntilCanceled(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	in, out := io.Pipe()
@@ -25,7 +25,7 @@ func TestPlaygroundIsServedUntilItIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`^The playground is at (http://127\.0\.0\.1:(\d+)/) until you press Ctrl-C\.\n$`).FindStringSubmatch(line)
+	found := regexp.MustCompile(`^Serving the playground at (http://127\.0\.0\.1:(\d+)/) \(press Ctrl-C to stop\)\n$`).FindStringSubmatch(line)
 	if found == nil {
 		t.Fatal(line)
 	}
@@ -43,7 +43,7 @@ func TestPlaygroundIsServedUntilItIsStopped(t *testing.T) {
 	}
 	err = servePlayground(ctx, io.Discard, fstest.MapFS{}, int(port))
 	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.HasSuffix(err.Error(), ": choose another port with --port") {
-		t.Errorf("a port that is taken: %v", err)
+		t.Errorf("a port that is in use: %v", err)
 	}
 	stop()
 	if err := <-ended; err != nil {
@@ -51,11 +51,11 @@ func TestPlaygroundIsServedUntilItIsStopped(t *testing.T) {
 	}
 	if c, err := net.Dial("tcp", "127.0.0.1:"+found[2]); err == nil {
 		c.Close()
-		t.Error("somebody still listens")
+		t.Error("the port is still in use")
 	}
 }
 
-func TestPlaygroundThatIsNotThere(t *testing.T) {
+func TestMissingPlaygroundIsReported(t *testing.T) {
 	const want = `this binary was built without the playground: build it with "make build", or use a release`
 	if err := servePlayground(t.Context(), io.Discard, nil, 0); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

@@ -12,13 +12,13 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/cli/minimalrole"
+	"github.com/templater-dev/templater/internal/cli/rbac"
 	"github.com/templater-dev/templater/internal/cli/snapshot"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
-// rbacFlags are those of templater rbac.
+// rbacFlags are the flags of templater rbac.
 type rbacFlags struct {
 	account, operator accountFlag
 	blocking          bool
@@ -30,48 +30,45 @@ type rbacFlags struct {
 func newRBACCommand() *cobra.Command {
 	f := rbacFlags{operator: accountFlag{&v1.ServiceAccountRef{Namespace: "templater-system", Name: "templater"}}}
 	cmd := &cobra.Command{
-		Use:   "rbac PATH…",
+		Use:   "rbac PATH...",
 		Short: "Print the minimal RBAC rules for TemplateControllers",
 		Long: `Print manifests with the permissions that a TemplateController needs, and no others:
 for its parents, for the kinds that its templates render, and for related objects.
 For a TemplateController with a service account (spec.serviceAccountRef, or
 --service-account), it prints that ServiceAccount, its roles and bindings, and the
-permission of templater to impersonate it. Otherwise, it prints a ClusterRole that is
-aggregated to the permissions of templater itself.
+permission for templater to impersonate it. Otherwise, it prints a ClusterRole that is
+aggregated into that of templater.
 
-A path is a file, a folder with everything in it, or - for standard input. The
-CustomResourceDefinitions of the kinds must be included: they define the names of
-resources. Built-in kinds are known, and with --cluster the kinds of a cluster.
+PATH is a file, a directory (read recursively), or - for standard input. Include the
+CustomResourceDefinitions of custom kinds: they define the resource names. Built-in
+kinds need none. With --cluster, missing kinds are looked up in the cluster.
 
-What cannot be determined from the files is reported in a comment at the top and on
-standard error, and the exit code is 1.`,
+Permissions that cannot be determined from the files are reported in a comment at the
+top and on standard error, and the exit code is 1.`,
 		Example: `  # Permissions for the service account of templater:
   templater rbac config
 
   # A service account for one team, with exactly the permissions that the templates need:
-  templater rbac --service-account team-a/deployer config > rights.yaml
+  templater rbac --service-account team-a/deployer config > rbac.yaml
 
-  # With the kinds of a cluster:
+  # Look up missing kinds in the cluster:
   templater rbac --cluster app.yaml`,
-		Args: needPaths,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := needsCluster(cmd, f.ask); err != nil {
-				return err
-			}
-			return f.run(cmd, args)
-		},
 	}
+	readPaths(cmd, f.run)
 	flags := cmd.Flags()
-	flags.Var(&f.account, "service-account", "NAMESPACE/NAME of the ServiceAccount that templater impersonates; empty = spec.serviceAccountRef of each TemplateController")
+	flags.Var(&f.account, "service-account", "NAMESPACE/NAME of the ServiceAccount that templater impersonates; defaults to spec.serviceAccountRef of each TemplateController")
 	flags.Var(&f.operator, "operator", "NAMESPACE/NAME of the ServiceAccount of templater itself")
-	flags.BoolVar(&f.blocking, "owner-references-enforced", false, "add the permissions that the admission plugin OwnerReferencesPermissionEnforcement requires: it is enabled on OpenShift, and optional elsewhere")
-	flags.BoolVar(&f.ask, "cluster", false, "read kinds that no file defines from the cluster")
+	flags.BoolVar(&f.blocking, "owner-references-enforced", false, "add the permissions that the OwnerReferencesPermissionEnforcement admission plugin requires (enabled by default on OpenShift)")
+	flags.BoolVar(&f.ask, "cluster", false, "look up kinds in the cluster if no file defines them")
 	f.cluster.AddServer(flags)
 	cli.AddOutput(flags, &f.output, "yaml", "json")
 	return cmd
 }
 
 func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
+	if err := needsCluster(cmd, f.ask); err != nil {
+		return err
+	}
 	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -80,9 +77,9 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var all []*minimalrole.Rights
+	var all []*rbac.Rights
 	for _, tc := range set.Controllers {
-		rights, err := minimalrole.Of(tc.TemplateController, kinds, minimalrole.Options{Account: f.account.ref, Operator: *f.operator.ref, Blocking: f.blocking})
+		rights, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{Account: f.account.ref, Operator: *f.operator.ref, Blocking: f.blocking})
 		if err != nil {
 			return fmt.Errorf("TemplateController %s in %s: %w", tc.TemplateController.Name, tc.File, err)
 		}
@@ -100,8 +97,8 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 	return err
 }
 
-// kinds returns the kinds of the files, and those of the cluster if that is to be asked.
-func (f *rbacFlags) kinds(ctx context.Context, set *manifest.Set) (minimalrole.Kinds, error) {
+// kinds returns the kinds in the files and, with --cluster, the kinds of the cluster.
+func (f *rbacFlags) kinds(ctx context.Context, set *manifest.Set) (rbac.Kinds, error) {
 	declared := kind.Declared(manifest.Contents(set.CRDs))
 	if !f.ask {
 		return declared, nil
@@ -117,16 +114,16 @@ func (f *rbacFlags) kinds(ctx context.Context, set *manifest.Set) (minimalrole.K
 	return source.Resolver(ctx, declared), nil
 }
 
-func (f *rbacFlags) print(out io.Writer, all []*minimalrole.Rights) error {
+func (f *rbacFlags) print(out io.Writer, all []*rbac.Rights) error {
 	if f.output == "json" {
-		text, err := minimalrole.List(all)
+		text, err := rbac.List(all)
 		if err != nil {
 			return err
 		}
 		_, err = out.Write(text)
 		return err
 	}
-	text, err := minimalrole.YAML(all)
+	text, err := rbac.YAML(all)
 	if err != nil {
 		return err
 	}
@@ -134,7 +131,7 @@ func (f *rbacFlags) print(out io.Writer, all []*minimalrole.Rights) error {
 	return err
 }
 
-// accountFlag is a ServiceAccount.
+// accountFlag is a flag value that names a ServiceAccount.
 type accountFlag struct{ ref *v1.ServiceAccountRef }
 
 // String returns NAMESPACE/NAME.
@@ -145,7 +142,7 @@ func (f *accountFlag) String() string {
 	return f.ref.Namespace + "/" + f.ref.Name
 }
 
-// Set takes NAMESPACE/NAME.
+// Set parses NAMESPACE/NAME.
 func (f *accountFlag) Set(text string) error {
 	namespace, name, both := strings.Cut(text, "/")
 	if !both || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
@@ -155,13 +152,5 @@ func (f *accountFlag) Set(text string) error {
 	return nil
 }
 
-// Type is what the help calls the value.
+// Type returns the type of the value in the help.
 func (f *accountFlag) Type() string { return "string" }
-
-// needPaths takes at least one path.
-func needPaths(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return errors.New("pass a file or folder with TemplateControllers, or - for standard input")
-	}
-	return nil
-}

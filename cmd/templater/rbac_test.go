@@ -11,27 +11,27 @@ import (
 	"github.com/templater-dev/templater/internal/cli"
 )
 
-func TestRBAC(t *testing.T) {
+func TestRBACCommand(t *testing.T) {
 	const sample = "../../config/samples/simpledeployment"
 	for why, row := range map[string]struct {
 		args  []string
 		want  []string
 		fault string // "" = none
 	}{
-		"templater's own account": {[]string{sample}, []string{`rbac.templater.dev/aggregate-to-templater: "true"`, "resources: [simpledeployments/status]"}, ""},
-		"an account":              {[]string{sample, "--service-account", "a/b", "--operator", "c/d"}, []string{"kind: ServiceAccount\nmetadata:\n  name: b\n  namespace: a\n", "resourceNames: [b]\n  verbs: [impersonate]", "name: d\n  namespace: c\n"}, ""},
-		"owner references":        {[]string{sample, "--owner-references-enforced"}, []string{"resources: [simpledeployments/finalizers]\n  verbs: [update]"}, ""},
-		"JSON":                    {[]string{sample, "-o", "json"}, []string{`"kind": "List"`}, ""},
+		"templater's own service account": {[]string{sample}, []string{`rbac.templater.dev/aggregate-to-templater: "true"`, "resources: [simpledeployments/status]"}, ""},
+		"a service account":               {[]string{sample, "--service-account", "a/b", "--operator", "c/d"}, []string{"kind: ServiceAccount\nmetadata:\n  name: b\n  namespace: a\n", "resourceNames: [b]\n  verbs: [impersonate]", "name: d\n  namespace: c\n"}, ""},
+		"owner references":                {[]string{sample, "--owner-references-enforced"}, []string{"resources: [simpledeployments/finalizers]\n  verbs: [update]"}, ""},
+		"JSON":                            {[]string{sample, "-o", "json"}, []string{`"kind": "List"`}, ""},
 		"an unknown kind": {[]string{sample + "/templatecontroller.yaml"}, []string{
 			"TemplateController simpledeployments: unknown kind SimpleDeployment of example.org/v1: pass the file of its CustomResourceDefinition, use --cluster, or check that its resource is simpledeployments.example.org and that it is namespaced\n",
 		}, cli.Findings.Error()},
-		"a cluster that is not asked": {[]string{sample, "--context", "c"}, nil, "--context: requires --cluster"},
-		"a cluster that is not there": {[]string{sample, "--cluster", "--kubeconfig", "nowhere"}, nil, "no cluster configured: set --kubeconfig or KUBECONFIG: stat nowhere: no such file or directory"},
-		"no path":                     {nil, nil, "pass a file or folder with TemplateControllers, or - for standard input"},
+		"--context without --cluster": {[]string{sample, "--context", "c"}, nil, "--context: requires --cluster"},
+		"no kubeconfig":               {[]string{sample, "--cluster", "--kubeconfig", "nowhere"}, nil, "no cluster configured: set --kubeconfig or KUBECONFIG: stat nowhere: no such file or directory"},
+		"no path":                     {nil, nil, "pass files or directories with TemplateControllers, or - for standard input"},
 		"no file":                     {[]string{"nowhere"}, nil, "nowhere: no such file or directory"},
 		"no TemplateController":       {[]string{sample + "/crd.yaml"}, nil, "no TemplateController in " + sample + "/crd.yaml"},
-		"no account":                  {[]string{sample, "--service-account", "a"}, nil, `--service-account "a": use NAMESPACE/NAME, as in team-a/deployer`},
-		"a spec that is wrong":        {[]string{"testdata/rbac/wrong.yaml"}, nil, "TemplateController wrong in testdata/rbac/wrong.yaml: children[a]:2:10: there is no .Values; did you mean .values?"},
+		"invalid service account":     {[]string{sample, "--service-account", "a"}, nil, `--service-account "a": use NAMESPACE/NAME, as in team-a/deployer`},
+		"invalid spec":                {[]string{"testdata/rbac/wrong.yaml"}, nil, "TemplateController wrong in testdata/rbac/wrong.yaml: children[a]:2:10: unknown name .Values; did you mean .values?"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			out, err := execute(t, append([]string{"rbac"}, row.args...)...)
@@ -39,7 +39,7 @@ func TestRBAC(t *testing.T) {
 				t.Errorf("got error %v, want %q", err, row.fault)
 			}
 			if (errors.Is(err, cli.Findings)) != (row.fault == cli.Findings.Error()) {
-				t.Errorf("the error %v has another exit code", err)
+				t.Errorf("the error %v has the wrong exit code", err)
 			}
 			for _, want := range row.want {
 				if !strings.Contains(out, want) {
@@ -50,13 +50,13 @@ func TestRBAC(t *testing.T) {
 	}
 }
 
-// Who installs a release gets these rights with the first kind.
-func TestFirstStepsOfAReleaseHaveTheSmallestRole(t *testing.T) {
+// TestQuickstartRBACIsCurrent compares the permissions that a release contains for the first kind with templater rbac.
+func TestQuickstartRBACIsCurrent(t *testing.T) {
 	want, err := execute(t, "rbac", "../../config/samples/simpledeployment", "--owner-references-enforced")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const file = "../../tools/release/first/rights.yaml"
+	const file = "../../tools/release/first/rbac.yaml"
 	got, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -33,41 +33,35 @@ func newRenderCommand() *cobra.Command {
 		Use:   "render PATH...",
 		Short: "Render templates without a cluster",
 		Long: `Show the children and the status that TemplateControllers in files render for
-parents in files. PATH is a file, a folder, or - for standard input; the parents
-are the objects of the watched kinds there, or those of --filename.
-CustomResourceDefinitions there define which kinds are namespaced, and the schema
-of the status.
+parents in files. PATH is a file, a directory, or - for standard input; the parents
+are the objects of the watched kinds in PATH, or in --parents if it is set.
+CustomResourceDefinitions in PATH define the scope of kinds and the schema of the
+status.
 
-It reconciles as the operator does until nothing is left to do. A child that waits
-for others shows that in a comment, and is omitted if its template needs the others;
+It reconciles as the operator does, until nothing changes. A child that waits for
+other children is marked with a comment. It is omitted if its template reads them.
 --ready treats all children as ready. With --deleted, the parents are deleted
-afterwards, and the objects of spec.finalize are shown. Permissions, defaults and
-admission plugins of an API server are ignored.
+afterwards, and the objects of spec.finalize are shown. RBAC, API server defaulting
+and admission are not simulated.
 
-Template errors are reported on standard error. It exits with 0 on success, with 1
-if something is wrong, and with 2 on an error.`,
-		Example: `  templater render app.yaml -f parent.yaml
+Template errors are reported on standard error. Exit codes: 0 on success, 1 if a spec
+is rejected or a reconciliation reports errors, 2 on any other error.`,
+		Example: `  templater render app.yaml --parents parent.yaml
   templater render config/ --ready --explain
   templater render config/ --deleted
   templater render config/ --observed observed.yaml --related related.yaml -o json
-  kubectl kustomize config/ | templater render - -f parent.yaml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("pass files or folders with TemplateControllers, or - for standard input")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+  kubectl kustomize config/ | templater render - --parents parent.yaml`,
 	}
+	readPaths(cmd, f.run)
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.parents, "filename", "f", nil, "files and folders with parents; empty = those in PATH")
-	flags.StringSliceVar(&f.observed, "observed", nil, "files and folders with live children: objects with the labels of templater, or with kind and name of a child")
-	flags.StringSliceVar(&f.related, "related", nil, "files and folders with other objects, for spec.related")
+	flags.StringSliceVar(&f.parents, "parents", nil, "files and directories with parents; defaults to the parents in PATH")
+	flags.StringSliceVar(&f.observed, "observed", nil, "files and directories with existing children: objects with templater's labels, or with the kind and name of a child")
+	flags.StringSliceVar(&f.related, "related", nil, "files and directories with other objects, for spec.related")
 	flags.StringVar(&f.controller, "controller", "", "name of the TemplateController to render; empty = all")
-	cli.AddNamespace(flags, &f.namespace, "namespace", "n", "namespace of parents without one; empty = default")
+	cli.AddNamespace(flags, &f.namespace, "namespace", "n", "namespace for parents without metadata.namespace; defaults to \"default\"")
 	flags.BoolVar(&f.ready, "ready", false, "treat all children as ready")
 	flags.BoolVar(&f.deleted, "deleted", false, "delete the parents at the end, and show the objects of spec.finalize")
-	flags.BoolVar(&f.explain, "explain", false, "show in comments which template line each field is from; only with -o yaml")
+	flags.BoolVar(&f.explain, "explain", false, "add comments that show which template line set each field; only with -o yaml")
 	cli.AddOutput(flags, &f.output, "yaml", "json")
 	return cmd
 }
@@ -89,7 +83,7 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	parents := set
 	if len(f.parents) > 0 {
-		if parents, err = loadFlag(cmd, "filename", f.parents); err != nil {
+		if parents, err = loadFlag(cmd, "parents", f.parents); err != nil {
 			return err
 		}
 	}
@@ -123,18 +117,18 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	return nil
 }
 
-// renderer renders for one parent after the other.
+// renderer renders the parents sequentially.
 type renderer struct {
 	*renderFlags
 	errors  io.Writer
 	known   *lint.Known
 	state   simulate.State
 	results []show.Result
-	none    error // says of the first object of a watched kind that is no parent why it is none
+	none    error // why the first object of a watched kind is not a parent
 	faulty  bool
 }
 
-// render renders for the parents of one TemplateController.
+// render renders the parents of one TemplateController.
 func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) error {
 	checked := lint.Check(c.TemplateController, r.known.Schemas)
 	if checked.Rejection != nil {
@@ -178,7 +172,7 @@ func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) er
 	return nil
 }
 
-// settle makes passes over one parent, as the flags say. others are all objects of its kind, which spec.related may be about.
+// settle reconciles one parent until nothing changes, and applies --ready and --deleted. others are all objects of the same kind, for spec.related.
 func (r *renderer) settle(s *simulate.Simulator, parent map[string]any, others []map[string]any) (simulate.Result, simulate.State, error) {
 	in := r.state
 	in.Parent, in.Related = parent, slices.Concat(in.Related, others)
@@ -192,15 +186,15 @@ func (r *renderer) settle(s *simulate.Simulator, parent map[string]any, others [
 	return result, out, err
 }
 
-// noParent says why nothing is rendered.
+// noParent returns the error if there are no parents.
 func (r *renderer) noParent(paths []string) error {
 	if r.none != nil {
 		return r.none
 	}
-	return fmt.Errorf("no parent in %s: no object is of a watched kind: pass parents with -f", strings.Join(paths, ", "))
+	return fmt.Errorf("no parents in %s: no object has a watched kind; pass parents with --parents", strings.Join(paths, ", "))
 }
 
-// reject tells why the operator would not accept a TemplateController.
+// reject prints why the operator would reject a TemplateController.
 func (r *renderer) reject(c *manifest.Controller, all []finding.Finding) error {
 	for _, l := range report.Locate(c.TemplateController.Name, c, all) {
 		fmt.Fprintln(r.errors, c.Located(l.Finding.String()))

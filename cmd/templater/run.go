@@ -13,10 +13,8 @@ import (
 	"github.com/templater-dev/templater/internal/operator"
 )
 
-// How often Go collects garbage, unless $GOGC says. Most of a large heap is text, which
-// costs a collection nothing, so growing by half between collections saves memory
-// for hardly any CPU. A small heap would be collected all the time, so it is made to
-// look larger: the ballast is never touched, and takes no memory.
+// GC settings, unless $GOGC is set. The heap is mostly pointer-free text, so GOGC=50 saves memory at little CPU cost.
+// The ballast avoids frequent collections of a small heap; it is never written, so it uses no physical memory.
 const (
 	gcPercent = 50
 	gcBallast = 16 << 20 // bytes
@@ -42,12 +40,12 @@ func newRunCommand() *cobra.Command {
 		Long: `Run the operator until it receives SIGINT or SIGTERM. It then finishes its work in
 progress, and stops.
 
-Several replicas can run: one of them holds a Lease and is active, and another takes
-over when it stops. In a Pod, this is the default. Elsewhere, it needs --lease-namespace;
-without it, run only one replica.
+You can run several replicas with leader election: the replica that holds the Lease is
+active, and another one takes over when it stops. Leader election is enabled by default
+in a Pod. Outside a Pod, set --leader-elect-resource-namespace, or run only one replica.
 
-The cluster is that of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config,
-else the in-cluster configuration.`,
+The cluster is taken from --kubeconfig, $KUBECONFIG, ~/.kube/config or the in-cluster
+configuration, in this order.`,
 		Example: `  templater run
   templater run --kubeconfig ~/.kube/config --context test --log-level debug`,
 		Args: cobra.NoArgs,
@@ -56,7 +54,7 @@ else the in-cluster configuration.`,
 	flags := cmd.Flags()
 	f.cluster.AddServer(flags)
 	cli.AddNumber(flags, &f.workers, "workers", 1, math.MaxInt, "number of parents that are reconciled concurrently")
-	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "number of workers that may reconcile parents because their TemplateController changed or is new, and number of concurrent requests that a tenant can sustain; higher values are faster, but put more load on the API server")
+	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "maximum number of workers that reconcile parents after a TemplateController is created or changed; also the maximum sustained number of concurrent requests per tenant; higher values roll out changes faster, but put more load on the API server")
 	f.lease.add(flags)
 	f.lease.addSeals(flags)
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none uses the permissions of the operator")
@@ -97,7 +95,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		ballast := make([]byte, gcBallast)
 		defer runtime.KeepAlive(ballast)
 	}
-	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "election", lease != nil)
+	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "leaderElection", lease != nil)
 	return operator.Run(ctx, operator.Options{
 		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, SealNamespace: seals, Serve: f.serve.addresses, Webhook: f.webhook.webhook,
 	})

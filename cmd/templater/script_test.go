@@ -14,8 +14,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"templater": main, "kubectl-templater": main})
 }
 
-// TestScripts runs the commands as their users do: one script of testdata for each. Besides what scripts can do as a rule,
-// "exits CODE COMMAND…" runs a command that is to end with that code.
+// TestScripts runs the commands with one script each in testdata/script. Besides the commands of testscript, "exits CODE COMMAND..." runs a
+// command and checks its exit code.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",

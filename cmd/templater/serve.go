@@ -12,28 +12,28 @@ import (
 	"github.com/templater-dev/templater/internal/operator"
 )
 
-// serveFlags say where the operator lets itself be looked at.
+// serveFlags are the addresses of the metrics, health and pprof endpoints.
 type serveFlags struct{ addresses operator.Addresses }
 
 func (f *serveFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.addresses.Metrics, "metrics-address", "", "listen address of /metrics, as HOST:PORT or :PORT; empty = not served")
+	flags.StringVar(&f.addresses.Metrics, "metrics-bind-address", "", "listen address of /metrics, as HOST:PORT or :PORT; empty = disabled")
 	flags.BoolVar(&f.addresses.MetricsSecure, "metrics-secure", false, "serve /metrics over TLS, with authentication by TokenReview and authorization by SubjectAccessReview (get on the nonResourceURL /metrics)")
-	flags.StringVar(&f.addresses.MetricsCertDir, "metrics-cert-dir", "", "folder with tls.crt and tls.key for --metrics-secure, such as a mounted Secret, reloaded when they change; empty, or while they do not exist = a self-signed certificate")
-	flags.StringVar(&f.addresses.Health, "health-address", "", "listen address of /healthz and /readyz for probes, as HOST:PORT or :PORT; empty = not served")
-	flags.StringVar(&f.addresses.Pprof, "pprof-address", "", "listen address of /debug/pprof/, as HOST:PORT or :PORT; it exposes internals, so prefer localhost:6060; empty = not served")
+	flags.StringVar(&f.addresses.MetricsCertDir, "metrics-cert-dir", "", "directory with tls.crt and tls.key for --metrics-secure, such as a mounted Secret, reloaded when they change; if empty, or while the files do not exist, a self-signed certificate is used")
+	flags.StringVar(&f.addresses.Health, "health-probe-bind-address", "", "listen address of /healthz and /readyz for probes, as HOST:PORT or :PORT; empty = disabled")
+	flags.StringVar(&f.addresses.Pprof, "pprof-bind-address", "", "listen address of /debug/pprof/, as HOST:PORT or :PORT; it exposes internals, so prefer localhost:6060; empty = disabled")
 }
 
-// check says which address is none, and what does not go together.
+// check validates the flags.
 func (f *serveFlags) check() error {
 	for flag, address := range map[string]string{
-		"--metrics-address": f.addresses.Metrics, "--health-address": f.addresses.Health, "--pprof-address": f.addresses.Pprof,
+		"--metrics-bind-address": f.addresses.Metrics, "--health-probe-bind-address": f.addresses.Health, "--pprof-bind-address": f.addresses.Pprof,
 	} {
 		if err := checkAddress(flag, address); err != nil {
 			return err
 		}
 	}
 	if f.addresses.MetricsSecure && f.addresses.Metrics == "" {
-		return errors.New("--metrics-secure requires --metrics-address, as in :8080")
+		return errors.New("--metrics-secure requires --metrics-bind-address, as in :8080")
 	}
 	if f.addresses.MetricsCertDir != "" && !f.addresses.MetricsSecure {
 		return errors.New("--metrics-cert-dir requires --metrics-secure")
@@ -41,7 +41,7 @@ func (f *serveFlags) check() error {
 	return nil
 }
 
-// checkAddress says what is wrong with the address that a flag has; an empty one is for nowhere.
+// checkAddress validates the listen address in a flag; it can be empty.
 func checkAddress(flag, address string) error {
 	if address == "" {
 		return nil

@@ -22,23 +22,23 @@ type testFlags struct {
 func newTestCommand() *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
-		Use:   "test FOLDER...",
+		Use:   "test DIR...",
 		Short: "Test TemplateControllers without a cluster",
-		Long: `Run the test cases in folders and below, and compare the result with the expected
-files. A case is a folder with a case.yaml, which lists the input step by step, and
-a file with the expected result of each step. With --update, these files are
-written: review and keep them.
+		Long: `Run the test cases in the given directories, recursively, and compare the results
+with the expected files. A case is a directory with a case.yaml, which lists the
+input step by step, and a file with the expected result of each step. With --update,
+the expected files are written: review and commit them.
 
 docs/how-to/testing.md describes case.yaml.
 
-It exits with 0 if all cases pass, with 1 if one fails, and with 2 if a case is
-invalid, which fails while the others still run.`,
+Exit codes: 0 if all cases pass, 1 if a case fails, 2 if a case is invalid. An invalid
+case counts as failed; the other cases still run.`,
 		Example: `  templater test config/
   templater test config/ --update
   templater test config/ --junit report.xml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("pass folders with test cases")
+				return errors.New("pass directories with test cases")
 			}
 			return nil
 		},
@@ -50,21 +50,21 @@ invalid, which fails while the others still run.`,
 	return cmd
 }
 
-func (f *testFlags) run(cmd *cobra.Command, folders []string) error {
-	all := cases.Find(folders)
+func (f *testFlags) run(cmd *cobra.Command, dirs []string) error {
+	all := cases.Find(dirs)
 	progress := cli.NewProgress(cmd.ErrOrStderr())
 	defer progress.Clear()
 	var outcomes []cases.Outcome
-	var senseless []error
+	var invalid []error
 	for i, c := range all {
 		progress.Say("%d of %d cases: %s", i, len(all), c.Folder)
 		outcome, err := c.Run(f.update)
 		progress.Clear()
-		if err != nil { // the others are not at fault
-			senseless = append(senseless, err)
-			outcome.Steps = append(outcome.Steps, cases.StepOutcome{Name: "the case is invalid", Failure: err.Error() + "\n"})
+		if err != nil { // the other cases still run
+			invalid = append(invalid, err)
+			outcome.Steps = append(outcome.Steps, cases.StepOutcome{Name: "invalid test case", Failure: err.Error() + "\n"})
 		}
-		showOutcome(cmd, outcome)
+		printOutcome(cmd, outcome)
 		outcomes = append(outcomes, outcome)
 	}
 	if f.junit != "" {
@@ -72,15 +72,15 @@ func (f *testFlags) run(cmd *cobra.Command, folders []string) error {
 			return err
 		}
 	}
-	found := summarise(cmd, outcomes)
-	if len(senseless) > 0 {
-		return senseless[0]
+	found := summarize(cmd, outcomes)
+	if len(invalid) > 0 {
+		return invalid[0]
 	}
 	return found
 }
 
-// showOutcome prints what became of a case.
-func showOutcome(cmd *cobra.Command, o cases.Outcome) {
+// printOutcome prints the result of a test case.
+func printOutcome(cmd *cobra.Command, o cases.Outcome) {
 	out, paint := cmd.OutOrStdout(), cli.ColoursFor(cmd.OutOrStdout())
 	if !o.Failed() {
 		fmt.Fprintf(out, "%s %s\n", paint.Green("ok  "), o.Folder)
@@ -104,11 +104,11 @@ func showOutcome(cmd *cobra.Command, o cases.Outcome) {
 		}
 	}
 	for _, file := range o.Stale {
-		fmt.Fprintf(out, "  %s belongs to no step: remove it, or use --update\n", file)
+		fmt.Fprintf(out, "  no step uses %s: remove it, or run with --update\n", file)
 	}
 }
 
-func summarise(cmd *cobra.Command, all []cases.Outcome) error {
+func summarize(cmd *cobra.Command, all []cases.Outcome) error {
 	steps, failed := 0, 0
 	for _, o := range all {
 		steps += len(o.Steps)

@@ -40,8 +40,9 @@ func newTreeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tree KIND NAME",
 		Short: "Show a parent, its children and their dependencies",
-		Long: `Show a parent of a cluster with its children by child template, the related objects
-that its templates read, whether each of them is ready, and which wait for others.
+		Long: `Show a parent in a cluster, its children grouped by child template, and the related
+objects that its templates read. For each child, show whether it is ready and what it
+waits for.
 
 It uses your permissions and writes nothing. It renders the templates as the operator
 does. It trusts the labels of children: only the operator can verify their seals.
@@ -49,7 +50,7 @@ does. It trusts the labels of children: only the operator can verify their seals
 With --filename, it does not use a cluster: the TemplateControllers, the parent and all
 other objects are read from files.
 
-It exits with 0, even if something is not ready, and with 2 on an error.`,
+Exit codes: 0 on success, even if objects are not ready; 2 on error.`,
 		Example: `  templater tree app shop -n web
   templater tree apps.example.org shop -o mermaid
   templater tree App one -f config/ -o dot`,
@@ -62,20 +63,20 @@ It exits with 0, even if something is not ready, and with 2 on an error.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1]) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "files and folders with all objects, or - for standard input; empty = read the cluster")
+	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "files and directories with all objects, or - for standard input; if empty, objects are read from the cluster")
 	cli.AddOutput(flags, &f.output, "text", "json", "dot", "mermaid")
 	f.cluster.Add(flags)
 	return cmd
 }
 
 func (f *treeFlags) run(cmd *cobra.Command, kind, name string) error {
-	grow := f.ofCluster
+	build := f.fromCluster
 	if len(f.paths) > 0 {
-		grow = func(_ context.Context, kind, name string) (tree.Tree, error) {
-			return f.ofFiles(cmd.InOrStdin(), kind, name)
+		build = func(_ context.Context, kind, name string) (tree.Tree, error) {
+			return f.fromFiles(cmd.InOrStdin(), kind, name)
 		}
 	}
-	t, err := grow(cmd.Context(), kind, name)
+	t, err := build(cmd.Context(), kind, name)
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,8 @@ func (f *treeFlags) run(cmd *cobra.Command, kind, name string) error {
 	return tree.Text(out, cli.ColoursFor(out), t)
 }
 
-// ofCluster reads the parent and all that belongs to it from the cluster.
-func (f *treeFlags) ofCluster(ctx context.Context, kind, name string) (tree.Tree, error) {
+// fromCluster builds the tree from the cluster.
+func (f *treeFlags) fromCluster(ctx context.Context, kind, name string) (tree.Tree, error) {
 	config, err := f.cluster.Config()
 	if err != nil {
 		return tree.Tree{}, err
@@ -120,13 +121,13 @@ func (f *treeFlags) ofCluster(ctx context.Context, kind, name string) (tree.Tree
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	g := grower{parent: parent.Content(), schemas: source.Schemas}
+	b := treeBuilder{parent: parent.Content(), schemas: source.Schemas}
 	for _, tc := range all {
 		if gvk := schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind); gvk.GroupKind() != where.GroupVersionKind.GroupKind() {
 			continue
 		}
-		checked := lint.Check(tc, nil) // the operator has looked at types, and says in the status what has come of it
-		if r := refused(tc); r != nil {
+		checked := lint.Check(tc, nil) // the operator has already checked types and reported the result in the status
+		if r := rejection(tc); r != nil {
 			checked.Rejection = r
 		}
 		seen, err := source.Around(ctx, tc, checked.Compiled, parent)
@@ -134,20 +135,20 @@ func (f *treeFlags) ofCluster(ctx context.Context, kind, name string) (tree.Tree
 			return tree.Tree{}, err
 		}
 		if seen == nil {
-			g.leaveOut(tc.Name, "spec.watch does not select it: compare its namespace, labels and fields, and the filter")
+			b.notParent(tc.Name, "spec.watch does not select it: check its namespace, labels and fields, and spec.watch.filter")
 			continue
 		}
-		if err := g.add(tc, checked, seen.Definitions, func(s *simulate.Simulator) simulate.State {
-			return s.Holding(simulate.State{Parent: g.parent, Read: seen.Related.Read, Objects: contents(seen.Children), Now: time.Now()}, parent, seen.Children)
+		if err := b.add(tc, checked, seen.Definitions, func(s *simulate.Simulator) simulate.State {
+			return s.Holding(simulate.State{Parent: b.parent, Read: seen.Related.Read, Objects: contents(seen.Children), Now: time.Now()}, parent, seen.Children)
 		}, contents(seen.Children)); err != nil {
 			return tree.Tree{}, err
 		}
 	}
-	return g.tree()
+	return b.tree()
 }
 
-// refused returns what the operator holds against a TemplateController as it is now, or nil.
-func refused(tc *v1.TemplateController) *spec.Rejection {
+// rejection returns the rejection from the Accepted condition of the current generation, or nil.
+func rejection(tc *v1.TemplateController) *spec.Rejection {
 	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
 	if accepted == nil || accepted.Status != metav1.ConditionFalse || accepted.ObservedGeneration != tc.Generation {
 		return nil
@@ -163,14 +164,14 @@ func contents(objects []*object.Object) []map[string]any {
 	return out
 }
 
-// ofFiles takes files for the cluster.
-func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, error) {
+// fromFiles builds the tree from files.
+func (f *treeFlags) fromFiles(stdin io.Reader, kind, name string) (tree.Tree, error) {
 	set, err := manifest.LoadControllers(f.paths, stdin)
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("--filename: %w", err)
 	}
 	objects := set.Others()
-	i := slices.IndexFunc(objects, func(o *manifest.Object) bool { return f.means(o.Content, kind, name) })
+	i := slices.IndexFunc(objects, func(o *manifest.Object) bool { return f.matches(o.Content, kind, name) })
 	if i < 0 {
 		return tree.Tree{}, fmt.Errorf("no %s %s in %s", kind, name, strings.Join(f.paths, ", "))
 	}
@@ -178,27 +179,27 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	g := grower{parent: objects[i].Content, namespace: f.cluster.Namespace, schemas: known.Schemas}
+	b := treeBuilder{parent: objects[i].Content, namespace: f.cluster.Namespace, schemas: known.Schemas}
 	others := manifest.Contents(slices.Delete(objects, i, i+1))
 	for _, c := range set.Controllers {
 		checked := lint.Check(c.TemplateController, known.Schemas)
-		if err := g.add(c.TemplateController, checked, known.Kinds, func(*simulate.Simulator) simulate.State {
-			return simulate.State{Parent: g.parent, Objects: others, Now: time.Now()}
+		if err := b.add(c.TemplateController, checked, known.Kinds, func(*simulate.Simulator) simulate.State {
+			return simulate.State{Parent: b.parent, Objects: others, Now: time.Now()}
 		}, others); err != nil {
 			return tree.Tree{}, err
 		}
 	}
-	return g.tree()
+	return b.tree()
 }
 
-// means reports whether the words of the command line name an object.
-func (f *treeFlags) means(content map[string]any, named, name string) bool {
-	is := child.GVKOf(content)
-	word, of, qualified := strings.Cut(named, ".")
-	if qualified && of != is.Group && of != is.Version+"."+is.Group {
+// matches reports whether the arguments KIND and NAME match an object.
+func (f *treeFlags) matches(content map[string]any, kindArg, name string) bool {
+	gvk := child.GVKOf(content)
+	word, group, qualified := strings.Cut(kindArg, ".")
+	if qualified && group != gvk.Group && group != gvk.Version+"."+gvk.Group {
 		return false
 	}
 	metadata, _ := content["metadata"].(map[string]any)
-	return (strings.EqualFold(is.Kind, word) || strings.EqualFold(kind.Plural(is.Kind), word)) && metadata["name"] == name &&
+	return (strings.EqualFold(gvk.Kind, word) || strings.EqualFold(kind.Plural(gvk.Kind), word)) && metadata["name"] == name &&
 		(f.cluster.Namespace == "" || metadata["namespace"] == nil || metadata["namespace"] == f.cluster.Namespace)
 }

@@ -12,54 +12,54 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
-// grower grows the tree of a parent by one TemplateController after the other.
-type grower struct {
+// treeBuilder builds the tree of a parent.
+type treeBuilder struct {
 	parent      map[string]any
-	namespace   string // of a parent that gives none; "" = default
+	namespace   string // for a parent without metadata.namespace; "" = default
 	schemas     openapi.Set
 	controllers []tree.Controller
-	reasons     []string // why it is no parent of others
+	reasons     []string // why the object is not a parent of other TemplateControllers
 }
 
-// add adds how the parent stands by a TemplateController, if it is a parent of that. children are objects that may be its children.
-func (g *grower) add(tc *v1.TemplateController, checked lint.Result, definitions []map[string]any, read func(*simulate.Simulator) simulate.State, children []map[string]any) error {
-	if checked.Compiled == nil || checked.Compiled.GVK.GroupKind() != child.GVKOf(g.parent).GroupKind() {
+// add adds a TemplateController to the tree if it selects the parent. children are the candidates for its children.
+func (b *treeBuilder) add(tc *v1.TemplateController, checked lint.Result, definitions []map[string]any, read func(*simulate.Simulator) simulate.State, children []map[string]any) error {
+	if checked.Compiled == nil || checked.Compiled.GVK.GroupKind() != child.GVKOf(b.parent).GroupKind() {
 		return nil
 	}
-	s, rejection := simulate.New(tc, checked.Compiled, definitions, g.schemas)
+	s, rejection := simulate.New(tc, checked.Compiled, definitions, b.schemas)
 	if checked.Rejection != nil {
 		rejection = checked.Rejection
 	}
 	if s != nil {
-		s.InNamespace = g.namespace
-		if namespace := s.Namespace(g.parent, g.parent); namespace != "" {
-			g.parent = simulate.Patch(g.parent, map[string]any{"metadata": map[string]any{"namespace": namespace}})
+		s.InNamespace = b.namespace
+		if namespace := s.Namespace(b.parent, b.parent); namespace != "" {
+			b.parent = simulate.Patch(b.parent, map[string]any{"metadata": map[string]any{"namespace": namespace}})
 		}
-		if why := s.Matches(g.parent); why != "" {
-			g.leaveOut(tc.Name, why)
+		if why := s.Matches(b.parent); why != "" {
+			b.notParent(tc.Name, why)
 			return nil
 		}
 	}
 	if rejection != nil {
-		g.controllers = append(g.controllers, tree.Rejected(tc, rejection, g.parent, children))
+		b.controllers = append(b.controllers, tree.Rejected(tc, rejection, b.parent, children))
 		return nil
 	}
 	one, err := tree.Of(tc, checked.Compiled, s, read(s))
-	g.controllers = append(g.controllers, one)
+	b.controllers = append(b.controllers, one)
 	return err
 }
 
-// leaveOut notes why the object is no parent of a TemplateController that watches its kind.
-func (g *grower) leaveOut(name, why string) {
-	g.reasons = append(g.reasons, fmt.Sprintf("TemplateController %s: %s", name, why))
+// notParent records why the object is not a parent of a TemplateController that watches its kind.
+func (b *treeBuilder) notParent(name, why string) {
+	b.reasons = append(b.reasons, fmt.Sprintf("TemplateController %s: %s", name, why))
 }
 
-func (g *grower) tree() (tree.Tree, error) {
-	t := tree.NewParent(g.parent, g.controllers)
-	if len(g.controllers) == 0 {
-		why := strings.Join(g.reasons, "; ")
+func (b *treeBuilder) tree() (tree.Tree, error) {
+	t := tree.NewParent(b.parent, b.controllers)
+	if len(b.controllers) == 0 {
+		why := strings.Join(b.reasons, "; ")
 		if why == "" {
-			why = "none watches its kind"
+			why = "no TemplateController watches its kind"
 		}
 		return t, fmt.Errorf("%s %s is not a parent of any TemplateController: %s", t.Parent.Kind, t.Parent.Name, why)
 	}

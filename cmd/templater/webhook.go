@@ -10,33 +10,33 @@ import (
 	"github.com/templater-dev/templater/internal/operator"
 )
 
-// webhookFlags say how TemplateControllers are checked before they are written.
+// webhookFlags are the flags for the validating webhook.
 type webhookFlags struct{ webhook operator.Webhook }
 
 func (f *webhookFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.webhook.Address, "webhook-address", "", "listen address of the validating webhook, as HOST:PORT or :PORT, for the ValidatingWebhookConfiguration templater, or templater-CLASS with --class-name; empty = not served")
-	flags.StringVar(&f.webhook.CertDir, "webhook-cert-dir", "", "folder with tls.crt and tls.key for the webhook, such as a mounted Secret of cert-manager, reloaded when they change; empty = templater creates a certificate, keeps it in a Secret, renews it, and sets the CA bundle of the webhook configuration")
-	cli.AddNamespace(flags, &f.webhook.Namespace, "webhook-namespace", "", "namespace of the Secret with the certificate of the webhook, templater-webhook, or templater-CLASS-webhook with --class-name; empty = that of the Pod")
+	flags.StringVar(&f.webhook.Address, "webhook-bind-address", "", "listen address of the validating webhook, as HOST:PORT or :PORT; empty = disabled. The ValidatingWebhookConfiguration is named templater, or templater-CLASS with --class-name")
+	flags.StringVar(&f.webhook.CertDir, "webhook-cert-dir", "", "directory with tls.crt and tls.key for the webhook, such as a mounted cert-manager Secret, reloaded when they change; if empty, templater creates a certificate, stores it in a Secret, renews it, and sets the CA bundle of the webhook configuration")
+	cli.AddNamespace(flags, &f.webhook.Namespace, "webhook-namespace", "", "namespace of the Secret with the webhook certificate (named templater-webhook, or templater-CLASS-webhook with --class-name); defaults to the Pod's namespace")
 }
 
-// check says which flag makes no sense. podNamespace returns the namespace of the Pod, "" outside of one.
+// check validates the flags, and sets the default namespace. podNamespace returns the namespace of the Pod, or "" outside a Pod.
 func (f *webhookFlags) check(podNamespace func() (string, error)) error {
 	w := &f.webhook
 	if w.Address == "" {
 		if w.CertDir != "" || w.Namespace != "" {
-			return errors.New("--webhook-cert-dir and --webhook-namespace require --webhook-address, as in :9443")
+			return errors.New("--webhook-cert-dir and --webhook-namespace require --webhook-bind-address, as in :9443")
 		}
 		return nil
 	}
-	if err := checkAddress("--webhook-address", w.Address); err != nil || w.CertDir != "" || w.Namespace != "" {
+	if err := checkAddress("--webhook-bind-address", w.Address); err != nil || w.CertDir != "" || w.Namespace != "" {
 		return err
 	}
 	namespace, err := podNamespace()
 	switch {
 	case err != nil:
-		return fmt.Errorf("find the namespace of the Secret with the certificate: set --webhook-namespace: %w", err)
+		return fmt.Errorf("cannot determine the namespace of the Secret with the certificate, set --webhook-namespace: %w", err)
 	case namespace == "":
-		return errors.New("--webhook-address: set --webhook-namespace or --webhook-cert-dir: templater does not run in a Pod, so the namespace of the Secret is unknown")
+		return errors.New("--webhook-bind-address: set --webhook-namespace or --webhook-cert-dir: templater does not run in a Pod, so the namespace of the Secret is unknown")
 	}
 	w.Namespace = namespace
 	return nil

@@ -166,7 +166,7 @@ func TestOrchestrReportsPods(t *testing.T) {
 	}
 }
 
-func TestOrchestrWantsAnAlert(t *testing.T) {
+func TestOrchestrRequiresAlert(t *testing.T) {
 	p := program(t, "orchestr")
 	for _, spec := range []any{nil, map[string]any{}, map[string]any{"alerts": map[string]any{}}, map[string]any{"alerts": map[string]any{"checkRunningPods": false}}} {
 		parent := example(t, "orchestr")
@@ -178,7 +178,7 @@ func TestOrchestrWantsAnAlert(t *testing.T) {
 	}
 }
 
-func TestSimpleDeploymentMakesOnePod(t *testing.T) {
+func TestSimpleDeploymentRendersOnePod(t *testing.T) {
 	p := program(t, "simpledeployment")
 	tests := map[string]struct {
 		spec any
@@ -217,7 +217,7 @@ func TestSimpleDeploymentMakesOnePod(t *testing.T) {
 	}
 }
 
-func TestSimpleDeploymentShowsUIDs(t *testing.T) {
+func TestSimpleDeploymentStatusListsPodUIDs(t *testing.T) {
 	p := program(t, "simpledeployment")
 	tests := map[string]struct {
 		pods []map[string]any
@@ -243,7 +243,7 @@ func TestSimpleDeploymentShowsUIDs(t *testing.T) {
 	}
 }
 
-func TestLoadTestMakesReplicas(t *testing.T) {
+func TestLoadTestRendersReplicas(t *testing.T) {
 	p := program(t, "loadtest")
 	parent := example(t, "loadtest")
 	objects, err := p.Child("pods", &render.Input{Parent: parent})
@@ -353,7 +353,7 @@ func only(name string, objects []map[string]any) func(string) ([]map[string]any,
 	}
 }
 
-func TestWebShopWaitsForItsDatabase(t *testing.T) {
+func TestWebShopWaitsForDatabase(t *testing.T) {
 	p := program(t, "webshop")
 	for child, want := range map[string][]string{"service": nil, "db": nil, "migrate": nil, "web": {"db"}} {
 		if got := p.Awaits(child); !slices.Equal(got, want) {
@@ -379,7 +379,7 @@ func TestWebShopWaitsForItsDatabase(t *testing.T) {
 	}
 }
 
-func TestWebShopShowsEachStep(t *testing.T) {
+func TestWebShopStatusShowsPhase(t *testing.T) {
 	p := program(t, "webshop")
 	job := func(conditions ...any) []map[string]any {
 		return []map[string]any{{"kind": "Job", "status": map[string]any{"conditions": conditions}}}

@@ -91,8 +91,8 @@ func total(counts []count) int {
 	return sum
 }
 
-// TestPagesCountLines holds the tables of lines to the files. With -update it writes them.
-func TestPagesCountLines(t *testing.T) {
+// TestLineCountTablesAreCurrent holds the tables of lines to the files. With -update it writes them.
+func TestLineCountTablesAreCurrent(t *testing.T) {
 	summary := "| Example | Lines before | Lines here |\n|---|---:|---:|\n"
 	for _, recipe := range migrations(t) {
 		before, here := compare(t, recipe)
@@ -143,8 +143,8 @@ func holdTable(t *testing.T, page, want string) {
 
 var foreignBlock = regexp.MustCompile("(?ms)^```(?:python|go|dockerfile|smarty)\n(.*?)^```$")
 
-// TestPagesShowWhatWasThere has each block of code of a page be consecutive lines of a file in its folder before.
-func TestPagesShowWhatWasThere(t *testing.T) {
+// TestMigrationPagesQuoteOriginalFiles has each block of code of a page be consecutive lines of a file in its folder before.
+func TestMigrationPagesQuoteOriginalFiles(t *testing.T) {
 	for _, recipe := range migrations(t) {
 		var texts []string
 		err := filepath.WalkDir(filepath.Join(recipe, "before"), func(path string, entry fs.DirEntry, err error) error {

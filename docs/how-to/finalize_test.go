@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
-// TestTheEndIsTested has a case delete the parent wherever spec.finalize says what happens then.
-func TestTheEndIsTested(t *testing.T) {
+// TestFinalizeRecipesTestDeletion has a case delete the parent wherever spec.finalize says what happens then.
+func TestFinalizeRecipesTestDeletion(t *testing.T) {
 	found := 0
 	eachRecipe(t, func(t *testing.T, recipe string) {
 		finalizes := func(tc *manifest.Controller) bool { return tc.TemplateController.Spec.Finalize != nil }

@@ -18,14 +18,14 @@ import (
 )
 
 // parts are what the page of each recipe has, in this order. Others may stand between them.
-var parts = []string{"Apply it", "What you see", "Remove it", "Rights"}
+var parts = []string{"Apply it", "What you see", "Remove it", "Permissions"}
 
 // bounds are the parts that say what a recipe does not do. The page of each has one of them behind the others.
 var bounds = []string{"Limits", "What cannot be said", "What templater does not do"}
 
 var heading = regexp.MustCompile(`(?m)^## (.*)$`)
 
-func TestPagesHaveTheSameParts(t *testing.T) {
+func TestRecipePagesHaveSameSections(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
 		var found []string
 		for _, match := range heading.FindAllStringSubmatch(page(t, recipe), -1) {
@@ -41,9 +41,9 @@ func TestPagesHaveTheSameParts(t *testing.T) {
 	})
 }
 
-// TestPagesSayHowToApplyAndRemove holds the commands of the two parts to what the folder needs: definitions before objects of their kinds, objects
-// away before the rights to let them go, and children before the definition, without which the garbage collector does not find them.
-func TestPagesSayHowToApplyAndRemove(t *testing.T) {
+// TestRecipePagesListApplyAndDeleteCommands holds the commands of the two parts to what the folder needs: definitions before objects of their kinds, objects
+// away before the permissions to let them go, and children before the definition, without which the garbage collector does not find them.
+func TestRecipePagesListApplyAndDeleteCommands(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
 		set := load(t, recipe)
 		folder := path.Join("docs/how-to", filepath.ToSlash(recipe))
@@ -96,20 +96,20 @@ func selector(set *manifest.Set) string {
 	return found
 }
 
-// TestPagesTellOfAllRights has the page of a recipe name each resource that its roles are about.
-func TestPagesTellOfAllRights(t *testing.T) {
+// TestRecipePagesListAllPermissions has the page of a recipe name each resource that its roles are about.
+func TestRecipePagesListAllPermissions(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
-		told, all := part(t, recipe, "Rights"), rules(load(t, recipe))
+		told, all := part(t, recipe, "Permissions"), rules(load(t, recipe))
 		for _, rule := range all {
 			for _, resource := range rule.Resources {
 				name, isStatus := strings.CutSuffix(resource, "/status")
 				if !strings.Contains(told, "`"+name+"`") || isStatus && !strings.Contains(told, "status") {
-					t.Errorf("the part Rights does not tell of %s", resource)
+					t.Errorf("the part Permissions does not tell of %s", resource)
 				}
 			}
 		}
 		if len(all) == 0 {
-			t.Error("there are no rights")
+			t.Error("there are no permissions")
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/templater-dev/templater/internal/cli/cases"
-	"github.com/templater-dev/templater/internal/cli/minimalrole"
+	"github.com/templater-dev/templater/internal/cli/rbac"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/manifest"
@@ -74,7 +74,7 @@ func eachRecipe(t *testing.T, test func(t *testing.T, recipe string)) {
 	}
 }
 
-func TestRecipesHaveNoFindings(t *testing.T) {
+func TestRecipesPassLint(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
 		set := load(t, recipe)
 		known, err := lint.Know(set)
@@ -91,19 +91,19 @@ func TestRecipesHaveNoFindings(t *testing.T) {
 	})
 }
 
-// TestRecipesHaveTheRightsThatTheyNeed holds rbac.yaml to what templater rbac prints. Where that begins with notes about what it cannot know,
-// such as the right to give rights away, documents follow that have it.
-func TestRecipesHaveTheRightsThatTheyNeed(t *testing.T) {
+// TestRecipeRBACMatchesGeneratedRules holds rbac.yaml to what templater rbac prints. Where that begins with notes about what it cannot know,
+// such as the permission to give permissions away, documents follow that have it.
+func TestRecipeRBACMatchesGeneratedRules(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
 		set := load(t, recipe)
 		var kinds kind.Declared
 		for _, crd := range set.CRDs {
 			kinds = append(kinds, crd.Content)
 		}
-		var all []*minimalrole.Rights
+		var all []*rbac.Rights
 		notes := 0
 		for _, tc := range set.Controllers {
-			rights, err := minimalrole.Of(tc.TemplateController, kinds, minimalrole.Options{
+			rights, err := rbac.Of(tc.TemplateController, kinds, rbac.Options{
 				Operator: v1.ServiceAccountRef{Namespace: "templater-system", Name: "templater"},
 			})
 			if err != nil {
@@ -112,7 +112,7 @@ func TestRecipesHaveTheRightsThatTheyNeed(t *testing.T) {
 			notes += len(rights.Notes)
 			all = append(all, rights)
 		}
-		want, err := minimalrole.YAML(all)
+		want, err := rbac.YAML(all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,9 +148,9 @@ func TestRecipesPassTheirCases(t *testing.T) {
 
 var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 
-// TestPagesShowWhatTheFilesSay has each YAML block of a page be consecutive lines of a file in the folder of the recipe, but for
+// TestRecipePagesQuoteFiles has each YAML block of a page be consecutive lines of a file in the folder of the recipe, but for
 // the indentation.
-func TestPagesShowWhatTheFilesSay(t *testing.T) {
+func TestRecipePagesQuoteFiles(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
 		page := read(t, filepath.Join(recipe, "README.md"))
 		var texts []string
@@ -198,7 +198,7 @@ func indented(block string, width int) string {
 	return out.String()
 }
 
-func TestIndexesNameTheRecipes(t *testing.T) {
+func TestIndexesLinkAllRecipes(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
 		index := filepath.Join(filepath.Dir(recipe), "README.md")
 		if want := "](" + filepath.Base(recipe) + "/README.md)"; !strings.Contains(read(t, index), want) {

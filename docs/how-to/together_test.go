@@ -14,12 +14,12 @@ import (
 const samples = "../../config/samples"
 
 // elsewhere are pages, and files of a release, whose objects a reader of the recipes may have applied, too.
-var elsewhere = []string{"../tutorial/README.md", "other-namespaces.md", "../../tools/release/first/rights.yaml"}
+var elsewhere = []string{"../tutorial/README.md", "other-namespaces.md", "../../tools/release/first/rbac.yaml"}
 
-// TestAllCanBeTriedTogether has no two recipes, samples and pages use one name for a kind, an object or a parent, so that all of them can be applied to one
+// TestRecipesAndSamplesDoNotConflict has no two recipes, samples and pages use one name for a kind, an object or a parent, so that all of them can be applied to one
 // namespace. Kinds of different groups have different names, too: kubectl would not know which of them is meant. So have parents of different kinds, for
 // children are called after them.
-func TestAllCanBeTriedTogether(t *testing.T) {
+func TestRecipesAndSamplesDoNotConflict(t *testing.T) {
 	of := map[string]string{}
 	take := func(where string, set *manifest.Set) {
 		names := shared(set)

@@ -10,8 +10,8 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/floor"
 )
 
-// newFloorCommand is what the bench runs itself as, so that the floor has a
-// process whose CPU time can be told.
+// newFloorCommand is the command that the benchmark runs itself with, so that the floor is a process whose CPU time can
+// be measured.
 func newFloorCommand() *cobra.Command {
 	var kubeconfig, task string
 	options := floor.Options{}
@@ -35,6 +35,7 @@ func newFloorCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "file that says how to reach the cluster")
 	flags.StringVar(&task, "task", "", "what to make of each parent, as JSON")
+	flags.BoolVar(&options.Cheapest, "cheapest", false, "write with POST and JSON merge patches instead of server-side apply")
 	flags.IntVar(&options.Workers, "workers", 16, "number of parents that are reconciled concurrently")
 	return command
 }

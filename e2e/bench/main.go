@@ -1,6 +1,5 @@
-// Command bench compares the built operator with the floor: a bare informer
-// client that makes only the requests that cannot be avoided. Both run as processes
-// of their own, in turns, on one cluster.
+// Command bench compares the built operator with the floor: a bare informer client that makes only the unavoidable
+// requests. Both run as separate processes, alternately, on one cluster.
 package main
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// prepare builds the operator, starts the cluster, and returns what takes it down.
+// prepare builds the operator, starts the cluster, and returns a function that stops it.
 func (f *runFlags) prepare(ctx context.Context, dir string) (*scenario.Bench, func() error, error) {
 	cache, err := layout.Find(f.bed.Cache)
 	if err != nil {
@@ -26,7 +26,7 @@ func (f *runFlags) prepare(ctx context.Context, dir string) (*scenario.Bench, fu
 	if err != nil {
 		return nil, nil, err
 	}
-	machine := report.ThisMachine() // before the cluster makes it busy
+	machine := report.ThisMachine() // before the cluster adds load
 	cluster, err := bed.Make(ctx, f.bed)
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +41,7 @@ func (f *runFlags) prepare(ctx context.Context, dir string) (*scenario.Bench, fu
 	return &scenario.Bench{Options: f.bench, Bed: cluster, Binary: binary, Dir: dir, Report: result}, down, nil
 }
 
-// binary builds the operator unless there is one.
+// binary builds the operator unless a binary is given.
 func (f *runFlags) binary(ctx context.Context) (string, error) {
 	if f.operator != "" {
 		return exec.LookPath(f.operator)
@@ -55,7 +55,7 @@ func (f *runFlags) binary(ctx context.Context) (string, error) {
 	return binary, nil
 }
 
-// versions are those of what is compared, and of what it runs on.
+// versions are the versions of the compared programs and of the cluster.
 func (f *runFlags) versions(ctx context.Context, cluster *bed.Bed, binary string) map[string]string {
 	versions := map[string]string{"kubernetes": cluster.Version()}
 	if out, err := exec.CommandContext(ctx, "git", "-C", f.bed.Root, "describe", "--always", "--dirty").Output(); err == nil {
@@ -63,7 +63,7 @@ func (f *runFlags) versions(ctx context.Context, cluster *bed.Bed, binary string
 	}
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
-		return versions // of an operator that is no Go program
+		return versions // the operator is not a Go program
 	}
 	versions["operatorGo"] = info.GoVersion
 	for _, setting := range info.Settings {

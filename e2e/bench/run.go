@@ -25,7 +25,7 @@ type runFlags struct {
 	json      string
 	check     bool
 	counts    bool
-	failed    bool // a scenario has
+	failed    bool // a scenario failed
 }
 
 func newRunCommand() *cobra.Command {
@@ -117,7 +117,7 @@ func (f *runFlags) run(ctx context.Context, out io.Writer) (err error) {
 	for _, s := range scenarios {
 		if err := bench.Run(ctx, s); err != nil {
 			f.failed = true
-			return errors.Join(err, f.write(bench.Report, out)) // what was measured until then
+			return errors.Join(err, f.write(bench.Report, out)) // the results so far
 		}
 	}
 	if f.counts {
@@ -126,7 +126,7 @@ func (f *runFlags) run(ctx context.Context, out io.Writer) (err error) {
 	return errors.Join(f.write(bench.Report, out), f.judge(bench.Report))
 }
 
-// create creates the file of --json, so that a wrong path shows before hours have passed.
+// create creates the file of --json early, so that a wrong path fails before the run.
 func (f *runFlags) create() error {
 	if f.json == "" {
 		return nil
@@ -138,7 +138,7 @@ func (f *runFlags) create() error {
 	return file.Close()
 }
 
-// discard removes the folder of a run, but keeps the logs of one that has failed.
+// discard removes the folder of a run, but keeps the logs of a failed one.
 func (f *runFlags) discard(dir string, err error) error {
 	if !f.failed {
 		return errors.Join(err, os.RemoveAll(dir))
@@ -147,7 +147,7 @@ func (f *runFlags) discard(dir string, err error) error {
 	return err
 }
 
-// write writes the table, and the JSON if it is wanted.
+// write writes the table, and the JSON if requested.
 func (f *runFlags) write(r *report.Report, out io.Writer) error {
 	if err := r.WriteTable(out); err != nil || f.json == "" {
 		return err
@@ -159,7 +159,7 @@ func (f *runFlags) write(r *report.Report, out io.Writer) error {
 	return errors.Join(r.WriteJSON(file), file.Close())
 }
 
-// judge returns an error if targets are to be checked and one is missed.
+// judge returns an error if targets are checked and one is missed.
 func (f *runFlags) judge(r *report.Report) error {
 	missed := r.Missed()
 	if !f.check || len(missed) == 0 {

@@ -24,7 +24,7 @@ func TestEveryFlagHasHelp(t *testing.T) {
 	}
 }
 
-func TestWrongFlagsAreRefusedBeforeAnythingStarts(t *testing.T) {
+func TestInvalidFlagsAreRejectedBeforeStart(t *testing.T) {
 	for args, want := range map[string]string{
 		"--rounds 0":                  "--rounds 0: use a number of at least 1",
 		"--scale -1":                  "--scale -1: give a number above 0",
@@ -43,7 +43,7 @@ func TestWrongFlagsAreRefusedBeforeAnythingStarts(t *testing.T) {
 	}
 }
 
-func TestCheckFailsForMissedTargets(t *testing.T) {
+func TestCheckFailsIfTargetsAreNotMet(t *testing.T) {
 	r := &report.Report{}
 	r.Add(report.Figure{Scenario: "requests", Measure: "resyncs", Templater: []float64{1}, Target: report.Exactly(0)})
 	r.Add(report.Figure{Scenario: "requests", Measure: "new", Templater: []float64{2}, Target: report.Exactly(2)})
@@ -56,7 +56,7 @@ func TestCheckFailsForMissedTargets(t *testing.T) {
 	}
 }
 
-func TestWriteMakesTheTableAndTheFile(t *testing.T) {
+func TestWriteTableAndJSONFile(t *testing.T) {
 	r := &report.Report{}
 	r.Add(report.Figure{Scenario: "ten", Measure: "throughput", Templater: []float64{1}})
 	f := &runFlags{json: filepath.Join(t.TempDir(), "out.json")}

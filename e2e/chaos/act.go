@@ -16,20 +16,18 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// act does what a user or a stranger does, and insists on it.
+// act performs an action of a user or a stranger, with retries.
 func (b *bed) act(ctx context.Context, a model.Action) error {
 	switch a.Verb {
 	case model.SetParent:
 		return b.apply(ctx, resourceOf(a.ID.Kind), a.Parent.Manifest(a.ID))
 	case model.DeleteParent:
-		if a.ID.Kind == "Chain" || a.ID.Kind == "Wide" { // it goes later
+		if a.ID.Kind == "Chain" || a.ID.Kind == "Wide" { // it is deleted with a delay
 			return b.insist(ctx, "delete "+a.ID.String(), func() error { return gone(b.askToDelete(ctx, a)) })
 		}
 		return b.deleteParent(ctx, a)
 	case model.OrphanParent:
 		return b.orphanParent(ctx, a.ID)
-	case model.OrphanEdited, model.BlockParent, model.SuspendParent, model.Deprive:
-		return b.play(ctx, a)
 	case model.SkipParent:
 		return b.skipParent(ctx, a)
 	case model.ReplaceParent:
@@ -82,20 +80,6 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 	}
 }
 
-// play plays a scene, and counts it where all was right.
-func (b *bed) play(ctx context.Context, a model.Action) error {
-	play := map[model.Verb]func(context.Context, model.Action) error{
-		model.OrphanEdited: b.orphanEdited, model.BlockParent: b.blockParent, model.SuspendParent: b.suspendParent, model.Deprive: b.deprive,
-	}
-	if err := play[a.Verb](ctx, a); err != nil {
-		return err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.scenes[a.Verb]++
-	return nil
-}
-
 // moveEngines applies many parents, several at a time.
 func (b *bed) moveEngines(ctx context.Context, parents map[model.ParentID]model.Parent) error {
 	var some errgroup.Group
@@ -106,13 +90,13 @@ func (b *bed) moveEngines(ctx context.Context, parents map[model.ParentID]model.
 	return some.Wait()
 }
 
-// deleteParent deletes a parent, in the foreground if it is hard. Then its children go first, and
-// the parent stays for a while.
+// deleteParent deletes a parent, in the foreground if Hard is set. Then its children are deleted first, and the parent
+// remains for a while.
 func (b *bed) deleteParent(ctx context.Context, a model.Action) error {
 	return b.remove(ctx, b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace), a.ID.Name, propagation(a))
 }
 
-// askToDelete does not wait until it is gone.
+// askToDelete deletes a parent without waiting until it is gone.
 func (b *bed) askToDelete(ctx context.Context, a model.Action) error {
 	how := propagation(a)
 	return b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Delete(ctx, a.ID.Name, metav1.DeleteOptions{PropagationPolicy: &how})
@@ -125,8 +109,8 @@ func propagation(a model.Action) metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
-// removeController deletes a TemplateController, one whose children are to go with it not before
-// the operator has seen that.
+// removeController deletes a TemplateController. If its children are to be deleted with it, it waits until the operator
+// has observed that.
 func (b *bed) removeController(ctx context.Context, name string) error {
 	in := b.client.Resource(controllers)
 	err := b.insist(ctx, "await the finalizer of "+name, func() error {
@@ -149,10 +133,10 @@ func (b *bed) removeController(ctx context.Context, name string) error {
 
 var errUnseen = errors.New("what is to see to it has not yet")
 
-// remove deletes an object and returns when it is gone.
+// remove deletes an object and returns once it is gone.
 func (b *bed) remove(ctx context.Context, in dynamic.ResourceInterface, name string, propagation metav1.DeletionPropagation) error {
 	asked := false
-	return b.insistFor(ctx, b.patience()+settleLimit, "delete "+name, func() error { // the garbage collector may have to come first
+	return b.insistFor(ctx, b.patience()+settleLimit, "delete "+name, func() error { // the garbage collector may have to act first
 
 		if !asked {
 			if err := in.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &propagation}); err != nil {
@@ -169,7 +153,7 @@ func (b *bed) remove(ctx context.Context, in dynamic.ResourceInterface, name str
 	})
 }
 
-// gone returns nil when the error says that there is nothing.
+// gone ignores a not-found error.
 func gone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -177,7 +161,7 @@ func gone(err error) error {
 	return err
 }
 
-// await is poll.Until with a limit.
+// await is poll.Until with a timeout.
 func await(ctx context.Context, limit time.Duration, check func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,8 +33,8 @@ import (
 	"github.com/templater-dev/templater/e2e/skew"
 )
 
-// user is what the operators' users begin with. Each replica runs as one of its own, so that the audit
-// log tells them apart.
+// user is the prefix of the operators' user names. Each replica has its own user, so that the audit log distinguishes
+// them.
 const user = "templater-chaos"
 
 // userOf returns the user of a replica, counted from 0.
@@ -53,14 +52,14 @@ func resourceOf(kind string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: model.Group, Version: "v1", Resource: model.Plural(kind)}
 }
 
-// rules are what the operators have beyond the rights that each operator has.
+// rules are additional permissions of the operators in this test.
 const rules = `
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
 - {apiGroups: [""], resources: [pods/log], verbs: [get]}
 - {apiGroups: [""], resources: [secrets], verbs: [get, list, watch, create, patch, delete]}
 `
 
-// bindingFor gives the ClusterRole of that name to the users of that many replicas.
+// bindingFor binds the ClusterRole of that name to the users of that many replicas.
 func bindingFor(name string, replicas int) map[string]any {
 	role := func(kind string) map[string]any {
 		return map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": kind}
@@ -79,46 +78,43 @@ func bindingFor(name string, replicas int) map[string]any {
 	}
 }
 
-// bed is what a trial plays on: the cluster, the operators, and the links between them.
+// bed is the environment of a trial: the cluster, the operators, and the links between them.
 type bed struct {
 	cluster   *testcluster.Cluster
-	client    dynamic.Interface // of the administrator, past the links
-	links     []*link.Link      // of each replica
+	client    dynamic.Interface // of the administrator, bypassing the links
+	links     []*link.Link      // one per replica
 	operators *operators
 	turns     *turns
 	order     *order
 	root      string                  // of the repository
 	longest   time.Duration           // of a fault
-	before    memories                // what the last check saw
-	failing   map[model.ParentID]bool // parents of which it wanted to hear that something is wrong
-	secret    string                  // is in parents and children, and nowhere else
+	before    memories                // state at the last check
+	failing   map[model.ParentID]bool // parents for which the last check expected a failure
+	secret    string                  // occurs in parents and children only
 	log       *watchedLog             // of the operators
 	webhook   *webhook
 	kubelet   *kubelet
-	endSlow   func() error // nil unless the webhook holds up answers
+	endSlow   func() error // nil unless the webhook is delayed
 	out       io.Writer
-	lost      int           // objects that the garbage collector had lost
-	counting  time.Duration // the longest time in which all was right but what TemplateControllers count
+	lost      int           // number of objects lost by the garbage collector
+	counting  time.Duration // the longest time during which only the counts of TemplateControllers were wrong
 
-	held    sync.WaitGroup // those who take off finalizers
+	held    sync.WaitGroup // goroutines that remove finalizers
 	rights  withdrawn
-	broken  atomic.Bool // whether something breaks in this round
 	mu      sync.Mutex
-	failed  []error                 // of these
-	foreign map[model.ChildID]mark  // what strangers have put there
+	failed  []error                 // errors of held
+	foreign map[model.ChildID]mark  // objects created by strangers
 	readied []readied               // since the last check
-	waited  map[types.UID]string    // parents that had to be let go since the last check
-	freed   int                     // of these, since the beginning
-	spared  map[types.UID]bool      // parents that only those let go who judge how they wait
-	scenes  map[model.Verb]int      // that went well, since the beginning
-	notes   map[model.ParentID]note // what strangers have written into statuses
+	waited  map[types.UID]string    // parents that had to be released since the last check
+	freed   int                     // total number of waited
+	notes   map[model.ParentID]note // what strangers have written to statuses
 }
 
-// mark tells one state of one object from all others.
+// mark identifies an object in a certain state.
 type mark struct {
 	uid     types.UID
 	version string
-	owner   types.UID // that it goes with; "" = none
+	owner   types.UID // it is deleted with this owner; "" = none
 }
 
 func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
@@ -126,12 +122,12 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, out: o.out, foreign: map[model.ChildID]mark{}, notes: map[model.ParentID]note{}, scenes: map[model.Verb]int{}, secret: o.seeds.secret()}
+	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, out: o.out, foreign: map[model.ChildID]mark{}, notes: map[model.ParentID]note{}, secret: o.seeds.secret()}
 	binary, err := b.binary(ctx, o, dir)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := testcluster.Find(o.cache, o.name); err == nil { // it would not be as the model begins, or is another run's
+	if _, err := testcluster.Find(o.cache, o.name); err == nil { // its state would be unknown, or it is used by another run
 		return nil, fmt.Errorf("cluster %s is up: go run ./cluster down --name %s, or choose another --name", o.name, o.name)
 	}
 	b.cluster, err = testcluster.Up(ctx, testcluster.Options{Name: o.name, CacheDir: o.cache, Mode: layout.Kwok, Out: o.out})
@@ -155,7 +151,7 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 	return b, b.startLinks(dir)
 }
 
-// binary builds the operator unless there is one.
+// binary builds the operator unless a binary is given.
 func (b *bed) binary(ctx context.Context, o *options, dir string) (string, error) {
 	if o.operator != "" {
 		return exec.LookPath(o.operator)
@@ -177,7 +173,7 @@ func (b *bed) connect() error {
 	return err
 }
 
-// startLinks starts a link for each replica, and writes the kubeconfigs that lead through them.
+// startLinks starts a link for each replica, and writes the kubeconfigs that use them.
 func (b *bed) startLinks(dir string) error {
 	authority, err := pki.LoadAuthority(b.cluster.PKI(""))
 	if err != nil {
@@ -256,7 +252,7 @@ func (b *bed) begin(ctx context.Context, w *model.World) error {
 	return b.operators.start()
 }
 
-// install makes TemplateControllers known and gives the operators their rights.
+// install installs the TemplateController CRD and the operators' RBAC.
 func (b *bed) install(ctx context.Context) error {
 	crd, err := manifest.Controllers(b.root)
 	if err != nil {
@@ -291,16 +287,15 @@ func (b *bed) setNamespace(ctx context.Context, name string, open bool) error {
 	return b.apply(ctx, namespaces, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 }
 
-// patience is how long users try what does not work, because the API server is down, for all faults of a
-// round if need be.
+// patience is how long users retry while the API server is down, long enough for all faults of a round.
 func (b *bed) patience() time.Duration { return 90*time.Second + 2*mostFaults*b.longest }
 
-// insist repeats f until it succeeds. Whatever it does may be done twice.
+// insist retries f until it succeeds. f must be idempotent.
 func (b *bed) insist(ctx context.Context, what string, f func() error) error {
 	return b.insistFor(ctx, b.patience(), what, f)
 }
 
-// insistFor is insist with a limit of its own.
+// insistFor is insist with another timeout.
 func (b *bed) insistFor(ctx context.Context, limit time.Duration, what string, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -312,7 +307,7 @@ func (b *bed) insistFor(ctx context.Context, limit time.Duration, what string, f
 
 var errLeaving = errors.New("an earlier object of that name is being deleted")
 
-// apply creates or changes an object, as its user.
+// apply creates or changes an object as a user.
 func (b *bed) apply(ctx context.Context, resource schema.GroupVersionResource, content map[string]any) error {
 	o := &unstructured.Unstructured{Object: content}
 	return b.insist(ctx, "apply "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName(), func() error {
@@ -324,7 +319,7 @@ func (b *bed) apply(ctx context.Context, resource schema.GroupVersionResource, c
 	})
 }
 
-// leave stops what would not outlive us.
+// leave stops everything that must not outlive us.
 func (b *bed) leave() error {
 	errs := []error{b.operators.stop()}
 	if b.webhook != nil {

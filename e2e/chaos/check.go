@@ -18,9 +18,9 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-// found is what a cluster holds at one moment.
+// found is the content of a cluster at one moment.
 type found struct {
-	children    map[model.ChildID]*unstructured.Unstructured // everything where children may be
+	children    map[model.ChildID]*unstructured.Unstructured // all objects in places where children may be
 	parents     map[model.ParentID]*unstructured.Unstructured
 	controllers map[string]*unstructured.Unstructured
 }
@@ -35,7 +35,7 @@ func (b *bed) look(ctx context.Context) (*found, error) {
 	list := func(r schema.GroupVersionResource, namespace string, file func(*unstructured.Unstructured)) error {
 		all, err := b.client.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		if r.Resource == "parts" && apierrors.IsNotFound(err) {
-			return nil // the kind is not defined at the moment
+			return nil // the kind is not served at the moment
 		}
 		if err != nil {
 			return fmt.Errorf("list %s: %w", r.Resource, err)
@@ -63,7 +63,7 @@ func (b *bed) look(ctx context.Context) (*found, error) {
 	return f, errors.Join(errs...)
 }
 
-// hasParent reports whether there is a parent of that UID.
+// hasParent reports whether a parent with that UID exists.
 func (f *found) hasParent(uid types.UID) bool {
 	for _, parent := range f.parents {
 		if parent.GetUID() == uid {
@@ -77,27 +77,27 @@ func (f *found) hasParent(uid types.UID) bool {
 type checker struct {
 	*found
 	world   *model.World
-	round   *model.Round // that was played since before; nil = none
-	beside  string       // the TemplateController that does not count; "" = all do
+	round   *model.Round // the last round; nil = none
+	beside  string       // the TemplateController to ignore; "" = none
 	before  memories
 	foreign map[model.ChildID]mark
 	notes   map[model.ParentID]note
-	counts  bool                    // whether the counts of TemplateControllers are to be right, too
-	rested  bool                    // whether they are to say nothing any more of what only faults had them say
-	failing map[model.ParentID]bool // those whose ready condition is to say that something is wrong
+	counts  bool                    // whether to compare the counts of TemplateControllers
+	rested  bool                    // whether conditions caused by faults only must have disappeared
+	failing map[model.ParentID]bool // parents whose ready condition must report a failure
 	faults  []string
 
-	miscounts int // of the faults
+	miscounts int // number of faults that are wrong counts
 }
 
 func (c *checker) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 }
 
-// errMiscounts says that all is as the model says but for what TemplateControllers count.
+// errMiscounts means that only the counts of TemplateControllers differ from the model.
 var errMiscounts = errors.New("counts alone are wrong")
 
-// compare returns all differences as one error, or nil; it is errMiscounts where nothing else differs.
+// compare returns all differences as one error, or nil; it is errMiscounts if only counts differ.
 func (c *checker) compare() error {
 	desired := c.desired()
 	for _, id := range c.world.ParentIDs() {
@@ -141,7 +141,7 @@ func (c *checker) compare() error {
 	return errors.New("the cluster differs from the model:\n  " + strings.Join(c.faults, "\n  "))
 }
 
-// desired returns the children by their full names.
+// desired returns the desired children by their complete names.
 func (c *checker) desired() map[model.ChildID]model.Child {
 	out := map[model.ChildID]model.Child{}
 	for _, child := range c.world.Children() {
@@ -150,21 +150,20 @@ func (c *checker) desired() map[model.ChildID]model.Child {
 			id.Name += string(parent.GetUID())[:model.UniqueLength]
 		}
 		if child.Shared && !c.owns(child) && c.owned(id) {
-			continue // the other parent has it
+			continue // it belongs to the other parent
 		}
 		out[id] = child
 	}
 	return out
 }
 
-// frozen reports whether the TemplateController does nothing at the moment, so that nothing
-// is known of its children.
+// frozen reports whether the TemplateController is inactive, so that the state of its children is unknown.
 func (c *checker) frozen(shape string) bool { return c.world.Controllers[shape].Frozen() }
 
-// bad reports whether the server does not take what is made for the parent, so that not all of it is known.
+// bad reports whether the API server rejects a child of the parent, so that its children are not fully known.
 func (c *checker) bad(id model.ParentID) bool { return c.world.Parents[id].Bad != model.Good }
 
-// blocked reports whether a stranger is in the way of a child of the parent.
+// blocked reports whether a child of the parent conflicts with an object of someone else.
 func (c *checker) blocked(shape string, id model.ParentID) bool {
 	for _, child := range c.world.Children() {
 		if child.Shape != shape || child.Parent != id {
@@ -200,20 +199,20 @@ func (c *checker) child(want model.Child, id model.ChildID, o *unstructured.Unst
 	controller := c.world.Controllers[want.Shape]
 	switch halted := controller.Rolling(want.Shape) && c.blocked(want.Shape, want.Parent); controller.Strategy {
 	case "Apply", "Recreate":
-		if halted { // an object is missing, so that no other may be
+		if halted { // an object is missing, so the rollout is blocked
 			break
 		}
 		if got := data(o); !maps.Equal(got, want.Data) {
 			c.fault("%s holds %q, want %q", id, got, want.Data)
 		}
-	default: // it may be as it was once
+	default: // it may be outdated
 	}
 	if immutable, _, _ := unstructured.NestedBool(o.Object, "immutable"); immutable != want.Immutable {
 		c.fault("%s: immutable is %v", id, immutable)
 	}
 }
 
-// bound reports whether the object has the owner that the child is to have.
+// bound reports whether the object has the owner that the child must have.
 func bound(o *unstructured.Unstructured, want model.Child, parent *unstructured.Unstructured) bool {
 	refs := o.GetOwnerReferences()
 	if want.Far && o.GetAnnotations()["templater.dev/parent"] != want.Parent.Namespace+"/"+want.Parent.Name {
@@ -225,7 +224,7 @@ func bound(o *unstructured.Unstructured, want model.Child, parent *unstructured.
 	return len(refs) == 1 && refs[0].UID == parent.GetUID() && refs[0].Controller != nil && *refs[0].Controller && refs[0].Kind == want.Parent.Kind
 }
 
-// data returns what the object holds, but for what strangers have added.
+// data returns the object's data without additions by strangers.
 func data(o *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	held, _, _ := unstructured.NestedStringMap(o.Object, "data")
@@ -244,10 +243,12 @@ func data(o *unstructured.Unstructured) map[string]string {
 	return out
 }
 
-// extra judges an object that the model does not know. It is right where its TemplateController does nothing,
-// where pruning is off or waits for a stranger to go, where a predecessor made it of a kind that the TemplateController has not made anything of, and where its label was stolen before
-// its time was over, so that the operator has lost sight of it; but only as long as its parent is there, unless
-// it is one that outlives its parent.
+// extra checks an object that the model does not know. It is accepted if its TemplateController is inactive; if the
+// TemplateController does not watch its kind and its parent is missing or in another namespace (only the garbage
+// collector may delete it, which loses some); if pruning is off or blocked by a stranger's object; if a predecessor
+// created it and the TemplateController has created no object of its kind; and if its label was changed before it was
+// pruned, so that the operator does not observe it. This holds only while its parent exists, unless the object outlives
+// its parent.
 func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	shape, _, _ := strings.Cut(id.Name, "-")
 	refs := o.GetOwnerReferences()
@@ -256,14 +257,15 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	}
 	controller := c.world.Controllers[shape]
 	if controller.Absent && !applied(o, shape) {
-		return // forged, and not seen before
+		return // forged, and never observed
 	}
-	if id.Namespace == model.Far && !c.world.Knows(shape, id.Resource) {
+	watched := c.world.Knows(shape, id.Resource)
+	parent := c.parentOf(o)
+	if !watched && (parent == nil || id.Namespace == model.Far) {
 		return
 	}
-	parent := c.parentOf(o)
 	if parent != nil {
-		unpruned := !c.world.Knows(shape, id.Resource) || controller.Protects(id) || controller.Torn || c.unprunedByItself(shape, o)
+		unpruned := !watched || controller.Protects(id) || controller.Torn || c.unprunedByItself(shape, o)
 		stolen := o.GetLabels()["templater.dev/controller"] != shape
 		if unpruned || stolen || outlives(o) && (c.frozen(shape) || controller.Absent) || c.world.Matches(shape, *parent) && (c.blocked(shape, *parent) || c.bad(*parent) || shape == model.Whole && c.world.NoParts) {
 			return
@@ -272,12 +274,12 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	c.fault("%s should not be there: %s", id, show(o))
 }
 
-// applied reports whether the TemplateController has ever written the object.
+// applied reports whether the TemplateController has ever applied the object.
 func applied(o *unstructured.Unstructured, shape string) bool {
 	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == "templater/"+shape })
 }
 
-// parentOf returns the parent that there is of a child.
+// parentOf returns the existing parent of a child.
 func (c *checker) parentOf(o *unstructured.Unstructured) *model.ParentID {
 	refs := o.GetOwnerReferences()
 	uid := types.UID(o.GetLabels()["templater.dev/parent-uid"])
@@ -292,18 +294,19 @@ func (c *checker) parentOf(o *unstructured.Unstructured) *model.ParentID {
 	return nil
 }
 
-// unprunedByItself reports whether the entry that the object was made from is gone, so that what the object says counts.
+// unprunedByItself reports whether the child template of the object was removed, so that the object's own annotation
+// applies.
 func (c *checker) unprunedByItself(shape string, o *unstructured.Unstructured) bool {
 	entries := c.world.Controllers[shape].Entries(shape)
 	return !slices.Contains(entries, o.GetLabels()["templater.dev/child"]) && o.GetAnnotations()["templater.dev/prune"] != ""
 }
 
-// outlives reports whether the object is one that outlives its parent.
+// outlives reports whether the object outlives its parent.
 func outlives(o *unstructured.Unstructured) bool {
 	return len(o.GetOwnerReferences()) == 0 && strings.Contains(o.GetName(), model.KeptMark)
 }
 
-// show tells what matters of an object that is not right.
+// show describes an incorrect object.
 func show(o *unstructured.Unstructured) string {
 	if o == nil {
 		return "there is nothing"

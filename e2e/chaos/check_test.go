@@ -25,7 +25,7 @@ func ready(kind, status, reason string) []any {
 	return []any{map[string]any{"type": kind, "status": status, "reason": reason, "observedGeneration": int64(1)}}
 }
 
-// rightChecker is a cluster that is as its model says.
+// rightChecker is a cluster that matches its model.
 func rightChecker() *checker {
 	w := model.NewWorld("hush")
 	w.Parents[aReport] = model.Parent{Text: "t"}
@@ -77,7 +77,7 @@ func childObject(child model.Child, parent *unstructured.Unstructured) *unstruct
 			data[key] = base64.StdEncoding.EncodeToString([]byte(value))
 		}
 	}
-	_ = unstructured.SetNestedStringMap(o.Object, data, "data") // fails where a map is none
+	_ = unstructured.SetNestedStringMap(o.Object, data, "data") // fails for a value that is not a map
 	o.SetName(child.ID.Name)
 	o.SetUID(types.UID("uid-" + child.ID.Name))
 	o.SetLabels(map[string]string{
@@ -89,15 +89,15 @@ func childObject(child model.Child, parent *unstructured.Unstructured) *unstruct
 	return o
 }
 
-// says has the TemplateController many say something besides.
+// says adds a condition to the TemplateController many.
 func (c *checker) says(kind string) {
 	status := c.controllers[model.Many].Object["status"].(map[string]any)
 	status["conditions"] = append(ready("Ready", "True", "Ready"), ready(kind, "False", "Forbidden")...)
 }
 
-// sets sets what a TemplateController counts.
+// sets sets the counts of a TemplateController.
 func (c *checker) sets(shape, of string, counts map[string]any) {
-	_ = unstructured.SetNestedMap(c.controllers[shape].Object, counts, "status", of) // fails where a map is none
+	_ = unstructured.SetNestedMap(c.controllers[shape].Object, counts, "status", of) // fails for a value that is not a map
 }
 
 // change changes a TemplateController of the model.
@@ -107,7 +107,8 @@ func (c *checker) change(shape string, f func(*model.Controller)) {
 	c.world.Controllers[shape] = controller
 }
 
-// whole puts a parent there of the kind that has a Part besides, which is not ready for that reason, and of which nothing is applied.
+// whole adds a parent of the kind that also has a Part, which is not ready for that reason, and has no applied
+// children.
 func (c *checker) whole(reason string) {
 	id := model.ParentID{Kind: model.KindOf(model.Whole), Namespace: "chaos-a", Name: "p"}
 	c.world.Parents[id] = model.Parent{Text: "t"}
@@ -119,12 +120,12 @@ func (c *checker) whole(reason string) {
 	c.sets(model.Whole, "parents", map[string]any{"total": int64(1), "failed": int64(1)})
 }
 
-// remembers has the last check have seen another object of that name.
+// remembers makes the last check have observed another object of that name.
 func (c *checker) remembers(id model.ChildID, uid types.UID) {
 	c.before = memories{id: {uid: uid, id: id}}
 }
 
-// outlived puts an object there whose parent is gone.
+// outlived adds an object whose parent is missing.
 func (c *checker) outlived(name string) {
 	o := c.children[keptMap].DeepCopy()
 	o.SetName(name)
@@ -133,7 +134,7 @@ func (c *checker) outlived(name string) {
 	c.children[model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: name}] = o
 }
 
-// stranger puts a stranger's object there.
+// stranger adds a stranger's object.
 func (c *checker) stranger(id model.ChildID) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap"}}
 	o.SetUID("stranger")
@@ -145,7 +146,7 @@ func (c *checker) stranger(id model.ChildID) *unstructured.Unstructured {
 func TestCompare(t *testing.T) {
 	for why, row := range map[string]struct {
 		change func(*checker)
-		want   string // in the error; empty = none
+		want   string // part of the error; empty = none
 	}{
 		"all is right":               {func(*checker) {}, ""},
 		"a child is missing":         {func(c *checker) { delete(c.children, reportMap) }, "report-p is missing"},
@@ -175,6 +176,15 @@ func TestCompare(t *testing.T) {
 			c.world.Parents[aMany] = model.Parent{Text: "t"}
 			c.world.Apply(model.Action{Verb: model.ReplaceController, Shape: model.Many, Controller: c.world.Controllers[model.Many]})
 			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(3)})
+		}, ""},
+		"the garbage collector has lost an orphan of a kind that the TemplateController does not watch": {func(c *checker) {
+			c.children[manyMore] = c.children[manyMap].DeepCopy()
+			c.children[manyMore].SetOwnerReferences([]metav1.OwnerReference{{UID: "gone"}})
+			c.children[manyMore].SetLabels(map[string]string{"templater.dev/controller": "many", "templater.dev/parent-uid": "gone"})
+			c.world.Parents[aMany] = model.Parent{Text: "t"}
+			c.world.Apply(model.Action{Verb: model.ReplaceController, Shape: model.Many, Controller: c.world.Controllers[model.Many]})
+			delete(c.children, manyMap)
+			c.sets(model.Many, "children", map[string]any{"total": int64(1), "ready": int64(1)})
 		}, ""},
 		"the status shows what stays under prunePolicy Orphan": {func(c *checker) {
 			extra := c.children[reportMap].DeepCopy()

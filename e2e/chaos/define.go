@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-// define has the API server serve a kind.
+// define creates the CRD of a kind and waits until it is served.
 func (b *bed) define(ctx context.Context, kind string) error {
 	if err := b.apply(ctx, definitions, model.Definition(kind)); err != nil {
 		return err
@@ -33,7 +33,8 @@ func (b *bed) define(ctx context.Context, kind string) error {
 	return b.served(ctx, resourceOf(kind))
 }
 
-// unserve has the API server not serve a kind for a while, as when an aggregated API goes and comes back. Its objects stay.
+// unserve makes the API server not serve a kind for a while, like an aggregated API that is temporarily unavailable.
+// Its objects are kept.
 func (b *bed) unserve(ctx context.Context, a model.Action) error {
 	definition := model.Definition(a.ID.Kind)
 	versions, _, _ := unstructured.NestedSlice(definition, "spec", "versions")
@@ -55,10 +56,10 @@ func (b *bed) unserve(ctx context.Context, a model.Action) error {
 	return errors.Join(pause(ctx, a.For/2), b.define(ctx, a.ID.Kind))
 }
 
-// stuck reports whether a definition never comes to be served: kube-apiserver forgets one when it is
-// killed after it has accepted the names.
+// stuck reports whether a CRD will never be served: kube-apiserver forgets it if it is killed after accepting the
+// names.
 func (b *bed) stuck(ctx context.Context, name string) (stuck bool, err error) {
-	const enough = 10 * time.Second // of an API server that answers; it takes less than a second
+	const enough = 10 * time.Second // of an available API server, which usually takes less than a second
 	var since time.Time
 	err = b.insist(ctx, "establish "+name, func() error {
 		definition, err := b.client.Resource(definitions).Get(ctx, name, metav1.GetOptions{})

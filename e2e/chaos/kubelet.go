@@ -26,17 +26,17 @@ var (
 	pods  = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 )
 
-// kubelet answers in the place of the one of the node, which is only played, when the API server asks for logs.
+// kubelet replaces the kubelet of the simulated node: it answers the API server's requests for logs.
 type kubelet struct {
 	server *http.Server
 	port   int
 
 	mu     sync.Mutex
 	logs   map[string]string // by namespace/name
-	broken int               // how many faults there are
+	broken int               // number of active faults
 }
 
-// startKubelet serves with the certificate, which the API server believes.
+// startKubelet serves with the certificate, which the API server trusts.
 func startKubelet(certificate tls.Certificate) (*kubelet, error) {
 	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: loopback[0]})
 	if err != nil {
@@ -73,14 +73,14 @@ func (k *kubelet) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, strings.NewReader(text))
 }
 
-// set says what is in the log of a Pod.
+// set sets the log of a Pod.
 func (k *kubelet) set(id model.ChildID, text string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.logs[id.Namespace+"/"+id.Name] = text
 }
 
-// fail has it give no logs until mend is called.
+// fail makes requests for logs fail until mend is called.
 func (k *kubelet) fail() (mend func()) {
 	change := func(by int) {
 		k.mu.Lock()
@@ -91,11 +91,11 @@ func (k *kubelet) fail() (mend func()) {
 	return sync.OnceFunc(func() { change(-1) })
 }
 
-// node is where all Pods are.
+// node is the node of all Pods.
 const node = "node1"
 
-// moveKubelet has the API server ask ours. It may ask for the Hostname as well: when the node was away, because the API server was down, kwok makes
-// its status anew, and keeps the addresses only where both are there.
+// moveKubelet directs the API server to our kubelet. The node also needs a Hostname address: after the API server was
+// down, kwok recreates the node's status, and keeps the addresses only if both exist.
 func (b *bed) moveKubelet(ctx context.Context) error {
 	status := fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %[1]q}, {"type": "Hostname", "address": %[1]q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %[2]d}}}}`, loopback[0], b.kubelet.port)
 	return b.insist(ctx, "have the API server ask for logs", func() error {
@@ -104,21 +104,21 @@ func (b *bed) moveKubelet(ctx context.Context) error {
 	})
 }
 
-// setPod has a Pod run whose log is that, in the place of the one of that name.
+// setPod runs a Pod with that log, replacing an earlier one of that name.
 func (b *bed) setPod(ctx context.Context, a model.Action) error {
 	if err := b.deletePod(ctx, a.Child); err != nil {
 		return err
 	}
 	b.kubelet.set(a.Child, a.Text)
 	pod := model.Pod(a.Child, node)
-	_ = unstructured.SetNestedField(pod, "yes", "metadata", "labels", layout.UnplayedLabel) // there are labels
+	_ = unstructured.SetNestedField(pod, "yes", "metadata", "labels", layout.UnplayedLabel) // the object has labels
 	if err := b.apply(ctx, pods, pod); err != nil {
 		return err
 	}
 	return b.runPod(ctx, a.Child)
 }
 
-// runPod has a Pod run.
+// runPod sets a Pod's status to running.
 func (b *bed) runPod(ctx context.Context, id model.ChildID) error {
 	status, err := json.Marshal(map[string]any{"status": map[string]any{
 		"phase": "Running", "podIP": "10.128.255.255",

@@ -16,19 +16,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// watchedLog is the operators' log, of which each part is read once. It is not safe for concurrent use.
+// watchedLog is the operators' log; each part is read once. It is not safe for concurrent use.
 type watchedLog struct {
 	path  string
-	never map[string]string // what it is never to hold, and what it means if it does
+	never map[string]string // forbidden texts, and their meaning
 	read  int64
-	rest  []byte // the end of what was read, where a text may have begun
+	rest  []byte // end of what was read, where a text may have begun
 	found error
 }
 
-// newLog watches a log for defects, and for the secret.
+// newLog checks a log for defects, and for the secret.
 func newLog(path, secret string) *watchedLog {
 	return &watchedLog{path: path, never: map[string]string{
-		"panic in a reconciliation": "a pass has panicked",
+		"panic in a reconciliation": "a reconciliation has panicked",
 		"panic: ":                   "an operator has panicked",
 		"fatal error: ":             "an operator has crashed",
 		"WARNING: DATA RACE":        "the race detector has found something",
@@ -36,7 +36,7 @@ func newLog(path, secret string) *watchedLog {
 	}}
 }
 
-// check reads what is new, and returns what should not be there, or should not have been there before.
+// check reads new content, and returns forbidden texts in it and those found before.
 func (l *watchedLog) check() error {
 	file, err := os.Open(l.path)
 	if err != nil {
@@ -63,8 +63,7 @@ func (l *watchedLog) check() error {
 
 var events = schema.GroupVersionResource{Version: "v1", Resource: "events"}
 
-// leaks looks for the secret where it should not be: in Events, and in metrics. The checker looks at conditions, and
-// the log is read all the time.
+// leaks searches Events and metrics for the secret. The checker checks conditions, and the log is checked all the time.
 func (b *bed) leaks(ctx context.Context) error {
 	list, err := b.client.Resource(events).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -84,7 +83,7 @@ func (b *bed) leaks(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// metrics looks at those of one replica.
+// metrics checks the metrics of one replica.
 func (b *bed) metrics(ctx context.Context, address string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
 	if err != nil {
@@ -107,13 +106,13 @@ func (b *bed) metrics(ctx context.Context, address string) error {
 	return nil
 }
 
-// holds reports whether the text is anywhere in the data.
+// holds reports whether text occurs anywhere in data.
 func holds(data any, text string) bool {
 	written, err := json.Marshal(data)
 	return err != nil || bytes.Contains(written, []byte(text))
 }
 
-// freeAddress is one that nobody listens at, at the moment.
+// freeAddress is an address without a listener at the moment.
 func freeAddress() (string, error) {
 	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: loopback[0]})
 	if err != nil {

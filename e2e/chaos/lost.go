@@ -18,23 +18,25 @@ import (
 )
 
 const (
-	// lostAfter is how long the garbage collector may take for an object on which nothing depends.
+	// lostAfter is the maximum time the garbage collector may take for an object without dependents.
 	lostAfter = time.Minute
-	// tendEvery is how often lost objects are looked for.
+	// tendEvery is the interval of checks for lost objects.
 	tendEvery = 5 * time.Second
 )
 
-// tend lets go of lost objects until the context ends, as an administrator does. Kubernetes' garbage collector loses one
-// that is deleted in the foreground when its watch breaks off while an earlier object of that name is deleted in this way, too: once it
-// lists anew, it takes the two for one, whose deletion it has seen before. Only its restart, or somebody else, brings that to an end.
+// tend releases lost objects until the context is done, like an administrator. The Kubernetes garbage collector loses
+// an object that is deleted in the foreground if its watch breaks while an earlier object of that name is also being
+// deleted in the foreground: after relisting, it takes the two for one whose deletion it has already seen. Only
+// restarting it, or someone else, resolves that.
 //
-// It also loses those whose owner was replaced by another one of its name while the watch was broken: once it lists anew, it takes the
-// two owners for one, too (github.com/kubernetes/kubernetes/pull/133565). Where there is a TemplateController, templater deletes what the collector leaves
-// of its own objects, and only of these. For the same reason it may never orphan the children of such an owner.
+// It also loses objects whose owner was replaced by another one of the same name while the watch was broken: after
+// relisting, it takes the two owners for one, too (github.com/kubernetes/kubernetes/pull/133565). If there is a
+// TemplateController, templater deletes its own objects that the garbage collector leaves, and only these. For the same
+// reason the garbage collector may never orphan the children of such an owner.
 func (b *bed) tend(ctx context.Context) {
 	bereaved := ownerless{}
 	for pause(ctx, tendEvery) == nil {
-		if f, err := b.look(ctx); err == nil { // else the API server is down
+		if f, err := b.look(ctx); err == nil { // otherwise the API server is down
 			b.releaseLost(ctx, f, time.Now())
 			b.orphanLost(ctx, f, time.Now())
 			b.deleteOwnerless(ctx, bereaved.lost(f, time.Now()))
@@ -42,11 +44,11 @@ func (b *bed) tend(ctx context.Context) {
 	}
 }
 
-// ownerless remembers since when objects have been without any of their owners, and of no concern to templater: strangers' objects,
-// and those without a TemplateController.
+// ownerless records since when objects have had none of their owners and have not been managed by templater: strangers'
+// objects, and those without a TemplateController.
 type ownerless map[types.UID]time.Time
 
-// lost returns those that have been so for longer than the garbage collector needs.
+// lost returns the objects for which that lasts longer than the garbage collector needs.
 func (m ownerless) lost(f *found, now time.Time) map[model.ChildID]*unstructured.Unstructured {
 	there := map[types.UID]bool{}
 	for _, o := range f.children {
@@ -83,14 +85,14 @@ func (b *bed) deleteOwnerless(ctx context.Context, all map[model.ChildID]*unstru
 		uid, version := o.GetUID(), o.GetResourceVersion()
 		err := b.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
 		if err != nil {
-			continue // it is tried again
+			continue // retried next time
 		}
 		b.lost++
 		fmt.Fprintf(b.out, "the garbage collector has lost %s: its owners have been gone for more than %v, and nobody else sees to it: it is deleted now, uid %s\n", id, lostAfter, uid)
 	}
 }
 
-// releaseLost takes the finalizer off each lost object. One that has changed meanwhile is looked at again next time.
+// releaseLost removes the finalizer of each lost object. One that has changed meanwhile is retried next time.
 func (b *bed) releaseLost(ctx context.Context, f *found, now time.Time) {
 	needed := f.owners()
 	for id, o := range f.children {
@@ -105,15 +107,15 @@ func (b *bed) releaseLost(ctx context.Context, f *found, now time.Time) {
 	}
 }
 
-// orphanLost does what the garbage collector should have done for lost parents that are deleted with propagationPolicy Orphan: it removes
-// the owner references of their children, then the finalizer of the collector.
+// orphanLost does the garbage collector's work for lost parents that are deleted with propagationPolicy Orphan: it
+// removes the owner references of their children, then the garbage collector's finalizer.
 func (b *bed) orphanLost(ctx context.Context, f *found, now time.Time) {
 	for id, o := range f.parents {
 		if !neverOrphaned(o, now) {
 			continue
 		}
 		if err := b.removeOwner(ctx, f, o.GetUID()); err != nil {
-			continue // it is tried again
+			continue // retried next time
 		}
 		rest := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == metav1.FinalizerOrphanDependents })
 		if b.setFinalizers(ctx, b.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace), o, rest) != nil {
@@ -125,15 +127,15 @@ func (b *bed) orphanLost(ctx context.Context, f *found, now time.Time) {
 	}
 }
 
-// neverOrphaned reports whether the garbage collector should have orphaned the children of an object long ago, and nobody but the test itself keeps
-// the object otherwise.
+// neverOrphaned reports whether the garbage collector should have orphaned the children of an object long ago, and no
+// other finalizer keeps the object.
 func neverOrphaned(o *unstructured.Unstructured, now time.Time) bool {
 	deleted, finalizers := o.GetDeletionTimestamp(), o.GetFinalizers()
-	others := slices.ContainsFunc(finalizers, func(f string) bool { return f != metav1.FinalizerOrphanDependents && f != keptFinalizer })
+	others := slices.ContainsFunc(finalizers, func(f string) bool { return f != metav1.FinalizerOrphanDependents })
 	return deleted != nil && now.Sub(deleted.Time) > lostAfter && !others && slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
 }
 
-// removeOwner removes all owner references to an object, as they were found.
+// removeOwner removes all owner references to an object, unless they have changed.
 func (b *bed) removeOwner(ctx context.Context, f *found, owner types.UID) error {
 	for id, o := range f.children {
 		kept := slices.DeleteFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
@@ -165,14 +167,14 @@ func (b *bed) releaseOne(ctx context.Context, in dynamic.ResourceInterface, id f
 		id, o.GetDeletionTimestamp().UTC().Format(time.TimeOnly), metav1.FinalizerDeleteDependents, o.GetUID())
 }
 
-// lost reports whether nobody but the garbage collector keeps an object from being gone, for longer than it needs.
+// lost reports whether the garbage collector's finalizer alone has kept an object for longer than it needs.
 func lost(o *unstructured.Unstructured, needed map[types.UID]bool, now time.Time) bool {
 	deleted := o.GetDeletionTimestamp()
 	return deleted != nil && now.Sub(deleted.Time) > lostAfter && !needed[o.GetUID()] &&
 		slices.Equal(o.GetFinalizers(), []string{metav1.FinalizerDeleteDependents})
 }
 
-// owners returns who has objects that depend on it.
+// owners returns the UIDs of objects with dependents.
 func (f *found) owners() map[types.UID]bool {
 	out := map[types.UID]bool{}
 	for _, o := range f.children {

@@ -1,6 +1,5 @@
-// Command chaos is a seeded model test of the built operator on a real API
-// server: rounds of random actions by users and strangers while things break,
-// each followed by a comparison of the cluster with a model. README.md has more.
+// Command chaos is a seeded model test of the built operator on a real API server: rounds of random actions by users
+// and strangers under faults, each followed by a comparison of the cluster with a model. See README.md.
 package main
 
 import (
@@ -17,7 +16,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	klog.SetLogger(logr.Discard()) // our own client would tell of each connection that we have broken
+	klog.SetLogger(logr.Discard()) // our own client would log every connection that we break
 	if err := newCommand().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(1)

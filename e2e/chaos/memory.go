@@ -9,17 +9,17 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-// memories are the objects of one check that may be the same at the next one.
+// memories are the objects of one check that may be unchanged at the next one.
 type memories map[model.ChildID]memory
 
 // memory is one object.
 type memory struct {
 	uid  types.UID
-	id   model.ChildID // that the model knows it by
-	left bool          // its parent is gone, and it is to stay
+	id   model.ChildID // ID in the model
+	left bool          // its parent is missing, and it must be kept
 }
 
-// remembered finds what is gone, or was made anew, although nothing was to replace it.
+// remembered reports objects that were deleted or replaced although nothing should have replaced them.
 func (c *checker) remembered() {
 	for id, m := range c.before {
 		stays := c.round == nil || c.round.Steady[m.id] && c.beside == ""
@@ -32,7 +32,7 @@ func (c *checker) remembered() {
 	}
 }
 
-// remember returns what the next check is to know.
+// remember returns the memories for the next check.
 func (c *checker) remember() memories {
 	out := memories{}
 	for id, child := range c.desired() {
@@ -54,8 +54,7 @@ func (c *checker) remember() memories {
 	return out
 }
 
-// sweep deletes what has been left by a parent that was gone a check ago already, lest it
-// become more and more.
+// sweep deletes objects whose parent was already missing at the previous check, so that they do not accumulate.
 func (b *bed) sweep(ctx context.Context, before, now memories) error {
 	for id, m := range now {
 		if !m.left || !before[id].left {

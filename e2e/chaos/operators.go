@@ -20,31 +20,31 @@ type operators struct {
 	binary, log string
 	args        []string
 	kubeconfigs []string      // of each replica
-	metrics     []string      // where each replica serves them
-	grace       time.Duration // that a replica has to end after SIGTERM
+	metrics     []string      // metrics address of each replica
+	grace       time.Duration // termination grace period of a replica
 
 	mu       sync.Mutex
 	replicas []*replica // nil = down
-	started  time.Time  // the last one
-	died     error      // of itself
+	started  time.Time  // start time of the most recently started replica
+	died     error      // unexpected exit
 }
 
 // replica is one process.
 type replica struct {
 	command *exec.Cmd
-	ending  bool // we have sent it a signal
+	ending  bool // it was sent a signal
 	exited  chan struct{}
 }
 
-// newOperators finds out whether the operator knows leader election. None is started yet, and kubeconfigs
-// is still to be filled in.
+// newOperators determines whether the operator supports leader election. It starts none; the caller must set
+// kubeconfigs.
 func newOperators(ctx context.Context, binary, log string, replicas int) (*operators, error) {
 	help, err := exec.CommandContext(ctx, binary, "run", "--help").CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for help: %w: %s", binary, err, help)
 	}
 	o := &operators{binary: binary, log: log, grace: 60 * time.Second, args: []string{"run", "--log-format=text", "--log-level=verbose"}}
-	elects := strings.Contains(string(help), "--lease-namespace")
+	elects := strings.Contains(string(help), "--leader-elect-resource-namespace")
 	if replicas == 0 {
 		replicas = 1
 		if elects {
@@ -55,7 +55,7 @@ func newOperators(ctx context.Context, binary, log string, replicas int) (*opera
 		if !elects {
 			return nil, fmt.Errorf("--replicas %d: this operator has no leader election", replicas)
 		}
-		o.args = append(o.args, "--lease-namespace=default")
+		o.args = append(o.args, "--leader-elect-resource-namespace=default")
 	}
 	if strings.Contains(string(help), "--seal-namespace") {
 		o.args = append(o.args, "--seal-namespace=default")
@@ -92,11 +92,11 @@ func (o *operators) launch(i int) error {
 		return err
 	}
 	defer file.Close()
-	args := append(slices.Clone(o.args), "--kubeconfig", o.kubeconfigs[i], "--metrics-address", o.metrics[i])
+	args := append(slices.Clone(o.args), "--kubeconfig", o.kubeconfigs[i], "--metrics-bind-address", o.metrics[i])
 	r := &replica{command: exec.Command(o.binary, args...), exited: make(chan struct{})} //nolint:noctx // end ends it
 	r.command.Stdout, r.command.Stderr = file, file
 	r.command.Env = append(os.Environ(), skew.Variable+"="+o.clock(i))
-	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is for us
+	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is meant for us only
 	if err := r.command.Start(); err != nil {
 		return fmt.Errorf("start the operator: %w", err)
 	}
@@ -105,16 +105,16 @@ func (o *operators) launch(i int) error {
 	return nil
 }
 
-// clock is the file that says how far the clock of a replica is ahead.
+// clock is the file with the clock offset of a replica.
 func (o *operators) clock(i int) string { return fmt.Sprintf("%s.clock-%d", o.log, i+1) }
 
-// jump has the clock of a replica be that far ahead, until back is called. Of two jumps at once, the last one counts.
+// jump sets the clock of a replica ahead by offset until back is called. Of two concurrent jumps, the last one applies.
 func (o *operators) jump(i int, offset time.Duration) (back func() error, err error) {
 	return func() error { return skew.Set(o.clock(i), 0) }, skew.Set(o.clock(i), offset)
 }
 
-// await collects a replica. One with leader election may end when it loses the lease, and
-// is started again, as Kubernetes would.
+// await waits for a replica. With leader election it may exit when it loses the Lease, and is restarted as by
+// Kubernetes.
 func (o *operators) await(i int, r *replica) {
 	err := r.command.Wait()
 	o.mu.Lock()
@@ -131,25 +131,25 @@ func (o *operators) await(i int, r *replica) {
 	o.died = errors.Join(o.died, o.launch(i))
 }
 
-// failure returns why an operator is not there that should be, or nil.
+// failure returns why an operator has unexpectedly exited, or nil.
 func (o *operators) failure() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.died
 }
 
-// age is for how long all operators have been running.
+// age is how long all operators have been running.
 func (o *operators) age() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return time.Since(o.started)
 }
 
-// end sends the signal to one replica, and waits until it has ended.
+// end sends the signal to one replica, and waits until it has exited.
 func (o *operators) end(i int, signal syscall.Signal) error {
 	o.mu.Lock()
 	r := o.replicas[i]
-	if r == nil || r.ending { // the other lane of faults has
+	if r == nil || r.ending { // the other fault lane has sent a signal
 		o.mu.Unlock()
 		return nil
 	}
@@ -162,7 +162,7 @@ func (o *operators) end(i int, signal syscall.Signal) error {
 	return r.wait(signal, o.grace)
 }
 
-// freeze stops a replica so that it does not know of it, until thaw is called. That is never nil.
+// freeze stops a replica with SIGSTOP until thaw is called. thaw is never nil.
 func (o *operators) freeze(i int) (thaw func() error, err error) {
 	o.mu.Lock()
 	r := o.replicas[i]
@@ -173,7 +173,7 @@ func (o *operators) freeze(i int) (thaw func() error, err error) {
 	return func() error { return r.send(syscall.SIGCONT) }, r.send(syscall.SIGSTOP)
 }
 
-// send sends the signal, unless the replica has ended.
+// send sends the signal, unless the replica has exited.
 func (r *replica) send(signal syscall.Signal) error {
 	if err := r.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("send %s to the operator: %w", signal, err)
@@ -192,7 +192,7 @@ func (r *replica) wait(signal syscall.Signal, grace time.Duration) error {
 	}
 }
 
-// stop ends all replicas.
+// stop stops all replicas.
 func (o *operators) stop() error {
 	var errs []error
 	for i := range o.replicas {

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-func TestOrder(t *testing.T) {
+func TestDependencyOrder(t *testing.T) {
 	at := func(second int) time.Time { return began.Add(time.Duration(second) * time.Second) }
 	write := func(second int, verb, name string, code int) audit.Event {
 		e := request(0, "configmaps", float64(second), float64(second)+0.5)
@@ -27,7 +27,7 @@ func TestOrder(t *testing.T) {
 	}
 	late := func(e audit.Event) audit.Event { e.UserAgent += link.LateMark; return e }
 	ended := parent(0, "delete", 200)
-	asked := func(second, code int, found string) audit.Event { // whether the parent is there
+	asked := func(second, code int, found string) audit.Event { // whether the parent exists
 		e := by(userOf(0), parent(second, "get", code))
 		e.ResponseStatus.Details.Name = found
 		return e
@@ -36,7 +36,7 @@ func TestOrder(t *testing.T) {
 	for why, row := range map[string]struct {
 		events []audit.Event
 		since  []readied
-		want   string // in the error; empty = none
+		want   string // part of the error; empty = none
 	}{
 		"they come one after the other":             {[]audit.Event{made(1, ""), made(3, "-web"), made(4, "-last")}, turned(2, ""), ""},
 		"the second comes before the first":         {[]audit.Event{made(3, "-web")}, nil, "chaos-a/chain-p was not ready"},
@@ -51,6 +51,7 @@ func TestOrder(t *testing.T) {
 		"the first goes while the second is held": {[]audit.Event{
 			ended, deleted(1, "-web"), deleted(2, ""), by("stranger", write(3, "patch", "-web", 200)),
 		}, nil, "it was there although chaos-a/chain-p,"},
+		"what is left is cleaned up":                         {[]audit.Event{ended, deleted(1, ""), by("admin", deleted(2, "-web"))}, nil, ""},
 		"the garbage collector has no order":                 {[]audit.Event{ended, by("collector", deleted(1, "")), deleted(2, "-web")}, nil, ""},
 		"what an earlier parent has left goes without order": {[]audit.Event{ended, parent(0, "patch", 201), deleted(1, ""), deleted(2, "-web")}, nil, ""},
 		"the first goes, and all come again":                 {[]audit.Event{ended, deleted(1, ""), made(2, ""), made(4, "-web"), deleted(5, "-web")}, turned(3, ""), ""},

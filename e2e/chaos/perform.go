@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,8 +20,8 @@ import (
 
 var loopback = []net.IP{net.IPv4(127, 0, 0, 1)}
 
-// perform plays all lanes at once. When it returns, nothing is broken any more, and
-// all operators and the API server run.
+// perform runs all lanes concurrently. When it returns, all faults have ended, and all operators and the API server are
+// running.
 func (b *bed) perform(ctx context.Context, round model.Round) error {
 	var lanes sync.WaitGroup
 	var mu sync.Mutex
@@ -49,7 +48,6 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 			return err
 		}
 	}
-	b.broken.Store(slices.ContainsFunc(round.Faults, func(lane []model.Action) bool { return len(lane) > 0 }))
 	for _, actions := range round.Users {
 		play(actions, b.act)
 	}
@@ -64,10 +62,7 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 	return errors.Join(append(errs, b.operators.start(), b.cluster.AwaitReady(ctx))...)
 }
 
-// calm reports whether nothing breaks in this round, and every replica has been running for a while.
-func (b *bed) calm() bool { return !b.broken.Load() && b.operators.age() > recount }
-
-// pause lets time pass: when things happen is part of what is drawn.
+// pause sleeps: timing is part of what is generated.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -85,12 +80,12 @@ var linkFaults = map[model.Verb]link.Fault{
 	model.LateAnswers: link.LateAnswers,
 }
 
-// watchFaults are how lists and watches of one resource are answered.
+// watchFaults are the status codes of responses to lists and watches of one resource.
 var watchFaults = map[model.Verb]int{
 	model.Watches403: http.StatusForbidden, model.Watches500: http.StatusInternalServerError, model.Watches410: http.StatusGone,
 }
 
-// harm breaks something for a while.
+// harm injects a fault for a while.
 func (b *bed) harm(ctx context.Context, a model.Action) error {
 	switch a.Verb {
 	case model.KillOperator:
@@ -129,7 +124,7 @@ func (b *bed) harm(ctx context.Context, a model.Action) error {
 	}
 }
 
-// harmReplica breaks something of a replica, until end is called. That is never nil.
+// harmReplica injects a fault into a replica until end is called. end is never nil.
 func (b *bed) harmReplica(i int, a model.Action) (end func() error, err error) {
 	if a.Verb == model.JumpClock {
 		return b.operators.jump(i, a.Offset)
@@ -149,7 +144,7 @@ func (b *bed) harmReplica(i int, a model.Action) (end func() error, err error) {
 	return func() error { stop(); return nil }, nil
 }
 
-// keepDown kills a component, which is started again by itself, each time until that long is over.
+// keepDown repeatedly kills a component, which is restarted automatically, for the given duration.
 func (b *bed) keepDown(ctx context.Context, component string, long time.Duration) error {
 	for began := time.Now(); ; {
 		if err := b.cluster.Kill(component); err != nil && !errors.Is(err, proc.ErrGone) {
@@ -164,7 +159,7 @@ func (b *bed) keepDown(ctx context.Context, component string, long time.Duration
 	}
 }
 
-// compact has etcd forget all versions but the last ones.
+// compact makes etcd discard all but the latest revisions.
 func (b *bed) compact(ctx context.Context) error {
 	ask := func(path, body string, into any) error {
 		url := fmt.Sprintf("http://127.0.0.1:%d/v3/%s", b.cluster.EtcdPort, path)

@@ -15,10 +15,10 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// readyEvery is how often somebody looks for children that are to become ready.
+// readyEvery is the interval of checks for children that must become ready.
 const readyEvery = 300 * time.Millisecond
 
-// makeReady has the children of Chain become ready until the context ends, a moment after they were made.
+// makeReady makes the children of Chain ready, shortly after their creation, until the context is done.
 func (b *bed) makeReady(ctx context.Context) {
 	for pause(ctx, readyEvery) == nil {
 		for _, namespace := range model.Namespaces {
@@ -33,7 +33,7 @@ func (b *bed) makeReady(ctx context.Context) {
 	}
 }
 
-// makeOneReady has a child become ready that is to.
+// makeOneReady makes a child ready if it should be.
 func (b *bed) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
 	name := o.GetName()
 	if fails, _, _ := unstructured.NestedString(o.Object, "data", model.FailsKey); fails == "true" {
@@ -43,10 +43,10 @@ func (b *bed) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
 	if state, _, _ := unstructured.NestedString(o.Object, "data", model.ReadyKey); waits || state == model.ReadyText || o.GetDeletionTimestamp() != nil {
 		return
 	}
-	_ = b.setReady(ctx, o) // else it is tried again
+	_ = b.setReady(ctx, o) // retried on failure
 }
 
-// setReady sets what readyWhen asks for. Whoever waits for it cannot have seen it before the time that is noted.
+// setReady sets the field that readyWhen requires. No one can have observed it before the recorded time.
 func (b *bed) setReady(ctx context.Context, o *unstructured.Unstructured) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion()},

@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-// options are the flags.
+// options are the command line flags.
 type options struct {
 	seeds    seeds
 	time     time.Duration
@@ -51,7 +51,7 @@ func newCommand() *cobra.Command {
 	flags.Var(&o.seeds, "seed", "what all actions are drawn from; 0 = a fresh one, which is printed. 1:4,7 begins with 4 rounds from 1")
 	flags.DurationVar(&o.time, "time", 3*time.Minute, "no round begins after that long")
 	flags.IntVar(&o.rounds, "rounds", 0, "at most that many rounds; 0 = as many as fit into --time")
-	flags.StringSliceVar(&o.without, "without", nil, "faults, edits of TemplateControllers and scenes to leave out: 'kill etcd',break")
+	flags.StringSliceVar(&o.without, "without", nil, "faults and edits of TemplateControllers to leave out: 'kill etcd',break")
 	flags.DurationVar(&o.longest, "longest-fault", 3*time.Second, "the longest time that a fault lasts")
 	flags.StringVar(&o.operator, "operator", "", "the built operator; empty = build ./cmd/templater")
 	flags.BoolVar(&o.race, "race", true, "build the operator with the race detector")
@@ -106,7 +106,7 @@ func (o *options) run(ctx context.Context) (err error) {
 	return errors.Join(failure, bed.close())
 }
 
-// mostFaults is how many faults each of the two lanes of a round has at most.
+// mostFaults is the maximum number of faults in each of the two fault lanes of a round.
 const mostFaults = 3
 
 // trial is one run: rounds on one cluster.
@@ -115,13 +115,13 @@ type trial struct {
 	bed   *bed
 	world *model.World
 
-	rounds  int // that went well
+	rounds  int // number of successful rounds
 	actions int
 	faults  map[model.Verb]int
 	started time.Time
 }
 
-// play plays rounds until one fails or the time is up.
+// play runs rounds until one fails or the time is up.
 func (t *trial) play(ctx context.Context) error {
 	t.started = time.Now()
 	if err := t.bed.begin(ctx, t.world); err != nil {
@@ -150,7 +150,7 @@ func (t *trial) play(ctx context.Context) error {
 	return nil
 }
 
-// round plays one round and checks what came of it.
+// round runs one round and checks its outcome.
 func (t *trial) round(ctx context.Context, round model.Round) error {
 	began := time.Now()
 	if err := t.bed.perform(ctx, round); err != nil {
@@ -184,9 +184,6 @@ func (t *trial) report() {
 	fmt.Fprintf(t.out, "%d rounds survived in %.0fs, %d actions, faults:", t.rounds, time.Since(t.started).Seconds(), t.actions)
 	for _, verb := range append(slices.Clone(model.Faults), model.SlowWebhook) {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
-	}
-	for _, verb := range model.Scenes {
-		fmt.Fprintf(t.out, " %s %d;", verb, t.bed.scenes[verb])
 	}
 	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; %d writes had to be in order; %d parents waited until they were let go; the garbage collector has lost %d objects; TemplateControllers have counted right %.0fs after all else was right, at the latest\n",
 		t.bed.turns.switches, t.bed.turns.late, t.bed.order.seen, t.bed.freed, t.bed.lost, t.bed.counting.Seconds())

@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// seeds are what the rounds are drawn from, one after the other. It is a flag: SEED:ROUNDS,SEED. The last one has no
-// end.
+// seeds are the seeds of the rounds, in order. It is a flag: SEED:ROUNDS,SEED. The last one is unlimited.
 type seeds struct {
 	list   []seed
-	random *rand.Rand // of the present seed
+	random *rand.Rand // of the current seed
 }
 
-// seed is one of them, for a number of rounds.
+// seed is a seed for a number of rounds.
 type seed struct {
 	value  uint64
-	rounds int // 0 = without end
+	rounds int // 0 = unlimited
 }
 
-// Type names the type in the help.
+// Type is the type name in the help.
 func (s *seeds) Type() string { return "seeds" }
 
-// String is what Set takes.
+// String returns the format that Set parses.
 func (s *seeds) String() string {
 	var out []string
 	for _, one := range s.list {
@@ -36,7 +35,7 @@ func (s *seeds) String() string {
 	return strings.Join(out, ",")
 }
 
-// Set reads the flag.
+// Set parses the flag.
 func (s *seeds) Set(text string) error {
 	s.list = nil
 	parts := strings.Split(text, ",")
@@ -60,7 +59,7 @@ func (s *seeds) Set(text string) error {
 	return nil
 }
 
-// choose replaces 0, and the lack of a seed, by fresh ones.
+// choose replaces 0, or a missing seed, by random ones.
 func (s *seeds) choose() {
 	if len(s.list) == 0 {
 		s.list = []seed{{}}
@@ -72,7 +71,7 @@ func (s *seeds) choose() {
 	}
 }
 
-// source returns what the round is drawn from, counted from 0. Rounds are asked for one after the other.
+// source returns the random source of the round, counted from 0. Rounds must be requested in order.
 func (s *seeds) source(round int) *rand.Rand {
 	for _, one := range s.list {
 		if round == 0 {
@@ -86,7 +85,7 @@ func (s *seeds) source(round int) *rand.Rand {
 	return s.random
 }
 
-// secret is a text that is nowhere by chance.
+// secret is a text that does not occur by chance.
 func (s *seeds) secret() string {
 	return fmt.Sprintf("hush%016x", rand.New(rand.NewPCG(s.list[0].value, 1)).Uint64())
 }

@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-func TestSeeds(t *testing.T) {
+func TestSeedFlag(t *testing.T) {
 	for text, want := range map[string]string{
 		"7":       "",
 		"1:2,5":   "",
@@ -26,7 +26,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-func TestSeedsBeginAgainWhereOneEnds(t *testing.T) {
+func TestSeedSequenceRestartsPerSeed(t *testing.T) {
 	numbers := func(text string) (out []uint64) {
 		s := &seeds{}
 		if err := s.Set(text); err != nil {
@@ -49,7 +49,7 @@ func TestSeedsBeginAgainWhereOneEnds(t *testing.T) {
 	}
 }
 
-func TestFreshSeeds(t *testing.T) {
+func TestRandomSeedsDiffer(t *testing.T) {
 	a, b := &seeds{}, &seeds{}
 	a.choose()
 	b.choose()

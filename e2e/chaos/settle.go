@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// settleLimit is how long everything may take to be right. The garbage collector may
-	// lose sight of the children of a new kind; then the operator deletes them after a minute.
+	// settleLimit is how long the cluster may take to match the model. The garbage collector may lose the children of a
+	// new kind; then the operator deletes them after a minute.
 	settleLimit = 3 * time.Minute
-	// tellAfter is how long it may take to be right before it is told what came last.
+	// tellAfter is how long that may take before the last difference is reported.
 	tellAfter = 30 * time.Second
-	// recount is how long an operator may take to count parents after its start: another one may
-	// have to take over, which takes 18 s, it counts for 30 s, and tells after 2 s.
+	// recount is how long an operator may take to update its counts after a start: failover, if necessary, takes 18 s,
+	// counting 30 s, and reporting 2 s.
 	recount = 55 * time.Second
 )
 
-// settle waits until the cluster is as the model says and the operator is quiet, and then
-// expects it to stay so. Things have been broken for that long, and what was
-// tried in vain meanwhile may wait as long again until it is tried once more.
+// settle waits until the cluster matches the model and the operator is quiet, and then expects it to stay so. broken is
+// how long faults lasted; retries of failed requests may be delayed by as much again.
 func (b *bed) settle(ctx context.Context, w *model.World, round *model.Round, broken time.Duration) error {
 	e, began := expected{world: w, round: round}, time.Now()
 	if err := b.settleBeside(ctx, e, broken); err != nil {
@@ -51,10 +50,10 @@ func (b *bed) settle(ctx context.Context, w *model.World, round *model.Round, br
 	return errors.Join(b.turns.check(), b.order.check(since), b.waitedRightly(round))
 }
 
-// becomeRight waits until the cluster is as expected, counts included if they can be right by then.
+// becomeRight waits until the cluster is as expected, including counts if they can be right by then.
 func (b *bed) becomeRight(ctx context.Context, e *expected, broken time.Duration) error {
 	began, last := time.Now(), error(nil)
-	var uncounted time.Time // since when nothing but counts is wrong
+	var uncounted time.Time // since when only counts have been wrong
 	err := await(ctx, settleLimit+broken+broken/5, func() error {
 		e.counts = b.operators.age() > recount
 		err := b.right(ctx, *e)
@@ -81,13 +80,13 @@ func (b *bed) becomeRight(ctx context.Context, e *expected, broken time.Duration
 // expected is what the cluster is compared with.
 type expected struct {
 	world  *model.World
-	round  *model.Round // since the last time that all was right; nil = none
-	beside string       // the TemplateController that does not count; "" = all do
-	counts bool         // whether the parents are to be counted right
-	rested bool         // whether what faults had TemplateControllers say is to be gone, which takes 30 s for Events
+	round  *model.Round // since the last successful check; nil = none
+	beside string       // the TemplateController to ignore; "" = none
+	counts bool         // whether to compare the counts of parents
+	rested bool         // whether conditions caused by faults must have disappeared, which takes 30 s for Events
 }
 
-// remember has the next comparison know which objects there are.
+// remember records the existing objects for the next comparison.
 func (b *bed) remember(ctx context.Context, e expected) error {
 	c, err := b.compare(ctx, e)
 	if err != nil {
@@ -98,7 +97,7 @@ func (b *bed) remember(ctx context.Context, e expected) error {
 	return b.sweep(ctx, before, b.before)
 }
 
-// rest waits until the parents are counted, too, and expects that then nothing at all is written.
+// rest waits until the counts are right, too, and then expects no writes at all.
 func (b *bed) rest(ctx context.Context, w *model.World) error {
 	if err := pause(ctx, recount-b.operators.age()); err != nil {
 		return err
@@ -130,7 +129,7 @@ func (b *bed) right(ctx context.Context, e expected) error {
 	return err
 }
 
-// compare returns what compares the cluster as it is now.
+// compare returns a checker for the current state of the cluster.
 func (b *bed) compare(ctx context.Context, e expected) (*checker, error) {
 	f, err := b.look(ctx)
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-// owns reports whether the object of the child's name is that of its parent. Where two parents want the same one, who
-// came first has it.
+// owns reports whether the object with the child's name belongs to its parent. If two parents render the same object,
+// it belongs to the first.
 func (c *checker) owns(child model.Child) bool {
 	o, parent := c.children[child.ID], c.parents[child.Parent]
 	return o != nil && parent != nil && o.GetLabels()["templater.dev/parent-uid"] == string(parent.GetUID())
 }
 
-// owned reports whether any parent owns the object, of those that want it.
+// owned reports whether any of the parents that render the object owns it.
 func (c *checker) owned(id model.ChildID) bool {
 	return slices.ContainsFunc(c.world.Children(), func(child model.Child) bool { return child.ID == id && c.owns(child) })
 }
 
-// parent compares whether a parent is there, and whether it waits for what happens before it goes.
+// parent checks whether a parent exists as desired, and whether it waits for finalization.
 func (c *checker) parent(id model.ParentID, o *unstructured.Unstructured) {
 	if _, wanted := c.world.Parents[id]; !wanted || o.GetDeletionTimestamp() != nil {
 		c.fault("%s should be gone: since %v it waits with the finalizers %v and the conditions %v", id, o.GetDeletionTimestamp(), o.GetFinalizers(), conditionOf(o, "Ready"))

@@ -17,7 +17,7 @@ var (
 	share = model.ChildID{Resource: "configmaps", Namespace: model.Far, Name: "wide-shared-p"}
 )
 
-// wideChecker is a cluster in which two parents want the same object, which the first one has.
+// wideChecker is a cluster in which two parents render the same object, which belongs to the first one.
 func wideChecker() *checker {
 	w := model.NewWorld("hush")
 	f := &found{
@@ -55,10 +55,10 @@ func wideChecker() *checker {
 	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, failing: map[model.ParentID]bool{}}
 }
 
-func TestCompareFarChildren(t *testing.T) {
+func TestCompareCrossNamespaceChildren(t *testing.T) {
 	for why, row := range map[string]struct {
 		change func(*checker)
-		want   string // in the error; empty = none
+		want   string // part of the error; empty = none
 	}{
 		"one of two has it":        {func(*checker) {}, ""},
 		"nobody has it":            {func(c *checker) { delete(c.children, share) }, "wide-shared-p is missing"},

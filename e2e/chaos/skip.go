@@ -15,10 +15,10 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-// skip is what has a parent go without what is to happen before.
+// skip is a patch that skips finalization of a parent.
 const skip = `{"metadata":{"annotations":{"templater.dev/skip-finalize":"true"}}}`
 
-// skipParent deletes a parent that is to go at once.
+// skipParent deletes a parent and skips its finalization.
 func (b *bed) skipParent(ctx context.Context, a model.Action) error {
 	in := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace)
 	err := b.insist(ctx, "annotate "+a.ID.String(), func() error {
@@ -31,21 +31,21 @@ func (b *bed) skipParent(ctx context.Context, a model.Action) error {
 	return b.deleteParent(ctx, a)
 }
 
-// letGoEvery is how often an administrator looks for parents that wait without an end.
+// letGoEvery is the interval at which an administrator checks for parents that are blocked.
 const letGoEvery = time.Second
 
-// letParentsGo has parents of Chain released until the context ends that wait for long.
+// letParentsGo releases parents of Chain that have been waiting for long, until the context is done.
 func (b *bed) letParentsGo(ctx context.Context) {
 	for pause(ctx, letGoEvery) == nil {
 		for _, namespace := range model.Namespaces {
 			in := b.client.Resource(resourceOf("Chain")).Namespace(namespace)
 			list, err := in.List(ctx, metav1.ListOptions{})
 			if err != nil {
-				break // the API server is down, or the kind is not there
+				break // the API server is down, or the kind is not served
 			}
 			for i := range list.Items {
 				o := &list.Items[i]
-				if !waitsForSomebody(o, time.Now()) || b.isSpared(o.GetUID()) {
+				if !waitsForSomebody(o, time.Now()) {
 					continue
 				}
 				if _, err := in.Patch(ctx, o.GetName(), types.MergePatchType, []byte(skip), metav1.PatchOptions{FieldManager: "administrator"}); err == nil {
@@ -56,10 +56,10 @@ func (b *bed) letParentsGo(ctx context.Context) {
 	}
 }
 
-// patience is for how long an administrator lets parents wait: longer than their timeout takes, started again by some faults.
+// patience is how long an administrator lets parents wait: longer than their timeout, which some faults restart.
 const patience = time.Minute
 
-// waitsForSomebody reports whether a parent may be released only if somebody asks for it, and nobody has.
+// waitsForSomebody reports whether a parent has been finalizing for longer than patience, and no one has skipped that.
 func waitsForSomebody(o *unstructured.Unstructured, now time.Time) bool {
 	condition, deleted := conditionOf(o, "Ready"), o.GetDeletionTimestamp()
 	return deleted != nil && now.Sub(deleted.Time) > patience && condition["reason"] == "Finalizing" && o.GetAnnotations()["templater.dev/skip-finalize"] == ""
@@ -75,23 +75,7 @@ func (b *bed) noteWaited(o *unstructured.Unstructured) {
 	b.freed++
 }
 
-// spare has nobody let that parent go but those who judge how it waits.
-func (b *bed) spare(uid types.UID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.spared == nil {
-		b.spared = map[types.UID]bool{}
-	}
-	b.spared[uid] = true
-}
-
-func (b *bed) isSpared(uid types.UID) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.spared[uid]
-}
-
-// waitedRightly returns an error where parents had to be let go in a round in which none was to wait for that.
+// waitedRightly returns an error if parents had to be released in a round in which finalization has a timeout.
 func (b *bed) waitedRightly(round *model.Round) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-func TestWhoWaitsForSomebody(t *testing.T) {
+func TestParentBlockedByFinalization(t *testing.T) {
 	parent := func(reason string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{
 			"metadata": map[string]any{"namespace": "chaos-a", "name": "p", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"},
@@ -41,7 +41,7 @@ func TestWhoWaitsForSomebody(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsWithoutAnEndUnlessToldTo(t *testing.T) {
+func TestUnboundedWaitRequiresBlockingRound(t *testing.T) {
 	b := &bed{}
 	if err := b.waitedRightly(&model.Round{}); err != nil {
 		t.Errorf("nobody has waited: %v", err)

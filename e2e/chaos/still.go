@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// calm is for how long nothing may be written.
+// calm is how long nothing may be written.
 const calm = 2 * time.Second
 
 // still waits until the operator is quiet, and then expects it to stay so.
@@ -48,7 +48,7 @@ func (b *bed) still(ctx context.Context, counts func(audit.Event) bool) error {
 	return fmt.Errorf("the operator writes after everything was right and quiet: %v%s", written, differences(before, after, written))
 }
 
-// differences tells what there is of the written objects before and after.
+// differences describes the written objects before and after.
 func differences(before, after *found, written []audit.Event) string {
 	var out strings.Builder
 	told := map[string]bool{}
@@ -62,7 +62,7 @@ func differences(before, after *found, written []audit.Event) string {
 	return out.String()
 }
 
-// object returns the object that a request was about, or nil.
+// object returns the object of a request, or nil.
 func (f *found) object(e audit.Event) *unstructured.Unstructured {
 	at := e.ObjectRef
 	if at.Resource == controllers.Resource {
@@ -76,7 +76,7 @@ func (f *found) object(e audit.Event) *unstructured.Unstructured {
 	return f.children[model.ChildID{Resource: at.Resource, Namespace: at.Namespace, Name: at.Name}]
 }
 
-// content is an object without what each write changes.
+// content is an object without the fields that every write changes.
 func content(o *unstructured.Unstructured) map[string]any {
 	if o == nil {
 		return nil
@@ -87,8 +87,8 @@ func content(o *unstructured.Unstructured) map[string]any {
 	return o.Object
 }
 
-// needless leaves out what may be written late: a parent that fails is tried again after a while, and what a fault
-// had its status say besides goes then.
+// needless leaves out writes that may be late: a failing parent is retried after a while, which also removes messages
+// that a fault caused in its status.
 func (b *bed) needless(written []audit.Event) []audit.Event {
 	late := map[string]bool{}
 	for id := range b.failing {
@@ -104,8 +104,8 @@ func (b *bed) needless(written []audit.Event) []audit.Event {
 	})
 }
 
-// quiet returns an error if the operator has written within the time that is called calm, else the
-// present end of the audit log.
+// quiet returns an error if the operator has written within the duration calm, otherwise the current end of the audit
+// log.
 func (b *bed) quiet(ctx context.Context, counts func(audit.Event) bool) (audit.Mark, error) {
 	since, err := b.cluster.Audit().Mark()
 	if err != nil {
@@ -124,21 +124,21 @@ func (b *bed) quiet(ctx context.Context, counts func(audit.Event) bool) (audit.M
 	return b.cluster.Audit().Mark()
 }
 
-// writes returns what the operators have changed since the mark, of what counts. What the server refused
-// is no change: a conflict is looked at every 30 s.
+// writes returns the operators' successful writes since the mark that counts accepts. Rejected requests are not
+// included: a conflict is retried every 30 s.
 func (b *bed) writes(since audit.Mark, counts func(audit.Event) bool) ([]audit.Event, error) {
 	return b.cluster.Audit().Since(since, func(e audit.Event) bool {
 		return strings.HasPrefix(e.User.Username, user) && !reads(e) && e.ResponseStatus.Code/100 == 2 && counts(e)
 	})
 }
 
-// changes are the writes of parents and children. Counts follow later than the rest.
+// changes accepts writes of parents and children. Counts are updated later.
 func changes(e audit.Event) bool {
 	return anything(e) && (e.ObjectRef.Resource != "templatecontrollers" || e.ObjectRef.Subresource != "status")
 }
 
-// anything is what a quiet operator does not write. It renews its Lease all the time, and asks for
-// its rights.
+// anything accepts everything that a quiet operator does not write. It renews its Lease all the time, and checks its
+// permissions.
 func anything(e audit.Event) bool {
 	return e.ObjectRef.Resource != "leases" && e.ObjectRef.Resource != "events" && e.ObjectRef.APIGroup != "authorization.k8s.io"
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-func TestNeedless(t *testing.T) {
+func TestNeedlessWrites(t *testing.T) {
 	write := func(resource, subresource, name string) audit.Event {
 		var e audit.Event
 		e.ObjectRef.Resource, e.ObjectRef.Subresource, e.ObjectRef.Namespace, e.ObjectRef.Name = resource, subresource, "chaos-a", name
@@ -35,7 +35,7 @@ func TestNeedless(t *testing.T) {
 	}
 }
 
-func TestDifferencesTellWhatWasWritten(t *testing.T) {
+func TestDifferencesDescribeWrites(t *testing.T) {
 	written := func(resource, namespace, name string) audit.Event {
 		var e audit.Event
 		e.ObjectRef.Resource, e.ObjectRef.Namespace, e.ObjectRef.Name = resource, namespace, name

@@ -19,13 +19,13 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// The label that strangers put on their objects, and the key that they add to others'.
+// The label that strangers put on their objects, and the key that they add to others' objects.
 const (
 	strangerLabel = "stranger"
 	strangerKey   = "foreign"
 )
 
-// childResource is the resource of some children.
+// childResource returns the resource of children with that name.
 func childResource(name string) schema.GroupVersionResource {
 	if name == model.Plural(model.PartKind) {
 		return resourceOf(model.PartKind)
@@ -37,7 +37,7 @@ func (b *bed) children(id model.ChildID) dynamic.ResourceInterface {
 	return b.client.Resource(childResource(id.Resource)).Namespace(id.Namespace)
 }
 
-// putForeign creates an object where a child might be, unless there is one.
+// putForeign creates an object with the name of a possible child, unless it exists.
 func (b *bed) putForeign(ctx context.Context, a model.Action) error {
 	token := rand.Text()
 	return b.insist(ctx, "put foreign "+a.Child.String(), func() error {
@@ -64,7 +64,7 @@ func (b *bed) putForeign(ctx context.Context, a model.Action) error {
 		}
 		in := b.children(a.Child)
 		after, err := in.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
-		if apierrors.IsAlreadyExists(err) { // perhaps by an attempt that was not answered
+		if apierrors.IsAlreadyExists(err) { // maybe created by an attempt without a response
 			after, err = in.Get(ctx, a.Child.Name, metav1.GetOptions{})
 		}
 		if err != nil {
@@ -79,10 +79,10 @@ func (b *bed) putForeign(ctx context.Context, a model.Action) error {
 	})
 }
 
-// forged stands for the owner of what no longer is a stranger's, but the garbage collector's.
+// forged replaces the owner of an object that no longer belongs to a stranger, but to the garbage collector.
 const forged = "forged"
 
-// disguise has the object look like a child. It returns the owner with which it goes, or "" for none.
+// disguise makes the object resemble a child. It returns the owner with which it is deleted, or "" for none.
 func disguise(o *unstructured.Unstructured, a model.Action, parent *unstructured.Unstructured) types.UID {
 	labels := map[string]string{}
 	defer func() { o.SetLabels(labels) }()
@@ -114,7 +114,7 @@ func disguise(o *unstructured.Unstructured, a model.Action, parent *unstructured
 	return forged
 }
 
-// copyMarks gives an object the annotations of a child of the parent, if there is one: whatever can be read of it.
+// copyMarks copies to an object all readable annotations of a child of the parent, if there is one.
 func (b *bed) copyMarks(ctx context.Context, o *unstructured.Unstructured, parent types.UID) error {
 	siblings, err := b.client.Resource(childResource("configmaps")).List(ctx, metav1.ListOptions{LabelSelector: "templater.dev/parent-uid=" + string(parent) + ",!" + strangerLabel, Limit: 1})
 	if err != nil {
@@ -142,8 +142,7 @@ func (b *bed) removeForeign(ctx context.Context, id model.ChildID) error {
 	return err
 }
 
-// disturb changes or deletes a child behind the operator's back. What is not there, or a
-// stranger's, is left alone.
+// disturb changes or deletes a child behind the operator's back. It ignores missing children and strangers' objects.
 func (b *bed) disturb(ctx context.Context, a model.Action) error {
 	in := b.children(a.Child)
 	return b.insist(ctx, "disturb "+a.Child.String(), func() error {
@@ -168,7 +167,7 @@ func (b *bed) disturb(ctx context.Context, a model.Action) error {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return err // a conflict is tried again
+		return err // a conflict is retried
 	})
 }
 
@@ -184,7 +183,7 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 	}
 	switch a.Verb {
 	case model.EditChild:
-		data("c3RyYW5nZXI=") // for a Secret, too
+		data("c3RyYW5nZXI=") // valid for a Secret, too
 	case model.StripChild:
 		data(nil)
 	case model.AddToChild:
@@ -210,10 +209,10 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 	return err
 }
 
-// seal is the annotation that proves whose a child is.
+// seal is the annotation that proves which parent a child belongs to.
 const seal = "templater.dev/seal"
 
-// marks are the other annotations that templater sets, with these values; those that have none are taken away.
+// marks are the other annotations that templater sets, with these values; those without a value are removed.
 func marks(values map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, name := range []string{"applied-hash", "prune", "deletion", "order", "parent", "depth"} {
@@ -222,7 +221,7 @@ func marks(values map[string]any) map[string]any {
 	return out
 }
 
-// unseal takes the seal off a child, which nobody takes for one then, and deletes it after a while.
+// unseal removes the seal of a child, which then no longer counts as one, and deletes it after a while.
 func (b *bed) unseal(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, long time.Duration) error {
 	if err := patchChild(ctx, in, child, model.Action{Verb: model.UnsealChild}); err != nil {
 		return err
@@ -231,7 +230,7 @@ func (b *bed) unseal(ctx context.Context, in dynamic.ResourceInterface, child *u
 	b.later(ctx, long, func() error {
 		return b.insist(ctx, "delete "+name, func() error {
 			err := in.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-			if apierrors.IsConflict(err) { // it is another one by now
+			if apierrors.IsConflict(err) { // it has been replaced in the meantime
 				return nil
 			}
 			return gone(err)
@@ -240,7 +239,7 @@ func (b *bed) unseal(ctx context.Context, in dynamic.ResourceInterface, child *u
 	return nil
 }
 
-// later does something after a while, while other things happen.
+// later does something after a delay, in the background.
 func (b *bed) later(ctx context.Context, long time.Duration, do func() error) {
 	b.held.Go(func() {
 		err := pause(ctx, long)
@@ -255,14 +254,11 @@ func (b *bed) later(ctx context.Context, long time.Duration, do func() error) {
 	})
 }
 
-// These finalizers keep a child from being gone, for a while, or until somebody decides.
-const (
-	strangerFinalizer = "chaos.example.org/held"
-	keptFinalizer     = "chaos.example.org/kept"
-)
+// strangerFinalizer keeps a child for a while.
+const strangerFinalizer = "chaos.example.org/held"
 
-// hold gives a child a finalizer, and takes it off again after that long, while other things happen. One that is being deleted takes no
-// more finalizers.
+// hold adds a finalizer to a child, and removes it after a delay, in the background. An object that is being deleted
+// accepts no new finalizers.
 func (b *bed) hold(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, long time.Duration) error {
 	if child.GetDeletionTimestamp() != nil {
 		return nil
@@ -275,7 +271,7 @@ func (b *bed) hold(ctx context.Context, in dynamic.ResourceInterface, child *uns
 	return nil
 }
 
-// addFinalizer gives an object a finalizer, unless it has it.
+// addFinalizer adds a finalizer to an object, unless it has it.
 func (b *bed) addFinalizer(ctx context.Context, in dynamic.ResourceInterface, o *unstructured.Unstructured, finalizer string) error {
 	if slices.Contains(o.GetFinalizers(), finalizer) {
 		return nil
@@ -283,7 +279,7 @@ func (b *bed) addFinalizer(ctx context.Context, in dynamic.ResourceInterface, o 
 	return b.setFinalizers(ctx, in, o, append(o.GetFinalizers(), finalizer))
 }
 
-// release takes the finalizer off that object.
+// release removes the finalizer from the object with that UID.
 func (b *bed) release(ctx context.Context, in dynamic.ResourceInterface, name string, uid types.UID, finalizer string) error {
 	return b.insist(ctx, "release "+name, func() error {
 		child, err := in.Get(ctx, name, metav1.GetOptions{})
@@ -309,7 +305,7 @@ func (b *bed) setFinalizers(ctx context.Context, in dynamic.ResourceInterface, c
 	return err
 }
 
-// wipeController takes the status of a TemplateController away, if that is there.
+// wipeController removes the status of a TemplateController, if that exists.
 func (b *bed) wipeController(ctx context.Context, name string) error {
 	return b.insist(ctx, "wipe the status of TemplateController "+name, func() error {
 		_, err := b.client.Resource(controllers).Patch(ctx, name, types.MergePatchType, []byte(`{"status": null}`), metav1.PatchOptions{FieldManager: "stranger"}, "status")
@@ -317,13 +313,13 @@ func (b *bed) wipeController(ctx context.Context, name string) error {
 	})
 }
 
-// note is what a stranger has written into the status of a parent of its own.
+// note is what a stranger has written to the status of a parent.
 type note struct {
 	uid  types.UID
 	text string
 }
 
-// writeStatus has a stranger write into the status of a parent, if there is one.
+// writeStatus has a stranger write to the status of a parent, if that exists.
 func (b *bed) writeStatus(ctx context.Context, a model.Action) error {
 	in := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace)
 	return b.insist(ctx, "write the status of "+a.ID.String(), func() error {
@@ -347,7 +343,7 @@ func (b *bed) writeStatus(ctx context.Context, a model.Action) error {
 	})
 }
 
-// patchStatus sets these fields of the status; nil removes it all.
+// patchStatus sets these fields of the status; nil removes the whole status.
 func (b *bed) patchStatus(ctx context.Context, in dynamic.ResourceInterface, parent *unstructured.Unstructured, fields map[string]any) error {
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": parent.GetResourceVersion()}, "status": fields})
 	if err != nil {

@@ -15,10 +15,10 @@ func TestDisguise(t *testing.T) {
 	parent.SetName("p")
 	parent.SetUID("uid-p")
 	type looks struct {
-		Owner    types.UID // with which it goes
+		Owner    types.UID // with which it is deleted
 		Labelled bool
 		Owned    bool // by the parent
-		Controls bool // whatever its owner is
+		Controls bool // whichever owner it has
 	}
 	for why, row := range map[string]struct {
 		guise  model.Guise

@@ -8,7 +8,7 @@ import (
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
-// controller compares the statuses of a TemplateController and its parents.
+// controller checks the statuses of a TemplateController and its parents.
 func (c *checker) controller(shape string) {
 	o, want := c.controllers[shape], c.world.Controllers[shape]
 	switch {
@@ -60,14 +60,14 @@ func (c *checker) controller(shape string) {
 		c.count(o, "parents", "ready", total-failed)
 	}
 	if failed > 0 {
-		return // what is there of a kind that nothing has been made of yet is not known
+		return // objects of a kind are not observed until the TemplateController has created one
 	}
 	children := c.live(shape)
 	c.count(o, "children", "total", children)
 	c.count(o, "children", "ready", children)
 }
 
-// live returns how many children there are of the TemplateController's parents, as their labels have it.
+// live counts the children of the TemplateController's parents by their labels.
 func (c *checker) live(shape string) int64 {
 	uids := map[string]bool{}
 	for id, parent := range c.parents {
@@ -83,13 +83,13 @@ func (c *checker) live(shape string) int64 {
 	return live
 }
 
-// fails compares what is told of a parent, and reports whether it is to fail.
+// fails checks the ready condition and the status of a parent, and reports whether it should fail.
 func (c *checker) fails(shape string, id model.ParentID) bool {
 	parent, controller := c.parents[id], c.world.Controllers[shape]
 	switch {
 	case controller.Extra == model.Double && c.world.Doubled(shape, id):
 		reason := "InvalidChild"
-		if controller.Swapped && shape == model.Whole && c.world.NoParts { // the first entry's is told
+		if controller.Swapped && shape == model.Whole && c.world.NoParts { // the first child template's error is reported
 			reason = "ChildKindNotFound"
 		}
 		c.condition(parent, model.ReadyCondition(shape), "False", reason)
@@ -123,8 +123,8 @@ func (c *checker) fails(shape string, id model.ParentID) bool {
 	return false
 }
 
-// shows reports whether an extra ConfigMap is there that was once made from the entry: who sees its objects sees what is not wanted any
-// more, and stays, too.
+// shows reports whether an extra ConfigMap exists that was created from the child template: templates that read the
+// child template's objects also get kept objects that are no longer desired.
 func (c *checker) shows(id model.ParentID, entry string) bool {
 	extra := model.ChildID{Resource: "configmaps", Namespace: id.Namespace, Name: model.Report + "-" + id.Name + "-extra"}
 	o := c.children[extra]
@@ -135,7 +135,7 @@ func (c *checker) shows(id model.ParentID, entry string) bool {
 	return labels["templater.dev/controller"] == model.Report && labels["templater.dev/child"] == entry && labels["templater.dev/parent-uid"] == string(c.parents[id].GetUID())
 }
 
-// count compares a count of parents or children.
+// count checks a count of parents or children.
 func (c *checker) count(o *unstructured.Unstructured, of, field string, want int64) {
 	if got, _, _ := unstructured.NestedInt64(o.Object, "status", of, field); got != want {
 		c.miscounts++
@@ -144,7 +144,7 @@ func (c *checker) count(o *unstructured.Unstructured, of, field string, want int
 	}
 }
 
-// status compares what the status template yields, and what a stranger has put beside it.
+// status checks the fields of the status template, and the stranger's additions.
 func (c *checker) status(id model.ParentID, want map[string]any) {
 	got, _, _ := unstructured.NestedMap(c.parents[id].Object, "status")
 	delete(got, "conditions")
@@ -157,7 +157,7 @@ func (c *checker) status(id model.ParentID, want map[string]any) {
 	}
 }
 
-// condition compares a condition, which is to be of the present generation.
+// condition checks a condition, which must have observed the current generation.
 func (c *checker) condition(o *unstructured.Unstructured, kind, status, reason string) {
 	name := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
 	got := conditionOf(o, kind)
@@ -169,18 +169,15 @@ func (c *checker) condition(o *unstructured.Unstructured, kind, status, reason s
 	}
 }
 
-// noCondition wants nothing to be said of that.
+// noCondition checks that the condition does not exist.
 func (c *checker) noCondition(o *unstructured.Unstructured, kind string) {
 	if got := conditionOf(o, kind); got != nil {
 		c.fault("condition %s of %s %s is %v; want none", kind, o.GetKind(), o.GetName(), got)
 	}
 }
 
-// conditionOf returns the condition of that type, nil where there is none, or no object because it could not be read.
+// conditionOf returns the condition of that type, nil if it does not exist.
 func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
-	if o == nil {
-		return nil
-	}
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, item := range list {
 		if got, _ := item.(map[string]any); got["type"] == kind {
@@ -190,7 +187,7 @@ func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
 	return nil
 }
 
-// discreet looks for the secret in conditions.
+// discreet searches conditions for the secret.
 func (c *checker) discreet() {
 	look := func(o *unstructured.Unstructured) {
 		list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")

@@ -11,18 +11,18 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// turns are those in which the replicas write: each write has to come in while its replica holds the
-// Lease. Only one that was held up on its way may come in later, as docs/operate/high-availability.md has it.
+// turns checks the order of the replicas' writes: each must arrive while its replica holds the Lease. Only a delayed
+// one may arrive later, see docs/operate/high-availability.md.
 type turns struct {
 	log    audit.Log
 	mark   audit.Mark
-	leases []audit.Event // of the round before, and then of this one
+	leases []audit.Event // of the previous round and this one
 
-	switches int // of the leader
-	late     int // writes that were held up until another replica led
+	switches int // number of leader changes
+	late     int // number of writes that were delayed until another replica was the leader
 }
 
-// check looks at the writes since the last check. Nothing may be under way.
+// check checks the writes since the last check. No requests may be in flight.
 func (t *turns) check() error {
 	mark, err := t.log.Mark()
 	if err != nil {
@@ -40,7 +40,7 @@ func (t *turns) check() error {
 
 func reads(e audit.Event) bool { return e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" }
 
-// judge returns an error that names the writes out of turn.
+// judge returns an error with the writes out of turn.
 func (t *turns) judge(events []audit.Event) error {
 	before := len(t.leases)
 	for _, e := range events {
@@ -70,9 +70,8 @@ func (t *turns) judge(events []audit.Event) error {
 	return errors.Join(errs...)
 }
 
-// holds reports whether the writer may have held the Lease when its write came in: nobody else
-// had changed the Lease since the writer did. When exactly the Lease changed is not known, but that it
-// was between the request and the answer.
+// holds reports whether the writer may have held the Lease when its write arrived: no one else had changed the Lease
+// since the writer did. The exact time of a Lease change is unknown; it is between request and response.
 func (t *turns) holds(e audit.Event) bool {
 	var last audit.Event
 	for _, l := range t.leases {

@@ -11,7 +11,7 @@ import (
 
 var began = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// request takes from one second to another.
+// request lasts from one second to another.
 func request(replica int, resource string, from, to float64) audit.Event {
 	at := func(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
 	e := audit.Event{Verb: "patch", UserAgent: "templater", Received: at(from), Reached: at(to)}
@@ -19,7 +19,7 @@ func request(replica int, resource string, from, to float64) audit.Event {
 	return e
 }
 
-func TestTurns(t *testing.T) {
+func TestLeaderTurns(t *testing.T) {
 	refused := request(1, "leases", 5, 5.1)
 	refused.ResponseStatus.Code = 409
 	late := request(0, "configmaps", 25, 25.1)
@@ -29,7 +29,7 @@ func TestTurns(t *testing.T) {
 	a, b := request(0, "leases", 0, 1), request(1, "leases", 20, 21)
 	for why, row := range map[string]struct {
 		events         []audit.Event
-		want           int // writes out of turn
+		want           int // number of writes out of turn
 		switches, late int
 	}{
 		"one after the other":                           {[]audit.Event{a, request(0, "configmaps", 2, 3), b, request(1, "configmaps", 22, 23)}, 0, 1, 0},
@@ -56,7 +56,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-func TestTurnsRememberWhoLedInTheRoundBefore(t *testing.T) {
+func TestTurnsRememberPreviousLeader(t *testing.T) {
 	turns := &turns{}
 	if err := turns.judge([]audit.Event{request(0, "leases", 0, 1)}); err != nil {
 		t.Fatal(err)

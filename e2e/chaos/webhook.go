@@ -22,21 +22,21 @@ import (
 
 var webhooks = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
 
-// webhook is an admission webhook that does not answer while it is held up. The API server waits for it for
-// webhookTimeout, and then refuses the write.
+// webhook is an admission webhook that does not answer while it is held. The API server waits for webhookTimeout, and
+// then rejects the write.
 type webhook struct {
 	server *http.Server
 	url    string
 	ca     []byte
 
 	mu    sync.Mutex
-	gate  chan struct{} // nil, or closed when answers may go out
+	gate  chan struct{} // nil, or closed when responses may be sent
 	asked int
 }
 
 const webhookTimeout = 30 * time.Second
 
-// startWebhook serves with the certificate, which those who trust the authority believe.
+// startWebhook serves with the certificate, which is trusted by clients that trust the authority.
 func startWebhook(certificate tls.Certificate, authority []byte) (*webhook, error) {
 	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: loopback[0]})
 	if err != nil {
@@ -53,7 +53,7 @@ func startWebhook(certificate tls.Certificate, authority []byte) (*webhook, erro
 
 func (h *webhook) close() error { return h.server.Close() }
 
-// answer allows everything, late.
+// answer allows everything, possibly late.
 func (h *webhook) answer(w http.ResponseWriter, r *http.Request) {
 	var review struct {
 		Request struct {
@@ -79,7 +79,7 @@ func (h *webhook) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {"uid": %q, "allowed": true}}`, review.Request.UID)
 }
 
-// hold holds up all answers until release is called.
+// hold delays all responses until release is called.
 func (h *webhook) hold() (release func()) {
 	gate := make(chan struct{})
 	h.mu.Lock()
@@ -99,11 +99,10 @@ func (h *webhook) askedSince() int {
 	return h.asked
 }
 
-// slowName is what the configuration of the webhook is called.
+// slowName is the name of the webhook configuration.
 const slowName = "chaos.example.org"
 
-// slow has the webhook asked before anything is made for a TemplateController, and hold up all answers until end
-// is called.
+// slow configures the webhook for all children of a TemplateController, and delays its responses until end is called.
 func (b *bed) slow(ctx context.Context, shape string) (end func() error, err error) {
 	err = b.apply(ctx, webhooks, map[string]any{
 		"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
@@ -129,8 +128,8 @@ func (b *bed) slow(ctx context.Context, shape string) (end func() error, err err
 	}, nil
 }
 
-// settleBeside waits until the cluster is as the model says but for what the slow TemplateController makes, which cannot be
-// right. Then nothing is slow any more.
+// settleBeside waits until the cluster matches the model except for the slow TemplateController, whose children cannot
+// be created. Then it ends the delay.
 func (b *bed) settleBeside(ctx context.Context, e expected, broken time.Duration) error {
 	if b.endSlow == nil {
 		return nil

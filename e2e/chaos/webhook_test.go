@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWebhookHoldsUpAnswers(t *testing.T) {
+func TestWebhookDelaysResponses(t *testing.T) {
 	h := &webhook{}
 	ask := func() string {
 		recorder := httptest.NewRecorder()
@@ -31,7 +31,7 @@ func TestWebhookHoldsUpAnswers(t *testing.T) {
 		}
 	}
 	release()
-	release() // harmless
+	release() // has no effect
 	if got := <-answered; !strings.Contains(got, allowed) {
 		t.Errorf("answer %s after that", got)
 	}

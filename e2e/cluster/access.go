@@ -49,12 +49,12 @@ func imageCommand() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringSliceVar(&names, "name", nil, "name:tag of the image; may be repeated") // hides the name of a cluster, which is not needed here
+	flags.StringSliceVar(&names, "name", nil, "name:tag of the image; may be repeated") // hides the cluster name flag, which is not needed here
 	flags.StringSliceVar(&out.Entrypoint, "entrypoint", nil, "entry point, words separated by commas")
 	flags.StringSliceVar(&out.Cmd, "cmd", nil, "default arguments, separated by commas")
 	flags.StringVar(&out.User, "user", "65532:65532", "uid:gid to run as")
 	flags.StringVarP(&file, "output", "o", "image.tar", "archive to write")
-	_ = command.MarkFlagRequired("name") // fails only for flags that do not exist
+	_ = command.MarkFlagRequired("name") // fails only for unknown flags
 	return command
 }
 

@@ -105,7 +105,7 @@ func statusCommand(g *globals) *cobra.Command {
 	}
 }
 
-// initCommand is what the first process of a cluster runs.
+// initCommand is the first process of a cluster.
 func initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "init SPEC", Hidden: true, Args: cobra.ExactArgs(1),
@@ -113,7 +113,7 @@ func initCommand() *cobra.Command {
 	}
 }
 
-// forwardCommand is what brings a real node's API server to the host.
+// forwardCommand forwards a host port to a real node's API server.
 func forwardCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "forward", Hidden: true, Args: cobra.NoArgs,

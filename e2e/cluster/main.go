@@ -1,5 +1,5 @@
-// Command cluster builds, starts and stops a Kubernetes cluster for
-// development and tests, out of Go modules and nothing that is installed.
+// Command cluster builds, starts and stops a Kubernetes cluster for development and tests, built from Go modules
+// without installing anything.
 package main
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// globals are the flags that all commands have.
+// globals are the flags of all commands.
 type globals struct{ cache, name string }
 
-// The first process of a node executes itself once more. From another thread than the first one, that
-// would look for a moment as if it had ended.
+// The first process of a node re-executes itself. If another thread than the first called execve, the process would
+// briefly appear to have ended.
 func init() { runtime.LockOSThread() }
 
 func main() {

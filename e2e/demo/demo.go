@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// operatorName is under which the operator is recorded. A cluster of our own ends it, too.
+// operatorName is the name of the operator's process record. Stopping our own cluster stops it, too.
 const operatorName = "operator"
 
 type demo struct {
@@ -26,14 +26,14 @@ type demo struct {
 	out   io.Writer
 }
 
-// build builds the operator, as the cluster is built, so that Go's own packages are compiled once.
+// build builds the operator like the cluster, so that Go's standard library is compiled once.
 func (d *demo) build(ctx context.Context) error {
 	command := d.command(ctx, "go", "build", "-trimpath", "-o", d.binary, "./cmd/templater")
 	command.Env = append(command.Env, "CGO_ENABLED=0")
 	return command.Run()
 }
 
-// install installs templater's own kind.
+// install installs the TemplateController CRD.
 func (d *demo) install(ctx context.Context) error {
 	if err := d.kubectl(ctx, "apply", "-k", "config/crd"); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (d *demo) install(ctx context.Context) error {
 	return d.remark(ctx)
 }
 
-// operate starts the operator. One of an earlier demo is replaced.
+// operate starts the operator and replaces one of an earlier demo.
 func (d *demo) operate(context.Context) error {
 	if err := d.stopOperator(); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (d *demo) simpleDeployment(ctx context.Context) error {
 	return d.logLines(ctx, "example-01")
 }
 
-// loadTest applies the second sample and follows its state.
+// loadTest applies the second sample and follows its status.
 func (d *demo) loadTest(ctx context.Context) error {
 	if err := d.kubectl(ctx, "apply", "-k", "config/samples/loadtest"); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (d *demo) loadTest(ctx context.Context) error {
 	return d.logLines(ctx, "example-02-0")
 }
 
-// orchestr applies the third sample, and Pods that it reports.
+// orchestr applies the third sample, and Pods for it to report.
 func (d *demo) orchestr(ctx context.Context) error {
 	for _, args := range [][]string{{"-k", "config/samples/orchestr"}, {"-f", "config/samples/orchestr/broken.yaml"}, {"-f", "config/samples/orchestr/example.yaml"}} {
 		if err := d.kubectl(ctx, append([]string{"apply"}, args...)...); err != nil {
@@ -115,7 +115,7 @@ func (d *demo) controllers(ctx context.Context) error {
 	return d.kubectl(ctx, "get", "templatecontrollers")
 }
 
-// logLines shows the last lines of a Pod's log, where Pods are real.
+// logLines shows the last lines of a Pod's log, if Pods are real.
 func (d *demo) logLines(ctx context.Context, pod string) error {
 	if d.place.played {
 		fmt.Fprintln(d.out, "  (a played Pod has no log)")
@@ -124,7 +124,7 @@ func (d *demo) logLines(ctx context.Context, pod string) error {
 	return d.kubectl(ctx, "logs", pod, "--tail=3")
 }
 
-// follow prints the object's columns whenever they change, until the JSONPath has the value.
+// follow prints the object's columns whenever they change, until the JSONPath has the wanted value.
 func (d *demo) follow(ctx context.Context, object, path, want string) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
@@ -150,10 +150,10 @@ func (d *demo) follow(ctx context.Context, object, path, want string) error {
 	})
 }
 
-// manyUIDs is a list of UIDs that would not fit the screen.
+// manyUIDs matches a list of UIDs that would not fit on the screen.
 var manyUIDs = regexp.MustCompile(`\["([0-9a-f]{8})[-0-9a-f]*",[^\]]*\]`)
 
-// row prints the row of a table, and its header when it is the first.
+// row prints the row of a table, with its header for the first one.
 func (d *demo) row(table string, first bool) {
 	header, row, _ := strings.Cut(strings.TrimSpace(table), "\n")
 	short := manyUIDs.ReplaceAllString(row, `["$1-…", …]`)
@@ -164,7 +164,7 @@ func (d *demo) row(table string, first bool) {
 	fmt.Fprintln(d.out, "   ", short)
 }
 
-// farewell says how to go on, and how to end it.
+// farewell prints next steps, and how to stop the demo.
 func (d *demo) farewell() {
 	d.say("The cluster is yours")
 	fmt.Fprintf(d.out, `  export KUBECONFIG=%s
@@ -179,7 +179,7 @@ To stop the operator and take all of this away: %s
 `, d.place.kubeconfig, d.ownKubectl(), d.place.stop)
 }
 
-// ownKubectl says where the kubectl of the cluster is, unless it is one that was there before.
+// ownKubectl returns the path of the cluster's kubectl, unless an existing kubectl is used.
 func (d *demo) ownKubectl() string {
 	if filepath.Dir(d.place.kubectl) != d.cache.Path("bin") {
 		return ""
@@ -189,7 +189,7 @@ func (d *demo) ownKubectl() string {
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, "\n== "+format+"\n", args...) }
 
-// short names a path from the root of the repository.
+// short returns a path relative to the root of the repository.
 func (d *demo) short(path string) string {
 	if short, err := filepath.Rel(d.root, path); err == nil {
 		return short
@@ -209,7 +209,7 @@ func (d *demo) kubectl(ctx context.Context, args ...string) error {
 
 func (d *demo) output(ctx context.Context, args ...string) (string, error) {
 	command := d.command(ctx, d.place.kubectl, args...)
-	command.Stdout = nil // Output wants it
+	command.Stdout = nil // Output requires it
 	text, err := command.Output()
 	if err != nil {
 		return string(text), fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)

@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 )
 
-func TestDemoShowsWhatAUserWantsToSee(t *testing.T) {
+func TestDemoOutput(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	cluster := testcluster.Options{Name: "demo-test", Mode: layout.Kwok, Out: &out}
@@ -48,7 +48,7 @@ func TestDemoShowsWhatAUserWantsToSee(t *testing.T) {
 	stopsWithTheCluster(t, cluster.Name)
 }
 
-func TestOnlyOurOwnKubectlIsTold(t *testing.T) {
+func TestDemoMentionsOnlyBundledKubectl(t *testing.T) {
 	f, err := findFolders("")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestOnlyOurOwnKubectlIsTold(t *testing.T) {
 	}
 }
 
-// stopsWithTheCluster expects that the operator runs, and ends with the cluster.
+// stopsWithTheCluster expects that the operator is running, and ends with the cluster.
 func stopsWithTheCluster(t *testing.T, name string) {
 	t.Helper()
 	c, err := testcluster.Find("", name)
@@ -86,8 +86,8 @@ func stopsWithTheCluster(t *testing.T, name string) {
 	}
 }
 
-// A cluster that was there before is shown the same, and is left as it was.
-func TestDemoOnAClusterThatIsThere(t *testing.T) {
+// The demo shows the same on an existing cluster, and leaves it unchanged.
+func TestDemoOnExistingCluster(t *testing.T) {
 	t.Parallel()
 	cluster, err := testcluster.Up(t.Context(), testcluster.Options{Name: "demo-given", Mode: layout.Kwok, Out: t.Output()})
 	if err != nil {
@@ -133,7 +133,7 @@ func TestDemoOnAClusterThatIsThere(t *testing.T) {
 	d.mayNotMeetAnother(t)
 }
 
-// names returns the definitions, namespaces and Deployments of a cluster.
+// names returns the CRDs, namespaces and Deployments of a cluster.
 func names(t *testing.T, d *demo) []string {
 	t.Helper()
 	text, err := d.output(t.Context(), "get", "crd,namespaces,deployments,clusterroles,clusterrolebindings", "-A", "-o", "name")
@@ -143,7 +143,7 @@ func names(t *testing.T, d *demo) []string {
 	return strings.Fields(text)
 }
 
-// mayNotMeetAnother installs templater by hand.
+// mayNotMeetAnother checks that the demo refuses a cluster with another templater.
 func (d *demo) mayNotMeetAnother(t *testing.T) {
 	t.Helper()
 	if _, err := d.output(t.Context(), "apply", "-k", "config/crd"); err != nil {
@@ -158,7 +158,7 @@ func (d *demo) mayNotMeetAnother(t *testing.T) {
 	}
 }
 
-func TestErrorsOfAGivenClusterSayWhatToDo(t *testing.T) {
+func TestExistingClusterErrorsAreActionable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := given(folders{cache: layout.Cache{Dir: t.TempDir()}}, "x", io.Discard); err == nil || !strings.Contains(err.Error(), "no kubectl on the PATH: install one, or unset KUBECONFIG") {
 		t.Errorf("without kubectl: got error %v", err)

@@ -19,10 +19,10 @@ import (
 
 const (
 	definition = "templatecontrollers.templater.dev"
-	mark       = "demo.templater.dev/made" // label of the definition where the demo has made it
+	mark       = "demo.templater.dev/made" // label of the CRD if the demo created it
 )
 
-// given is the demo on the cluster of a kubeconfig, which is left as it was but for what the demo makes.
+// given is the demo on an existing cluster. It leaves the cluster unchanged except for the demo's own objects.
 func given(f folders, kubeconfig string, out io.Writer) (*demo, error) {
 	kubectl, err := exec.LookPath("kubectl")
 	if err != nil {
@@ -40,7 +40,7 @@ func given(f folders, kubeconfig string, out io.Writer) (*demo, error) {
 	}}, nil
 }
 
-// meet looks at the cluster, says what is going to happen there, and asks whoever sits at the terminal.
+// meet inspects the cluster, prints what is going to happen, and asks the user at the terminal for confirmation.
 func (d *demo) meet(ctx context.Context, in io.Reader) error {
 	server, err := d.output(ctx, "config", "view", "--minify", "-o", "jsonpath={.clusters[0].cluster.server} (context {.current-context})")
 	if err != nil {
@@ -63,7 +63,7 @@ To take it all away afterwards: %s
 	return confirm(d.out, in)
 }
 
-// confirm asks whether to go on. A nil in is nobody to ask.
+// confirm asks whether to continue. A nil in means that there is no user to ask.
 func confirm(out io.Writer, in io.Reader) error {
 	if in == nil {
 		return nil
@@ -79,7 +79,7 @@ func confirm(out io.Writer, in io.Reader) error {
 	return nil
 }
 
-// refuseOthers returns an error where there is a templater that the demo has not brought.
+// refuseOthers returns an error if the cluster has a templater that the demo did not install.
 func (d *demo) refuseOthers(ctx context.Context) error {
 	found, err := d.output(ctx, "get", "crd", "--ignore-not-found", "-o", "name", "--field-selector=metadata.name="+definition, "-l", "!"+mark)
 	if err != nil {
@@ -91,13 +91,13 @@ func (d *demo) refuseOthers(ctx context.Context) error {
 	return nil
 }
 
-// remark labels the definition, so that the demo knows it again.
+// remark labels the CRD as created by the demo.
 func (d *demo) remark(ctx context.Context) error {
 	_, err := d.output(ctx, "label", "--overwrite", "crd", definition, mark+"=true")
 	return err
 }
 
-// down takes away what the demo has made on the cluster of a kubeconfig.
+// down removes what the demo created on an existing cluster.
 func (d *demo) down(ctx context.Context) error {
 	if err := d.refuseOthers(ctx); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (d *demo) down(ctx context.Context) error {
 		fmt.Fprintln(d.out, "  Nothing of it is there.")
 		return d.stopOperator()
 	}
-	for _, args := range [][]string{ // with the kinds go their objects, and with these their children
+	for _, args := range [][]string{ // deleting the CRDs deletes their objects, and that deletes the children
 		{"-f", "config/samples/orchestr/broken.yaml"}, {"-k", "config/samples/orchestr"}, {"-k", "config/samples/loadtest"}, {"-k", "config/samples/simpledeployment"},
 	} {
 		if err := d.kubectl(ctx, append(append([]string{"delete"}, args...), goneAlready, "--timeout=60s")...); err != nil {

@@ -1,6 +1,5 @@
-// Command demo shows what templater does: it starts a cluster, or takes the one of $KUBECONFIG, runs the
-// operator on it, applies the samples, and shows what a user would see. It
-// leaves everything running.
+// Command demo shows what templater does: it starts a cluster, or uses the one of $KUBECONFIG, runs the operator on it,
+// applies the samples, and shows what a user would see. It leaves everything running.
 package main
 
 import (
@@ -29,11 +28,11 @@ func main() {
 	err := choose(ctx, testcluster.Options{Name: *name, Mode: layout.Mode(*mode), Out: os.Stdout}, *down)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with us
+		os.Exit(1) //nolint:gocritic // the process ends anyway
 	}
 }
 
-// choose runs the demo on the cluster of $KUBECONFIG, or else, and where a name is given, on one of its own.
+// choose runs the demo on the cluster of $KUBECONFIG, or on its own one if there is none or a name is given.
 func choose(ctx context.Context, cluster testcluster.Options, down bool) error {
 	f, err := findFolders(cluster.CacheDir)
 	if err != nil {
@@ -56,7 +55,7 @@ func choose(ctx context.Context, cluster testcluster.Options, down bool) error {
 	return runGiven(ctx, d, terminal())
 }
 
-// terminal is where somebody can be asked, or nil.
+// terminal is the terminal for questions, or nil.
 func terminal() io.Reader {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		return os.Stdin
@@ -64,7 +63,7 @@ func terminal() io.Reader {
 	return nil
 }
 
-// run is the demo on a cluster of its own. It writes to the cluster's Out.
+// run is the demo on its own cluster. It writes to the cluster's Out.
 func run(ctx context.Context, cluster testcluster.Options) error {
 	f, err := findFolders(cluster.CacheDir)
 	if err != nil {
@@ -81,7 +80,7 @@ func run(ctx context.Context, cluster testcluster.Options) error {
 	return d.show(ctx)
 }
 
-// runGiven is the demo on a cluster that was there before. in is asked whether that is meant, unless it is nil.
+// runGiven is the demo on an existing cluster. It asks for confirmation on in, unless that is nil.
 func runGiven(ctx context.Context, d *demo, in io.Reader) error {
 	if err := d.meet(ctx, in); err != nil {
 		return err
@@ -89,7 +88,7 @@ func runGiven(ctx context.Context, d *demo, in io.Reader) error {
 	return d.show(ctx)
 }
 
-// show is what both have in common, step by step.
+// show runs the steps of both variants.
 func (d *demo) show(ctx context.Context) error {
 	for _, step := range []struct {
 		title string

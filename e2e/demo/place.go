@@ -12,21 +12,21 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 )
 
-// place is the cluster that the demo runs on, and where it keeps what it needs there.
+// place is the cluster that the demo runs on, and the demo's files.
 type place struct {
 	kubeconfig string // as in $KUBECONFIG
 	kubectl    string // path of the program
-	played     bool   // Pods are only played: they have no logs
-	log        string // file that the operator logs to
-	records    string // folder in which the operator's process is recorded
-	stop       string // command that ends the operator, and takes away what the demo has made
+	played     bool   // Pods are simulated: they have no logs
+	log        string // path of the operator's log
+	records    string // folder that records the operator's process
+	stop       string // command that stops the operator, and removes what the demo created
 }
 
-// folders are where the demo finds things.
+// folders are the input and output paths of the demo.
 type folders struct {
 	cache  layout.Cache
 	root   string // of the repository
-	binary string // where the operator is built
+	binary string // path of the built operator
 }
 
 func findFolders(cacheDir string) (folders, error) {
@@ -34,13 +34,14 @@ func findFolders(cacheDir string) (folders, error) {
 	return folders{cache: cache, root: filepath.Dir(filepath.Dir(cache.Source)), binary: cache.Path("templater")}, err
 }
 
-// isOurs reports whether a kubeconfig is that of a cluster that this repository has started: the demo goes on there as before.
+// isOurs reports whether a kubeconfig belongs to a cluster started by this repository: the demo then uses its own
+// cluster.
 func (f folders) isOurs(kubeconfig string) bool {
 	path, err := filepath.Abs(kubeconfig)
 	return err == nil && path == f.cache.Path("kubeconfig")
 }
 
-// announce says what the demo on a cluster of its own is going to do, and how long that takes.
+// announce prints what the demo on its own cluster is going to do, and how long it takes.
 func announce(out io.Writer, cache layout.Cache, options testcluster.Options) error {
 	fmt.Fprintln(out, "\n== What is going to happen")
 	if _, err := testcluster.Find(options.CacheDir, options.Name); err == nil {
@@ -76,7 +77,7 @@ func announceBuild(out io.Writer, cache layout.Cache, mode layout.Mode) error {
 	return nil
 }
 
-// own builds and starts a cluster of the demo's own.
+// own builds and starts the demo's own cluster.
 func own(ctx context.Context, options testcluster.Options) (place, error) {
 	cluster, err := testcluster.Up(ctx, options)
 	if err != nil {

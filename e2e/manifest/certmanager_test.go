@@ -12,9 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestCertManagerMakesTheCertificate reads what the component gives to cert-manager by the types of cert-manager, strictly, and follows
-// the certificate from the Issuer to the API server.
-func TestCertManagerMakesTheCertificate(t *testing.T) {
+// TestCertManagerIssuesWebhookCertificate decodes the cert-manager objects of the component strictly with
+// cert-manager's types, and follows the certificate from the Issuer to the API server.
+func TestCertManagerIssuesWebhookCertificate(t *testing.T) {
 	const name, namespace = "templater-webhook", "templater-system"
 	b := build(t, "", "cert-manager")
 	webhook := read[admissionregistrationv1.ValidatingWebhookConfiguration](t, b, "ValidatingWebhookConfiguration templater")
@@ -39,7 +39,7 @@ func TestCertManagerMakesTheCertificate(t *testing.T) {
 		t.Errorf("the API server is to trust %q", got)
 	}
 
-	// The Pods read what is in that Secret.
+	// The Pods mount that Secret.
 	pod := read[appsv1.Deployment](t, b, "Deployment templater").Spec.Template.Spec
 	volume := slices.IndexFunc(pod.Volumes, func(v corev1.Volume) bool {
 		return v.Secret != nil && v.Secret.SecretName == certificate.Spec.SecretName

@@ -24,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 const (
-	// second is what the page says of an installation beside the first one.
+	// second is what the page adds for a second installation.
 	second = "namespace: templater-b\nnameSuffix: -b\n"
 )
 
@@ -42,11 +42,10 @@ func components(t *testing.T) []string {
 	return names
 }
 
-// built is what kustomize makes, by kind and name.
+// built is the output of kustomize, by kind and name.
 type built map[string]*unstructured.Unstructured
 
-// build makes an installation with components, as the kustomization.yaml of a user does. more is what else is in that
-// file.
+// build builds an installation with components, like a user's kustomization.yaml. more is appended to that file.
 func build(t *testing.T, more string, components ...string) built {
 	t.Helper()
 	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n" + more + "resources:\n- ../templater/config/prometheus\n"
@@ -62,7 +61,7 @@ func build(t *testing.T, more string, components ...string) built {
 	return kustomize(t, text)
 }
 
-// kustomize makes what a kustomization.yaml says that is in a folder beside that of templater.
+// kustomize builds a kustomization.yaml in a folder next to that of templater.
 func kustomize(t *testing.T, text string) built {
 	t.Helper()
 	top, err := filepath.Abs(root)
@@ -110,8 +109,8 @@ func read[T any](t *testing.T, b built, key string) *T {
 	return into
 }
 
-// rights returns what an account may do, one line for each resource: where, the verbs, the resource and the names of
-// the objects if those are limited.
+// rights returns the permissions of a service account, one line per resource: scope, verbs, resource, and object names
+// if limited.
 func (b built) rights(t *testing.T, account string) []string {
 	t.Helper()
 	var lines []string
@@ -133,7 +132,7 @@ func (b built) rights(t *testing.T, account string) []string {
 		default:
 			continue
 		}
-		for _, rule := range read[rbacv1.ClusterRole](t, b, role).Rules { // whose rules a Role has, too
+		for _, rule := range read[rbacv1.ClusterRole](t, b, role).Rules { // a Role has the same rules
 			slices.Sort(rule.Verbs)
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {
@@ -152,14 +151,14 @@ func (b built) rights(t *testing.T, account string) []string {
 	return slices.Compact(lines)
 }
 
-// TestRightsOfASecondInstallation follows the page to a second installation: it has rights on its own Secret, Lease and
-// configuration, and on the keys of the first one only those of the role that the page makes.
-func TestRightsOfASecondInstallation(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "operate", "install.md"))
+// TestSecondInstallationPermissions follows the page to a second installation: it has permissions on its own Secret,
+// Lease and configuration; on the keys of the first one it has only those of the role from the page.
+func TestSecondInstallationPermissions(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operate", "second-installation.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(page), "\n## A second installation\n")
+	_, section, _ := strings.Cut(string(page), "\n## Steps\n")
 	_, text, _ := strings.Cut(section, "```yaml\n")
 	text, _, found := strings.Cut(text, "```")
 	if !found {
@@ -192,16 +191,16 @@ func subject(all []rbacv1.Subject, account string) bool {
 	return slices.ContainsFunc(all, func(s rbacv1.Subject) bool { return s.Kind == "ServiceAccount" && s.Name == account })
 }
 
-// TestRightsOfEachVariant holds the rights of templater's account; the test of the installation compares them with what the API
-// server says.
-func TestRightsOfEachVariant(t *testing.T) {
+// TestPermissionsByComponent lists the permissions of templater's service account; the installation test compares them
+// with the API server.
+func TestPermissionsByComponent(t *testing.T) {
 	for _, variant := range append([]string{"default"}, components(t)...) {
 		var with []string
 		if variant != "default" {
 			with = []string{variant}
 		}
 		got := strings.Join(build(t, "", with...).rights(t, "templater"), "\n") + "\n"
-		golden := filepath.Join("..", "testdata", "rights", variant+".txt")
+		golden := filepath.Join("..", "testdata", "rbac", variant+".txt")
 		if *update {
 			if err := os.MkdirAll(filepath.Dir(golden), 0o755); err != nil {
 				t.Fatal(err)
@@ -220,7 +219,7 @@ func TestRightsOfEachVariant(t *testing.T) {
 	}
 }
 
-func TestTheRightOnFinalizersIsForOpenShiftAlone(t *testing.T) {
+func TestFinalizersPermissionOnlyOnOpenShift(t *testing.T) {
 	for _, variant := range append([]string{""}, components(t)...) {
 		with := slices.DeleteFunc([]string{variant}, func(name string) bool { return name == "" })
 		rights := strings.Join(build(t, "", with...).rights(t, "templater"), "\n")
@@ -230,7 +229,7 @@ func TestTheRightOnFinalizersIsForOpenShiftAlone(t *testing.T) {
 	}
 }
 
-func TestOpenShiftChoosesTheUser(t *testing.T) {
+func TestOpenShiftAssignsUser(t *testing.T) {
 	spec := read[appsv1.Deployment](t, build(t, "", "openshift"), "Deployment templater").Spec.Template.Spec
 	c := spec.SecurityContext
 	if c.RunAsUser != nil || c.RunAsGroup != nil || c.FSGroup != nil || c.RunAsNonRoot == nil || !*c.RunAsNonRoot || c.SeccompProfile == nil {
@@ -241,7 +240,7 @@ func TestOpenShiftChoosesTheUser(t *testing.T) {
 	}
 }
 
-func TestASharedClusterGivesNoRightsToAll(t *testing.T) {
+func TestSharedClusterGrantsNoGlobalPermissions(t *testing.T) {
 	b := build(t, "", "shared-cluster")
 	if args := args(t, b); args[len(args)-1] != "--require-service-account" {
 		t.Errorf("arguments are %v", args)
@@ -290,7 +289,7 @@ func TestSecureMetrics(t *testing.T) {
 	}
 }
 
-func TestNetworkPolicyIsAboutThePods(t *testing.T) {
+func TestNetworkPolicySelectsOperatorPods(t *testing.T) {
 	b := build(t, "", "network-policy")
 	policy := read[networkingv1.NetworkPolicy](t, b, "NetworkPolicy templater").Spec
 	pod := read[appsv1.Deployment](t, b, "Deployment templater").Spec.Template
@@ -310,13 +309,13 @@ func TestNetworkPolicyIsAboutThePods(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"metrics of 1", "webhook of 0"}, from); diff != "" { // 0 is everybody
+	if diff := cmp.Diff([]string{"metrics of 1", "webhook of 0"}, from); diff != "" { // 0 is everyone
 		t.Errorf("ports, and how many peers they are open to (-want +got):\n%s", diff)
 	}
 	for _, rule := range policy.Egress {
 		for _, port := range rule.Ports {
 			name := port.Port.String()
-			toAll := name == "443" || name == "6443" // where an API server listens
+			toAll := name == "443" || name == "6443" // ports of an API server
 			if !toAll && (name != "53" && name != "5353" || len(rule.To) == 0) {
 				t.Errorf("the port %s is open to %v", name, rule.To)
 			}
@@ -324,7 +323,7 @@ func TestNetworkPolicyIsAboutThePods(t *testing.T) {
 	}
 }
 
-func TestTheQuotaOfThePriorityIsEnoughForARollout(t *testing.T) {
+func TestPriorityQuotaAllowsRollout(t *testing.T) {
 	b := build(t, "", "priority")
 	d := read[appsv1.Deployment](t, b, "Deployment templater").Spec
 	quota := read[corev1.ResourceQuota](t, b, "ResourceQuota templater").Spec
@@ -338,10 +337,10 @@ func TestTheQuotaOfThePriorityIsEnoughForARollout(t *testing.T) {
 	}
 }
 
-// shownPatch returns the YAML that the page shows about a component.
+// shownPatch returns the YAML that the page shows for a component.
 func shownPatch(t *testing.T, component string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "operate", "install.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operate", "components.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +354,7 @@ func shownPatch(t *testing.T, component string) string {
 	return text
 }
 
-func TestPatchesOfThePageFitTheComponents(t *testing.T) {
+func TestDocumentedPatchesApply(t *testing.T) {
 	policy := read[networkingv1.NetworkPolicy](t, build(t, shownPatch(t, "network-policy"), "network-policy"), "NetworkPolicy templater").Spec
 	to := policy.Egress[0]
 	if len(to.Ports) != 1 || to.Ports[0].Port.IntValue() != 6443 || len(to.To) != 1 || to.To[0].IPBlock.CIDR != "10.0.0.1/32" || len(policy.Egress) != 2 {
@@ -375,9 +374,9 @@ func TestPatchesOfThePageFitTheComponents(t *testing.T) {
 	}
 }
 
-// TestComponentsGoTogether also has a second installation, whose objects share no name with those of the first.
-func TestComponentsGoTogether(t *testing.T) {
-	all := slices.DeleteFunc(components(t), func(name string) bool { return name == "cert-manager" }) // without-webhook leaves nothing to it
+// TestComponentsCanBeCombined also checks that a second installation shares no object name with the first.
+func TestComponentsCanBeCombined(t *testing.T) {
+	all := slices.DeleteFunc(components(t), func(name string) bool { return name == "cert-manager" }) // has nothing to patch with without-webhook
 	first, other := build(t, "", all...), build(t, second, all...)
 	for key, o := range other {
 		if first[key] != nil && o.GetNamespace() == "" && o.GetKind() != "Namespace" {

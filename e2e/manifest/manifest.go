@@ -1,5 +1,4 @@
-// Package manifest reads what config installs, for those who run the operator
-// outside of a Pod and give it the same.
+// Package manifest reads the manifests in config, for tests and tools that run the operator outside of a Pod.
 package manifest
 
 import (
@@ -11,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Read returns the first object in a file below config, which is in the root of
-// the repository.
+// Read returns the first object in a file below config; root is the root of the repository.
 func Read(root, file string) (*unstructured.Unstructured, error) {
 	f, err := os.Open(filepath.Join(root, "config", file))
 	if err != nil {
@@ -26,20 +24,20 @@ func Read(root, file string) (*unstructured.Unstructured, error) {
 	return o, nil
 }
 
-// Controllers returns the definition of TemplateControllers.
+// Controllers returns the TemplateController CRD.
 func Controllers(root string) (*unstructured.Unstructured, error) {
 	return Read(root, filepath.Join("crd", "templater.dev_templatecontrollers.yaml"))
 }
 
-// OperatorRole returns the ClusterRole that the operator has as its own on the test cluster, under another name and
-// with more rules, each in the form of a ClusterRole's. The cluster has the admission plugin of OpenShift, so what that needs is
-// among them.
+// OperatorRole returns the operator's ClusterRole on the test cluster, under another name and with more rules, each in
+// the form of a ClusterRole's. The cluster enables the same admission plugin as OpenShift, so the rules for that are
+// included.
 func OperatorRole(root, name string, more ...any) (*unstructured.Unstructured, error) {
 	role, err := Read(root, filepath.Join("rbac", "operator.yaml"))
 	if err != nil {
 		return nil, err
 	}
-	plugin, err := Added(root, filepath.Join("components", "openshift", "rights.yaml"))
+	plugin, err := Added(root, filepath.Join("components", "openshift", "rbac.yaml"))
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
-// Package skew builds programs whose wall clock can be set while they run. All that asks package time is wrong then, libraries included; what
-// measures time, such as timers, is not.
+// Package skew builds programs whose wall clock can be set while they run. It changes time.Now for the whole program,
+// including libraries; measured durations, such as timers, are unaffected.
 package skew
 
 import (
@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Variable names the file that such a program reads its offset from, again and again: see Set.
+// Variable is the environment variable with the path of the offset file, which the program reads periodically: see Set.
 const Variable = "TEMPLATER_E2E_CLOCK"
 
-// Every is how often it does.
+// Every is the interval of these reads.
 const Every = 50 * time.Millisecond
 
-// Set has programs that were started with the file be that far ahead; a negative offset has them be behind.
+// Set sets the clock of programs started with the file ahead by offset; a negative offset sets it back.
 func Set(file string, offset time.Duration) error {
 	next := file + ".next"
 	if err := os.WriteFile(next, []byte(offset.String()), 0o600); err != nil {
@@ -89,7 +89,7 @@ func Build(ctx context.Context, root, command, out string, flags ...string) erro
 	return nil
 }
 
-// overlay writes what replaces the source of Go, and what is added to the command, into a folder.
+// overlay writes the replacement for Go's source, and the files added to the command, to a folder.
 func overlay(ctx context.Context, dir, command string) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
 	if err != nil {

@@ -28,8 +28,8 @@ func main() {
 }
 `
 
-// TestClockFollowsItsFile sets the clock of a running program ahead and back.
-func TestClockFollowsItsFile(t *testing.T) {
+// TestClockFollowsOffsetFile sets the clock of a running program ahead and back.
+func TestClockFollowsOffsetFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module example.org/clock\n\ngo 1.26\n", "main.go": program} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

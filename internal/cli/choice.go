@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Choice is a flag whose value is one of a few words.
+// Choice is a flag with a fixed set of values.
 type Choice struct {
 	value *string
 	words []string
@@ -17,10 +17,10 @@ type Choice struct {
 
 var _ pflag.Value = (*Choice)(nil)
 
-// NewChoice returns a flag that writes to value, which holds the default.
+// NewChoice returns a flag that sets value, which has the default.
 func NewChoice(value *string, words ...string) *Choice { return &Choice{value, words} }
 
-// AddOutput adds the flag -o, --output, of which the first word is the default.
+// AddOutput adds the flag -o, --output. The first format is the default.
 func AddOutput(flags *pflag.FlagSet, value *string, words ...string) {
 	*value = words[0]
 	flags.VarP(NewChoice(value, words...), "output", "o", "output format: "+problem.Or(words))
@@ -29,7 +29,7 @@ func AddOutput(flags *pflag.FlagSet, value *string, words ...string) {
 // String returns the value.
 func (c *Choice) String() string { return *c.value }
 
-// Set takes one of the words.
+// Set sets one of the values.
 func (c *Choice) Set(word string) error {
 	if !slices.Contains(c.words, word) {
 		return fmt.Errorf("use %s", problem.Or(c.words))
@@ -38,5 +38,5 @@ func (c *Choice) Set(word string) error {
 	return nil
 }
 
-// Type is what the help calls the value.
+// Type is the name of the type in the help.
 func (c *Choice) Type() string { return "string" }

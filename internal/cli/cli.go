@@ -1,4 +1,4 @@
-// Package cli has what the commands of templater share: exit codes, terminal output, and
+// Package cli has the shared parts of all commands: exit codes, terminal output, and
 // common flags.
 package cli
 
@@ -15,18 +15,18 @@ import (
 // The exit codes of all commands.
 const (
 	ExitFine     = 0
-	ExitFindings = 1 // the command has done its work, and found something: a mistake, a difference, a test that failed
-	ExitMisuse   = 2 // the command could not do its work: a flag is wrong, a file is not there, the cluster does not answer
+	ExitFindings = 1 // the command succeeded, and found something: a mistake, a difference, a failed test
+	ExitMisuse   = 2 // the command failed: invalid flag, missing file, no response from the cluster
 )
 
-// Findings is what a command returns that has found something, and has already told it. Every other error means that the command
-// could not do its work.
-var Findings = errors.New("something was found") //nolint:errname,revive,staticcheck // it is no fault, but how a command ends
+// Findings is returned by a command that has printed findings. Any other error means that the command
+// failed.
+var Findings = errors.New("something was found") //nolint:errname,revive,staticcheck // a result, not a failure
 
-// longestError is how many bytes an error may have on the terminal.
+// longestError is the maximum size of a printed error, in bytes.
 const longestError = 4 << 10
 
-// Execute runs a command and returns the code to exit with. An error is one line on the standard error of the command, which must be
+// Execute runs a command and returns its exit code. It prints an error as one line on the standard error of the command, which must be
 // silent about errors and usage.
 func Execute(ctx context.Context, cmd *cobra.Command) int {
 	err := cmd.ExecuteContext(ctx)

@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/lint/report"
 )
 
-func TestHowCommandsEnd(t *testing.T) {
+func TestExitCodesAndErrorOutput(t *testing.T) {
 	for why, row := range map[string]struct {
 		err    error
 		args   []string
@@ -48,8 +48,8 @@ func TestHowCommandsEnd(t *testing.T) {
 	}
 }
 
-// TestNothingForTerminalsElsewhere prints to what is none.
-func TestNothingForTerminalsElsewhere(t *testing.T) {
+// TestNoColorsOrProgressWithoutTerminal prints to what is none.
+func TestNoColorsOrProgressWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
 	if got := ColoursFor(&out).Red("a"); got != "a" {
 		t.Errorf("painted: %q", got)
@@ -62,7 +62,7 @@ func TestNothingForTerminalsElsewhere(t *testing.T) {
 	}
 }
 
-func TestOnTerminals(t *testing.T) {
+func TestColorsAndProgressOnTerminal(t *testing.T) {
 	if got := (report.Colours{On: true}).Red("a"); got != "\x1b[31ma\x1b[0m" {
 		t.Errorf("painted: %q", got)
 	}
@@ -89,7 +89,7 @@ contexts:
 - {name: b, context: {cluster: c, namespace: team}}
 `
 
-func TestWhichCluster(t *testing.T) {
+func TestClusterFlags(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(path, []byte(kubeconfig), 0o600); err != nil {
 		t.Fatal(err)

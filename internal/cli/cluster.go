@@ -8,27 +8,27 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Cluster is the flags that say which cluster to work with, as those of kubectl.
+// Cluster has the flags that select a cluster, as in kubectl.
 type Cluster struct {
 	Kubeconfig, Context string
-	// Namespace is empty if it was not given.
+	// Namespace is empty if the flag is not set.
 	Namespace string
 }
 
 // Add adds the flags.
 func (c *Cluster) Add(flags *pflag.FlagSet) {
 	c.AddServer(flags)
-	AddNamespace(flags, &c.Namespace, "namespace", "n", "namespace to use; empty = that of the context")
+	AddNamespace(flags, &c.Namespace, "namespace", "n", "namespace to use; defaults to the namespace of the kubeconfig context")
 }
 
-// AddServer adds the flags but for the namespace.
+// AddServer adds the flags except the namespace.
 func (c *Cluster) AddServer(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "path to the kubeconfig file; empty = $KUBECONFIG, else ~/.kube/config, else the in-cluster configuration")
-	flags.StringVar(&c.Context, "context", "", "context in the kubeconfig; empty = its current one")
+	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "path to the kubeconfig file; defaults to $KUBECONFIG, ~/.kube/config or the in-cluster configuration, in this order")
+	flags.StringVar(&c.Context, "context", "", "kubeconfig context to use; defaults to the current context")
 }
 
-// Config returns how to reach the cluster. The client side does not throttle: the API server's priority and fairness
-// decides.
+// Config returns the client configuration. It disables client-side throttling: API priority and fairness
+// applies.
 func (c *Cluster) Config() (*rest.Config, error) {
 	file := c.load()
 	if raw, err := file.RawConfig(); err == nil && c.Context != "" && raw.Contexts[c.Context] == nil {
@@ -43,11 +43,11 @@ func (c *Cluster) Config() (*rest.Config, error) {
 	return config, nil
 }
 
-// InNamespace returns the namespace that was given, else that of the context, else "default".
+// InNamespace returns the namespace of the flag, else of the context, else "default".
 func (c *Cluster) InNamespace() (string, error) {
 	namespace, _, err := c.load().Namespace()
 	if err != nil {
-		return "", fmt.Errorf("find the namespace: set --namespace: %w", err)
+		return "", fmt.Errorf("cannot determine the namespace, set --namespace: %w", err)
 	}
 	return namespace, nil
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// FlagError says in one form what is wrong with the value of a flag: the flag, the value, and what is allowed. It is for
-// cobra.Command.SetFlagErrorFunc. Other errors stay as they are.
+// FlagError formats errors about flag values uniformly: the flag, the value, and the allowed values. It is for
+// cobra.Command.SetFlagErrorFunc. It does not change other errors.
 func FlagError(_ *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
@@ -28,13 +28,13 @@ func FlagError(_ *cobra.Command, err error) error {
 	return fmt.Errorf("--%s %q: %w", flag.Name, invalid.GetValue(), allowed)
 }
 
-// number is a flag whose value is a whole number.
+// number is an integer flag.
 type number struct {
 	value    *int
-	from, to int // math.MaxInt is for no end
+	from, to int // to = math.MaxInt: no maximum
 }
 
-// AddNumber adds a flag that takes the whole numbers from one to another; to math.MaxInt is for no end. value holds the default.
+// AddNumber adds an integer flag with a minimum and a maximum; math.MaxInt = no maximum. value has the default.
 func AddNumber(flags *pflag.FlagSet, value *int, name string, from, to int, usage string) {
 	flags.Var(&number{value: value, from: from, to: to}, name, usage)
 }
@@ -42,7 +42,7 @@ func AddNumber(flags *pflag.FlagSet, value *int, name string, from, to int, usag
 // String returns the value.
 func (n *number) String() string { return strconv.Itoa(*n.value) }
 
-// Set takes a number.
+// Set parses a number.
 func (n *number) Set(text string) error {
 	got, err := strconv.Atoi(text)
 	switch {
@@ -58,10 +58,10 @@ func (n *number) Set(text string) error {
 // Type is what the help calls the value.
 func (n *number) Type() string { return "int" }
 
-// namespace is a flag whose value is the name of a namespace.
+// namespace is a flag for a namespace.
 type namespace struct{ value *string }
 
-// AddNamespace adds a flag that takes the name of a namespace. value holds the default.
+// AddNamespace adds a flag for a namespace. value has the default.
 func AddNamespace(flags *pflag.FlagSet, value *string, name, shorthand, usage string) {
 	flags.VarP(namespace{value}, name, shorthand, usage)
 }
@@ -69,7 +69,7 @@ func AddNamespace(flags *pflag.FlagSet, value *string, name, shorthand, usage st
 // String returns the value.
 func (n namespace) String() string { return *n.value }
 
-// Set takes a name, or nothing, as scripts give it whose variable is empty.
+// Set accepts a name or "", which scripts with an empty variable pass.
 func (n namespace) Set(text string) error {
 	if text != "" && len(validation.IsDNS1123Label(text)) > 0 {
 		return fmt.Errorf("use the name of a namespace: at most %d lower-case letters, digits and -, and no - at either end", validation.DNS1123LabelMaxLength)

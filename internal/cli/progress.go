@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Progress tells on one line of a terminal how far a command is, and says nothing elsewhere. It is safe for concurrent use.
+// Progress shows the progress of a command on one line of a terminal, and nothing without a terminal. It is safe for concurrent use.
 type Progress struct {
 	out io.Writer // nil = none
 
@@ -14,7 +14,7 @@ type Progress struct {
 	shown bool
 }
 
-// NewProgress returns the progress on a terminal, which is the standard error as a rule.
+// NewProgress returns a Progress for a terminal, usually standard error.
 func NewProgress(out io.Writer) *Progress {
 	if !IsTerminal(out) {
 		return &Progress{}
@@ -22,7 +22,7 @@ func NewProgress(out io.Writer) *Progress {
 	return &Progress{out: out}
 }
 
-// Say shows a line in place of the last one.
+// Say replaces the line.
 func (p *Progress) Say(format string, args ...any) {
 	if p.out == nil {
 		return
@@ -33,7 +33,7 @@ func (p *Progress) Say(format string, args ...any) {
 	fmt.Fprintf(p.out, clearLine+format, args...)
 }
 
-// Clear takes the line away: call it before anything else is printed, and at the end.
+// Clear removes the line. Call it before printing anything else, and at the end.
 func (p *Progress) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,5 +43,5 @@ func (p *Progress) Clear() {
 	}
 }
 
-// clearLine goes to the begin of a line and clears it (ECMA-48: EL).
+// clearLine moves to the start of the line and clears it (ECMA-48: EL).
 const clearLine = "\r\x1b[K"

@@ -9,14 +9,14 @@ import (
 	"github.com/templater-dev/templater/internal/lint/report"
 )
 
-// IsTerminal reports whether somebody reads along.
+// IsTerminal reports whether the output is a terminal.
 func IsTerminal(out any) bool {
 	file, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// ColoursFor returns colours for a terminal, and none for anything else, for a terminal without colours, and where the user
-// wants none (https://no-color.org).
+// ColoursFor returns colors for a color terminal, and none for other output or if the user
+// disabled them (https://no-color.org).
 func ColoursFor(out io.Writer) report.Colours {
 	return report.Colours{On: IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestAnswersThatMayBeOthersLater(t *testing.T) {
+func TestTransientErrorsByStatusCode(t *testing.T) {
 	for code, want := range map[int32]bool{0: true, 403: false, 404: false, 428: false, 429: true, 430: false, 499: false, 500: true, 503: true} {
 		err := errors.New("no answer")
 		if code != 0 {
@@ -20,7 +20,7 @@ func TestAnswersThatMayBeOthersLater(t *testing.T) {
 	}
 }
 
-func TestWarningsThatCount(t *testing.T) {
+func TestOnlyNonEmptyWarningsWithCode299Count(t *testing.T) {
 	w := &warnings{}
 	w.HandleWarningHeaderWithContext(t.Context(), 199, "", "text")
 	w.HandleWarningHeaderWithContext(t.Context(), 299, "", "")

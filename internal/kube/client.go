@@ -21,19 +21,17 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// Client makes requests. It is safe for concurrent use. Its errors are those of
-// the API server, unwrapped, so that apierrors tells them apart; their text may
-// hold values of objects, so it is not for publishing.
+// Client sends requests to the API server. It is safe for concurrent use. Errors of the API server are returned unwrapped, for
+// use with apierrors. Their text may contain field values: do not publish it.
 type Client struct {
 	rest rest.Interface
-	as   string // user to impersonate; empty = nobody
+	as   string // user to impersonate; empty = none
 }
 
-// NewClient returns a client for the server that config names. The error is that
-// of a config that makes no sense.
+// NewClient returns a client for the API server of config. It returns an error if config is invalid.
 func NewClient(config *rest.Config) (*Client, error) {
 	c := rest.CopyConfig(config)
-	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return dates{impatient{next}} })
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return dates{bounded{next}} })
 	c.ContentConfig = rest.ContentConfig{
 		AcceptContentTypes: runtime.ContentTypeJSON, ContentType: runtime.ContentTypeJSON,
 		NegotiatedSerializer: object.Serializer(), GroupVersion: &schema.GroupVersion{},
@@ -45,8 +43,8 @@ func NewClient(config *rest.Config) (*Client, error) {
 	return &Client{rest: client}, nil
 }
 
-// As returns a client that makes its requests as that user, with the connections of c:
-// it takes no room worth mentioning, and needs no end. An empty user returns c.
+// As returns a client that impersonates user. It shares the connections of c and does not need to be closed. If user is empty, As
+// returns c.
 func (c *Client) As(user string) *Client {
 	if user == "" {
 		return c
@@ -54,7 +52,7 @@ func (c *Client) As(user string) *Client {
 	return &Client{rest: c.rest, as: user}
 }
 
-// request prepares a request.
+// request sets the path and the impersonated user of r.
 func (c *Client) request(r *rest.Request, at request.Location) *rest.Request {
 	return on(c.asUser(r), at)
 }
@@ -81,7 +79,7 @@ func (c *Client) Selected(ctx context.Context, at request.Location, labels, fiel
 	if err != nil {
 		return false, err
 	}
-	return len(list.(*object.List).Items) > 0, nil //nolint:forcetypeassert // List has looked
+	return len(list.(*object.List).Items) > 0, nil //nolint:forcetypeassert // List has checked the type
 }
 
 // List reads the objects of a resource, as an *object.List.
@@ -96,8 +94,8 @@ func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource,
 	return out, nil
 }
 
-// Watch follows the objects of a resource. The objects of its events are *object.Object. With o.TimeoutSeconds, the watch ends
-// WatchGrace after that time although the server holds it: an aggregated API server may be a tenant's.
+// Watch watches the objects of a resource. The objects of its events are *object.Object. If the server does not end the watch
+// after o.TimeoutSeconds, the client ends it WatchGrace later, because an aggregated API server may be run by a tenant.
 func (c *Client) Watch(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (watch.Interface, error) {
 	o.Watch = true
 	if o.TimeoutSeconds == nil {
@@ -121,23 +119,22 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Timeout(timeout)
 }
 
-// Apply makes a server-side apply of body, the JSON text of the object, as the
-// field manager, taking over fields of others, and returns the object as the
-// server has it then.
+// Apply sends a server-side apply patch with force. body is the object as JSON, and manager the field manager. It returns the
+// resulting object.
 //
-// A metadata.resourceVersion of "1" in body makes it a create that answers
-// AlreadyExists or Conflict when an object of that name exists; a metadata.uid makes it an
-// update that answers Invalid or Conflict when the object is not that one.
+// With a metadata.resourceVersion of "1" in body, Apply only creates: it returns AlreadyExists or Conflict if an object with that
+// name exists. With a metadata.uid, it only updates: it returns Invalid or Conflict if the object has another UID.
 func (c *Client) Apply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at), body, manager, true)
 }
 
-// TryApply is Apply, but that the server stores nothing: it answers what the object would be.
+// TryApply is Apply as a dry run: it returns the resulting object, but the server does not store it.
 func (c *Client) TryApply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).Param("dryRun", metav1.DryRunAll), body, manager, true)
 }
 
-// ApplyStatus is Apply for the status subresource. Without force, a Conflict names the fields that it would take over: see request.OwnedFields.
+// ApplyStatus is Apply for the status subresource. Without force, it returns a Conflict that lists the fields owned by other
+// managers: see request.OwnedFields.
 func (c *Client) ApplyStatus(ctx context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).SubResource("status"), body, manager, force)
 }
@@ -147,9 +144,8 @@ func apply(ctx context.Context, r *rest.Request, body []byte, manager string, fo
 		Param("fieldManager", manager).Param("force", strconv.FormatBool(force)).Param("fieldValidation", metav1.FieldValidationStrict)))
 }
 
-// Delete asks for the deletion of an object; it may take its time
-// to go. It returns nil also when the object was gone before, and an error when the
-// resource is not served. A Conflict says that the object of that name is another one by now, or of another version.
+// Delete deletes an object with the preconditions in d. Finalizers may delay the deletion. Delete returns nil if the object does
+// not exist, an error if the resource is not served, and Conflict if the object has another UID or resource version.
 func (c *Client) Delete(ctx context.Context, at request.Location, d request.Deletion) error {
 	only := map[string]any{"uid": string(d.UID)}
 	if d.Version != "" {
@@ -165,8 +161,8 @@ func (c *Client) Delete(ctx context.Context, at request.Location, d request.Dele
 	return err
 }
 
-// SetMetadata changes metadata of an object as the field manager. A NotFound says that there is no object
-// of that name, an Invalid or a Conflict that it is another one by now, or of another version.
+// SetMetadata patches metadata of an object as the field manager. It returns NotFound if no object with that name exists, and
+// Invalid or Conflict if the object has another UID or resource version.
 func (c *Client) SetMetadata(ctx context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {
 	metadata := map[string]any{"uid": string(m.UID)}
 	if m.Version != "" {
@@ -184,14 +180,14 @@ func (c *Client) SetMetadata(ctx context.Context, at request.Location, m request
 	return c.merge(ctx, at, metadata, manager)
 }
 
-// merge makes a merge patch of an object's metadata.
+// merge sends a merge patch of an object's metadata.
 func (c *Client) merge(ctx context.Context, at request.Location, metadata map[string]any, manager string) (*object.Object, error) {
 	body := object.Append(nil, map[string]any{"metadata": metadata})
 	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(body).Param("fieldManager", manager)))
 }
 
-// on makes the request one for the object, or for the collection where there is no name.
-// The request fails where namespace or name cannot be a part of a path.
+// on sets the path of the request: the object, or its collection if at has no name. The request fails if namespace or name is not
+// a valid path segment.
 func on(r *rest.Request, at request.Location) *rest.Request {
 	if at.Resource.Group == "" {
 		r.AbsPath("/api", at.Resource.Version)
@@ -221,8 +217,8 @@ func unexpected(out runtime.Object) error {
 	return apierrors.NewInternalError(fmt.Errorf("unexpected response of type %T", out))
 }
 
-// SetFinalizers replaces the finalizers of an object, provided that it still has that resource version. Where it is being
-// deleted and none is left, it is gone then.
+// SetFinalizers replaces the finalizers of an object if it still has that resource version. If the object is being deleted and
+// the list is empty, the server then removes the object.
 func (c *Client) SetFinalizers(ctx context.Context, at request.Location, version string, finalizers []string) (*object.Object, error) {
 	list := make([]any, len(finalizers))
 	for i, f := range finalizers {
@@ -231,10 +227,10 @@ func (c *Client) SetFinalizers(ctx context.Context, at request.Location, version
 	return c.merge(ctx, at, map[string]any{"resourceVersion": version, "finalizers": list}, "templater")
 }
 
-// holdersPage is how many objects Holders reads at a time.
+// holdersPage is the page size of Holders.
 const holdersPage = 500
 
-// Holders returns the objects of a resource that have the finalizer, in a namespace, or, where it is empty, in all of them.
+// Holders lists the objects of a resource that have the finalizer. If namespace is empty, it lists all namespaces.
 func (c *Client) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
 	var out []request.Holder
 	o := metav1.ListOptions{Limit: holdersPage}
@@ -243,9 +239,9 @@ func (c *Client) Holders(ctx context.Context, resource schema.GroupVersionResour
 		if err != nil {
 			return nil, err
 		}
-		list := answer.(*object.List) //nolint:forcetypeassert // List has looked
+		list := answer.(*object.List) //nolint:forcetypeassert // List has checked the type
 		for _, item := range list.Items {
-			if h, holds := request.HolderOf(item.(*object.Object), finalizer); holds { //nolint:forcetypeassert // as List says
+			if h, holds := request.HolderOf(item.(*object.Object), finalizer); holds { //nolint:forcetypeassert // see List
 				out = append(out, h)
 			}
 		}

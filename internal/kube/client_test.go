@@ -17,14 +17,14 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// seenRequest is what the server saw.
+// seenRequest is a request that the server received.
 type seenRequest struct {
 	Method, Path, Query, ContentType string
 	Body                             any
 	As                               string
 }
 
-// serve returns a client of a server that answers with status and body, and what the server sees.
+// serve returns a client for a server that responds with status and body. It also returns the last request.
 func serve(t *testing.T, status int, body string) (*Client, *seenRequest) {
 	t.Helper()
 	seen := &seenRequest{}
@@ -161,7 +161,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestSelected(t *testing.T) {
+func TestSelectedQueriesBySelectors(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"kind":"List","apiVersion":"v1","items":[]}`:                 false,
 		`{"kind":"List","apiVersion":"v1","items":[` + answered + `]}`: true,
@@ -179,7 +179,7 @@ func TestSelected(t *testing.T) {
 
 const denied = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
 
-func TestRefusalsAndOddAnswersAreErrors(t *testing.T) {
+func TestErrorAndMalformedResponsesReturnErrors(t *testing.T) {
 	const empty = `{"kind":"List","apiVersion":"v1","items":[]}`
 	list := func(c *Client) error {
 		_, err := c.List(t.Context(), a.Resource, "ns", metav1.ListOptions{})
@@ -206,13 +206,13 @@ func TestRefusalsAndOddAnswersAreErrors(t *testing.T) {
 	}
 }
 
-func TestConfigThatMakesNoSense(t *testing.T) {
+func TestNewClientRejectsInvalidConfig(t *testing.T) {
 	if _, err := NewClient(&rest.Config{Host: "://"}); err == nil {
 		t.Error("there is no error")
 	}
 }
 
-func TestListsAndWatchesSayHowLongTheyMayTake(t *testing.T) {
+func TestListRequestsSendTimeout(t *testing.T) {
 	client, seen := serve(t, http.StatusOK, `{"kind":"List","apiVersion":"v1","items":[]}`)
 	seconds := int64(7)
 	if _, err := client.List(t.Context(), a.Resource, "ns", metav1.ListOptions{TimeoutSeconds: &seconds}); err != nil {
@@ -231,7 +231,7 @@ func TestListsAndWatchesSayHowLongTheyMayTake(t *testing.T) {
 	}
 }
 
-func TestANameThatIsNoPartOfAPathMakesNoRequest(t *testing.T) {
+func TestInvalidPathSegmentSendsNoRequest(t *testing.T) {
 	for _, at := range []request.Location{
 		{Resource: a.Resource, Namespace: "ns", Name: "../b"}, {Resource: a.Resource, Namespace: "ns", Name: "a/b"},
 		{Resource: a.Resource, Namespace: "..", Name: "a"}, {Resource: a.Resource, Namespace: "a/services/s/proxy", Name: "a"},
@@ -243,23 +243,23 @@ func TestANameThatIsNoPartOfAPathMakesNoRequest(t *testing.T) {
 	}
 }
 
-func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
+func TestDeleteIgnoresMissingObject(t *testing.T) {
 	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
 	if err := client.Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationBackground}); err != nil {
 		t.Errorf("err = %v", err)
 	}
 }
 
-// A webhook may refuse a deletion with any code; the object exists all the same.
-func TestADeletionThatAWebhookRefusesAsNotFoundIsAnError(t *testing.T) {
+// A webhook may deny a deletion with any code, although the object exists.
+func TestDeleteReturnsNotFoundFromWebhookAsError(t *testing.T) {
 	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"admission webhook \"no.example.org\" denied the request: no"}`)
 	if err := client.Delete(t.Context(), a, request.Deletion{UID: "u", Propagation: metav1.DeletePropagationBackground}); request.AdmissionRefusal(err) != `admission webhook "no.example.org"` {
 		t.Errorf("err = %v, want the refusal of the webhook", err)
 	}
 }
 
-// The server answers 404 for each object of a resource that it does not serve; the objects may exist all the same.
-func TestDeletingFromAResourceThatIsNotServedIsAnError(t *testing.T) {
+// The server returns 404 for each object of a resource that it does not serve, although the objects may exist.
+func TestDeleteFromUnservedResourceReturnsError(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	client, err := NewClient(&rest.Config{Host: server.URL})
@@ -280,7 +280,7 @@ func TestDeletingFromAResourceThatIsNotServedIsAnError(t *testing.T) {
 
 const user = "system:serviceaccount:team:robot"
 
-func TestClientOfAUserActsAsTheUser(t *testing.T) {
+func TestClientAsUserImpersonatesUser(t *testing.T) {
 	for name, call := range map[string]func(*Client) error{
 		"get":   func(c *Client) error { _, err := c.Get(t.Context(), a); return err },
 		"apply": func(c *Client) error { _, err := c.Apply(t.Context(), a, []byte("{}"), "m"); return err },
@@ -317,7 +317,7 @@ func TestClientOfAUserActsAsTheUser(t *testing.T) {
 	}
 }
 
-func TestAllowed(t *testing.T) {
+func TestAllowedSendsSelfSubjectAccessReview(t *testing.T) {
 	right := request.Right{Verb: "patch", Resource: schema.GroupResource{Group: "apps", Resource: "deployments"}, Subresource: "status", Namespace: "ns", Name: "a"}
 	for body, want := range map[string]bool{
 		`{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"status":{"allowed":true}}`:               true,
@@ -339,7 +339,7 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
-func TestPermissionOfAWatchIsAskedForByTheNameThatItSelects(t *testing.T) {
+func TestWatchAccessReviewUsesSelectedName(t *testing.T) {
 	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	for selector, name := range map[string]string{"": "", "metadata.name=a": "a", "type=Opaque,metadata.name=a": "a", "type=Opaque": "", "metadata.name!=a": ""} {
 		t.Run(selector, func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestPermissionOfAWatchIsAskedForByTheNameThatItSelects(t *testing.T) {
 	}
 }
 
-func TestWhetherAUserIsAllowedMayNotBeAsked(t *testing.T) {
+func TestAllowedReturnsForbiddenError(t *testing.T) {
 	client, _ := serve(t, http.StatusForbidden, denied)
 	if _, err := client.As(user).Allowed(t.Context(), request.Right{Verb: "get"}); !apierrors.IsForbidden(err) {
 		t.Errorf("err = %v, want a Forbidden", err)

@@ -10,10 +10,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestGetDatedReturnsTheDateOfTheAnswer(t *testing.T) {
-	day := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC) // which no clock shows
+func TestGetDatedReturnsDateHeader(t *testing.T) {
+	day := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC) // differs from local time
 	for why, row := range map[string]struct {
-		dates  []string // of the answers, the first of which is repeated where there is a second
+		dates  []string // Date headers of the responses; all but the last response are 429
 		status int
 		want   time.Time
 	}{

@@ -12,23 +12,21 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// Discovery is client-go's deferred RESTMapper, but that it tells a kind that the server does not have from
-// one of a group whose own server does not answer just now.
+// Discovery is client-go's DeferredDiscoveryRESTMapper, except that it distinguishes kinds that do not exist from kinds whose
+// aggregated API server is currently unavailable.
 type Discovery struct {
 	*restmapper.DeferredDiscoveryRESTMapper
 	cached discovery.CachedDiscoveryInterface
 }
 
-// NewDiscovery returns a Discovery that remembers what it was told until it is Reset. It is safe
-// for concurrent use.
+// NewDiscovery returns a Discovery that caches results until Reset is called. It is safe for concurrent use.
 func NewDiscovery(client discovery.DiscoveryInterface) *Discovery {
 	cached := memory.NewMemCacheClient(client)
 	return &Discovery{restmapper.NewDeferredDiscoveryRESTMapper(cached), cached}
 }
 
-// RESTMapping returns the mapping of a kind, in the first of the versions that the server has, or,
-// where none is given, in the one that the server prefers. The error is a NoMatch only where the server
-// is known not to have the kind.
+// RESTMapping returns the mapping of a kind in the first served version of versions, or in the preferred version if versions is
+// empty. It returns a NoMatch error only if the server is known not to have the kind.
 func (d *Discovery) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	mapping, err := d.DeferredDiscoveryRESTMapper.RESTMapping(gk, versions...)
 	if !meta.IsNoMatchError(err) {
@@ -40,10 +38,10 @@ func (d *Discovery) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.
 	return nil, err
 }
 
-// errNoKinds says that a server of its own is registered and names no kind: it has just begun, or is about to end.
-var errNoKinds = errors.New("the server of the group lists no kinds")
+// errNoResources: an aggregated API server is registered but lists no kinds, because it is starting or terminating.
+var errNoResources = errors.New("the aggregated API server lists no resources for the group")
 
-// failure returns why some of a group could not be discovered, or nil.
+// failure returns why a group could not be discovered completely, or nil.
 func (d *Discovery) failure(group string) error {
 	groups, lists, err := d.cached.ServerGroupsAndResources()
 	var partly *discovery.ErrGroupDiscoveryFailed
@@ -58,15 +56,15 @@ func (d *Discovery) failure(group string) error {
 		}
 	}
 	for _, g := range groups {
-		if g.Name == group && !namesKinds(g, lists) {
-			return errNoKinds
+		if g.Name == group && !hasResources(g, lists) {
+			return errNoResources
 		}
 	}
 	return nil
 }
 
-// namesKinds reports whether there is a kind in any version of a group.
-func namesKinds(group *metav1.APIGroup, lists []*metav1.APIResourceList) bool {
+// hasResources reports whether any version of a group has resources.
+func hasResources(group *metav1.APIGroup, lists []*metav1.APIResourceList) bool {
 	return slices.ContainsFunc(lists, func(list *metav1.APIResourceList) bool {
 		return len(list.APIResources) > 0 && slices.ContainsFunc(group.Versions, func(v metav1.GroupVersionForDiscovery) bool {
 			return v.GroupVersion == list.GroupVersion

@@ -17,19 +17,19 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// metrics is what discovery says of an aggregated API server.
+// metrics is the discovery state of an aggregated API server.
 type metrics struct {
 	freshness string
-	resources string // with which it answers, in the aggregated form
+	resources string // resources of the aggregated discovery response
 	more      string // further versions of the group
-	legacy    bool   // whether the server has no aggregated form
-	status    int    // of the answer to the question for the resources, in the old form
-	gone      bool   // whether the group is not there at all
+	legacy    bool   // whether the server does not support aggregated discovery
+	status    int    // status code of the unaggregated resource list
+	gone      bool   // whether the group does not exist
 }
 
 const metricResource = `{"resource":"metrics","responseKind":{"group":"metrics.example.org","version":"v1","kind":"Metric"},"scope":"Namespaced","verbs":["list"]}`
 
-// discoveryServer answers discovery requests as m says at the time.
+// discoveryServer responds to discovery requests according to the current state of m.
 func discoveryServer(t *testing.T, m *metrics) *Discovery {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,13 +71,13 @@ func (m *metrics) serveLegacy(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noDefinitions is for a server without custom kinds.
+// noDefinitions represents a server without custom kinds.
 type noDefinitions struct{}
 
 func (noDefinitions) Definitions(schema.GroupKind) []*object.Object { return nil }
 func (noDefinitions) EverDefined(schema.GroupKind) bool             { return false }
 
-func TestKindOfAServerThatIsAwayIsNotGone(t *testing.T) {
+func TestUnavailableAPIServiceDoesNotRemoveKind(t *testing.T) {
 	metric := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
 	other := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Other"}
 	for why, away := range map[string]metrics{
@@ -122,8 +122,8 @@ func TestKindOfAServerThatIsAwayIsNotGone(t *testing.T) {
 	}
 }
 
-// TestARemovedVersionIsFoundByDoubt has an API server that an upgrade has taken a version of a built-in kind from.
-func TestARemovedVersionIsFoundByDoubt(t *testing.T) {
+// TestInvalidatedDiscoveryFindsRemovedVersion upgrades an API server that no longer serves a version of a built-in kind.
+func TestInvalidatedDiscoveryFindsRemovedVersion(t *testing.T) {
 	old := schema.GroupVersionKind{Group: "batch", Version: "v1beta1", Kind: "CronJob"}
 	served := "v1beta1"
 	asked := 0
@@ -164,7 +164,7 @@ func TestARemovedVersionIsFoundByDoubt(t *testing.T) {
 	}
 }
 
-// broken is a discovery client that cannot say what it could not find out.
+// broken is a discovery client whose error does not list the failed groups.
 type broken struct {
 	discovery.CachedDiscoveryInterface
 }
@@ -175,7 +175,7 @@ func (broken) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResou
 	return nil, nil, errBroken
 }
 
-func TestKindIsMissingOnlyWhereAllGroupsAreKnown(t *testing.T) {
+func TestKindIsMissingOnlyIfAllGroupsAreDiscovered(t *testing.T) {
 	gk := schema.GroupKind{Group: "metrics.example.org", Kind: "Other"}
 	d := discoveryServer(t, &metrics{freshness: "Current", resources: metricResource})
 	if _, err := d.RESTMapping(gk, "v1"); !meta.IsNoMatchError(err) {
@@ -191,7 +191,7 @@ func TestKindIsMissingOnlyWhereAllGroupsAreKnown(t *testing.T) {
 	}
 }
 
-func TestKindsOfAnotherGroupAreNotThoseOfThisOne(t *testing.T) {
+func TestNamesKindsIgnoresOtherGroups(t *testing.T) {
 	group := &metav1.APIGroup{Name: "a", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "a/v1"}}}
 	list := func(version string, kinds ...metav1.APIResource) []*metav1.APIResourceList {
 		return []*metav1.APIResourceList{{GroupVersion: version, APIResources: kinds}}
@@ -205,7 +205,7 @@ func TestKindsOfAnotherGroupAreNotThoseOfThisOne(t *testing.T) {
 		"a kind of another one":  {list("b/v1", metav1.APIResource{Kind: "B"}), false},
 		"no kind of another one": {list("b/v1"), false},
 	} {
-		if got := namesKinds(group, row.lists); got != row.want {
+		if got := hasResources(group, row.lists); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 	}

@@ -1,2 +1,2 @@
-// Package kube is the client of the API server: requests, discovery and Events.
+// Package kube is the API server client: requests, discovery and Events.
 package kube

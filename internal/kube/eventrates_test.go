@@ -9,15 +9,15 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// told announces so many texts about an object, and waits until all that were allowed have been sent.
-func (s *eventServer) told(t *testing.T, a *Announcer, as, object, reason string, texts int) {
+// announce announces distinct Events about an object, and waits until all allowed ones have been sent.
+func (s *eventServer) announce(t *testing.T, a *Announcer, as, object, reason string, texts int) {
 	t.Helper()
 	for i := range texts {
 		a.Announce(request.Announcement{As: as, About: about(t, object), Type: "Warning", Reason: reason, Message: fmt.Sprint(i)})
 	}
 }
 
-// count returns how many Events have that reason.
+// count returns the number of Events with that reason.
 func (s *eventServer) count(reason string) int {
 	n := 0
 	for _, event := range s.said() {
@@ -28,32 +28,32 @@ func (s *eventServer) count(reason string) int {
 	return n
 }
 
-// TestOneParentGetsFewEvents is about a user who may change one object, and has it fail with another text each time: each Event
-// is an object that the server keeps, and no quota on the user's own kind counts it.
-func TestOneParentGetsFewEvents(t *testing.T) {
+// TestEventsAreRateLimitedPerParent has a user who edits one object so that it fails with another text each time. Each Event is
+// an object in etcd that no quota on the user's own kind counts.
+func TestEventsAreRateLimitedPerParent(t *testing.T) {
 	a, s := newAnnouncer(t)
 	now := time.Unix(1767225600, 0)
 	a.now = func() time.Time { return now }
-	s.told(t, a, "", parent, "Flood", 10*objectEvents)
-	s.told(t, a, "robot", parent, "Other", 1) // what another account has to say about the same object
-	s.told(t, a, "", strings.Replace(parent, "u-1", "u-2", 1), "Neighbour", 1)
+	s.announce(t, a, "", parent, "Flood", 10*objectEvents)
+	s.announce(t, a, "robot", parent, "Other", 1) // another account's Event about the same object
+	s.announce(t, a, "", strings.Replace(parent, "u-1", "u-2", 1), "Neighbour", 1)
 	eventually(t, "all Events", func() bool {
 		return s.count("Flood") == objectEvents && s.count("Other") == 1 && s.count("Neighbour") == 1
 	})
 	now = now.Add(objectEventEvery)
-	s.told(t, a, "", parent, "Later", 5)
-	s.told(t, a, "", strings.Replace(parent, "u-1", "u-3", 1), "End", 1)
+	s.announce(t, a, "", parent, "Later", 5)
+	s.announce(t, a, "", strings.Replace(parent, "u-1", "u-3", 1), "End", 1)
 	eventually(t, "one more Event after a minute", func() bool { return s.count("Later") == 1 && s.count("End") == 1 })
 	now = now.Add(1000 * objectEventEvery)
-	s.told(t, a, "", parent, "Calm", 10*objectEvents)
+	s.announce(t, a, "", parent, "Calm", 10*objectEvents)
 	eventually(t, "as many as in the beginning, and no more", func() bool { return s.count("Calm") == objectEvents })
 	if n := s.count("Flood"); n != objectEvents {
 		t.Errorf("%d Events in the beginning, want %d", n, objectEvents)
 	}
 }
 
-// TestAnAccountHasABoundOnEvents is about a user who makes objects all the time.
-func TestAnAccountHasABoundOnEvents(t *testing.T) {
+// TestEventsAreRateLimitedPerServiceAccount has a user who creates objects continuously.
+func TestEventsAreRateLimitedPerServiceAccount(t *testing.T) {
 	now := time.Unix(1767225600, 0)
 	rates := newEventRates()
 	allowed := func(as, namespace string, objects int) (n int) {

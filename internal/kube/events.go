@@ -23,85 +23,85 @@ import (
 )
 
 const (
-	// longestNote is how many bytes of text the API server takes in an Event.
+	// longestNote is the maximum size of an Event note in bytes.
 	// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
 	longestNote = 1024
-	// longestEventName leaves room behind the name of the object for what tells its Events apart.
-	longestEventName = 200
+	// maxEventNameBytes limits the object name in the name of an Event, to leave room for the hash.
+	maxEventNameBytes = 200
 
-	eventSenders    = 4    // how many Events are sent at a time
-	queuedEvents    = 250  // how many wait for each of the senders
-	rememberedSaid  = 4096 // of how many it is known how often they were said
-	rememberedRates = 4096 // of how many objects, and of how many places, it is known how many Events they had
-	eventTries      = 5
-	firstEventDelay = time.Second
+	eventSenders     = 4    // number of concurrent senders
+	eventQueueLength = 250  // queue length per sender
+	maxTrackedEvents = 4096 // number of Events whose count is tracked
+	maxTrackedRates  = 4096 // number of objects, and of namespaces, whose rate is tracked
+	maxEventTries    = 5
+	firstEventDelay  = time.Second
 
-	// What the text of an Event says can be up to the user of a kind, and each new text is an object that the server keeps. So who
-	// changes one parent all the time gets few of them, and who makes parents all the time no more than the server can bear.
-	objectEvents      = 25 // about one object, in a row
+	// Users of a kind can influence the text of Events, and each new text is another object in etcd. So edits of a single parent
+	// cause few Events, and any number of new parents only as many as the server can bear.
+	objectEvents      = 25 // burst per object
 	objectEventEvery  = time.Minute
-	accountEvents     = 1000 // of one account in one namespace, in a row
+	accountEvents     = 1000 // burst per account and namespace
 	accountEventEvery = 100 * time.Millisecond
 )
 
 var eventResource = eventsv1.SchemeGroupVersion.WithResource("events")
 
-// Announcer publishes Events. It is safe for concurrent use and does not block:
-// Events are sent in the background, and dropped when there are too many.
+// Announcer records Events. It is safe for concurrent use and does not block:
+// Events are sent in the background, and dropped if the queue is full or a rate limit is exceeded.
 //
-// Each text about an object is an Event of its own, so that a new one is seen at once; the
-// same text again is counted up in the Event that there is. No text is ever logged.
+// Each distinct text about an object is its own Event, so that it is visible immediately. A repeated text increases the count of
+// the existing Event. The text of Events is never logged.
 type Announcer struct {
 	client   *Client
 	now      func() time.Time
-	delay    time.Duration // before the second try, doubling
+	delay    time.Duration // before the first retry; doubles with each retry
 	instance string
 	seed     maphash.Seed
 	senders  [eventSenders]chan event
-	said     *lru.Cache // by Location, how often that Event was said
+	said     *lru.Cache // by Location, the count of that Event
 	rates    eventRates
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 }
 
-// event is an Event to be sent.
+// event is a queued Event.
 type event struct {
 	request.Announcement
 	at    request.Location
 	note  string
-	about map[string]any // the object, as Events refer to it
+	about map[string]any // the object, as the regarding field of the Event
 	time  time.Time
 }
 
-// NewAnnouncer returns an announcer that publishes until it is closed, or ctx ends.
+// NewAnnouncer returns an Announcer that sends Events until Close is called or ctx is done.
 func NewAnnouncer(ctx context.Context, client *Client) *Announcer {
 	host, _ := os.Hostname()
-	const longestInstance = 128
+	const maxInstanceBytes = 128
 	instance := "templater-" + host
 	ctx, stop := context.WithCancel(ctx)
 	a := &Announcer{
-		client: client, now: time.Now, delay: firstEventDelay, instance: instance[:min(len(instance), longestInstance)],
-		seed: maphash.MakeSeed(), said: lru.New(rememberedSaid), rates: newEventRates(), stop: stop,
+		client: client, now: time.Now, delay: firstEventDelay, instance: instance[:min(len(instance), maxInstanceBytes)],
+		seed: maphash.MakeSeed(), said: lru.New(maxTrackedEvents), rates: newEventRates(), stop: stop,
 	}
 	for i := range a.senders {
-		queue := make(chan event, queuedEvents)
+		queue := make(chan event, eventQueueLength)
 		a.senders[i] = queue
 		a.done.Go(func() { a.run(ctx, queue) })
 	}
 	return a
 }
 
-// Close ends the announcer; Events not sent by then are lost.
+// Close stops the Announcer. It drops pending Events.
 func (a *Announcer) Close() {
 	a.stop()
 	a.done.Wait()
 }
 
-// Announce publishes an Event.
+// Announce queues an Event. It does not block.
 func (a *Announcer) Announce(what request.Announcement) {
 	e := event{Announcement: what, note: object.Line(what.Message, longestNote), time: a.now()}
 	o := what.About
-	e.Message, e.About = "", nil // what waits takes little room
+	e.Message, e.About = "", nil // the queue must not hold objects
 	namespace := request.ObjectNamespace(o)
 	e.about = map[string]any{"apiVersion": o.APIVersion(), "kind": o.Kind(), "name": o.Name(), "uid": string(o.UID())}
 	if namespace != "" {
@@ -109,7 +109,7 @@ func (a *Announcer) Announce(what request.Announcement) {
 	}
 	e.at = request.Location{Resource: eventResource, Namespace: request.EventNamespace(o), Name: e.name(o)}
 	if !a.rates.allow(&e, o.UID()) {
-		klog.Background().V(2).Info("dropped an Event: too many about the object, or of the service account in the namespace", "about", o.String(), "reason", e.Reason)
+		klog.Background().V(2).Info("dropped an Event: rate limit exceeded", "about", o.String(), "reason", e.Reason)
 		return
 	}
 	select {
@@ -119,9 +119,9 @@ func (a *Announcer) Announce(what request.Announcement) {
 	}
 }
 
-// name is the same for the same text about the same object, and so for every replica, too.
+// name returns the name of the Event. It depends only on the object and the text, so all replicas use the same name.
 func (e *event) name(o *object.Object) string {
-	name := o.Name()[:min(len(o.Name()), longestEventName)]
+	name := o.Name()[:min(len(o.Name()), maxEventNameBytes)]
 	if len(content.IsDNS1123Subdomain(name)) > 0 {
 		name = "templater"
 	}
@@ -140,7 +140,7 @@ func (a *Announcer) run(ctx context.Context, queue <-chan event) {
 	}
 }
 
-// deliver sends an Event, and tries again for some time where the server does not answer.
+// deliver sends an Event. It retries transient errors a few times, with exponential backoff.
 func (a *Announcer) deliver(ctx context.Context, e event) {
 	delay := a.delay
 	for try := 1; ; try++ {
@@ -154,7 +154,7 @@ func (a *Announcer) deliver(ctx context.Context, e event) {
 		case err == nil:
 			e.answered(nil)
 			return
-		case !transient(err) || try == eventTries:
+		case !transient(err) || try == maxEventTries:
 			klog.FromContext(ctx).Info("cannot publish an Event", "as", e.As, "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.Reason, "answer", request.Code(err))
 			e.answered(err)
 			return
@@ -175,11 +175,11 @@ func (e *event) answered(err error) {
 	}
 }
 
-// send creates the Event, or counts it up where there is one.
+// send creates the Event, or increases the count of the existing one.
 func (a *Announcer) send(ctx context.Context, e event) error {
 	if known, ok := a.said.Get(e.at); ok {
 		err := a.repeat(ctx, e, known.(int64)+1) //nolint:forcetypeassert // see said
-		if !apierrors.IsNotFound(err) {          // the server forgets Events after some time
+		if !apierrors.IsNotFound(err) {          // Events expire
 			return err
 		}
 	}
@@ -187,7 +187,7 @@ func (a *Announcer) send(ctx context.Context, e event) error {
 	switch {
 	case err == nil:
 		a.said.Add(e.at, int64(1))
-	case apierrors.IsAlreadyExists(err): // from before a restart, or of another replica
+	case apierrors.IsAlreadyExists(err): // created before a restart, or by another replica
 		return a.repeat(ctx, e, 2)
 	}
 	return err
@@ -206,7 +206,7 @@ func (a *Announcer) create(ctx context.Context, e event) error {
 	return do(ctx, client.request(client.rest.Post(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
 }
 
-// repeat has the Event say that it was said so often.
+// repeat sets the count of the Event.
 func (a *Announcer) repeat(ctx context.Context, e event, count int64) error {
 	body := object.Append(nil, map[string]any{"series": map[string]any{"count": count, "lastObservedTime": micro(e.time)}})
 	client := a.client.As(e.As)
@@ -219,38 +219,38 @@ func (a *Announcer) repeat(ctx context.Context, e event, count int64) error {
 
 func micro(t time.Time) string { return t.UTC().Format(metav1.RFC3339Micro) }
 
-// transient reports whether the same request may go well later.
+// transient reports whether a retry of the same request may succeed.
 func transient(err error) bool {
 	code := request.Code(err)
 	return code == 0 || code == 429 || code >= 500
 }
 
-// eventRates bounds how many Events there are. It is safe for concurrent use.
+// eventRates limits the rate of Events. It is safe for concurrent use.
 type eventRates struct {
 	mu       sync.Mutex
-	objects  rate // by writer and object, so that nobody uses up what others may say about it
-	accounts rate // by writer and namespace
+	objects  rate // by account and object, so that no account uses up the limit of another
+	accounts rate // by account and namespace
 }
 
 func newEventRates() eventRates {
 	return eventRates{
-		objects:  rate{burst: objectEvents, every: objectEventEvery, due: lru.New(rememberedRates)},
-		accounts: rate{burst: accountEvents, every: accountEventEvery, due: lru.New(rememberedRates)},
+		objects:  rate{burst: objectEvents, every: objectEventEvery, due: lru.New(maxTrackedRates)},
+		accounts: rate{burst: accountEvents, every: accountEventEvery, due: lru.New(maxTrackedRates)},
 	}
 }
 
-// allow reports whether there may be one more Event, about the object with that UID, and counts it.
+// allow reports whether the limits allow another Event about the object with that UID, and counts it if so.
 func (r *eventRates) allow(e *event, about types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.objects.allow([2]string{e.As, string(about)}, e.time) && r.accounts.allow([2]string{e.As, e.at.Namespace}, e.time)
 }
 
-// rate allows so many at once, and one more each time that so long has passed.
+// rate is a token bucket: it allows a burst, then one more per interval.
 type rate struct {
 	burst int
 	every time.Duration
-	due   *lru.Cache // by key, when all that were allowed would have been at an even pace
+	due   *lru.Cache // by key, the time when the bucket is full again
 }
 
 func (r *rate) allow(key any, now time.Time) bool {

@@ -27,17 +27,17 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// eventServer keeps Events as the API server does.
+// eventServer stores Events like the API server.
 type eventServer struct {
 	mu     sync.Mutex
 	events map[string]map[string]any // by namespace and name
-	answer func() int                // the status of the next answer; 0 = as it should be
-	log    []string                  // of the announcer
+	answer func() int                // the status code of the next response; 0 = normal
+	log    []string                  // of the Announcer
 	verbs  []string                  // of all requests
-	users  []string                  // as whom they were made
+	users  []string                  // impersonated user of each request
 }
 
-// newAnnouncer returns an announcer for a server of Events.
+// newAnnouncer returns an Announcer and its server.
 func newAnnouncer(t *testing.T) (*Announcer, *eventServer) {
 	t.Helper()
 	s := &eventServer{events: map[string]map[string]any{}, answer: func() int { return 0 }}
@@ -133,7 +133,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// eventuallySaid waits until the Events are those.
+// eventuallySaid waits until the Events match want.
 func (s *eventServer) eventuallySaid(t *testing.T, want ...string) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("the Events %q", want), func() bool { return slices.Equal(want, s.said()) })
@@ -150,7 +150,7 @@ func about(t *testing.T, text string) *object.Object {
 
 const parent = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"ns","name":"a","uid":"u-1","resourceVersion":"7"}}`
 
-func TestEachTextIsAnEventOfItsOwn(t *testing.T) {
+func TestEventsAreAggregatedByMessage(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
 	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
@@ -168,7 +168,7 @@ func TestEachTextIsAnEventOfItsOwn(t *testing.T) {
 	s.eventuallySaid(t, "ns TemplateFailed: one x3", "ns TemplateFailed: two x1", "ns TemplateFailed: two x1")
 }
 
-func TestEventsAreWrittenAsTheUser(t *testing.T) {
+func TestEventsAreWrittenAsImpersonatedUser(t *testing.T) {
 	a, s := newAnnouncer(t)
 	for _, user := range []string{"system:serviceaccount:team:robot", ""} {
 		for range 2 {
@@ -181,7 +181,7 @@ func TestEventsAreWrittenAsTheUser(t *testing.T) {
 	}
 }
 
-func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
+func TestEventCallbacksSeeRequestAndResult(t *testing.T) {
 	a, s := newAnnouncer(t)
 	codes := map[string][]int{"forbidden": {403}, "later": {500, 0}, "never": {500, 500, 500, 500, 500}, "unwanted after a try": {500}}
 	var left []int
@@ -192,8 +192,8 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 	}
 	for _, step := range []struct {
 		text        string
-		asked, code int // how often, and the answer's; -1 = none
-	}{{"fine", 1, 0}, {"forbidden", 1, 403}, {"later", 2, 0}, {"never", eventTries, 500}, {"unwanted", 1, -1}, {"unwanted after a try", 2, -1}} {
+		asked, code int // number of calls, and the code of the response; -1 = none
+	}{{"fine", 1, 0}, {"forbidden", 1, 403}, {"later", 2, 0}, {"never", maxEventTries, 500}, {"unwanted", 1, -1}, {"unwanted after a try", 2, -1}} {
 		left = codes[step.text]
 		if left == nil {
 			left = []int{0}
@@ -229,7 +229,7 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 	s.eventuallySaid(t, "ns R: fine x1", "ns R: later x1", "ns R: nobody asks x1")
 }
 
-func TestAnEventThatTheServerHasForgottenIsMadeAnew(t *testing.T) {
+func TestExpiredEventIsCreatedAgain(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
 	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
@@ -241,7 +241,7 @@ func TestAnEventThatTheServerHasForgottenIsMadeAnew(t *testing.T) {
 	s.eventuallySaid(t, "ns R: one x1")
 }
 
-func TestAnEventFromBeforeARestartIsRepeated(t *testing.T) {
+func TestRestartContinuesExistingEvent(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
 	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
@@ -254,7 +254,7 @@ func TestAnEventFromBeforeARestartIsRepeated(t *testing.T) {
 	s.eventuallySaid(t, "ns R: one x3")
 }
 
-func TestAnEventIsSaidWhereItIsLookedFor(t *testing.T) {
+func TestEventIsCreatedInNamespaceOfObject(t *testing.T) {
 	for why, row := range map[string]struct {
 		object, at string
 		regarding  map[string]any
@@ -305,12 +305,12 @@ func TestAnEventIsSaidWhereItIsLookedFor(t *testing.T) {
 	}
 }
 
-func TestNotesAreCutBetweenCharacters(t *testing.T) {
+func TestEventNotesAreTruncatedAtRuneBoundary(t *testing.T) {
 	for text, want := range map[string]int{
 		strings.Repeat("a", 1024):               1024,
 		strings.Repeat("a", 1025):               1024,
 		strings.Repeat("ж", 512):                1024,
-		strings.Repeat("ж", 600):                1023, // 510 characters, and the dots
+		strings.Repeat("ж", 600):                1023, // 510 characters and the ellipsis
 		strings.Repeat("語", 400):                1023,
 		"a" + strings.Repeat("\U0001f600", 300): 1024,
 	} {
@@ -321,7 +321,7 @@ func TestNotesAreCutBetweenCharacters(t *testing.T) {
 	}
 }
 
-func TestNoTextOfAnEventIsLogged(t *testing.T) {
+func TestEventMessagesAreNotLogged(t *testing.T) {
 	const secret = "the password is 1234"
 	for why, code := range map[string]int{"refused": 422, "not answered": 500} {
 		t.Run(why, func(t *testing.T) {
@@ -339,14 +339,14 @@ func TestNoTextOfAnEventIsLogged(t *testing.T) {
 			if log := strings.Join(s.log, "\n"); strings.Contains(log, "1234") || !strings.Contains(log, fmt.Sprint(`"answer"=`, code)) {
 				t.Errorf("log:\n%s", log)
 			}
-			if want := map[int]int{422: 1, 500: eventTries}[code]; tries != want {
+			if want := map[int]int{422: 1, 500: maxEventTries}[code]; tries != want {
 				t.Errorf("%d tries, want %d", tries, want)
 			}
 		})
 	}
 }
 
-func TestAnEventIsSentAgainWhenTheServerIsBack(t *testing.T) {
+func TestEventIsRetriedAfterServerError(t *testing.T) {
 	a, s := newAnnouncer(t)
 	answers := []int{500, 503}
 	s.answer = func() int {
@@ -361,17 +361,17 @@ func TestAnEventIsSentAgainWhenTheServerIsBack(t *testing.T) {
 	s.eventuallySaid(t, "ns R: one x1")
 }
 
-func TestAnnouncingNeverBlocks(t *testing.T) {
+func TestAnnounceNeverBlocks(t *testing.T) {
 	server := silentServer(t)
 	a := (&eventServer{}).announcer(t, server.URL)
 	o := about(t, parent)
-	for i := range 2 * eventSenders * queuedEvents {
+	for i := range 2 * eventSenders * eventQueueLength {
 		a.Announce(request.Announcement{As: fmt.Sprint(i), About: o, Type: "Warning", Reason: "R", Message: fmt.Sprint(i)})
 	}
 	a.Close()
 }
 
-func TestWhatWaitsHoldsNoObject(t *testing.T) {
+func TestQueuedEventHoldsNoObject(t *testing.T) {
 	a := &Announcer{now: time.Now, rates: newEventRates(), seed: maphash.MakeSeed()}
 	for i := range a.senders {
 		a.senders[i] = make(chan event, 1)
@@ -391,11 +391,11 @@ func TestWhatWaitsHoldsNoObject(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatMayGoWellLaterIsSentAgain(t *testing.T) {
+func TestOnlyTransientEventErrorsAreRetried(t *testing.T) {
 	for code, want := range map[int32]bool{0: true, 400: false, 404: false, 422: false, 428: false, 429: true, 499: false, 500: true, 503: true} {
 		err := error(&apierrors.StatusError{ErrStatus: metav1.Status{Code: code}})
 		if code == 0 {
-			err = io.ErrUnexpectedEOF // of the connection
+			err = io.ErrUnexpectedEOF // the connection was closed
 		}
 		if got := transient(err); got != want {
 			t.Errorf("%d: got %v, want %v", code, got, want)

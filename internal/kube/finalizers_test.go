@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-func TestHoldersOfAFinalizerAreFoundPageByPage(t *testing.T) {
+func TestHoldersListsFinalizerHoldersAcrossPages(t *testing.T) {
 	const item = `{"metadata":{"namespace":"ns","name":%q,"resourceVersion":"7","finalizers":[%s]}}`
 	var queries []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,21 +1,27 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// silentServer returns a server that answers nobody before the end of the test.
+// silentServer returns a server that does not respond before the test ends.
 func silentServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	silent := make(chan struct{})
@@ -32,16 +38,16 @@ func silentServer(t *testing.T) *httptest.Server {
 	return server
 }
 
-// requests counts requests.
+// requests counts requests and responses.
 type requests struct{ asked, answered int }
 
-// sized notes how many bytes an answer has.
+// sized records the size of a response.
 type sized struct{ size int }
 
 func (*sized) Asked()              {}
 func (s *sized) Answered(size int) { s.size = size }
 
-func TestTheSizeOfAnAnswerIsTold(t *testing.T) {
+func TestObserverReceivesResponseSize(t *testing.T) {
 	for code, why := range map[int]string{http.StatusOK: "an object", http.StatusConflict: "an error"} {
 		client, _ := serve(t, code, answered)
 		var noted sized
@@ -55,7 +61,7 @@ func TestTheSizeOfAnAnswerIsTold(t *testing.T) {
 func (r *requests) Asked()       { r.asked++ }
 func (r *requests) Answered(int) { r.answered++ }
 
-func TestARequestWithoutAnAnswerEnds(t *testing.T) {
+func TestUnansweredRequestTimesOut(t *testing.T) {
 	server := silentServer(t)
 	client, err := NewClient(&rest.Config{Host: server.URL})
 	if err != nil {
@@ -72,7 +78,7 @@ func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 	}
 }
 
-// later answers all requests with 429, and asks to wait that long.
+// later responds to all requests with 429 and a Retry-After header.
 type later struct {
 	seconds string
 	asked   int
@@ -84,8 +90,8 @@ func (l *later) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: header, Body: http.NoBody, Request: r}, nil
 }
 
-// TestALongRetryAfterIsLeftToTheCaller has a webhook, which decides what the API server answers, ask for a pause.
-func TestALongRetryAfterIsLeftToTheCaller(t *testing.T) {
+// TestLongRetryAfterIsNotRetried covers webhooks, which can set the response of the API server, including Retry-After.
+func TestLongRetryAfterIsNotRetried(t *testing.T) {
 	for seconds, want := range map[string]int{"1": 11, "5": 11, "6": 1, "3600": 1, "99999999999999999999": 1, "tomorrow": 1} {
 		t.Run(seconds, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,7 +111,7 @@ func TestALongRetryAfterIsLeftToTheCaller(t *testing.T) {
 	}
 }
 
-func TestEveryRequestButAWatchIsNoted(t *testing.T) {
+func TestObserverReceivesAllRequestsExceptWatches(t *testing.T) {
 	client, _ := serve(t, http.StatusOK, answered)
 	there, err := client.Get(t.Context(), a)
 	if err != nil {
@@ -139,5 +145,53 @@ func TestEveryRequestButAWatchIsNoted(t *testing.T) {
 	w.Stop()
 	if noted != before {
 		t.Error("a watch was noted as a request that ended")
+	}
+}
+
+func TestBeginningOfJSONString(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                   "",
+		"abc":                "abc",
+		`a\"b`:               `a"b`,
+		`abc","reason":"x"}`: "abc",
+		`abc\`:               "abc",
+		`abc\u00`:            "abc",
+		`abc\ud83d\ude0`:     "abc\ufffd",
+		"abc\xe2\x82":        "abc\ufffd\ufffd",
+	} {
+		if got := beginning([]byte(text)); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestLongErrorResponseIsCutOff has an endless error response, which a webhook that denies a request can cause.
+func TestLongErrorResponseIsCutOff(t *testing.T) {
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":403,"reason":"Forbidden","message":"admission webhook \"a.example.org\" denied the request: `)
+		part := bytes.Repeat([]byte("x"), 64<<10)
+		for r.Context().Err() == nil && sent.Load() < 1<<30 {
+			n, err := w.Write(part)
+			sent.Add(int64(n))
+			if err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	client, err := NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var noted sized
+	_, err = client.Get(request.WithObserver(t.Context(), &noted), a)
+	if text := fmt.Sprint(err); !apierrors.IsForbidden(err) || len(text) > maxMessageBytes || !strings.HasPrefix(text, `admission webhook "a.example.org" denied the request: xxx`) {
+		t.Errorf("error %.300s, want the beginning of one that is Forbidden", text)
+	}
+	if noted.size > ErrorLimit {
+		t.Errorf("%d bytes are read, want at most %d", noted.size, ErrorLimit)
 	}
 }

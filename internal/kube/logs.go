@@ -12,14 +12,14 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// fewerLines divides the number of lines that are asked for where they have more bytes than request.MostLogRead.
+// fewerLines divides the number of requested lines if they exceed request.MostLogRead bytes.
 const fewerLines = 8
 
-// Log reads the end of the log of a container of the Pod of that name. The text is valid UTF-8: of what the container has
-// written, other bytes are replaced. A line longer than request.MostLogRead counts by its beginning.
+// Log returns the end of the log of a container as valid UTF-8: invalid bytes are replaced. Of a line longer than
+// request.MostLogRead, it returns the end of the first request.MostLogRead bytes.
 //
-// The server limits bytes from the first of the lines on, and the last ones are wanted. So more is asked for and the end of that
-// is kept, and fewer lines where that does not reach the end.
+// The server applies limitBytes from the first of the requested lines, but callers need the last lines. So Log requests more than
+// o.LimitBytes and returns the end. If the response is cut off, it retries with fewer lines.
 func (c *Client) Log(ctx context.Context, namespace, pod, container string, o request.LogOptions) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, request.LogLimit)
 	defer cancel()
@@ -48,10 +48,10 @@ func (c *Client) readLog(ctx context.Context, at request.Location, container str
 		return nil, err
 	}
 	defer body.Close()
-	return io.ReadAll(io.LimitReader(body, request.MostLogRead)) // the server may not keep to the limit
+	return io.ReadAll(io.LimitReader(body, request.MostLogRead)) // the server may ignore limitBytes
 }
 
-// tail returns the last bytes of a text, at most so many, and no part of a character.
+// tail returns the last bytes of text as valid UTF-8, at most most bytes, on a rune boundary.
 func tail(text []byte, most int) string {
 	valid := text
 	if !utf8.Valid(text) {

@@ -19,8 +19,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// logServer returns a client of a server that has the log of one container, as a kubelet gives it: the bytes of the last lines, limited
-// from the first one on. seen are the requests.
+// logServer returns a client for a server that serves the log of one container like a kubelet: the last lines, limited from the
+// first of these lines on. seen are the requests.
 func logServer(t *testing.T, log string) (client *Client, seen *[]string) {
 	t.Helper()
 	seen = &[]string{}
@@ -45,7 +45,7 @@ func newClient(t *testing.T, server *httptest.Server) *Client {
 	return client
 }
 
-func TestTheEndOfALogIsRead(t *testing.T) {
+func TestLogReturnsLastLines(t *testing.T) {
 	numbered := func(n, width int) string {
 		var b strings.Builder
 		for i := range n {
@@ -86,7 +86,7 @@ func TestTheEndOfALogIsRead(t *testing.T) {
 	}
 }
 
-func TestALogIsReadAsTheUser(t *testing.T) {
+func TestLogIsReadAsImpersonatedUser(t *testing.T) {
 	client, seen := serve(t, http.StatusOK, "x\n")
 	for _, row := range []struct {
 		previous bool
@@ -105,8 +105,8 @@ func TestALogIsReadAsTheUser(t *testing.T) {
 	}
 }
 
-// A server that does not keep to the limit fills no memory.
-func TestALogIsReadUpToABound(t *testing.T) {
+// A server that ignores limitBytes must not exhaust memory.
+func TestLogReadStopsAtByteLimit(t *testing.T) {
 	sent := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil && sent < 100<<20 {
@@ -121,20 +121,20 @@ func TestALogIsReadUpToABound(t *testing.T) {
 	if err != nil || text != strings.Repeat("x", 16) {
 		t.Errorf("Log is %q, %v", text, err)
 	}
-	server.Close() // what is sent is known now
+	server.Close() // waits for the handler, so that sent is final
 	if sent > 50<<20 {
 		t.Errorf("%d bytes were sent before the client had enough", sent)
 	}
 }
 
-func TestALogThatCannotBeRead(t *testing.T) {
+func TestLogReadErrorIsReported(t *testing.T) {
 	client, _ := serve(t, http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
 	if _, err := client.Log(t.Context(), "ns", "p", "c", request.LogOptions{TailLines: 1, LimitBytes: 1}); !apierrors.IsForbidden(err) {
 		t.Errorf("error is %v, want the server's", err)
 	}
 }
 
-func TestALogThatDoesNotComeIsGivenUp(t *testing.T) {
+func TestLogRequestTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, err := NewClient(&rest.Config{Host: "http://server", Transport: hanging{}})
 		if err != nil {
@@ -146,7 +146,7 @@ func TestALogThatDoesNotComeIsGivenUp(t *testing.T) {
 	})
 }
 
-// hanging never answers.
+// hanging never responds.
 type hanging struct{}
 
 func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -20,7 +20,8 @@ import (
 
 var errTooLarge = errors.New("the response of the API server is too large")
 
-// Read reads what is at a path of the server, with a query maybe, as JSON. More than so many bytes are an error.
+// Read sends a GET request for path, which may include a query, and returns the body of the JSON response. It returns an error if
+// the body has more than most bytes.
 func (c *Client) Read(ctx context.Context, path string, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestLimit)
 	defer cancel()
@@ -37,10 +38,10 @@ func (c *Client) Read(ctx context.Context, path string, most int64) ([]byte, err
 	return text, err
 }
 
-// dateKey is for the value of a context whose requests note the Date of their answers.
+// dateKey is the context key of a *time.Time that receives the Date header of responses.
 type dateKey struct{}
 
-// dates notes when the API server has answered.
+// dates records the Date header of responses.
 type dates struct{ http.RoundTripper }
 
 func (d dates) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -51,19 +52,19 @@ func (d dates) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// GetDated reads an object, and returns the Date of the answer: the time by the clock of the API server, in whole seconds, or zero
-// where the answer has none.
+// GetDated reads an object. It also returns the Date header of the response, which is the API server time in whole seconds, or
+// zero if the header is missing.
 func (c *Client) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
 	var date time.Time
 	o, err := c.Get(context.WithValue(ctx, dateKey{}, &date), at)
 	return o, date, err
 }
 
-// reviews is where the server answers which rights a user has.
+// reviews is the resource of access reviews.
 var reviews = authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
 
-// Allowed asks the server whether the client's user has a right. A Forbidden says
-// that the client may not even ask as that user.
+// Allowed reports whether the client's user has a permission. It returns Forbidden if the client is not allowed to impersonate
+// that user.
 func (c *Client) Allowed(ctx context.Context, right request.Right) (bool, error) {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": authorizationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectAccessReview",
@@ -80,8 +81,8 @@ func (c *Client) Allowed(ctx context.Context, right request.Right) (bool, error)
 	return allowed, nil
 }
 
-// MayWatch asks the server whether the client's user may watch a resource, as Allowed does. A role can permit a watch that selects one
-// object by its name.
+// MayWatch reports whether the client's user is allowed to watch a resource. It returns the same errors as Allowed. RBAC can
+// allow a watch of a single object by its name (resourceNames).
 func (c *Client) MayWatch(ctx context.Context, resource schema.GroupVersionResource, namespace, fieldSelector string) (bool, error) {
 	right := request.Right{Verb: "watch", Resource: resource.GroupResource(), Namespace: namespace}
 	if selector, err := fields.ParseSelector(fieldSelector); err == nil {

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-func TestReadsWhatIsAtAPath(t *testing.T) {
+func TestReadRequestsPathAsJSON(t *testing.T) {
 	seen := ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen = r.URL.String() + " " + r.Header.Get("Accept") + " " + r.Header.Get("Impersonate-User")
@@ -27,7 +27,7 @@ func TestReadsWhatIsAtAPath(t *testing.T) {
 	}
 }
 
-func TestReadRefusesWhatIsTooLarge(t *testing.T) {
+func TestReadRejectsTooLargeResponse(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "{} ")
 	}))
@@ -37,7 +37,7 @@ func TestReadRefusesWhatIsTooLarge(t *testing.T) {
 	}
 }
 
-func TestReadTellsWhatTheServerAnswers(t *testing.T) {
+func TestReadReturnsServerError(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 	}))

@@ -10,54 +10,54 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// WithoutWarnings returns a config whose clients do not log what the server warns of: its text may quote values of
-// objects. That a version is deprecated is logged, once for each; other warnings are counted.
+// WithoutWarnings returns a config whose clients do not log API warnings, because these may contain field values. Deprecation
+// warnings are logged, each once; other warnings are only counted.
 func WithoutWarnings(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.WarningHandler, config.WarningHandlerWithContext = nil, &warnings{}
 	return config
 }
 
-// deprecated is how the server warns of a version of a kind: it holds names of kinds and versions alone.
+// deprecated matches deprecation warnings for API versions. They contain only names of kinds and versions.
 var deprecated = regexp.MustCompile(`^` + version + ` is deprecated(?: in v[0-9.]{1,9}\+)?(?:, unavailable in v[0-9.]{1,9}\+)?(?:; use ` + version + `)?$`)
 
 const version = `(?:[-a-z0-9.]{1,100}/)?v[0-9]{1,3}(?:(?:alpha|beta)[0-9]{1,3})? [A-Za-z]{1,63}`
 
-// mostDeprecations is how many of them are told: there are not so many.
-const mostDeprecations = 100
+// maxDeprecations limits the number of logged deprecations. Kubernetes has fewer.
+const maxDeprecations = 100
 
 // warnings is a rest.WarningHandlerWithContext.
 type warnings struct {
 	others atomic.Int64
 
-	mu   sync.Mutex
-	told map[string]bool
+	mu     sync.Mutex
+	logged map[string]bool
 }
 
-// HandleWarningHeaderWithContext takes one warning; 299 is the code that Kubernetes gives them.
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext. Kubernetes uses code 299.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
 	switch {
 	case code != 299 || text == "":
 	case !deprecated.MatchString(text):
 		if n := w.others.Add(1); powerOfTen(n) {
-			klog.FromContext(ctx).Info("the API server returned a warning, which may contain values: kubectl apply shows it", "soFar", n)
+			klog.FromContext(ctx).Info("the API server returned a warning, which may contain values: kubectl apply shows it", "count", n)
 		}
 	case w.first(text):
-		klog.FromContext(ctx).Info("the API server returned a warning", "that", text)
+		klog.FromContext(ctx).Info("the API server returned a warning", "warning", text)
 	}
 }
 
-// first reports whether the text is a new one.
+// first reports whether the text was not logged before, and the limit is not reached.
 func (w *warnings) first(text string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.told[text] || len(w.told) >= mostDeprecations {
+	if w.logged[text] || len(w.logged) >= maxDeprecations {
 		return false
 	}
-	if w.told == nil {
-		w.told = map[string]bool{}
+	if w.logged == nil {
+		w.logged = map[string]bool{}
 	}
-	w.told[text] = true
+	w.logged[text] = true
 	return true
 }
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-func TestWarningsOfTheServerAreNotQuoted(t *testing.T) {
+func TestServerWarningsAreNotQuoted(t *testing.T) {
 	const old = "batch/v1beta1 CronJob is deprecated in v1.21+, unavailable in v1.25+; use batch/v1 CronJob"
 	texts := []string{
 		`spec.template.spec.containers[0].env[1]: hides previous definition of "the password 1234"`,
@@ -46,11 +46,11 @@ func TestWarningsOfTheServerAreNotQuoted(t *testing.T) {
 	}
 	const others = "the API server returned a warning, which may contain values: kubectl apply shows it"
 	want := []string{
-		fmt.Sprintf(`"level"=0 "msg"=%q "soFar"=1`, others),
-		fmt.Sprintf(`"level"=0 "msg"="the API server returned a warning" "that"=%q`, old),
-		`"level"=0 "msg"="the API server returned a warning" "that"="my-x.org/v1alpha1 Foo is deprecated"`,
-		`"level"=0 "msg"="the API server returned a warning" "that"="apps/v1beta1 Scale is deprecated in v1.9+"`,
-		fmt.Sprintf(`"level"=0 "msg"=%q "soFar"=10`, others),
+		fmt.Sprintf(`"level"=0 "msg"=%q "count"=1`, others),
+		fmt.Sprintf(`"level"=0 "msg"="the API server returned a warning" "warning"=%q`, old),
+		`"level"=0 "msg"="the API server returned a warning" "warning"="my-x.org/v1alpha1 Foo is deprecated"`,
+		`"level"=0 "msg"="the API server returned a warning" "warning"="apps/v1beta1 Scale is deprecated in v1.9+"`,
+		fmt.Sprintf(`"level"=0 "msg"=%q "count"=10`, others),
 	}
 	if diff := cmp.Diff(want, log); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
@@ -60,21 +60,21 @@ func TestWarningsOfTheServerAreNotQuoted(t *testing.T) {
 	}
 }
 
-func TestDeprecationsAreToldOnceAndNotWithoutEnd(t *testing.T) {
-	told := 0
-	ctx := klog.NewContext(t.Context(), funcr.New(func(string, string) { told++ }, funcr.Options{}))
+func TestDeprecationsAreLoggedOnceUpToLimit(t *testing.T) {
+	logged := 0
+	ctx := klog.NewContext(t.Context(), funcr.New(func(string, string) { logged++ }, funcr.Options{}))
 	w := &warnings{}
 	w.HandleWarningHeaderWithContext(ctx, 199, "-", "something of a proxy")
 	w.HandleWarningHeaderWithContext(ctx, 299, "-", "")
-	if told != 0 {
-		t.Errorf("%d lines about no warnings of Kubernetes", told)
+	if logged != 0 {
+		t.Errorf("%d lines about no warnings of Kubernetes", logged)
 	}
 	for range 2 {
-		for i := range 2 * mostDeprecations {
+		for i := range 2 * maxDeprecations {
 			w.HandleWarningHeaderWithContext(ctx, 299, "-", fmt.Sprintf("x%d/v1 A is deprecated", i))
 		}
 	}
-	if told != mostDeprecations {
-		t.Errorf("%d lines, want %d", told, mostDeprecations)
+	if logged != maxDeprecations {
+		t.Errorf("%d lines, want %d", logged, maxDeprecations)
 	}
 }

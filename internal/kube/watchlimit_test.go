@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// silent is a server that ends no watch: it answers with a header, if it answers at all, and one event.
+// silent is a server that never ends a watch. It sends headers, if it responds at all, and one event.
 type silent struct {
 	answers bool
-	ended   chan struct{} // closed when the client has canceled the request; nil = nobody asks
+	ended   chan struct{} // closed when the client has canceled the request; nil = unused
 }
 
 const added = `{"type":"ADDED","object":` + answered + "}\n"
@@ -39,8 +39,8 @@ func (s silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: r}, nil
 }
 
-// TestAWatchThatTheServerHoldsEnds has no server keep a cache from its next list.
-func TestAWatchThatTheServerHoldsEnds(t *testing.T) {
+// TestHangingWatchTimesOut proves that a hanging server does not prevent the next list of a cache.
+func TestHangingWatchTimesOut(t *testing.T) {
 	for why, row := range map[string]struct {
 		server silent
 		events int
@@ -74,8 +74,8 @@ func TestAWatchThatTheServerHoldsEnds(t *testing.T) {
 	}
 }
 
-// TestAStoppedWatchEndsItsRequest has no deadline outlive its watch.
-func TestAStoppedWatchEndsItsRequest(t *testing.T) {
+// TestStoppedWatchEndsItsRequest proves that Stop cancels the request immediately, before its deadline.
+func TestStoppedWatchEndsItsRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := silent{answers: true, ended: make(chan struct{})}
 		client, err := NewClient(&rest.Config{Host: "http://server", Transport: server})

@@ -91,9 +91,9 @@ func controllerWith(in, text string) string {
 	return head + "  children:\n  - name: a\n    template: |\n" + indented("      ")
 }
 
-// TestWhatCheckingCosts checks templates of 256 KiB. On a quiet machine none takes more than 100 ms; here that is an error which takes
+// TestCheckTimeAndMemoryAreBounded checks templates of 256 KiB. On a quiet machine none takes more than 100 ms; here that is an error which takes
 // ten times as long, because it grows faster than the text.
-func TestWhatCheckingCosts(t *testing.T) {
+func TestCheckTimeAndMemoryAreBounded(t *testing.T) {
 	known, err := Know()
 	if err != nil {
 		t.Fatal(err)

@@ -48,8 +48,8 @@ func long() map[string]*v1.TemplateController {
 	}
 }
 
-// TestACheckEndsWithItsContext ends checks at several places. What is left to do asks a few times more, if it has not been begun.
-func TestACheckEndsWithItsContext(t *testing.T) {
+// TestCheckStopsWithContext ends checks at several places. What is left to do asks a few times more, if it has not been begun.
+func TestCheckStopsWithContext(t *testing.T) {
 	const mostLeft = 100
 	for why, tc := range long() {
 		t.Run(why, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// patterns says in words what the patterns of the schema ask for.
+// patterns describes the patterns of the schema.
 var patterns = map[string]string{
 	`^[a-z][a-zA-Z0-9]*$`:                                               "a lower-case letter, then letters and digits, such as webServer",
 	`^[A-Z][A-Za-z0-9]*$`:                                               "a capital letter, then letters and digits, such as LoadTest",
@@ -31,7 +31,7 @@ var patterns = map[string]string{
 	`^([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)?$`:                    "letters, digits, '-', '_', '.' and '/', with a letter or digit at both ends, such as Ready",
 }
 
-// compiled are the patterns of the schema.
+// compiled holds the compiled patterns of the schema.
 var compiled = sync.OnceValue(func() map[string]*regexp.Regexp {
 	all := map[string]*regexp.Regexp{}
 	for pattern := range patterns {
@@ -61,7 +61,7 @@ func (c *fields) check(n *schema.Node, where string, v any) {
 		c.checkMap(n, where, v)
 	case []any:
 		if n.MaxItems != nil && len(v) > *n.MaxItems {
-			c.wrong(where, "too many entries: %d, the limit is %d", len(v), *n.MaxItems)
+			c.wrong(where, "too many entries: %d; the limit is %d", len(v), *n.MaxItems)
 		}
 		if n.Items != nil {
 			for i, item := range v {
@@ -83,7 +83,7 @@ func (c *fields) check(n *schema.Node, where string, v any) {
 func (c *fields) checkRules(n *schema.Node, where string, v any) {
 	for _, r := range n.Rules {
 		if obeys := rules[r.Rule]; obeys != nil && !obeys(v) {
-			c.wrong(cmp.Or(where+r.Path, "metadata.name"), "%s", r.Message) // the rule of the whole is about its name
+			c.wrong(cmp.Or(where+r.Path, "metadata.name"), "%s", r.Message) // the rule of the whole object is about its name
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (c *fields) checkMap(n *schema.Node, where string, m map[string]any) {
 	}
 }
 
-// checkText reports whether a text is within its bounds.
+// checkText checks the length and the pattern of a string.
 func (c *fields) checkText(n *schema.Node, where, text string) bool {
 	length := utf8.RuneCountInString(text)
 	switch {
@@ -110,7 +110,7 @@ func (c *fields) checkText(n *schema.Node, where, text string) bool {
 	case n.MinLength != nil && length < *n.MinLength:
 		c.wrong(where, "too short: %d characters, the minimum is %d", length, *n.MinLength)
 	case n.MaxLength != nil && length > *n.MaxLength:
-		c.wrong(where, "too long: %d characters, the limit is %d", length, *n.MaxLength)
+		c.wrong(where, "too long: %d characters; the limit is %d", length, *n.MaxLength)
 	case n.Pattern != "" && !compiled()[n.Pattern].MatchString(text):
 		c.wrong(where, "write %s", patterns[n.Pattern])
 	default:
@@ -129,7 +129,7 @@ func bounds(n *schema.Node) string {
 	return fmt.Sprintf("write a number from %d to %d", *n.Minimum, *n.Maximum)
 }
 
-// nameOf returns how an item of a list is called: by its name if it has one.
+// nameOf returns the name of a list item, or its index if it has none.
 func nameOf(item any, i int) string {
 	m, _ := item.(map[string]any)
 	if name, _ := m["name"].(string); name != "" && !strings.ContainsAny(name, "[].'\n") {
@@ -138,7 +138,7 @@ func nameOf(item any, i int) string {
 	return fmt.Sprint(i)
 }
 
-// rules are those of the CustomResourceDefinition in CEL, by their text, as functions that report whether a value obeys them. Those that
+// rules maps the CEL rules of the CustomResourceDefinition to functions that report whether a value is valid. Rules that
 // spec.Compile checks, and those about changes, are left out.
 var rules = map[string]func(v any) bool{
 	"has(self.children) && self.children.size() > 0 || has(self.status) && has(self.status.template)": func(v any) bool {
@@ -160,7 +160,7 @@ var rules = map[string]func(v any) bool{
 	},
 }
 
-// at returns the value under keys of mappings within each other, or nil.
+// at returns the value at a path of keys in nested mappings, or nil.
 func at(v any, keys ...string) any {
 	m, _ := v.(map[string]any)
 	found, _, _ := unstructured.NestedFieldNoCopy(m, keys...)

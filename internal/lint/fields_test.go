@@ -12,8 +12,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestWhatTheServerRefuses says before what the API server would say.
-func TestWhatTheServerRefuses(t *testing.T) {
+// TestSchemaErrorsAreReported says before what the API server would say.
+func TestSchemaErrorsAreReported(t *testing.T) {
 	known, err := Know()
 	if err != nil {
 		t.Fatal(err)
@@ -23,8 +23,8 @@ func TestWhatTheServerRefuses(t *testing.T) {
 	for spec, want := range map[string][]string{
 		watch + ", " + child:   nil,
 		child:                  {"spec: watch is missing"},
-		"watch: {kind: A}":     {"spec.watch: apiVersion is missing", "spec: nothing to do: set children or status.template"},
-		watch + ", status: {}": {"spec: nothing to do: set children or status.template"},
+		"watch: {kind: A}":     {"spec.watch: apiVersion is missing", "spec: at least one of children and status.template is required"},
+		watch + ", status: {}": {"spec: at least one of children and status.template is required"},
 		watch + ", children: [{name: A-b, template: ' '}]": {
 			"spec.children[A-b].name: write a lower-case letter, then letters and digits, such as webServer", "spec.children[A-b].template: the template is empty",
 		},
@@ -37,14 +37,14 @@ func TestWhatTheServerRefuses(t *testing.T) {
 		watch + ", children: [{name: a, template: '{apiVersion: v1, kind: Secret, metadata: {name: a}}', deletionPolicy: orphan, updateStrategy: {type: Recreat}}]": {
 			"spec.children[a].deletionPolicy: write Orphan or Delete; did you mean Orphan?", "spec.children[a].updateStrategy.type: write Apply, Recreate, CreateOnly or OnDelete; did you mean Recreate?",
 		},
-		watch + ", " + child + ", resyncPeriod: 1d":                                                      {"spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never"}, // which is said once
+		watch + ", " + child + ", resyncPeriod: 1d":                                                      {"spec.resyncPeriod: must be a duration such as 90s or 1h30m, with the units h, m, s and ms, or 0s for never"}, // which is said once
 		watch + ", " + child + ", finalize: {}":                                                          {"spec.finalize: nothing to do: set order to Reverse, or set children"},
 		watch + ", " + child + ", finalize: {order: Reverse}":                                            nil,
 		watch + ", finalize: {children: [{name: b, template: ' '}]}, " + child:                           {"spec.finalize.children[b].template: the template is empty"},
-		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Secret, logs: {}}]":          {"spec.related[b].logs: logs is for Pods only: remove logs, or set apiVersion: v1 and kind: Pod"},
+		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Secret, logs: {}}]":          {"spec.related[b].logs: logs is only allowed for Pods: remove logs, or set apiVersion: v1 and kind: Pod"},
 		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Pod, logs: {tailLines: 0}}]": {"spec.related[b].logs.tailLines: write a number from 1 to 1000"},
 		watch + ", " + child + ", delimiters: {left: '<', right: '>>'}":                                  {"spec.delimiters.left: too short: 1 characters, the minimum is 2"},
-		watch + ", " + child + ", className: " + strings.Repeat("a", 51):                                 {"spec.className: too long: 51 characters, the limit is 50"},
+		watch + ", " + child + ", className: " + strings.Repeat("a", 51):                                 {"spec.className: too long: 51 characters; the limit is 50"},
 		watch + ", children: [" + strings.Repeat("{name: a, template: x},", 65) + "]":                    nil,
 	} {
 		set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: a}\nspec: {"+spec+"}\n"))
@@ -58,7 +58,7 @@ func TestWhatTheServerRefuses(t *testing.T) {
 			got = append(got, l.Where+": "+l.Message)
 		}
 		if strings.Count(spec, "template: x") == 65 {
-			if !slices.Contains(got, "spec.children: too many entries: 65, the limit is 64") {
+			if !slices.Contains(got, "spec.children: too many entries: 65; the limit is 64") {
 				t.Errorf("65 entries: got %q", got)
 			}
 			continue
@@ -82,8 +82,8 @@ func everyNode(where string, n *schema.Node, do func(where string, n *schema.Nod
 	}
 }
 
-// TestEveryPatternHasWords keeps regular expressions out of messages.
-func TestEveryPatternHasWords(t *testing.T) {
+// TestEveryPatternHasExplanation keeps regular expressions out of messages.
+func TestEveryPatternHasExplanation(t *testing.T) {
 	everyNode("", schema.TemplateController(), func(where string, n *schema.Node) {
 		if n.Pattern != "" && patterns[n.Pattern] == "" {
 			t.Errorf("%s: no words for %s", where, n.Pattern)
@@ -91,7 +91,7 @@ func TestEveryPatternHasWords(t *testing.T) {
 	})
 }
 
-func TestLongNames(t *testing.T) {
+func TestLongNameIsRejected(t *testing.T) {
 	name := strings.Repeat("a", 64)
 	set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: "+name+"}\n"))
 	if err != nil {
@@ -103,15 +103,15 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestEveryRuleOfTheServerIsKnown holds the rules to those of the CustomResourceDefinition.
-func TestEveryRuleOfTheServerIsKnown(t *testing.T) {
+// TestEveryCRDValidationRuleIsImplemented holds the rules to those of the CustomResourceDefinition.
+func TestEveryCRDValidationRuleIsImplemented(t *testing.T) {
 	// elsewhere are those that spec.Compile has, too, and those about changes.
 	elsewhere := []string{
-		"write a number of objects from 1 to 2000, or a percentage such as 25%",
+		"must be a number from 1 to 2000, or a percentage such as 25%",
 		"the namespaces of all entries list more than 128 names: use namespaceSelector, or split the TemplateController",
-		"rollingUpdate needs type Apply or Recreate: with CreateOnly and OnDelete, templater updates no object",
-		"write 1s or more, or 0s for none", "write 1s or more, or 0s for never",
-		"onTimeout is no longer supported: with a timeout, the parent is always released when it expires. For Block, remove timeout, too: without it, the parent waits until its cleanup is done",
+		"rollingUpdate requires type Apply or Recreate: CreateOnly and OnDelete never update objects",
+		"must be at least 1s, or 0s to disable it", "must be at least 1s, or 0s for never",
+		"onTimeout is no longer supported: the finalizer is always removed when timeout expires. To wait without a limit, as with Block, also remove timeout",
 		"kind is immutable: delete this TemplateController and create another",
 		"the group in apiVersion is immutable (the version may change): delete this TemplateController and create another",
 	}

@@ -15,12 +15,12 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Check returns all findings in the TemplateControllers of a set, in the order of the files.
+// Check returns all findings for the TemplateControllers of a set, in the order of the files.
 func (k *Known) Check(set *manifest.Set) ([]report.Located, report.Summary) {
 	return k.Report(set, k.Compile(set))
 }
 
-// Compile checks the TemplateControllers of a set, each by itself, and returns what they come to, in their order.
+// Compile compiles and checks each TemplateController of a set separately, and returns the results in the same order.
 func (k *Known) Compile(set *manifest.Set) []Result {
 	results := make([]Result, len(set.Controllers))
 	for i, c := range set.Controllers {
@@ -29,7 +29,7 @@ func (k *Known) Compile(set *manifest.Set) []Result {
 	return results
 }
 
-// Report is Check for TemplateControllers that have been compiled.
+// Report is like Check for TemplateControllers that were already compiled.
 func (k *Known) Report(set *manifest.Set, results []Result) ([]report.Located, report.Summary) {
 	var all []report.Located
 	var unknown []schema.GroupVersionKind
@@ -55,14 +55,14 @@ func (k *Known) Report(set *manifest.Set, results []Result) ([]report.Located, r
 	return all, report.Summarize(len(set.Controllers), all, namesOf(unknown))
 }
 
-// told returns what the API server says of a TemplateController, but for fields that something is said of already.
+// told returns the findings of the API server for a TemplateController, without those for fields that already have a finding.
 func told(c *manifest.Controller, already []finding.Finding) []finding.Finding {
 	return slices.DeleteFunc(checkFields(c.Content), func(f finding.Finding) bool {
 		return slices.ContainsFunc(already, func(other finding.Finding) bool { return other.Where == f.Where })
 	})
 }
 
-// shared returns the TemplateControllers of the set that want the same ready condition as c.
+// shared returns the TemplateControllers of the set that write the same ready condition as c.
 func shared(set *manifest.Set, c *manifest.Controller) (found []finding.Finding) {
 	for _, other := range set.Controllers {
 		if f, ok := spec.SharedReady(c.TemplateController, other.TemplateController); ok {
@@ -72,7 +72,7 @@ func shared(set *manifest.Set, c *manifest.Controller) (found []finding.Finding)
 	return found
 }
 
-// namesOf returns kinds as people call them, each once.
+// namesOf returns the display names of kinds, without duplicates.
 func namesOf(kinds []schema.GroupVersionKind) []string {
 	names := make([]string, len(kinds))
 	for i, gvk := range kinds {
@@ -82,11 +82,11 @@ func namesOf(kinds []schema.GroupVersionKind) []string {
 	return slices.Compact(names)
 }
 
-// checkKinds says which kinds the TemplateController names do not fit, and of which of them nothing is known.
+// checkKinds reports unsuitable kinds in the TemplateController, and kinds without a schema.
 func (k *Known) checkKinds(set *manifest.Set, c *manifest.Controller, compiled *spec.Compiled) (found []finding.Finding, unknown []schema.GroupVersionKind) {
 	check := func(where string, gvk schema.GroupVersionKind, fits func(kind.Kind) []finding.Finding) {
 		if gvk.Kind == "" || gvk.Version == "" {
-			return // which is said as it is
+			return // reported separately
 		}
 		of, err := k.Kinds.Resolve(gvk)
 		fields, exists := k.Schemas.Lookup(gvk)
@@ -120,26 +120,26 @@ func (k *Known) checkKinds(set *manifest.Set, c *manifest.Controller, compiled *
 	return found, unknown
 }
 
-// checkConditions says why parents cannot hold the ready condition.
+// checkConditions reports why the ready condition cannot be written to the parents.
 func checkConditions(of kind.Kind, ready string) []finding.Finding {
 	f := finding.Finding{Code: finding.Conditions, Severity: finding.Warning, Where: "spec.watch.kind"}
 	switch {
 	case ready == "" || !of.Custom || of.Status != nil && of.Status.Conditions == "":
 		return nil
 	case of.Status == nil:
-		f.Message = fmt.Sprintf("%s has no status subresource, so the condition %s is not written: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", of.Kind, ready, of.Resource.Version)
+		f.Message = fmt.Sprintf("%s has no status subresource, so the %s condition is not written: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", of.Kind, ready, of.Resource.Version)
 	default:
-		f.Message = fmt.Sprintf("the condition %s is not written: %s", ready, of.Status.Conditions)
+		f.Message = fmt.Sprintf("the %s condition is not written: %s", ready, of.Status.Conditions)
 	}
 	return []finding.Finding{f}
 }
 
-// missing says that there is no such kind, and what may have been meant.
+// missing reports an unknown kind, with a suggestion.
 func (k *Known) missing(where string, gvk schema.GroupVersionKind, err error) finding.Finding {
 	f := finding.Finding{Code: finding.WatchedKind, Severity: finding.Error, Where: where + ".kind", Message: fmt.Sprintf("unknown kind %s in %s", gvk.Kind, gvk.GroupVersion())}
 	notFound, _ := errors.AsType[*kind.NotFoundError](err)
 	switch {
-	case err == nil: // it is there, in other versions
+	case err == nil: // it exists in other versions
 		f.Where = where + ".apiVersion"
 	case notFound != nil && notFound.Served != "":
 		f.Where, f.Message = where+".apiVersion", f.Message+", but in version "+notFound.Served
@@ -149,7 +149,7 @@ func (k *Known) missing(where string, gvk schema.GroupVersionKind, err error) fi
 	return f
 }
 
-// resembling says which kind that files define may have been meant by one of which nothing is known.
+// resembling suggests a kind from the files for an unknown kind.
 func (k *Known) resembling(where string, gvk schema.GroupVersionKind) []finding.Finding {
 	var kinds, groups []string
 	for _, gk := range k.Kinds.All() {

@@ -71,9 +71,9 @@ func checked(t *testing.T, s *v1.TemplateControllerSpec) (least time.Duration, f
 	return least, found
 }
 
-// TestCheckingGrowsWithTheSizeOfTheInput checks specs of 30 and 120 KB. A check that grows as the square of the size takes sixteen times
+// TestCheckTimeGrowsLinearly checks specs of 30 and 120 KB. A check that grows as the square of the size takes sixteen times
 // as long. The processor times of both are compared: other work on the machine counts for neither.
-func TestCheckingGrowsWithTheSizeOfTheInput(t *testing.T) {
+func TestCheckTimeGrowsLinearly(t *testing.T) {
 	const small, noise, mostShown = 30_000, 50 * time.Millisecond, 501
 	few, many := growing(small), growing(4*small)
 	for why, spec := range few {

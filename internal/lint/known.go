@@ -12,12 +12,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Known is what is known of kinds: of those that Kubernetes has itself, and of those that files define. It is safe for concurrent use.
+// Known holds the schemas of kinds: built-in kinds, and kinds that files define. It is safe for concurrent use.
 type Known struct {
 	Schemas openapi.Set
 	Kinds   kind.Declared
 
-	defined    openapi.Set       // by files
+	defined    openapi.Set       // from files
 	unread     []*manifest.Error // definitions that cannot be read
 	unreadable []*manifest.Error // see AddUnreadable
 }
@@ -31,7 +31,7 @@ func Know(sets ...*manifest.Set) (*Known, error) {
 	return known, nil
 }
 
-// KnowWell is Know that leaves out definitions that cannot be read: Check tells of these.
+// KnowWell is like Know, but skips definitions that cannot be read: Check reports them.
 func KnowWell(sets ...*manifest.Set) *Known {
 	known := &Known{}
 	var schemas []openapi.Set
@@ -51,15 +51,15 @@ func KnowWell(sets ...*manifest.Set) *Known {
 	return known
 }
 
-// AddUnreadable has Check report what of the files could not be read. Call it before Check.
+// AddUnreadable adds errors of files that could not be read, for Check to report. Call it before Check.
 func (k *Known) AddUnreadable(faults ...*manifest.Error) {
 	k.unreadable = append(k.unreadable, faults...)
 }
 
-// Ask has a Set asked for what files do not define, such as that of a cluster; nil is for none. Call it before Check.
+// Ask sets a fallback for kinds that files do not define, such as the schemas of a cluster; nil = none. Call it before Check.
 func (k *Known) Ask(set openapi.Set) { k.Schemas = openapi.Join(k.defined, set, openapi.BuiltIn()) }
 
-// read reads a definition whose schemas stand for themselves.
+// read reads a definition with self-contained schemas.
 func read(o *manifest.Object) (*apiextensionsv1.CustomResourceDefinition, *manifest.Error) {
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Content, definition); err != nil {
@@ -73,7 +73,7 @@ func read(o *manifest.Object) (*apiextensionsv1.CustomResourceDefinition, *manif
 	return definition, nil
 }
 
-// refers reports whether a schema refers to another one by $ref.
+// refers reports whether a schema contains a $ref.
 func refers(s *apiextensionsv1.JSONSchemaProps) bool {
 	if s == nil {
 		return false

@@ -12,32 +12,32 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Result is what Check has found.
+// Result is the result of Check.
 type Result struct {
 	// Compiled is what the spec means: see spec.Compile. It is there with a Rejection, too, and has its templates where
 	// only the types of fields speak against them.
 	Compiled *spec.Compiled
-	// Compiles is whether the spec makes sense, whatever fields objects have.
+	// Compiles is whether the spec is valid apart from type checks.
 	Compiles bool
-	// Rejection says why the operator does not accept the TemplateController; nil if it does.
+	// Rejection is the reason why the operator does not accept the TemplateController; nil = accepted.
 	Rejection *spec.Rejection
-	// Findings are all errors and warnings, sorted. There is an error if and only if there is a Rejection.
+	// Findings are all errors and warnings, sorted. They contain an error if and only if Rejection is not nil.
 	Findings []finding.Finding
 }
 
-// Check compiles the spec of a TemplateController, and says all that is wrong with it. Nil schemas know of no kind. It is safe for
+// Check compiles the spec of a TemplateController, and returns all findings. Nil schemas contain no kinds. It is safe for
 // concurrent use.
 func Check(tc *v1.TemplateController, schemas openapi.Set) Result {
 	return check{tc, schemas, nil}.all()
 }
 
-// CheckWith is Check with pauses, of which an error ends it. It returns that error.
+// CheckWith is like Check, but calls pause regularly. It stops with the first error that pause returns.
 func CheckWith(pause func() error, tc *v1.TemplateController, schemas openapi.Set) (Result, error) {
 	result := check{tc, schemas, pause}.all()
 	return result, ended(pause)
 }
 
-// Recheck is CheckWith for a TemplateController whose spec may have been compiled, without a rejection; nil = it was not.
+// Recheck is like CheckWith, but reuses a compiled spec without a rejection; nil = none.
 func Recheck(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, schemas openapi.Set) (Result, error) {
 	if compiled == nil {
 		return CheckWith(pause, tc, schemas)
@@ -46,7 +46,7 @@ func Recheck(pause func() error, tc *v1.TemplateController, compiled *spec.Compi
 	return result, ended(pause)
 }
 
-// ended returns the error of the pauses. Once there is one, there is one in each.
+// ended returns the error of pause. Once pause returns an error, it always does.
 func ended(pause func() error) error {
 	if pause == nil {
 		return nil
@@ -54,14 +54,14 @@ func ended(pause func() error) error {
 	return pause()
 }
 
-// check is a check of a TemplateController. An error of pause ends it, and then what it finds means nothing; nil = there are no pauses.
+// check is a check of a TemplateController. An error of pause stops it and invalidates its findings; nil = no pauses.
 type check struct {
 	tc      *v1.TemplateController
 	schemas openapi.Set
 	pause   func() error
 }
 
-// all compiles the spec, and says all that is wrong with it.
+// all compiles the spec, and returns all findings.
 func (c check) all() Result {
 	compiled, rejection, partial := spec.CompileWith(c.pause, c.tc.Name, &c.tc.Spec)
 	if rejection == nil {
@@ -71,23 +71,23 @@ func (c check) all() Result {
 	return Result{Compiled: compiled, Rejection: rejection, Findings: finding.Bounded(finding.Sort(findings))}
 }
 
-// typed returns what types tell of a spec that has been compiled.
+// typed returns the findings of the type check for a compiled spec.
 func (c check) typed(compiled *spec.Compiled) Result {
 	findings := append(typed.Check(c.pause, &c.tc.Spec, compiled.Program, c.schemas), spec.Ignored(&c.tc.Spec)...)
 	return Result{Compiled: compiled, Compiles: true, Rejection: rejected(finding.Of(finding.Error, findings)), Findings: finding.Bounded(finding.Sort(findings))}
 }
 
-// besides returns what types tell of the templates of a rejected spec that make sense.
+// besides returns the findings of the type check for the valid templates of a rejected spec.
 func (c check) besides(partial spec.Partial) []finding.Finding {
 	if partial.Program == nil {
 		return nil
 	}
 	return slices.DeleteFunc(typed.Check(c.pause, &c.tc.Spec, partial.Program, c.schemas), func(f finding.Finding) bool {
-		return !partial.Whole && (f.Code == finding.UnusedHelper || f.Code == finding.UnusedValue) // what is left out may use them
+		return !partial.Whole && (f.Code == finding.UnusedHelper || f.Code == finding.UnusedValue) // the omitted templates may use them
 	})
 }
 
-// rejected returns the rejection of templates with errors, or nil if there are none.
+// rejected returns the rejection for templates with errors, or nil.
 func rejected(errors []finding.Finding) *spec.Rejection {
 	if len(errors) == 0 {
 		return nil

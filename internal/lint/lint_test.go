@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestErrorsAreRejections holds that the operator refuses what has an error, and nothing else, whatever is known of kinds.
-func TestErrorsAreRejections(t *testing.T) {
+// TestOperatorRejectsExactlyErrors holds that the operator refuses what has an error, and nothing else, whatever is known of kinds.
+func TestOperatorRejectsExactlyErrors(t *testing.T) {
 	for why, row := range map[string]struct {
 		template string
 		untyped  bool // whether it is refused where nothing is known of kinds
@@ -47,8 +47,8 @@ func TestErrorsAreRejections(t *testing.T) {
 	}
 }
 
-// TestIgnoredFieldsAreWarnedOf in an accepted TemplateController.
-func TestIgnoredFieldsAreWarnedOf(t *testing.T) {
+// TestIgnoredFieldsCauseWarnings in an accepted TemplateController.
+func TestIgnoredFieldsCauseWarnings(t *testing.T) {
 	tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{
 		Watch: v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, Children: []v1.Child{{Name: "a", Template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}},
 		Finalize: &v1.Finalize{Order: v1.FinalizeReverse, OnTimeout: "Continue"},

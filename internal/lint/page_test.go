@@ -29,17 +29,17 @@ const intro = `# Findings
 
 For authors: every mistake that templater finds in a TemplateController, with an example and what to write instead.
 
-Each mistake in a TemplateController has a code. What a code stands for never changes. [` + "`templater lint`" + `](commands/lint.md) finds mistakes in files. The operator finds them in the
-cluster: errors are in the condition ` + "`Accepted`" + ` of the TemplateController, warnings in ` + "`Linted`" + `.
+Each mistake in a TemplateController has a code. The meaning of a code never changes. [` + "`templater lint`" + `](commands/lint.md) finds mistakes in files. The operator finds them in the
+cluster: errors are in the ` + "`Accepted`" + ` condition of the TemplateController, warnings in ` + "`Linted`" + `.
 
-An error means that the template never renders, or not where it gets to that place. A mistake of kind or name (TL030 to TL036) is only a warning where templater cannot tell whether rendering gets there: in a branch
+An error means that rendering always fails, or fails whenever it reaches that place. A mistake of kind or name (TL030 to TL036) is only a warning where templater cannot tell whether rendering gets there: in a branch
 of ` + "`if`, `else` or `with`" + `, or behind ` + "`and` or `or`" + `, where objects decide. Where a condition has one answer for all objects, such as ` + "`kindIs \"map\" \"a\"`" + `, nothing is said of the branch that is never taken.
-The table tells the worst case.
+The table shows the highest severity.
 
 `
 
-// TestPageOfFindings compares docs/reference/findings.md with the rules, and with what is found in their examples.
-func TestPageOfFindings(t *testing.T) {
+// TestFindingsPageIsCurrent compares docs/reference/findings.md with the rules, and with what is found in their examples.
+func TestFindingsPageIsCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(intro)
 	b.WriteString("| Code | | What is wrong |\n|---|---|---|\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
-// TestOneFaultHidesNoOther has a spec in which one thing is wrong after the other, besides a field that is misspelled elsewhere.
-func TestOneFaultHidesNoOther(t *testing.T) {
+// TestErrorsDoNotHideOtherErrors has a spec in which one thing is wrong after the other, besides a field that is misspelled elsewhere.
+func TestErrorsDoNotHideOtherErrors(t *testing.T) {
 	const typed = "TL030 children[good]:1:10"
 	for why, row := range map[string]struct {
 		change func(*v1.TemplateControllerSpec)

@@ -10,8 +10,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// TestSamplesWithoutSchemas checks what the operator does before it has read a schema.
-func TestSamplesWithoutSchemas(t *testing.T) {
+// TestSamplesAreValidWithoutSchemas checks what the operator does before it has read a schema.
+func TestSamplesAreValidWithoutSchemas(t *testing.T) {
 	files, err := filepath.Glob("../../config/samples/*/templatecontroller.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("got %d samples and error %v", len(files), err)

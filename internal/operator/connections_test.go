@@ -19,17 +19,17 @@ import (
 	"github.com/templater-dev/templater/internal/operator/metrics"
 )
 
-// deaf is a watch.Handler.
-type deaf struct{}
+// nopHandler is a watch.Handler that ignores events.
+type nopHandler struct{}
 
-func (deaf) Changed(watch.Want, watch.Event) {}
-func (deaf) StateChanged(watch.Want)         {}
+func (nopHandler) Changed(watch.Want, watch.Event) {}
+func (nopHandler) StateChanged(watch.Want)         {}
 
-// TestWatchesThatBeginTogetherShareConnections begins a thousand watches at once, on an API server that lets a connection carry a
-// hundred requests, as real ones do. An HTTP client dials for each request that finds no room on the connections that there are.
-func TestWatchesThatBeginTogetherShareConnections(t *testing.T) {
+// TestConcurrentWatchesShareConnections starts a thousand watches concurrently, on an API server that allows a hundred
+// requests per connection, like real ones. An HTTP client dials whenever all its connections are full.
+func TestConcurrentWatchesShareConnections(t *testing.T) {
 	const watches, streams, mostOpen, mostInAll = 1000, 100, 60, 250
-	metrics.New() // registers with client-go, which has to come before the first client of the process
+	metrics.New() // registers with client-go, before the first client of the process is created
 	var opened, closed, most, requests atomic.Int64
 	var began sync.WaitGroup
 	began.Add(watches)
@@ -62,7 +62,7 @@ func TestWatchesThatBeginTogetherShareConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := watch.NewManager(t.Context(), func(as string) watch.Client { return client.As(as) }, deaf{})
+	m := watch.NewManager(t.Context(), func(as string) watch.Client { return client.As(as) }, nopHandler{})
 	defer m.Wait()
 	var wants []watch.Want
 	for i := range watches {

@@ -1,5 +1,5 @@
-// Package operator wires the operator: it creates the clients, starts the
-// watches, and runs the controllers until it is stopped.
+// Package operator wires the operator: it creates the clients, starts the watches, and runs the controllers until it is
+// stopped.
 package operator
 
 import (
@@ -22,42 +22,42 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers"
 )
 
-// Options are what an operator runs with.
+// Options configure an operator.
 type Options struct {
 	Config  *rest.Config
-	Workers int // parents worked on at a time
-	// RolloutWorkers is how many of these may be at parents whose TemplateController has changed.
+	Workers int // concurrent reconciliations of parents
+	// RolloutWorkers is how many of these may reconcile parents because their TemplateController changed.
 	RolloutWorkers int
 	ClassName      string        // of the TemplateControllers to serve
-	Lease          *leader.Lease // to hold while working; nil = work without
+	Lease          *leader.Lease // to hold while working; nil = no leader election
 	Serve          Addresses
 	Webhook        Webhook
-	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
+	// RequireServiceAccount rejects TemplateControllers without a service account.
 	RequireServiceAccount bool
-	// SealNamespace is that of the Secret with the keys of the seals; empty is templater-system, which is made where it is
-	// missing.
+	// SealNamespace is the namespace of the Secret with the seal keys. If empty, it is templater-system, which is
+	// created if it does not exist.
 	SealNamespace string
 }
 
-// DefaultSealNamespace is where the Secret with the keys of the seals is when the operator runs outside of the cluster.
+// DefaultSealNamespace is the namespace of the Secret with the seal keys when the operator runs outside a cluster.
 const DefaultSealNamespace = "templater-system"
 
-// What the operator itself watches, whatever TemplateControllers there are.
+// Watches of the operator itself, independent of TemplateControllers.
 var (
-	definitions         = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
+	crds                = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
 	templateControllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
 )
 
-// election decides when this replica may write; leader.Election does.
+// election decides when this replica may write. leader.Election implements it.
 type election interface {
-	// Guard returns a config whose clients write only while this replica leads.
+	// Guard returns a config whose clients only write while this replica leads.
 	Guard(config *rest.Config) *rest.Config
-	// Run calls lead once this replica leads. It returns when ctx has ended, or earlier when all
-	// work must end at once.
+	// Run calls lead once this replica leads. It returns when ctx is done, or earlier if all work must stop
+	// immediately.
 	Run(ctx context.Context, lead func()) error
 }
 
-// alone is the election of an operator that has no other replicas.
+// alone is the election of an operator without other replicas.
 type alone struct{}
 
 func (alone) Guard(config *rest.Config) *rest.Config { return config }
@@ -68,11 +68,11 @@ func (alone) Run(ctx context.Context, lead func()) error {
 	return nil
 }
 
-// Run runs the operator until ctx ends. It returns when all reconciliations in progress have
-// ended and the lease, if any, is released. The error says why it could not start, or
-// is leader.ErrLost when the lease was lost, which ends all work at once.
+// Run runs the operator until ctx is done. It returns when all running reconciliations have finished and the lease, if
+// any, is released. It returns an error if the operator cannot start, or leader.ErrLost if the lease was lost, which
+// stops all work immediately.
 func Run(ctx context.Context, o Options) error {
-	utilruntime.ReallyCrash = false // a panic in a goroutine of client-go is logged, and ends one request, not the operator
+	utilruntime.ReallyCrash = false // a panic in a goroutine of client-go is logged and aborts one request, not the operator
 	o.Config = kube.WithoutWarnings(o.Config)
 	if o.Lease == nil {
 		return run(ctx, o, alone{})
@@ -84,13 +84,13 @@ func Run(ctx context.Context, o Options) error {
 	return run(ctx, o, election)
 }
 
-// handler dispatches the events of the watches: those of the Secret to the keeper of the keys, those of the webhook to it, and all others
-// to the controllers.
+// handler dispatches watch events: those of the Secret to the sealKeeper, those of the webhook's objects to the
+// webhook, and all others to the controllers.
 type handler struct {
 	*controllers.Controllers
 	keeper  *sealKeeper
 	webhook *webhook
-	ctx     context.Context //nolint:containedctx // of the operator, for its logger
+	ctx     context.Context //nolint:containedctx // context of the operator, for its logger
 }
 
 func (h *handler) Changed(want watch.Want, event watch.Event) {
@@ -112,16 +112,15 @@ func (h *handler) StateChanged(want watch.Want) {
 	h.Controllers.StateChanged(want)
 }
 
-// limited returns the config for clients that make no watches: none of their requests
-// lasts for ever.
+// limited returns the config for clients without watches: all their requests have a timeout.
 func limited(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Timeout = kube.RequestLimit
 	return config
 }
 
-// await returns when the caches of those wants have synced; meanwhile it logs what keeps them.
-// The error is that of ctx.
+// await blocks until the caches of these wants have synced, and logs what they wait for. It returns an error if ctx is
+// done first.
 func await(ctx context.Context, caches map[watch.Want]*watch.Cache, needed []watch.Want) error {
 	said := ""
 	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -131,7 +130,7 @@ func await(ctx context.Context, caches map[watch.Want]*watch.Cache, needed []wat
 			synced = synced && cache.Synced()
 			if text := obstacle(want, cache.Err()); text != "" && text != said {
 				said = text
-				klog.FromContext(ctx).Info("waiting", "for", want.String(), "because", text)
+				klog.FromContext(ctx).Info("waiting for the initial list", "watch", want.String(), "reason", text)
 			}
 		}
 		return synced, nil

@@ -22,12 +22,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/leader"
 )
 
-// server is an API server with no objects but one Lease.
+// server is an API server with at most one Lease and no other objects.
 type server struct {
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
 	lists int
-	// warning goes with every answer; empty means none.
+	// warning is added to every response; empty = none.
 	warning string
 }
 
@@ -81,7 +81,7 @@ func (s *server) serveLease(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(s.lease)
 }
 
-// holder returns who holds the Lease; "" = nobody.
+// holder returns the holder of the Lease; "" = none.
 func (s *server) holder() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *server) holder() string {
 	return *s.lease.Spec.HolderIdentity
 }
 
-// watched returns how many watches have begun.
+// watched returns the number of watches that were started.
 func (s *server) watched() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// start runs an operator and returns what ends it, and tells how it ended.
+// start runs an operator. stop stops it, and returns the error of Run.
 func start(t *testing.T, o Options) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -119,7 +119,7 @@ func start(t *testing.T, o Options) (stop func() error) {
 	}
 }
 
-func TestReplicasTakeTurns(t *testing.T) {
+func TestStandbyTakesOverReleasedLease(t *testing.T) {
 	s, config := newServer(t)
 	lease := func(id string) *leader.Lease {
 		return &leader.Lease{Namespace: "ns", Name: "templater", Identity: id}
@@ -138,7 +138,7 @@ func TestReplicasTakeTurns(t *testing.T) {
 	}
 }
 
-func TestRunWithoutALease(t *testing.T) {
+func TestRunWithoutLease(t *testing.T) {
 	s, config := newServer(t)
 	stop := start(t, Options{Config: config, Workers: 2})
 	eventually(t, "it watches", func() bool { return s.watched() >= 2 })
@@ -147,7 +147,7 @@ func TestRunWithoutALease(t *testing.T) {
 	}
 }
 
-// lost is an election that ends at once.
+// lost is an election that ends immediately.
 type lost struct{ alone }
 
 var errLost = errors.New("lost")
@@ -157,14 +157,14 @@ func (lost) Run(_ context.Context, lead func()) error {
 	return errLost
 }
 
-func TestLosingTheLeaseEndsAllWork(t *testing.T) {
+func TestLostLeaseStopsOperator(t *testing.T) {
 	_, config := newServer(t)
 	if err := run(t.Context(), Options{Config: config, Workers: 2}, lost{}); !errors.Is(err, errLost) {
 		t.Errorf("got %v, want %v", err, errLost)
 	}
 }
 
-func TestRunRefusesAConfigThatMakesNoSense(t *testing.T) {
+func TestRunRejectsInvalidConfig(t *testing.T) {
 	for why, o := range map[string]Options{
 		"alone":        {Config: &rest.Config{Host: "://"}},
 		"with a lease": {Config: &rest.Config{Host: "://"}, Lease: &leader.Lease{Namespace: "ns", Name: "templater", Identity: "a"}},
@@ -175,7 +175,7 @@ func TestRunRefusesAConfigThatMakesNoSense(t *testing.T) {
 	}
 }
 
-func TestWarningsOfTheServerAreNotLogged(t *testing.T) {
+func TestAPIServerWarningsAreNotLogged(t *testing.T) {
 	s, config := newServer(t)
 	s.warning = `299 - "the password is 1234"`
 	var mu sync.Mutex
@@ -196,7 +196,7 @@ func TestWarningsOfTheServerAreNotLogged(t *testing.T) {
 		t.Error(err)
 	}
 	all := strings.Join(log, "\n")
-	if strings.Contains(all, "1234") || !strings.Contains(all, `"soFar"=1`) {
+	if strings.Contains(all, "1234") || !strings.Contains(all, `"count"=1`) {
 		t.Errorf("log:\n%s", all)
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestAReviewReadsOtherTemplateControllersOneByOne has a review of a few bytes name the kind of 40 large TemplateControllers.
-func TestAReviewReadsOtherTemplateControllersOneByOne(t *testing.T) {
+// TestReviewReadsOtherTemplateControllersOneAtATime: a small review is for the kind of 40 large TemplateControllers.
+func TestReviewReadsOtherTemplateControllersOneAtATime(t *testing.T) {
 	const limit = 16 << 20
 	const review = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u", "operation": "CREATE", "object": ` +
 		`{"metadata": {"name": "b"}, "spec": {"watch": {"apiVersion": "example.org/v1", "kind": "App"}, "children": [{"name": "a", "template": "a"}]}}}}`
@@ -58,7 +58,7 @@ func TestAReviewReadsOtherTemplateControllersOneByOne(t *testing.T) {
 	}
 }
 
-// heldAtMost returns how many bytes of the heap are in use at most meanwhile, besides those before.
+// heldAtMost returns the maximum growth of the heap in bytes while do runs.
 func heldAtMost(do func()) uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	debug.FreeOSMemory()

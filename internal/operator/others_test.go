@@ -66,8 +66,8 @@ func TestConditionWriters(t *testing.T) {
 	}
 }
 
-// TestConditionWritersAreReadAsFarAsTheyAreCompared leaves out what is large.
-func TestConditionWritersAreReadAsFarAsTheyAreCompared(t *testing.T) {
+// TestConditionWriterDecodesOnlyComparedFields: large fields are omitted.
+func TestConditionWriterDecodesOnlyComparedFields(t *testing.T) {
 	for why, condition := range map[string]*string{"the default": nil, "none": ptr.To(""), "another one": ptr.To("Other")} {
 		t.Run(why, func(t *testing.T) {
 			tc := accepted("a")
@@ -87,7 +87,7 @@ func TestConditionWritersAreReadAsFarAsTheyAreCompared(t *testing.T) {
 	}
 }
 
-// accepted is a TemplateController that writes a ready condition.
+// accepted returns a TemplateController that writes a ready condition.
 func accepted(name string) *v1.TemplateController {
 	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name), Generation: 1, ResourceVersion: "1"}}
 	tc.Spec.Watch = v1.Watch{APIVersion: "example.org/v1", Kind: "App"}

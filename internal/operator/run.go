@@ -25,17 +25,17 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// process is an operator: what its steps have made so far. It has a field for each of its parts, which only the steps put together.
+// process is a running operator: the parts that its steps have created so far. Only the steps use all of them.
 type process struct {
 	Options
 	election election
-	stop     context.CancelFunc // ends the operator
-	abort    context.CancelFunc // ends all work
-	closers  []func()           // undo what the steps have begun, in their order
+	stop     context.CancelFunc // stops the operator
+	abort    context.CancelFunc // cancels all work
+	closers  []func()           // undo the steps, in their order
 
 	view       *view
 	cluster    *kube.Client
@@ -45,15 +45,15 @@ type process struct {
 	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
 	keeper     *sealKeeper
-	webhook    *webhook // nil = not served
+	webhook    *webhook // nil = disabled
 	watches    *watch.Manager
-	caches     map[watch.Want]*watch.Cache // of what the operator itself watches
+	caches     map[watch.Want]*watch.Cache // of the operator's own watches
 }
 
 // errStopped means that the operator was stopped before it started.
 var errStopped = errors.New("stopped before startup")
 
-// run runs the operator until ctx ends. The steps before the last one begin what does not wait.
+// run runs the operator until ctx is done. All steps but the last only start things and do not block for long.
 func run(ctx context.Context, o Options, election election) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -62,12 +62,12 @@ func run(ctx context.Context, o Options, election election) error {
 	p := &process{Options: o, election: election, stop: stop, abort: abort, ring: &seal.Ring{}}
 	defer p.close()
 	for _, step := range []func(ctx, work context.Context) error{
-		p.measure, // the requests of the clients, too
+		p.measure, // first, so that it includes the requests of the clients
 		p.connect,
 		p.makeControllers,
 		p.makeWatches,
 		p.openView,
-		p.readOwn, // definitions, TemplateControllers and the keys of the seals
+		p.readOwn, // CRDs, TemplateControllers and the seal keys
 		p.attach,
 		p.workOn, // until the operator is stopped
 	} {
@@ -81,7 +81,7 @@ func run(ctx context.Context, o Options, election election) error {
 	return nil
 }
 
-// close ends what has begun, the last of it first.
+// close undoes the steps, in reverse order.
 func (p *process) close() {
 	for _, end := range slices.Backward(p.closers) {
 		end()
@@ -90,13 +90,13 @@ func (p *process) close() {
 
 func (p *process) closing(end func()) { p.closers = append(p.closers, end) }
 
-// measure makes what others see of the operator.
+// measure creates the view.
 func (p *process) measure(context.Context, context.Context) error {
 	p.view = newView(p.Serve)
 	return p.view.secure(limited(p.Config))
 }
 
-// connect makes the clients, which write only while this replica leads.
+// connect creates the clients, which only write while this replica leads.
 func (p *process) connect(context.Context, context.Context) (err error) {
 	config := p.election.Guard(p.Config)
 	if p.cluster, err = kube.NewClient(config); err != nil {
@@ -108,13 +108,13 @@ func (p *process) connect(context.Context, context.Context) (err error) {
 	return nil
 }
 
-// makeControllers makes what does the work, and what has it write Events.
+// makeControllers creates the controllers, the reconciler, and the publisher of Events.
 func (p *process) makeControllers(_, work context.Context) error {
 	p.schemas = p.newSchemas(work)
 	announcer := kube.NewAnnouncer(work, p.cluster)
 	p.closing(announcer.Close)
 	p.manage, p.reconciler = controllers.New(controllers.Options{
-		Cluster: func(as string) running.Client { return p.cluster.As(as) },
+		Cluster: func(as string) controller.Client { return p.cluster.As(as) },
 		Logs:    func(as string) podlogs.Reader { return p.cluster.As(as) },
 		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
 		RequireServiceAccount: p.RequireServiceAccount, Schemas: p.schemas, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
@@ -123,30 +123,30 @@ func (p *process) makeControllers(_, work context.Context) error {
 	return nil
 }
 
-// newSchemas returns what knows the fields of objects.
+// newSchemas returns the cache of the schemas of kinds.
 func (p *process) newSchemas(ctx context.Context) *openapi.Cache {
 	return openapi.NewCache(openapi.CacheOptions{
 		Reader: p.cluster, Clock: clock.RealClock{}, Logger: klog.FromContext(ctx),
 		Definitions: func(gk schema.GroupKind) []*object.Object {
-			if cache := p.caches[definitions]; cache != nil { // no kind is resolved before there is one
+			if cache := p.caches[crds]; cache != nil { // no kind is resolved before it exists
 				return cache.Definitions(gk)
 			}
 			return nil
 		},
 		Serve: func(gv schema.GroupVersion) bool {
-			cache := p.caches[definitions]
+			cache := p.caches[crds]
 			return cache != nil && cache.Serve(gv)
 		},
 		Again: func(gk schema.GroupKind) { p.manage.KindLearned(gk) },
 	})
 }
 
-// makeWatches makes what watches, what keeps the keys of the seals, and what checks TemplateControllers that are written.
+// makeWatches creates the watch manager, the sealKeeper and the webhook.
 func (p *process) makeWatches(ctx, _ context.Context) error {
 	p.keeper = newSealKeeper(&sealKeeper{
 		Ring: p.ring, Namespace: cmp.Or(p.SealNamespace, DefaultSealNamespace), Outside: p.SealNamespace == "", Writer: p.cluster, Changed: p.manage.KeysChanged,
 	})
-	p.webhook = newWebhook(p.Options, p.cluster, &admission.Handler{Class: p.ClassName, Check: p.check, Refuse: p.manage.Refuse, Others: p.others, Reserve: p.manage.Reserve})
+	p.webhook = newWebhook(p.Options, p.cluster, &admission.Handler{Class: p.ClassName, Check: p.check, Refuse: p.manage.Refuse, Others: p.others, Begin: p.manage.Review, Reserve: p.manage.Reserve})
 	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, p.webhook, ctx})
 	p.watches.Trim(watch.Controller, store.Trim)
 	return nil
@@ -161,9 +161,9 @@ func (p *process) openView(ctx, _ context.Context) error {
 	return nil
 }
 
-// readOwn watches what the operator itself has to know, and returns when that is known.
+// readOwn starts the operator's own watches, and blocks until they have synced.
 func (p *process) readOwn(ctx, _ context.Context) (err error) {
-	needed := []watch.Want{definitions, templateControllers, sealWant(p.keeper.Namespace)}
+	needed := []watch.Want{crds, templateControllers, sealWant(p.keeper.Namespace)}
 	p.caches, err = p.watches.Set("", append(needed, p.webhook.wants()...)) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
@@ -176,41 +176,47 @@ func (p *process) readOwn(ctx, _ context.Context) (err error) {
 	return nil
 }
 
-// attach gives the controllers what they read from. From now on the operator is ready.
+// attach connects the controllers to the caches. From now on, the operator is ready.
 func (p *process) attach(ctx, _ context.Context) error {
 	keys := p.caches[sealWant(p.keeper.Namespace)]
 	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: sealSecret}))
-	p.manage.Attach(p.watches, p.caches[templateControllers], kind.NewResolver(p.caches[definitions], kube.NewDiscovery(p.discovery), time.Now))
+	p.manage.Attach(p.watches, p.caches[templateControllers], kind.NewResolver(p.caches[crds], kube.NewDiscovery(p.discovery), time.Now))
 	p.closing(p.webhook.open(ctx))
 	p.view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[templateControllers].Len())
 	return nil
 }
 
-// workOn does the work, and writes while this replica leads. It returns when all reconciliations in progress have ended and
-// the lease is released. The error is that of the election.
+// workOn does the work, and writes while this replica leads. It returns when all running reconciliations have finished
+// and the lease is released. The error is that of the election.
 func (p *process) workOn(ctx, work context.Context) error {
 	term, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
-	result := make(chan error, 1)
+	result, leading := make(chan error, 1), make(chan struct{})
 	var keeping sync.WaitGroup
 	defer keeping.Wait()
 	go func() {
-		err := p.election.Run(term, func() {
-			klog.FromContext(ctx).Info("leading", "class", p.ClassName)
-			keeping.Go(func() { p.keeper.Keep(ctx, p.manage.Lead) })
-			keeping.Go(func() { p.webhook.keep(ctx) })
-		})
+		err := p.election.Run(term, func() { close(leading) })
 		p.stop()
 		p.abort()
 		result <- err
 	}()
+	keeping.Go(func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-leading:
+		}
+		klog.FromContext(ctx).Info("leading", "class", p.ClassName)
+		keeping.Go(func() { p.webhook.keep(ctx) })
+		p.keeper.Keep(ctx, p.manage.Lead)
+	})
 	var workers sync.WaitGroup
 	workers.Go(func() { p.manage.Run(ctx, work) })
 	workers.Go(func() { p.reconciler.Run(ctx, work) })
 	workers.Wait()
-	p.abort() // Events that are still on their way
-	end()     // only now may another replica begin
+	p.abort() // Events that are being published
+	end()     // only now may another replica start
 	err := <-result
 	klog.FromContext(ctx).Info("stopped")
 	return err

@@ -18,10 +18,10 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// sealSecret is the name of the Secret with the keys.
+// sealSecret is the name of the Secret with the seal keys.
 const sealSecret = "templater-seal"
 
-// sealManager is the field manager that writes the Secret.
+// sealManager is the field manager of the Secret.
 const sealManager = "templater/seal"
 
 var (
@@ -29,41 +29,42 @@ var (
 	namespacesResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-// sealWriter is the access to the API server that a sealKeeper needs; kube.Client has it.
+// sealWriter is the API server access that a sealKeeper needs. kube.Client implements it.
 type sealWriter interface {
 	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 }
 
-// sealKeeper keeps a Ring in step with the Secret that holds the keys, and puts a key there when it holds none.
+// sealKeeper keeps a Ring in sync with the Secret that holds the keys, and creates a key if the Secret has none.
 type sealKeeper struct {
 	Ring *seal.Ring
-	// Namespace is where the Secret is.
+	// Namespace is the namespace of the Secret.
 	Namespace string
-	// Outside is whether the operator runs outside of the cluster, so that it may have to make the namespace.
+	// Outside: the operator runs outside a cluster, so that it may have to create the namespace.
 	Outside bool
 	Writer  sealWriter
-	// Changed is called when the keys are others than before.
+	// Changed is called when the keys have changed.
 	Changed func()
 
-	wake chan struct{} // there is something new
+	wake chan struct{} // something has changed
 	mu   sync.Mutex
-	// version is that of the Secret, "1" while there is none, which has an apply create it; empty is whether it holds no key.
+	// version is the resourceVersion of the Secret, or "1" if it does not exist, so that an apply creates it. empty
+	// means that it has no key.
 	version string
 	empty   bool
 }
 
-// sealWant is the watch of the Secret for the sealKeeper.
+// sealWant is the watch of the Secret.
 func sealWant(namespace string) watch.Want {
 	return watch.Want{Resource: secretsResource, Namespace: namespace, Fields: fields.OneTermEqualSelector("metadata.name", sealSecret).String(), Role: watch.Seal}
 }
 
-// newSealKeeper completes a sealKeeper, and returns it.
+// newSealKeeper initializes a sealKeeper, and returns it.
 func newSealKeeper(k *sealKeeper) *sealKeeper {
 	k.wake = make(chan struct{}, 1)
 	return k
 }
 
-// Take takes the Secret as it is now, nil for none. Keys that can no longer be read stay in use.
+// Take processes the current Secret; nil if it does not exist. If it is invalid, the previous keys stay in use.
 func (k *sealKeeper) Take(ctx context.Context, secret *object.Object) {
 	version, data, made := "1", map[string]any(nil), time.Time{}
 	if secret != nil {
@@ -75,22 +76,23 @@ func (k *sealKeeper) Take(ctx context.Context, secret *object.Object) {
 	k.version, k.empty = version, errors.Is(err, seal.ErrNoKey)
 	k.mu.Unlock()
 	if err != nil && !errors.Is(err, seal.ErrNoKey) {
-		klog.FromContext(ctx).Error(nil, "cannot read the seal keys: correct the Secret; until then, the last known keys are used", "secret", k.name(), "because", err.Error())
+		klog.FromContext(ctx).Error(nil, "invalid seal keys, still using the previous ones: correct the Secret", "secret", k.name(), "reason", err.Error())
 	}
 	if err == nil && k.Ring.Set(keys) {
-		klog.FromContext(ctx).Info("seal keys", "secret", k.name(), "keys", keys.IDs(), "since", keys.Since)
+		klog.FromContext(ctx).Info("loaded seal keys", "secret", k.name(), "keys", keys.IDs(), "since", keys.Since)
 		k.Changed()
 	}
 	select {
 	case k.wake <- struct{}{}:
-	default: // it is awake
+	default: // it is already awake
 	}
 }
 
-// sealRetry is the time between attempts to write the Secret.
+// sealRetry is the delay between attempts to write the Secret.
 const sealRetry = 2 * time.Second
 
-// Keep ensures, until ctx ends, that the Secret holds a key, and calls ready once there is one. Only the leader may call it.
+// Keep ensures until ctx is done that the Secret has a key, and calls ready once there is one. Only the leader may call
+// it.
 func (k *sealKeeper) Keep(ctx context.Context, ready func()) {
 	said := ""
 	for {
@@ -98,7 +100,7 @@ func (k *sealKeeper) Keep(ctx context.Context, ready func()) {
 		if err := k.fill(ctx); err != nil {
 			if text := k.explain(err); text != said && ctx.Err() == nil {
 				said = text
-				klog.FromContext(ctx).Info("waiting for a seal key", "because", text)
+				klog.FromContext(ctx).Info("waiting for a seal key", "reason", text)
 			}
 			timer = time.After(sealRetry)
 		}
@@ -115,7 +117,7 @@ func (k *sealKeeper) Keep(ctx context.Context, ready func()) {
 	}
 }
 
-// fill puts a key into the Secret where it holds none: those in use, else a new one.
+// fill writes a key to the Secret if it has none: the keys in use, or else a new one.
 func (k *sealKeeper) fill(ctx context.Context) error {
 	k.mu.Lock()
 	version, empty := k.version, k.empty
@@ -136,7 +138,7 @@ func (k *sealKeeper) fill(ctx context.Context) error {
 	}
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		return nil // someone else was first, and the watch will deliver it
+		return nil // another replica was first, and the watch will deliver its Secret
 	case err != nil:
 		return err
 	}
@@ -161,7 +163,7 @@ func (k *sealKeeper) makeNamespace(ctx context.Context) error {
 
 func (k *sealKeeper) name() string { return k.Namespace + "/" + sealSecret }
 
-// explain says what keeps the Secret from being written. The server's own text may hold what was sent.
+// explain describes why the Secret cannot be written. The message of the API server may contain what was sent.
 func (k *sealKeeper) explain(err error) string {
 	switch {
 	case request.MissingNamespace(err):
@@ -172,7 +174,7 @@ func (k *sealKeeper) explain(err error) string {
 		return "no permission to create or patch Secret " + k.name() + ": kubectl apply -k config/default grants it"
 	}
 	if code := request.Code(err); code != 0 {
-		return fmt.Sprintf("the API server returned %d to the write of Secret %s", code, k.name())
+		return fmt.Sprintf("cannot write Secret %[2]s: the API server returned %[1]d", code, k.name())
 	}
 	return "the API server does not respond"
 }

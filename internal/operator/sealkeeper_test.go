@@ -22,12 +22,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
-// sealServer answers as an API server does that has one Secret, or none.
+// sealServer is an API server with at most one Secret.
 type sealServer struct {
 	mu       sync.Mutex
 	secret   *object.Object
-	strict   bool             // whether the version must be that of the Secret
-	refuse   map[string]error // by resource; the first request of each is refused
+	strict   bool             // the version must match the Secret
+	refuse   map[string]error // by resource; only the first request of each fails
 	requests []string
 }
 
@@ -60,7 +60,7 @@ func (s *sealServer) Apply(_ context.Context, at request.Location, body []byte, 
 	return o, err
 }
 
-// keeping starts a keeper that leads, for a server that has that Secret, and returns what it logs.
+// keeping starts a keeper that leads, for a server with that Secret, and returns its log.
 func keeping(t *testing.T, s *sealServer, k *sealKeeper, secret *object.Object) (ready chan struct{}, log func() string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -85,7 +85,7 @@ func keeping(t *testing.T, s *sealServer, k *sealKeeper, secret *object.Object) 
 	}
 }
 
-// dataOf is that of a Secret with keys of these numbers, the same each time.
+// dataOf returns the data of a Secret with keys of these numbers, which are the same each time.
 func dataOf(ids ...string) map[string]any {
 	data := map[string]any{}
 	for _, id := range ids {
@@ -94,7 +94,7 @@ func dataOf(ids ...string) map[string]any {
 	return data
 }
 
-// holds reports whether the keys are those of dataOf, and no others.
+// holds reports whether keys are exactly those of dataOf.
 func holds(t *testing.T, keys *seal.Keys, ids ...string) bool {
 	t.Helper()
 	want, err := seal.Parse(dataOf(ids...), time.Time{})
@@ -129,7 +129,7 @@ func secretOf(t *testing.T, version string, data map[string]any) *object.Object 
 	return o
 }
 
-func TestKeyIsMadeOnceByWhoLeads(t *testing.T) {
+func TestLeaderCreatesSealKeyOnce(t *testing.T) {
 	for why, secret := range map[string]*object.Object{"there is no Secret": nil, "it is empty": secretOf(t, "5", nil)} {
 		s := &sealServer{}
 		k := &sealKeeper{}
@@ -145,7 +145,7 @@ func TestKeyIsMadeOnceByWhoLeads(t *testing.T) {
 				t.Errorf("%s: the log tells the key:\n%s", why, log())
 			}
 		}
-		// Another replica takes what the first one has made, and the first one takes its own.
+		// Another replica reads the Secret that the first one created, and so does the first one.
 		other := &sealKeeper{Ring: &seal.Ring{}, Changed: func() {}}
 		newSealKeeper(other).Take(t.Context(), s.secret)
 		k.Take(t.Context(), s.secret)
@@ -158,7 +158,7 @@ func TestKeyIsMadeOnceByWhoLeads(t *testing.T) {
 	}
 }
 
-func TestKeyThatIsThereIsUsed(t *testing.T) {
+func TestExistingSealKeyIsUsed(t *testing.T) {
 	s := &sealServer{}
 	k := &sealKeeper{}
 	ready, _ := keeping(t, s, k, secretOf(t, "5", dataOf("5")))
@@ -168,7 +168,7 @@ func TestKeyThatIsThereIsUsed(t *testing.T) {
 	}
 }
 
-func TestSecretThatIsEmptiedGetsItsKeysBack(t *testing.T) {
+func TestEmptiedSealSecretIsRestored(t *testing.T) {
 	s := &sealServer{}
 	k := &sealKeeper{}
 	ready, _ := keeping(t, s, k, secretOf(t, "5", dataOf("5", "6")))
@@ -196,7 +196,7 @@ func TestSecretThatIsEmptiedGetsItsKeysBack(t *testing.T) {
 	}
 }
 
-func TestSecretThatCannotBeReadChangesNothing(t *testing.T) {
+func TestInvalidSealSecretIsIgnored(t *testing.T) {
 	s := &sealServer{}
 	k := &sealKeeper{}
 	ready, log := keeping(t, s, k, secretOf(t, "5", dataOf("5")))
@@ -210,7 +210,7 @@ func TestSecretThatCannotBeReadChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
+func TestSealKeyWriteErrorIsReported(t *testing.T) {
 	noNamespace := apierrors.NewNotFound(namespacesResource.GroupResource(), "ns")
 	noNamespace.ErrStatus.Details.Kind = "namespaces"
 	forbidden := apierrors.NewForbidden(secretsResource.GroupResource(), sealSecret, errors.New("c2VjcmV0"))
@@ -242,8 +242,8 @@ func TestWhatKeepsTheKeyFromBeingWrittenIsTold(t *testing.T) {
 	}
 }
 
-// Whoever was first has made the key: the watch is about to tell.
-func TestConflictWaitsForTheWatch(t *testing.T) {
+// Another replica has created the key, and the watch will deliver it soon.
+func TestSealSecretConflictWaitsForWatch(t *testing.T) {
 	s := &sealServer{strict: true, secret: secretOf(t, "6", dataOf("6"))}
 	k := &sealKeeper{}
 	ready, _ := keeping(t, s, k, nil)

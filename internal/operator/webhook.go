@@ -21,24 +21,25 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Webhook says how TemplateControllers are checked before they are written.
+// Webhook configures the validating webhook for TemplateControllers.
 type Webhook struct {
-	// Address is where the API server can ask, such as ":9443"; empty = it cannot.
+	// Address is the listen address, such as ":9443"; empty = disabled.
 	Address string
-	// CertDir is the folder with the certificate; empty = it is templater's own, in a Secret.
+	// CertDir is the directory with the certificate; empty = templater manages the certificate in a Secret.
 	CertDir string
-	// Namespace is that of this Secret.
+	// Namespace is the namespace of this Secret.
 	Namespace string
 }
 
-// webhook is the admission webhook of a process.
+// webhook is the admission webhook of this process.
 type webhook struct {
 	Webhook
-	keeper  *certificate.Keeper // nil = the certificate is somebody else's matter
+	keeper  *certificate.Keeper // nil = the certificate is not managed by templater
 	handler http.Handler
 }
 
-// webhookName is the name of the ValidatingWebhookConfiguration, and begins that of the Secret. As the Lease, it is called after the class.
+// webhookName is the name of the ValidatingWebhookConfiguration, and the prefix of the name of the Secret. Like the
+// Lease, it includes the class.
 func webhookName(class string) string {
 	if class == "" {
 		return "templater"
@@ -46,8 +47,9 @@ func webhookName(class string) string {
 	return "templater-" + class
 }
 
-// check says all that is wrong with a TemplateController. Before it says that something is, it makes sure that what it knows of kinds is as
-// the server has them: definitions that are written together with a TemplateController may not have been watched yet. See admission.Handler.
+// check returns all lint findings for a TemplateController. Before it returns an error, it checks again with kinds that
+// are read from the API server: CRDs that were written together with the TemplateController may not have been watched
+// yet. See admission.Handler.
 func (p *process) check(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
 	result, err := p.manage.Check(ctx, tc, p.schemas.Within(reading))
 	if err == nil && result.Rejection != nil {
@@ -59,16 +61,17 @@ func (p *process) check(ctx, reading context.Context, tc *v1.TemplateController)
 	return result.Findings
 }
 
-// others yields the TemplateControllers that write a ready condition into parents of that kind. See admission.Handler.
+// others yields the TemplateControllers that write a ready condition to parents of that kind. See admission.Handler.
 func (p *process) others(kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
 	return conditionWriters(p.caches[templateControllers], kind)
 }
 
-// conditionWriters yields the accepted TemplateControllers of a cache, of any class, that write a ready condition into parents of that kind. They may
-// be large: each is read when it is asked for, and only what it is compared by.
+// conditionWriters yields the accepted TemplateControllers in a cache, of any class, that write a ready condition to
+// parents of that kind. They may be large, so each one is decoded only when needed, and only the fields that are
+// compared.
 func conditionWriters(cache *watch.Cache, kind schema.GroupKind) iter.Seq[*v1.TemplateController] {
 	return func(yield func(*v1.TemplateController) bool) {
-		var packed []*object.Object // they are decoded without the lock of the cache
+		var packed []*object.Object // decoded later, without the lock of the cache
 		cache.Each(func(o *object.Object) bool {
 			if store.WatchedKind(o) == kind && !o.Deleting() {
 				packed = append(packed, o)
@@ -83,8 +86,8 @@ func conditionWriters(cache *watch.Cache, kind schema.GroupKind) iter.Seq[*v1.Te
 	}
 }
 
-// conditionWriter reads a TemplateController that writes a ready condition: its name, spec.watch and spec.status.readyCondition. It returns nil
-// for all others.
+// conditionWriter decodes a TemplateController that writes a ready condition: its name, spec.watch and
+// spec.status.readyCondition. It returns nil for all others.
 func conditionWriter(packed *object.Object) *v1.TemplateController {
 	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: packed.Name()}}
 	if !writesCondition(packed) || packed.Unmarshal(&tc.Spec.Watch, "spec", "watch") != nil {
@@ -96,7 +99,8 @@ func conditionWriter(packed *object.Object) *v1.TemplateController {
 	return tc
 }
 
-// writesCondition reports whether the status of a TemplateController says that its spec is accepted, and that its parents can hold a ready condition.
+// writesCondition reports whether the status of a TemplateController shows that its spec is accepted, and that its
+// parents can have a ready condition.
 func writesCondition(packed *object.Object) bool {
 	conditions := store.Conditions(packed)
 	accepted := meta.FindStatusCondition(conditions, v1.ConditionAccepted)
@@ -107,7 +111,7 @@ func writesCondition(packed *object.Object) bool {
 	return writable != nil && (writable.Status == metav1.ConditionTrue || writable.Reason == v1.ReasonConditionOwned || writable.Reason == v1.ReasonFieldOwned)
 }
 
-// newWebhook returns nil where there is to be none.
+// newWebhook returns nil if the webhook is disabled.
 func newWebhook(o Options, writer certificate.Writer, review *admission.Handler) *webhook {
 	if o.Webhook.Address == "" {
 		return nil
@@ -123,7 +127,7 @@ func newWebhook(o Options, writer certificate.Writer, review *admission.Handler)
 	return w
 }
 
-// wants are the watches that the webhook needs. It also starts to work without them, but later.
+// wants returns the watches of the webhook. It also starts without them, but later.
 func (w *webhook) wants() []watch.Want {
 	if w == nil || w.keeper == nil {
 		return nil
@@ -131,29 +135,29 @@ func (w *webhook) wants() []watch.Want {
 	return w.keeper.Wants()
 }
 
-// look takes up what the watches of the webhook have brought.
+// look processes changes of the objects that the webhook watches.
 func (w *webhook) look(ctx context.Context) {
 	if w != nil && w.keeper != nil {
 		w.keeper.Look(ctx)
 	}
 }
 
-// attach gives the webhook its caches.
+// attach sets the caches of the webhook.
 func (w *webhook) attach(ctx context.Context, caches map[watch.Want]*watch.Cache) {
 	if w != nil && w.keeper != nil {
 		w.keeper.Attach(ctx, caches)
 	}
 }
 
-// keep sees to the certificate while this replica leads.
+// keep maintains the certificate while this replica leads.
 func (w *webhook) keep(ctx context.Context) {
 	if w != nil && w.keeper != nil {
 		w.keeper.Keep(ctx)
 	}
 }
 
-// open starts the server, on each replica, and returns what ends it. Where there is none, TemplateControllers are written unchecked, and
-// all else works.
+// open starts the server, on each replica, and returns a function that stops it. If it cannot listen,
+// TemplateControllers are written without validation, and everything else works.
 func (w *webhook) open(ctx context.Context) (end func()) {
 	if w == nil {
 		return func() {}
@@ -166,7 +170,7 @@ func (w *webhook) open(ctx context.Context) (end func()) {
 	}
 	server, err := serve.Listen(ctx, o)
 	if err != nil {
-		klog.FromContext(ctx).Error(err, "the webhook does not validate TemplateControllers: set another --webhook-address")
+		klog.FromContext(ctx).Error(err, "the webhook does not validate TemplateControllers: set another --webhook-bind-address")
 		return func() {}
 	}
 	return func() { server.Close(ctx) }

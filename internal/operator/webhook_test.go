@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/operator/admission"
 )
 
-func TestTheWebhookIsOffWhereNobodyCanAsk(t *testing.T) {
+func TestWebhookWithoutAddressIsDisabled(t *testing.T) {
 	w := newWebhook(Options{}, nil, nil)
 	if w != nil || w.wants() != nil {
 		t.Error("there is a webhook without an address")
@@ -23,7 +23,7 @@ func TestTheWebhookIsOffWhereNobodyCanAsk(t *testing.T) {
 	w.open(t.Context())()
 }
 
-func TestAnAddressThatIsTakenStopsTheWebhookAlone(t *testing.T) {
+func TestAddressInUseDisablesOnlyWebhook(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -34,12 +34,12 @@ func TestAnAddressThatIsTakenStopsTheWebhookAlone(t *testing.T) {
 	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{}))
 	w := newWebhook(Options{Webhook: Webhook{Address: listener.Addr().String(), Namespace: "ns"}}, nil, &admission.Handler{})
 	w.open(ctx)()
-	if want := "the webhook does not validate TemplateControllers: set another --webhook-address"; !strings.Contains(log.String(), want) {
+	if want := "the webhook does not validate TemplateControllers: set another --webhook-bind-address"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log is %s, want %q", log.String(), want)
 	}
 }
 
-func TestTheWebhookIsCalledAfterTheClass(t *testing.T) {
+func TestWebhookNamesIncludeClass(t *testing.T) {
 	for class, want := range map[string]string{"": "templater-webhook", "b": "templater-b-webhook"} {
 		w := newWebhook(Options{ClassName: class, Webhook: Webhook{Address: ":9443", Namespace: "ns"}}, nil, &admission.Handler{})
 		if w.keeper.Secret != want || w.keeper.Configuration+"-webhook" != want {

@@ -11,29 +11,29 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// applier carries out the plan of a convergence.
+// applier executes the plan of a convergence.
 type applier struct {
 	*convergence
 	events *childEvents
-	// asked is whether the API server was asked for the parent, and exists whether it confirmed that this parent exists.
+	// asked is whether the parent has been read from the API server, and exists whether that confirmed that this parent exists.
 	asked, exists bool
 }
 
-// childEvents are changes of children that no condition shows afterwards.
+// childEvents are changes of children that no condition reports afterwards.
 type childEvents struct{ pruned, recreated, corrected []string }
 
-// run makes the writes of the plan. Deletions come last, and only after all other writes have succeeded.
+// run executes the plan. Deletions come last, and only if all other writes have succeeded.
 func (a *applier) run(ctx context.Context) {
 	defer a.recordEvents()
 	before := len(a.problems)
-	for i := 0; i < len(a.plan.Apply); i++ { // proceed may add to them
+	for i := 0; i < len(a.plan.Apply); i++ { // proceed may append
 		if action := a.plan.Apply[i]; action.Verb == plan.Seal {
 			a.reseal(ctx, action.Live)
 		} else if issue := a.applyChild(ctx, action); issue != nil {
@@ -53,7 +53,7 @@ func (a *applier) run(ctx context.Context) {
 	}
 }
 
-// recordEvents publishes Normal Events, one per kind of change. It publishes none if a loop is suspected: the ready condition and a
+// recordEvents publishes Normal Events, one per kind of change. It publishes none if a loop is suspected, because the ready condition and a
 // Warning report that.
 func (a *applier) recordEvents() {
 	if a.guard.rewrites != nil {
@@ -71,7 +71,7 @@ func (a *applier) recordEvent(reason, text string, all []string) {
 	a.r.Recorder.Announce(a.As, a.key, request.Announcement{About: a.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
 }
 
-// applyChild creates or changes one child.
+// applyChild creates or updates one child.
 func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.Problem {
 	w := action.Wanted
 	if a.guard.rewrites != nil {
@@ -86,7 +86,7 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 	case errors.Is(err, errOvertaken):
 		return w.BeingReplaced()
 	case errors.Is(err, errUnconfirmed):
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " has lost its owner reference, and gets it back once the API server confirms that the parent exists", Waiting: true, Retry: problem.RetrySlow}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " has no owner reference: it will be restored once the API server confirms that the parent exists", Waiting: true, Retry: problem.RetrySlow}
 	case err != nil:
 		issue = a.Rights.Refusal(a.Author().About(err, w.Content), string(action.Verb)+" "+w.ID().String(), w.Name.Namespace, w.Kind)
 		issue.About = w.Hash
@@ -104,7 +104,7 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 	return nil
 }
 
-// proceed continues the rollout of a template, if it need not wait for an object that has just been written.
+// proceed continues the rollout of a child template, if the object that was just written is already available.
 func (a *applier) proceed(action plan.Action, after *object.Object) {
 	entry := action.Wanted.Entry
 	if spec.Rolls(entry) && a.availability().Of(&child.Live{Entry: entry.Name, Kind: action.Wanted.Kind, Object: after}) {
@@ -112,12 +112,12 @@ func (a *applier) proceed(action plan.Action, after *object.Object) {
 	}
 }
 
-// reseal renews the seal of a child that is kept although no template yields it. If that fails, a later reconciliation retries: nothing
-// else depends on it.
+// reseal renews the seal of a child that is kept although no template renders it. If that fails, a later reconciliation retries: nothing else
+// depends on it.
 func (a *applier) reseal(ctx context.Context, l *child.Live) {
 	change := a.desired.Maker.Reseal(l)
-	after, err := a.Cluster.SetMetadata(ctx, running.LocateLive(l), change, a.Manager)
-	a.Meter.Write(record.Update, running.AnswerOf(err))
+	after, err := a.Cluster.SetMetadata(ctx, controller.LocateLive(l), change, a.Manager)
+	a.Meter.Write(record.Update, controller.AnswerOf(err))
 	if err != nil {
 		a.next.Retry = problem.RetrySlow
 		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", a.Name, "parent", a.key.Parent.String(), "child", l.ID().String(), "reason", problem.PublicReason(err))
@@ -127,7 +127,7 @@ func (a *applier) reseal(ctx context.Context, l *child.Live) {
 	klog.FromContext(ctx).V(2).Info("renewed the seal of a child", "controller", a.Name, "parent", a.key.Parent.String(), "child", l.ID().String())
 }
 
-// write makes the requests for one child, and returns the object after them.
+// write sends the requests for one child, and returns the object after them.
 func (a *applier) write(ctx context.Context, action plan.Action) (*object.Object, *problem.Problem, error) {
 	switch action.Verb {
 	case plan.Create:
@@ -141,8 +141,8 @@ func (a *applier) write(ctx context.Context, action plan.Action) (*object.Object
 	return after, nil, err
 }
 
-// create creates one child, or takes over the object of that name. If the server says that the name is taken and has no such object, that
-// may have just been deleted: a second answer of that kind is a refusal.
+// create creates one child, or takes over an existing object of that name. If the API server reports that the object exists but cannot find it,
+// the object may have just been deleted: a second such response is an error.
 func (a *applier) create(ctx context.Context, w *child.Wanted) (*object.Object, *problem.Problem, error) {
 	var refused error
 	for range 2 {
@@ -162,15 +162,15 @@ func (a *applier) create(ctx context.Context, w *child.Wanted) (*object.Object, 
 	return nil, nil, refused
 }
 
-// errOvertaken says that an object has been replaced, deleted or changed since it was read; a watch will report that.
+// errOvertaken means that an object has been replaced, deleted or modified since it was read. A watch will report that.
 var errOvertaken = errors.New("the object has changed since it was read")
 
-// errUnconfirmed says that an object lacks the owner reference, and that the API server does not confirm that the parent exists.
+// errUnconfirmed means that an object lacks the owner reference, and the API server does not confirm that the parent exists.
 var errUnconfirmed = errors.New("the parent is not known to exist")
 
-// bindable returns an error if an object lacks the owner reference to the parent, and must not get it. The cache may show a parent that was
-// deleted with --cascade=orphan: with a reference to it, the garbage collector would delete the object. Controllers of Kubernetes adopt by the
-// same rule, and ask once in a reconciliation, too.
+// bindable returns an error if an object lacks the owner reference to the parent, and must not get it. The cache may still have a parent that
+// was deleted with --cascade=orphan. With an owner reference to it, the garbage collector would delete the object. Kubernetes controllers follow
+// the same rule for adoption, and also check only once per reconciliation.
 func (a *applier) bindable(ctx context.Context, w *child.Wanted, there *object.Object) error {
 	if !w.Marks.Binds(there) {
 		return nil
@@ -185,7 +185,8 @@ func (a *applier) bindable(ctx context.Context, w *child.Wanted, there *object.O
 	return nil
 }
 
-// change brings an object in line with its template. An apply does not remove marks that another kind of request has set.
+// change updates an object from its template. An apply does not remove labels and annotations that were set by other kinds of requests, so these
+// may need another request.
 func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
 	if err := a.bindable(ctx, w, there); err != nil {
 		return nil, err
@@ -200,32 +201,32 @@ func (a *applier) change(ctx context.Context, w *child.Wanted, there *object.Obj
 	return after, err
 }
 
-// mark gives an object its marks, and changes nothing else.
+// mark sets templater's metadata of an object, and changes nothing else.
 func (a *applier) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
 	if err := a.bindable(ctx, w, there); err != nil {
 		return nil, err
 	}
 	change := w.Mark(there)
 	after, err := a.Cluster.SetMetadata(ctx, locateWanted(w), change, a.Manager)
-	a.Meter.Write(record.Update, running.AnswerOf(err))
+	a.Meter.Write(record.Update, controller.AnswerOf(err))
 	if a.Overtaken(ctx, err, locateWanted(w), there.UID(), change.Version) {
 		return nil, errOvertaken
 	}
 	if err == nil {
-		after.SetOwned(there.Owned()) // so that changes by others in the meantime are detected
+		after.SetOwned(there.Owned()) // to detect changes by other clients in the meantime
 	}
 	return after, err
 }
 
-// send applies the child to the object that is there; nil creates it. A create sends resourceVersion "1", which the API server refuses if an
-// object of that name exists: it never overwrites one.
+// send applies the child to the live object; nil creates it. A create sends resourceVersion "1", which the API server rejects if an object of
+// that name exists, so it never overwrites one.
 func (a *applier) send(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
 	verb, field, value := record.Create, "resourceVersion", "1"
 	if there != nil {
 		verb, field, value = record.Update, "uid", string(there.UID())
 	}
 	after, err := a.Cluster.Apply(ctx, locateWanted(w), w.Body(field, value, there), a.Manager)
-	a.Meter.Write(verb, running.AnswerOf(err))
+	a.Meter.Write(verb, controller.AnswerOf(err))
 	if err == nil {
 		w.Applied(after)
 		if spec.Rolls(w.Entry) {
@@ -235,12 +236,12 @@ func (a *applier) send(ctx context.Context, w *child.Wanted, there *object.Objec
 	return after, err
 }
 
-// takeOver brings an object in line that has the name of a new child, if it is one of ours. Otherwise it is a conflict.
+// takeOver updates an existing object with the name of a new child, if templater owns it. Otherwise it reports a conflict.
 func (a *applier) takeOver(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
 	a.Sources[w.Kind.GroupKind()].For(there.Namespace()).NoteRestored(there)
 	if issue := a.Factory.InTheWay(there, w, a.parent); issue != nil {
 		if a.Factory.MadeForEarlier(there, w.Kind.GroupKind(), a.parent) {
-			a.unlabelled = append(a.unlabelled, a.Factory.Live(w.Kind, there))
+			a.unlabeled = append(a.unlabeled, a.Factory.Live(w.Kind, there))
 		}
 		return nil, issue, nil
 	}
@@ -254,22 +255,22 @@ func (a *applier) takeOver(ctx context.Context, there *object.Object, w *child.W
 	return after, nil, err
 }
 
-// relabel restores the labels of a child that no watch shows, and leaves other changes alone.
+// relabel restores the labels of a child that no watch shows, and changes nothing else.
 func (a *applier) relabel(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
 	after, err := a.mark(ctx, w, there)
 	switch {
 	case request.MissingObject(err):
 		return nil, w.JustDeleted(), nil
 	case err == nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(after):
-		a.plan.Outdated++ // the plan was made without it
+		a.plan.Outdated++ // the plan does not include it
 	}
 	return after, nil, err
 }
 
-// replace deletes a child that no watch shows, because it has lost its label. It is created anew once the deletion is done.
+// replace deletes a child that no watch shows, because it has lost its label. It is recreated after the deletion.
 func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wanted) *problem.Problem {
 	if !a.complete {
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " will be replaced once everything that its template reads is known", Waiting: true, Retry: problem.RetrySlow}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " will be recreated once all objects that its template reads have been synced", Waiting: true, Retry: problem.RetrySlow}
 	}
 	l := a.Factory.Live(w.Kind, there)
 	l.Wanted = w
@@ -279,7 +280,7 @@ func (a *applier) replace(ctx context.Context, there *object.Object, w *child.Wa
 	return w.BeingReplaced()
 }
 
-// remove requests the deletion of one child.
+// remove deletes one child.
 func (a *applier) remove(ctx context.Context, action plan.Action) *problem.Problem {
 	if !a.deletions.relatedCurrent() {
 		return a.deletions.outdated()
@@ -295,4 +296,4 @@ func (a *applier) remove(ctx context.Context, action plan.Action) *problem.Probl
 	return issue
 }
 
-func locateWanted(w *child.Wanted) request.Location { return running.Locate(w.Kind, w.Name) }
+func locateWanted(w *child.Wanted) request.Location { return controller.Locate(w.Kind, w.Name) }

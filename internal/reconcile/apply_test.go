@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestForeignObjectsAreLeftAlone(t *testing.T) {
+func TestForeignObjectsAreNotModified(t *testing.T) {
 	const other = `
 apiVersion: v1
 kind: ConfigMap
@@ -37,7 +37,7 @@ metadata:
 			"False ChildConflict: ConfigMap ns/a already exists and belongs to TemplateController second for App one: templater does not adopt it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to an earlier parent of the same name": {
-			owner("App", "one", "earlier"), "False Progressing: ConfigMap ns/a belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it", problem.RetrySoon,
+			owner("App", "one", "earlier"), "False Progressing: ConfigMap ns/a belongs to an earlier parent of the same name; it will be recreated once garbage collection has deleted it", problem.RetrySoon,
 		},
 		"it belongs to an object of the parent's kind and name, in another group": {
 			strings.Replace(owner("App", "one", "earlier"), "example.org/v1", "other.example.org/v1", 1),
@@ -45,7 +45,7 @@ metadata:
 		},
 		"it belongs to an earlier parent of the same name, in another version": {
 			strings.Replace(owner("App", "one", "earlier"), "example.org/v1", "example.org/v1beta1", 1),
-			"False Progressing: ConfigMap ns/a belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it", problem.RetrySoon,
+			"False Progressing: ConfigMap ns/a belongs to an earlier parent of the same name; it will be recreated once garbage collection has deleted it", problem.RetrySoon,
 		},
 		"it belongs to another object of the parent's kind": {
 			owner("App", "two", "u"), "False ChildConflict: ConfigMap ns/a already exists and belongs to App two: templater does not adopt it; delete it, or choose another name in the template", problem.RetrySlower,
@@ -55,10 +55,10 @@ metadata:
 		},
 		"it has our labels and has no owner": {
 			other + "  labels: {templater.dev/controller: apps, templater.dev/parent-uid: uid-one}\n",
-			"False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal; inspect it, then delete it, or choose another name in the template; to keep the object, see docs/operate/operations.md", problem.RetrySlower,
+			"False ChildConflict: ConfigMap ns/a already exists and is labeled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal; inspect it, then delete it, or choose another name in the template; to keep the object, see docs/operate/seals.md", problem.RetrySlower,
 		},
 		"it is being deleted": {
-			other + "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", "False Progressing: ConfigMap ns/a is being deleted; it is recreated after that", problem.RetrySoon,
+			other + "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", "False Progressing: ConfigMap ns/a is being deleted, and will be recreated", problem.RetrySoon,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -66,7 +66,7 @@ metadata:
 			c.KubectlApply(apps)
 			before := c.KubectlApply(row.there).DeepCopy()
 			c.KubectlApply(app)
-			wantRequests(t, "first pass", c.Run(), "create configmaps a", "get configmaps a", "create configmaps b", "status apps one")
+			wantRequests(t, "first reconciliation", c.Run(), "create configmaps a", "get configmaps a", "create configmaps b", "status apps one")
 			if got := c.Condition("apps", "one", "Ready"); got != row.want {
 				t.Errorf("ready condition\n got %q\nwant %q", got, row.want)
 			}
@@ -81,7 +81,7 @@ metadata:
 	}
 }
 
-func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
+func TestRecreateDeletesAllChildrenBeforeCreating(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withStrategy(t, "Recreate"))
 	c.KubectlApply(app)
@@ -93,31 +93,31 @@ func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 	c.RemoveNow(configMap("a"))
-	wantRequests(t, "one is gone", c.Run(), "status apps one") // its count
+	wantRequests(t, "one is gone", c.Run(), "status apps one") // the status counts it
 	c.RemoveNow(configMap("b"))
 	wantRequests(t, "both are gone", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
 }
 
-func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
+func TestRecreateReplacesUnlabeledChild(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withStrategy(t, "Recreate"))
 	c.KubectlApply(app)
 	c.Run()
 	c.RemoveLabels("a")
 	wantRequests(t, "it is as the template says", c.Run(), "create configmaps a", "get configmaps a", "mark configmaps a")
-	c.KubectlApply(newApp(withChildren("a"))) // one child, so that none is replaced before
+	c.KubectlApply(newApp(withChildren("a"))) // one child, so that none has been replaced before
 	c.Run()
 	c.RemoveNow(configMap("b"))
 	c.Run()
 	c.RemoveLabels("a")
 	c.KubectlApply(with(t, newApp(withChildren("a")), "hello", "bye"))
 	wantRequests(t, "it is out of date, and may not be changed in place", c.Run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
-	delete(c.Objects, configMap("a")) // as no watch shows
+	delete(c.Objects, configMap("a")) // as if no watch shows it
 	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "it is gone", requests, "create configmaps a", "status apps one")
 }
 
-func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
+func TestNonUpdatingStrategiesRestoreLabelsOnly(t *testing.T) {
 	for _, strategy := range []string{"CreateOnly", "OnDelete", "Recreate"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
@@ -144,7 +144,7 @@ func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
 	}
 }
 
-func TestChildThatLosesItsLabelStaysOutdated(t *testing.T) {
+func TestRelabeledChildRemainsOutdated(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withStrategy(t, "OnDelete"))
 	c.KubectlApply(app)
@@ -161,8 +161,8 @@ func TestChildThatLosesItsLabelStaysOutdated(t *testing.T) {
 	}
 }
 
-// The API server answers 404 for all objects of a kind that it does not serve: nothing has gone, and nothing was attempted.
-func TestChildOfAKindThatIsNotServedIsNotTakenForOneThatHasGone(t *testing.T) {
+// The API server returns 404 for all objects of a kind that it does not serve: nothing was deleted, and nothing was attempted.
+func TestUnservedChildKindIsNotTreatedAsDeleted(t *testing.T) {
 	for _, request := range []string{"get configmaps a", "mark configmaps a"} {
 		t.Run(request, func(t *testing.T) {
 			c := newCluster(t)
@@ -180,7 +180,7 @@ func TestChildOfAKindThatIsNotServedIsNotTakenForOneThatHasGone(t *testing.T) {
 	}
 }
 
-func TestChildThatGoesBeforeItGetsItsLabelBackIsMadeAnew(t *testing.T) {
+func TestChildDeletedDuringRelabelingIsRecreated(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withStrategy(t, "CreateOnly"))
 	c.KubectlApply(app)

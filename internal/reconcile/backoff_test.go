@@ -17,9 +17,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// TestRefusalsThatLastCostFewRequests counts the requests of one parent with two children that the server refuses, in an hour that
+// TestPersistentRejectionsCostFewRequests counts the requests for one parent with two children that the API server rejects, during one hour that
 // begins after ten minutes.
-func TestRefusalsThatLastCostFewRequests(t *testing.T) {
+func TestPersistentRejectionsCostFewRequests(t *testing.T) {
 	denied := reconciletest.Denial("", "patch", "configmaps", `in the namespace "ns"`)
 	webhook := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 	refuse := func(err error) func(*cluster) {
@@ -50,7 +50,7 @@ func TestRefusalsThatLastCostFewRequests(t *testing.T) {
 			c.KubectlApply(apps)
 			c.KubectlApply(app)
 			c.after(time.Second)
-			c.NoReviews = true // the questions are limited in real time
+			c.NoReviews = true // the rate of access reviews is limited in real time
 			c.after(10 * time.Minute)
 			if n := c.after(time.Hour); n < row.least || n > row.most {
 				t.Errorf("%d requests in an hour, want %d to %d", n, row.least, row.most)
@@ -59,7 +59,7 @@ func TestRefusalsThatLastCostFewRequests(t *testing.T) {
 	}
 }
 
-// inNamespaces puts that many parents there, each with one child, in one namespace or in a namespace each.
+// inNamespaces creates parents with one child each, in one namespace or in a namespace each.
 func (c *cluster) inNamespaces(parents int, oneEach bool) []types.NamespacedName {
 	var all []types.NamespacedName
 	for i := range parents {
@@ -78,24 +78,24 @@ func (c *cluster) inNamespaces(parents int, oneEach bool) []types.NamespacedName
 	return all
 }
 
-// TestParentsThatLackOnePermissionRetryInTurn counts the refused writes of many parents that lack one permission, and sees that all of
-// them have it soon after it is granted.
-func TestParentsThatLackOnePermissionRetryInTurn(t *testing.T) {
+// TestParentsMissingOnePermissionRetryInTurn counts the rejected writes of many parents that lack one permission, and checks that all of them
+// succeed soon after it is granted.
+func TestParentsMissingOnePermissionRetryInTurn(t *testing.T) {
 	for _, row := range []struct {
 		why         string
 		oneEach     bool
 		parents     int
-		least, most int // refused writes in ten minutes
+		least, most int // rejected writes in ten minutes
 	}{
-		{"in one namespace", false, 200, 500, 620}, // one a second
-		{"in many namespaces", true, 9, 150, 200},  // each twice a minute: as many permissions are missing
+		{"in one namespace", false, 200, 500, 620}, // one per second
+		{"in many namespaces", true, 9, 150, 200},  // each twice per minute: as many permissions are missing
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(apps)
 			all := c.inNamespaces(row.parents, row.oneEach)
 			c.after(time.Second)
-			c.NoReviews = true // the questions are limited in real time
+			c.NoReviews = true // the rate of access reviews is limited in real time
 			c.after(10 * time.Minute)
 			if n := c.after(10 * time.Minute); n < row.least || n > row.most {
 				t.Errorf("%d refused writes in ten minutes, want %d to %d", n, row.least, row.most)

@@ -14,19 +14,19 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// toil is an action that uses up two thirds of what a pass may use.
+// toil is an action that uses two thirds of the budget of a reconciliation.
 const toil = "{{ range 180000 }}{{ $x := 1 }}{{ end }}"
 
-// toiling is apps with another entry, and with that much to do in places.
+// toiling returns apps with another child template, and with expensive actions in some templates.
 func toiling(t *testing.T, first, second, status string) string {
 	t.Helper()
 	return with(t, apps, "    template: |\n", "    template: |\n      "+first+"\n",
 		"  status:\n    template: |\n", "  - name: more\n    template: |\n      "+second+"\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: more}\n  status:\n    template: |\n      "+status+"\n")
 }
 
-// TestAPassHasOneBudget has templates that fit one by one, and not together. The one at which it ends is named,
-// and nothing is deleted.
-func TestAPassHasOneBudget(t *testing.T) {
+// TestTemplatesOfReconciliationShareBudget has templates that individually stay within the budget, but not together. The template that exceeds
+// it is reported, and nothing is deleted.
+func TestTemplatesOfReconciliationShareBudget(t *testing.T) {
 	for why, row := range map[string]struct {
 		first, second, status, at string
 	}{
@@ -50,15 +50,16 @@ func TestAPassHasOneBudget(t *testing.T) {
 				}
 			}
 			got := c.Condition("apps", "one", "Ready")
-			if !strings.HasPrefix(got, "False TemplateError: "+row.at) || !strings.Contains(got, "the templates exceed the budget of one reconciliation, about 64 MiB or 0.2 s for all of them together; use shorter loops") || strings.Count(got, "too much work") > 1 {
+			if !strings.HasPrefix(got, "False TemplateError: "+row.at) || !strings.Contains(got, "the templates exceed the budget of one reconciliation (about 64 MiB of memory or 0.2 s of CPU time for all templates together): use shorter loops") || strings.Count(got, "too much work") > 1 {
 				t.Errorf("condition %q, want one that names %s", got, row.at)
 			}
 		})
 	}
 }
 
-// TestAPassIsCutShort ends a pass while its templates are rendered, and while it waits for memory. It makes no request.
-func TestAPassIsCutShort(t *testing.T) {
+// TestReconciliationCanBeCanceled cancels a reconciliation while its templates are rendered, and while it waits for memory. It sends no
+// requests.
+func TestReconciliationCanBeCanceled(t *testing.T) {
 	c := newCluster(t)
 	c.greedy = true
 	c.start()
@@ -96,17 +97,17 @@ func TestAPassIsCutShort(t *testing.T) {
 	if used := pool.Held(); used != 0 {
 		t.Errorf("%d bytes are held in the end", used)
 	}
-	wantRequests(t, "the next pass", c.Run(), "create configmaps more", "delete configmaps b", "status apps one")
+	wantRequests(t, "the next reconciliation", c.Run(), "create configmaps more", "delete configmaps b", "status apps one")
 }
 
-// TestPassesHoldWhatTheyNeed looks at what ordinary passes hold while they make requests, and large ones.
-func TestPassesHoldWhatTheyNeed(t *testing.T) {
+// TestReconciliationReleasesUnneededMemory checks the reserved memory of small and large reconciliations while they send requests.
+func TestReconciliationReleasesUnneededMemory(t *testing.T) {
 	for why, row := range map[string]struct {
 		toil  string
 		least int
 		most  int
 	}{
-		"a small pass":                        {"", 0, 0},
+		"a small reconciliation":              {"", 0, 0},
 		"a large one, when it makes requests": {toil, 1, 256 << 10},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -12,17 +12,17 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// controllers run the TemplateControllers of a cluster. A spec is compiled and its caches are filled at once; an event of a watch queues
-// the parents that it concerns. The TemplateControllers write no status and have no finalizers.
+// controllers run the TemplateControllers of a cluster. A spec is compiled and its caches are filled immediately; watch events enqueue the
+// affected parents. The TemplateControllers write no status and have no finalizers.
 type controllers struct {
 	c        *cluster
 	tracked  map[string]*tracked
@@ -35,18 +35,18 @@ type controllers struct {
 type tracked struct {
 	tc         *v1.TemplateController
 	compiled   *spec.Compiled
-	filter     *running.Filter
+	filter     *controller.Filter
 	indexes    []*related.Index
-	childKinds map[schema.GroupKind]string // to the version last used
+	childKinds map[schema.GroupKind]string // with the version that was last used
 	settled    map[schema.GroupKind]bool
 	missing    map[schema.GroupKind]bool
 	counts     *status.Counts
 	round      int64
 	meter      record.Meter
-	current    *running.Controller
-	state      *running.State
-	rejected   bool // whether the spec makes no sense
-	held       bool // whether parents may have the finalizer, since now or since before
+	current    *controller.Controller
+	state      *controller.State
+	rejected   bool // whether the spec is invalid
+	held       bool // whether parents may have the finalizer, from this or an earlier spec
 }
 
 var templateControllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
@@ -58,7 +58,7 @@ func (cs *controllers) track(name string) *tracked {
 	return cs.tracked[name]
 }
 
-// sync has a TemplateController run as it is now, and queues its parents if that, or the state of a cache, is new.
+// sync runs the current version of a TemplateController, and enqueues its parents if that, or the state of a cache, has changed.
 func (cs *controllers) sync(name string) {
 	packed := cs.c.Caches[templateControllers].Get(types.NamespacedName{Name: name})
 	if packed == nil {
@@ -74,7 +74,7 @@ func (cs *controllers) sync(name string) {
 		cs.compile(e, tc)
 	}
 	next := cs.build(e)
-	next.Obstacle() // looks up missing permissions, as for the status of the TemplateController
+	next.Obstacle() // also looks up missing permissions, as the status of the TemplateController does
 	state := next.State(false)
 	fresh := !state.Equal(e.state)
 	e.current, e.state = next, state
@@ -83,7 +83,7 @@ func (cs *controllers) sync(name string) {
 	}
 }
 
-// forget forgets a TemplateController that is deleted.
+// forget removes a deleted TemplateController.
 func (cs *controllers) forget(name string) {
 	delete(cs.tracked, name)
 	s := cs.c.shared
@@ -92,7 +92,7 @@ func (cs *controllers) forget(name string) {
 	}
 }
 
-// compile takes up another generation.
+// compile compiles a new generation.
 func (cs *controllers) compile(e *tracked, tc *v1.TemplateController) {
 	compiled, rejection := spec.Compile(tc.Name, &tc.Spec)
 	if e.rejected = rejection != nil; e.rejected {
@@ -115,7 +115,7 @@ func (cs *controllers) compile(e *tracked, tc *v1.TemplateController) {
 }
 
 // build returns the running controller.
-func (cs *controllers) build(e *tracked) *running.Controller {
+func (cs *controllers) build(e *tracked) *controller.Controller {
 	tc, compiled, c := e.tc, e.compiled, cs.c
 	as := spec.User(&tc.Spec)
 	parents, err := c.Resolve(compiled.GVK)
@@ -124,19 +124,19 @@ func (cs *controllers) build(e *tracked) *running.Controller {
 		parents, err = *ending, nil
 	}
 	seals := c.shared.seals.Round()
-	out := &running.Controller{
-		Definition: running.Definition{
+	out := &controller.Controller{
+		Definition: controller.Definition{
 			Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Generation: tc.Generation, Spec: &tc.Spec, Program: compiled.Program, Order: compiled.Order, FinalOrder: compiled.FinalOrder,
 			Resync: compiled.Resync, GVK: compiled.GVK, Labels: compiled.Labels, NamespaceSelector: compiled.NamespaceSelector, ReadyCondition: compiled.ReadyCondition,
 		},
-		Access: running.Access{As: as, Cluster: c.As(as), Rights: c.shared.rights.For(tc.Name, as, parents).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter},
-		Mode: running.Mode{
+		Access: controller.Access{As: as, Cluster: c.As(as), Rights: c.shared.rights.For(tc.Name, as, parents).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter},
+		Mode: controller.Mode{
 			Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: e.held,
 			TeardownOnly: e.rejected || ending != nil, Rejected: e.rejected, ReportsRejection: e.rejected && !compiled.Unread && !tc.Spec.Suspend,
 		},
-		Caches: running.Caches{
+		Caches: controller.Caches{
 			Kinds: c, Kind: parents, Unknown: err != nil, Parents: map[string]*watch.Cache{}, Controllers: c.Caches[templateControllers],
-			Sources: map[schema.GroupKind]running.Source{}, Settled: maps.Clone(e.settled),
+			Sources: map[schema.GroupKind]controller.Source{}, Settled: maps.Clone(e.settled),
 		},
 		Round: e.round,
 	}
@@ -155,8 +155,8 @@ func (cs *controllers) build(e *tracked) *running.Controller {
 	return out
 }
 
-// attach gives a running controller its caches.
-func (cs *controllers) attach(e *tracked, out *running.Controller) {
+// attach sets the caches of a running controller.
+func (cs *controllers) attach(e *tracked, out *controller.Controller) {
 	var all []watch.Want
 	want := func(w watch.Want) *watch.Cache {
 		if w.As = out.As; !slices.Contains(all, w) {
@@ -177,7 +177,7 @@ func (cs *controllers) attach(e *tracked, out *running.Controller) {
 		out.NamespaceSelector = nil
 	}
 	if out.NamespaceSelector != nil {
-		out.Namespaces = want(watch.Want{Resource: running.Namespaces, Role: watch.Namespace})
+		out.Namespaces = want(watch.Want{Resource: controller.Namespaces, Role: watch.Namespace})
 	}
 	for gk, version := range e.childKinds {
 		out.Sources[gk] = cs.source(gk, version, out, want)
@@ -190,16 +190,16 @@ func (cs *controllers) attach(e *tracked, out *running.Controller) {
 				entry.Caches[ns] = want(watch.Want{Resource: entry.Kind.Resource, Namespace: ns, Labels: r.Labels, Fields: r.Fields, Role: watch.Related})
 			}
 			if r.NamespaceSelector != nil {
-				entry.Namespaces = want(watch.Want{Resource: running.Namespaces, Role: watch.Namespace})
+				entry.Namespaces = want(watch.Want{Resource: controller.Namespaces, Role: watch.Namespace})
 			}
 		}
 		out.Related = append(out.Related, entry)
 	}
 }
 
-// source is where the children of a kind are read from. A custom kind that is not served has no objects.
-func (cs *controllers) source(gk schema.GroupKind, version string, out *running.Controller, want func(watch.Want) *watch.Cache) running.Source {
-	s := running.Source{Caches: map[string]*watch.Cache{}}
+// source returns where the children of a kind are read from. A custom kind that is not served has no objects.
+func (cs *controllers) source(gk schema.GroupKind, version string, out *controller.Controller, want func(watch.Want) *watch.Cache) controller.Source {
+	s := controller.Source{Caches: map[string]*watch.Cache{}}
 	if s.Kind, s.Err = cs.c.Resolve(gk.WithVersion(version)); s.Err != nil {
 		if kind.Gone(s.Err) && reconciletest.Kinds[gk].Custom {
 			s.Err = nil
@@ -221,8 +221,8 @@ func namespacesOr(namespaced bool, some []string) []string {
 	return some
 }
 
-// enqueueAll queues all parents, and those that children name though they are not there.
-func (cs *controllers) enqueueAll(next *running.Controller) {
+// enqueueAll enqueues all parents, and the missing parents that children name.
+func (cs *controllers) enqueueAll(next *controller.Controller) {
 	keys := map[queue.Key]struct{}{}
 	for _, name := range next.ParentNames() {
 		keys[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
@@ -230,7 +230,7 @@ func (cs *controllers) enqueueAll(next *running.Controller) {
 	for key := range keys {
 		cs.c.ParentQueue.Forget(key)
 	}
-	next.EachChild(func(s running.Source, o *object.Object) {
+	next.EachChild(func(s controller.Source, o *object.Object) {
 		if name, concerned := next.Concerned(o, s.Kind.GroupKind()); concerned {
 			keys[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
 		}

@@ -11,14 +11,14 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// Changed queues the parents that the change of an object concerns.
+// Changed enqueues the parents that are affected by the change of an object.
 func (cs *controllers) Changed(want watch.Want, event watch.Event) {
 	either := event.New
 	if either == nil {
@@ -59,7 +59,7 @@ func (cs *controllers) Changed(want watch.Want, event watch.Event) {
 	}
 }
 
-func (cs *controllers) childChanged(current *running.Controller, want watch.Want, event watch.Event, wake func(types.NamespacedName)) {
+func (cs *controllers) childChanged(current *controller.Controller, want watch.Want, event watch.Event, wake func(types.NamespacedName)) {
 	source, reads := current.ReadBy(want)
 	if !reads {
 		return
@@ -74,7 +74,7 @@ func (cs *controllers) childChanged(current *running.Controller, want watch.Want
 	}
 }
 
-func (cs *controllers) namespaceChanged(current *running.Controller, want watch.Want, event watch.Event, wake func(types.NamespacedName)) {
+func (cs *controllers) namespaceChanged(current *controller.Controller, want watch.Want, event watch.Event, wake func(types.NamespacedName)) {
 	if event.Old != nil && event.New != nil && event.Old.SameLabels(event.New) {
 		return
 	}
@@ -88,7 +88,7 @@ func (cs *controllers) namespaceChanged(current *running.Controller, want watch.
 	}
 }
 
-// StateChanged syncs the TemplateControllers that have a cache.
+// StateChanged syncs the TemplateControllers that use a cache.
 func (cs *controllers) StateChanged(want watch.Want) {
 	for _, name := range cs.c.Owners(want) {
 		if name != "" {
@@ -97,7 +97,7 @@ func (cs *controllers) StateChanged(want watch.Want) {
 	}
 }
 
-// kindChanged syncs the TemplateControllers, and queues the parents that miss the kind.
+// kindChanged syncs the TemplateControllers, and enqueues the parents that need the missing kind.
 func (cs *controllers) kindChanged(gk schema.GroupKind) {
 	for name, e := range cs.tracked {
 		cs.c.ControllerQueue.Add(name)
@@ -108,19 +108,19 @@ func (cs *controllers) kindChanged(gk schema.GroupKind) {
 }
 
 // get returns the running controller of that name, or nil.
-func (cs *controllers) get(name string) *running.Controller {
+func (cs *controllers) get(name string) *controller.Controller {
 	if e := cs.tracked[name]; e != nil {
 		return e.current
 	}
 	return nil
 }
 
-func (cs *controllers) Enter(name string) (*running.Controller, func()) {
+func (cs *controllers) Enter(name string) (*controller.Controller, func()) {
 	return cs.get(name), func() {}
 }
 
 func (cs *controllers) Measure(name string, outcome record.Outcome, took time.Duration) {
-	cs.tracked[name].meter.Pass(outcome, took)
+	cs.tracked[name].meter.Reconciled(outcome, took)
 }
 
 func (cs *controllers) Miss(name string, kinds []schema.GroupKind) {
@@ -150,18 +150,18 @@ func (cs *controllers) Count(key queue.Key, now status.ParentSummary) {
 
 func (cs *controllers) Left(key queue.Key) { cs.tracked[key.Controller].counts.Set(key.Parent, nil) }
 
-func (cs *controllers) MayPrune(_ context.Context, by *running.Controller) bool {
+func (cs *controllers) MayPrune(_ context.Context, by *controller.Controller) bool {
 	now := cs.c.Caches[templateControllers].Get(types.NamespacedName{Name: by.Name})
 	return now != nil && now.Generation() == by.Generation
 }
 
-func (cs *controllers) Unchanged(ctx context.Context, by *running.Controller) bool {
+func (cs *controllers) Unchanged(ctx context.Context, by *controller.Controller) bool {
 	now, err := cs.c.Get(ctx, request.Location{Resource: v1.Resource, Name: by.Name})
 	return err == nil && now.Generation() == by.Generation
 }
 
-// Confirmed reports that the parent is current: no other replica has led before.
-func (cs *controllers) Confirmed(context.Context, *running.Controller, *object.Object) bool {
+// Confirmed reports that the parent is current: no other replica has been the leader before.
+func (cs *controllers) Confirmed(context.Context, *controller.Controller, *object.Object) bool {
 	return true
 }
 

@@ -24,7 +24,7 @@ import (
 
 const secret = "s3cr3t"
 
-// Short names of what most tests use.
+// Short names for frequently used functions and constants.
 const (
 	apps           = reconciletest.Apps
 	cleanupTimeout = reconciletest.CleanupTimeout
@@ -74,15 +74,15 @@ var (
 	with     = memserver.With
 )
 
-// cluster is a cluster in memory where TemplateControllers run: see controllers. At the end of a test, another reconciliation of each parent
-// must change nothing.
+// cluster is an in-memory cluster that runs TemplateControllers: see controllers. At the end of a test, another reconciliation of each parent
+// must not change anything.
 type cluster struct {
 	*reconciletest.Cluster
 	controllers *controllers
 	shared      *shared
-	ends        []func() // what ends the queues
-	restless    bool     // whether the end of the test leaves something to do
-	greedy      bool     // whether only one reconciliation at a time may hold memory
+	ends        []func() // to shut down the queues
+	restless    bool     // whether work is left at the end of the test
+	greedy      bool     // whether only one reconciliation at a time may reserve memory
 }
 
 // newCluster returns a cluster without TemplateControllers.
@@ -94,13 +94,14 @@ func newCluster(t testing.TB) *cluster {
 	return c
 }
 
-// start makes a new Reconciler, as after a restart. The kinds of children stay known: the status of a TemplateController has them.
+// start creates a new Reconciler, as after a restart. The kinds of children remain known, because they are in the status of a
+// TemplateController.
 func (c *cluster) start() {
 	c.Watches.Reset()
 	c.startControllers()
 }
 
-// shared is what the Reconciler of a cluster remembers between reconciliations.
+// shared is the state that the Reconciler of a cluster keeps between reconciliations.
 type shared struct {
 	*queue.History
 	tenants  *queue.Tenants
@@ -114,12 +115,12 @@ type shared struct {
 	seals    *seal.Ring
 }
 
-// startControllers makes a Reconciler that remembers nothing.
+// startControllers creates a Reconciler without state.
 func (c *cluster) startControllers() {
 	before := c.controllers
 	tenants := queue.NewTenants()
 	credit := queue.NewCredit(c.Clock, 1, tenants)
-	turns := queue.NewTurns(1, tenants, credit)
+	turns := queue.NewFairQueue(1, tenants, credit)
 	parents, failures := queue.New(nil, turns)
 	names := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 	c.ParentQueue, c.ControllerQueue = reconciletest.NewTimed(parents, c.Clock, failures), reconciletest.NewTimed(names, c.Clock, nil)
@@ -144,7 +145,7 @@ func (c *cluster) startControllers() {
 	c.Reconciler = reconcile.New(reconcile.Options{
 		Controllers: c.controllers, SyncSoon: c.ControllerQueue.Add, Clock: c.Clock, Queue: c.ParentQueue, Failures: failures, Backlog: c.shared.backlog, History: c.shared.History,
 		Recorder: c.shared.recorder, Waiting: c.shared.waiting, Logs: c.shared.logs, Memory: c.shared.memory,
-		Workers: reconcile.Workers{Turns: turns, Rights: c.shared.rights, Tracker: queue.NewWorkerTracker(c.Clock, queue.NewProcessors(1, tenants), credit)},
+		Workers: reconcile.Workers{FairQueue: turns, Rights: c.shared.rights, Tracker: queue.NewWorkerTracker(c.Clock, queue.NewProcessors(1, tenants), credit)},
 	})
 	c.Rights, c.LogFetcher, c.Sync, c.Listener = c.shared.rights, c.shared.logs, c.controllers.sync, c.controllers
 	if _, err := c.Set("", []watch.Want{templateControllers}); err != nil {
@@ -161,7 +162,7 @@ func (c *cluster) startControllers() {
 	})
 }
 
-// begun returns a cluster with these objects, which are reconciled.
+// begun returns a cluster with these objects, after their reconciliation.
 func begun(t *testing.T, manifests ...string) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -169,7 +170,7 @@ func begun(t *testing.T, manifests ...string) *cluster {
 	return c
 }
 
-// settled returns a cluster with a TemplateController and its parent app, which are settled.
+// settled returns a cluster with a TemplateController and its parent app, after reconciliations have settled.
 func settled(t *testing.T, manifest string) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -177,7 +178,7 @@ func settled(t *testing.T, manifest string) *cluster {
 	return c
 }
 
-// after lets time pass, has done what is due meanwhile, and returns the number of requests.
+// after advances the clock, runs everything that becomes due, and returns the number of requests.
 func (c *cluster) after(d time.Duration) int {
 	c.T.Helper()
 	before, end := len(c.Requests), c.Clock.Now().Add(d)
@@ -194,7 +195,7 @@ func (c *cluster) after(d time.Duration) int {
 	}
 }
 
-// parentCounts returns how many parents of apps there are, and how they fare.
+// parentCounts returns the number of parents of apps, and their states.
 func (c *cluster) parentCounts() string {
 	n := c.controllers.tracked["apps"].counts.Parents
 	return fmt.Sprintf("total %d, ready %d, failed %d", n.Total, n.Ready, n.Failed)
@@ -208,7 +209,8 @@ func (c *cluster) end() {
 	}
 }
 
-// rest has the server accept all again, waits until nothing is left to do, and reconciles all parents once more, which changes nothing.
+// rest makes the API server accept all requests, waits until no work is left, and reconciles all parents once more. That must not change
+// anything.
 func (c *cluster) rest() {
 	if c.T.Failed() || c.restless {
 		return

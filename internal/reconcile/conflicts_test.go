@@ -13,9 +13,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// TestConflictsThatLastAreReported has the server answer a request with 409 each time, while nothing changes. The parent must not be
-// ready, and must say which request is refused and by whom; the retries back off.
-func TestConflictsThatLastAreReported(t *testing.T) {
+// TestPersistentConflictIsReported makes the API server always return 409 for a request, while nothing changes. The parent must not be ready,
+// and must report which request is rejected and by whom; the retries back off.
+func TestPersistentConflictIsReported(t *testing.T) {
 	webhook := refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: hello`)
 	taken := refusal(http.StatusConflict, metav1.StatusReasonAlreadyExists, `admission webhook "no.example.org" denied the request: hello`)
 	plain := apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "a", nil)
@@ -43,7 +43,7 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 			c := begun(t, withStrategy(t, row.strategy), app)
 			c.Refuse[row.request] = row.err
 			row.change(c)
-			for range 3 { // it stays so
+			for range 3 { // it is persistent
 				result, _ := c.Reconcile("apps", "one")
 				c.Deliver()
 				if got := c.Condition("apps", "one", "Ready"); got != "False "+row.want || result.Retry != problem.RetryBackoff {
@@ -58,8 +58,8 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 	}
 }
 
-// TestConflictsOfTheStatusThatLastAreReported has the status refused with 409.
-func TestConflictsOfTheStatusThatLastAreReported(t *testing.T) {
+// TestPersistentStatusConflictIsReported rejects status writes with 409.
+func TestPersistentStatusConflictIsReported(t *testing.T) {
 	for why, row := range map[string]struct {
 		err  error
 		want string
@@ -87,8 +87,8 @@ func TestConflictsOfTheStatusThatLastAreReported(t *testing.T) {
 	}
 }
 
-// TestConflictWithADeletedObjectIsRetriedAtOnce deletes the object that has the name between two requests.
-func TestConflictWithADeletedObjectIsRetriedAtOnce(t *testing.T) {
+// TestConflictWithDeletedObjectIsRetriedImmediately deletes the conflicting object between two requests.
+func TestConflictWithDeletedObjectIsRetriedImmediately(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a}}")
 	c.KubectlApply(apps)

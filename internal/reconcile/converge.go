@@ -5,40 +5,39 @@ import (
 	"time"
 
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// convergence brings the children of some child templates in line with these, and is what came of that.
+// convergence brings the children of some child templates to the desired state, and has the results.
 type convergence struct {
 	*reconciliation
 	templates    child.Entries
-	order        *spec.Order   // of the templates; nil = none waits for another
-	observed     []*child.Live // as they are after the writes
+	order        *spec.Order   // of the child templates; nil = no dependencies
+	observed     []*child.Live // after the writes
 	desired      child.Desired
 	dependencies *plan.Dependencies // before the writes
 	plan         plan.Plan
-	complete     bool          // whether everything is known that decides what is deleted
-	staleSpec    bool          // whether the watch of TemplateControllers failed before the plan was made
-	unlabelled   []*child.Live // children of an earlier parent of that name that no watch shows, since they lost their label
+	complete     bool          // whether all data that determines deletions is known
+	staleSpec    bool          // whether the watch of TemplateControllers had failed before the plan was made
+	unlabeled    []*child.Live // children of an earlier parent of that name that no watch shows, because they have lost their label
 	now          time.Time     // see availability
 }
 
-// converging returns a convergence of these child templates, which has not run yet.
+// converging returns a new convergence for these child templates.
 func (rec *reconciliation) converging(templates child.Entries, order *spec.Order) convergence {
 	return convergence{reconciliation: rec, templates: templates, order: order}
 }
 
-// run renders the child templates, plans the difference, and applies the plan. If the reconciliation has to end before that, it
-// returns how.
+// run renders the child templates, plans the changes, and executes the plan. If the reconciliation has to end earlier, it returns the result.
 func (c *convergence) run(ctx context.Context) (early *Result) {
 	c.observed = c.observe()
 	writable := c.desire()
-	if ctx.Err() != nil { // not everything was rendered
+	if ctx.Err() != nil { // rendering may be incomplete
 		return &Result{Retry: problem.RetryBackoff, Outcome: record.Waiting}
 	}
 	c.dependencies = c.currentDependencies()
@@ -57,21 +56,21 @@ func (c *convergence) run(ctx context.Context) (early *Result) {
 	return nil
 }
 
-// desire renders what is desired, and returns what may be written of it.
+// desire renders the desired children, and returns those that may be written.
 func (c *convergence) desire() (writable []*child.Wanted) {
-	if why := c.inputs.selectRelated(); why != nil { // it is not known what the templates read
+	if why := c.inputs.selectRelated(); why != nil { // the input of the templates is unknown
 		c.desired = c.Factory.Unrendered(c.parent, c.templates)
 		c.desired.Faults = []child.Fault{{Problem: why, Always: true}}
 	} else {
 		c.desired, writable = c.Factory.Desire(c.parent, c.templates, c.observed, func() *render.Input { return c.inputs.forTemplates(c.observed) })
 	}
 	if c.report != nil {
-		c.report.Desired = c.desired
+		c.report.Templates, c.report.Order, c.report.Desired = c.templates, c.order, c.desired
 	}
 	return writable
 }
 
-// readable leaves out children of kinds that must not be listed, or are not recorded: it is not known which of them exist.
+// readable omits children of kinds that cannot be listed, or are not recorded, because it is unknown which of them exist.
 func (c *convergence) readable(all []*child.Wanted) []*child.Wanted {
 	out := make([]*child.Wanted, 0, len(all))
 	for _, w := range all {
@@ -84,7 +83,7 @@ func (c *convergence) readable(all []*child.Wanted) []*child.Wanted {
 	return out
 }
 
-// currentDependencies returns which templates wait for others, by what is desired and what there is.
+// currentDependencies returns the blocked child templates, based on the desired and the observed children.
 func (c *convergence) currentDependencies() *plan.Dependencies {
 	if c.order == nil {
 		return nil
@@ -92,7 +91,7 @@ func (c *convergence) currentDependencies() *plan.Dependencies {
 	return plan.NewDependencies(c.order, &c.desired, c.inputs.judge(c.observed))
 }
 
-// planned returns the children that the plan is about: while the parent is being deleted, children of other templates are kept.
+// planned returns the children to plan for. While the parent is being deleted, children of other templates are kept.
 func (c *convergence) planned() []*child.Live {
 	if !c.parent.Deleting() {
 		return c.observed
@@ -100,9 +99,9 @@ func (c *convergence) planned() []*child.Live {
 	return plan.Finals(c.Spec, c.observed)
 }
 
-// makePlan plans the writes. It plans no deletion by data or a spec that may be outdated.
+// makePlan plans the writes. It plans no deletions if the data or the spec may be outdated.
 func (c *convergence) makePlan(ctx context.Context, wanted []*child.Wanted) {
-	c.staleSpec = !running.Readable(c.Controllers)
+	c.staleSpec = !controller.Readable(c.Controllers)
 	current := c.deletions.relatedCurrent()
 	c.deletions.postponed = c.deletions.postponed || !current
 	c.complete = len(c.problems) == 0 && current
@@ -123,8 +122,8 @@ func (c *convergence) makePlan(ctx context.Context, wanted []*child.Wanted) {
 	c.plan = plan.Make(in)
 }
 
-// apply carries out the plan. Nothing is written without the finalizer that the parent needs; one that it does not need is removed after
-// the writes.
+// apply executes the plan. If the parent needs a finalizer and does not have it, nothing is written. A finalizer that it does not need is
+// removed after the writes.
 func (c *convergence) apply(ctx context.Context) {
 	if issue := c.holdFinalizer(ctx); issue != nil {
 		c.problems = append(c.problems, issue)
@@ -142,8 +141,8 @@ func (c *convergence) apply(ctx context.Context) {
 	c.guard.written.After = child.Fingerprint(c.observed)
 }
 
-// recheck checks the blocked templates again after the writes. It reports whether one is no longer blocked because of these writes, and what
-// the others wait for. No watch reports own writes, so the parent is reconciled again at once then.
+// recheck checks the blocked child templates again after the writes. It reports whether one is no longer blocked because of these writes, and
+// what the others wait for. Watches do not report writes of this process, so in this case the parent is reconciled again immediately.
 func (c *convergence) recheck() (unblocked bool, waits problem.List) {
 	now := c.dependencies
 	if c.guard.written.Children {

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// slow has what is there go only when the test lets it: see letGo.
+// slow prevents the deletion of the ConfigMap "a" until the test calls letGo.
 func (c *cluster) slow() {
 	c.T.Helper()
 	c.KubectlEdit(farMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
@@ -25,8 +25,8 @@ func (c *cluster) letGo() {
 	c.KubectlEdit(farMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
 }
 
-// TestParentGoesAfterItsChildrenInOtherNamespaces deletes a parent, and does something else meanwhile.
-func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
+// TestParentWaitsForChildrenInOtherNamespaces deletes a parent, with other changes during the deletion.
+func TestParentWaitsForChildrenInOtherNamespaces(t *testing.T) {
 	entry := func(name string) string { // of tenants
 		from := strings.Index(tenants, "  - name: "+name)
 		if rest := strings.Index(tenants[from+4:], "  - name: "); rest >= 0 {
@@ -36,7 +36,7 @@ func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
 	}
 	for why, row := range map[string]struct {
 		meanwhile func(*testing.T, *cluster)
-		writes    []string // for that
+		writes    []string // caused by the change
 	}{
 		"nothing else happens":     {func(*testing.T, *cluster) {}, nil},
 		"the operator begins anew": {func(_ *testing.T, c *cluster) { c.start() }, nil},
@@ -75,8 +75,8 @@ func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
 	}
 }
 
-// Somebody says of a child that it is another parent's, so that nobody here is told of its end.
-func TestParentGoesThoughItsChildNamesAnother(t *testing.T) {
+// A child is edited to name another parent, so this parent is not notified of its deletion.
+func TestParentIsReleasedIfChildNamesAnotherParent(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.slow()
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
@@ -92,7 +92,7 @@ func TestParentGoesThoughItsChildNamesAnother(t *testing.T) {
 	wantRequests(t, "half a minute later", c.SettleWrites(), releaseParent)
 }
 
-func TestWhatStaysWhenAParentGoes(t *testing.T) {
+func TestChildrenAreKeptOrDeletedWithParent(t *testing.T) {
 	t.Run("objects of entries that say so", func(t *testing.T) {
 		c := begun(t, with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
 		c.KubectlDelete(one, metav1.DeletePropagationBackground)
@@ -135,7 +135,7 @@ func TestWhatStaysWhenAParentGoes(t *testing.T) {
 	})
 }
 
-func TestFinalizerThatSomebodyRemoves(t *testing.T) {
+func TestRemovedFinalizerIsRestored(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
 	wantRequests(t, "the parent is there", c.SettleWrites(), reconciletest.HoldParent)

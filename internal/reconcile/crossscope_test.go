@@ -20,12 +20,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestChildrenInOtherNamespacesAndInNone(t *testing.T) {
+func TestCrossNamespaceAndClusterScopedChildren(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(tenants)
 	c.KubectlApply(tenant)
-	wantRequests(t, "first pass", c.Run(), reconciletest.HoldParent, "create clusterroles r", "create configmaps a", "status apps one")
-	c.WantQuiet("first pass")
+	wantRequests(t, "first reconciliation", c.Run(), reconciletest.HoldParent, "create clusterroles r", "create configmaps a", "status apps one")
+	c.WantQuiet("first reconciliation")
 	for _, at := range []request.Location{clusterRole, farMap("a")} {
 		o := c.Objects[at]
 		if o == nil {
@@ -65,10 +65,10 @@ func TestChildrenInOtherNamespacesAndInNone(t *testing.T) {
 	}
 }
 
-func TestTwoParentsThatWantTheSameObject(t *testing.T) {
+func TestParentsWithSameChildConflict(t *testing.T) {
 	two := with(t, tenant, "ns, name: one", "other, name: one")
 	c := begun(t, tenants, tenant)
-	c.PutWithUID(two, "uid-other") // of the same name in another namespace
+	c.PutWithUID(two, "uid-other") // with the same name in another namespace
 	wantRequests(t, "the second", c.Run(), reconciletest.HoldParent, "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
 	const want = "False ChildConflict: ClusterRole r already exists and belongs to TemplateController apps for another parent, named in its annotation templater.dev/parent: templater does not adopt it; " +
 		"delete it, or choose another name in the template; ConfigMap far/a already exists and belongs to TemplateController apps for another parent, named in its annotation templater.dev/parent: " +
@@ -89,7 +89,7 @@ func TestTwoParentsThatWantTheSameObject(t *testing.T) {
 	c.WantQuiet("it has changed hands")
 }
 
-func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) {
+func TestUnmatchedParentLosesCrossNamespaceChildren(t *testing.T) {
 	some := frontOnly(t, tenants)
 	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
 		t.Run(why, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) 
 	})
 }
 
-// Somebody has taken the finalizer away, so that templater did not see the parent go.
-func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
+// Another client has removed the finalizer, so that templater did not notice the deletion of the parent.
+func TestOrphansInOtherNamespacesAreCollected(t *testing.T) {
 	t.Run("the parent is gone", func(t *testing.T) {
 		c := begun(t, with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
 		c.RemoveNow(locationOf(parse(t, tenant)))
@@ -164,7 +164,7 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 		c.Remove(locationOf(parse(t, tenant)))
 		c.PutWithUID(tenant, "uid-next")
 		wantRequests(t, "at once", c.Run(), reconciletest.HoldParent, "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
-		const want = "False Progressing: ClusterRole r belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it; ConfigMap far/a belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it"
+		const want = "False Progressing: ClusterRole r belongs to an earlier parent of the same name; it will be recreated once garbage collection has deleted it; ConfigMap far/a belongs to an earlier parent of the same name; it will be recreated once garbage collection has deleted it"
 		if got := c.Condition("apps", "one", "Ready"); got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
 		}
@@ -204,7 +204,7 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 	})
 }
 
-// A backup was restored: the objects have new UIDs, the keys of the seals are new, and the TemplateController has no status.
+// A backup was restored: the objects have new UIDs, the keys for seals are new, and the TemplateController has no status.
 func TestChildrenOfARestoredBackupAreKept(t *testing.T) {
 	for why, parent := range map[string]func(c *cluster){
 		"the parent is restored":     func(c *cluster) { c.PutWithUID(tenant, "uid-restored") },
@@ -228,7 +228,7 @@ func TestChildrenOfARestoredBackupAreKept(t *testing.T) {
 	}
 }
 
-// kindGone takes the parents' kind away, and the parent with it.
+// kindGone makes the parents' kind unserved, and deletes the parent.
 func (c *cluster) kindGone(parent string) {
 	c.T.Helper()
 	o := parse(c.T, parent)
@@ -238,7 +238,7 @@ func (c *cluster) kindGone(parent string) {
 	c.Run()
 }
 
-func TestScopeIsEdited(t *testing.T) {
+func TestScopeChangeKeepsChildren(t *testing.T) {
 	near := with(t, tenant, "space: far, role: r", "space: ns")
 	namespaced := with(t, tenants, "name: maps\n    scope: Cluster", "name: maps")
 	for strategy, verb := range map[string]string{"Apply": "update", "Recreate": "mark", "CreateOnly": "mark", "OnDelete": "mark"} {
@@ -269,13 +269,13 @@ func TestScopeIsEdited(t *testing.T) {
 	}
 }
 
-// An owner reference to another namespace has the garbage collector take the object.
-func TestObjectElsewhereNeverGetsAnOwner(t *testing.T) {
+// The garbage collector would delete a child with an owner reference to another namespace.
+func TestCrossNamespaceChildHasNoOwnerReference(t *testing.T) {
 	keep := withTemplate(t, tenants, "prunePolicy: Orphan")
 	c := begun(t, keep, with(t, tenant, ", role: r", ""))
 	c.KubectlApply(with(t, keep, "prunePolicy: Orphan\n    scope: Cluster", "prunePolicy: Orphan"))
 	wantRequests(t, "the entry is edited", c.Run(), "status apps one")
-	const want = "False InvalidChild: children[maps]:3: the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace, or set scope: Cluster in this entry"
+	const want = "False InvalidChild: children[maps]:3: the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace, or set scope: Cluster in this child template"
 	if got := c.Condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -288,7 +288,7 @@ func TestObjectElsewhereNeverGetsAnOwner(t *testing.T) {
 	c.WantQuiet("one stays")
 }
 
-func TestPoliciesOfObjectsWithoutOwner(t *testing.T) {
+func TestPoliciesOfChildrenWithoutOwnerReference(t *testing.T) {
 	spec := with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n    prunePolicy: Orphan\n")
 	c := begun(t, spec, tenant)
 	role := c.Objects[clusterRole]
@@ -307,8 +307,8 @@ func TestPoliciesOfObjectsWithoutOwner(t *testing.T) {
 	}
 }
 
-// TestStrangersSayTheyAreChildren puts objects into other namespaces that say all that children say but for the seal.
-func TestStrangersSayTheyAreChildren(t *testing.T) {
+// TestCopiedChildInOtherNamespaceIsIgnored copies a child with all its metadata to another namespace: its seal is not valid there.
+func TestCopiedChildInOtherNamespaceIsIgnored(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	copied := c.Objects[farMap("a")].DeepCopy()
 	copied.SetNamespace("theirs")

@@ -12,14 +12,14 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// deletions deletes children, as long as the data stand that this was decided by. The data are identified by the Since methods of
-// running.Controller. These are recorded before anything is read, and compared before each deletion: a watch that failed in between may
-// have missed a change that reverses the decision.
+// deletions deletes children while the data that the decision was based on is still current. The Since methods of controller.Controller identify
+// the data. They are recorded before anything is read, and compared before each deletion: a watch that failed in between may have missed a
+// change that reverses the decision.
 type deletions struct {
 	*reconciliation
-	since, related, read uint64 // 0 = not current; read is of related objects, too: see running.Controller.ReadSince
-	live                 bool   // whether the parent was read from the server
-	postponed            bool   // whether a deletion was left for later, as the data or the spec may be outdated
+	since, related, read uint64 // 0 = not current; read is for related objects, too: see controller.Controller.ReadSince
+	live                 bool   // whether the parent was read from the API server
+	postponed            bool   // whether a deletion was postponed, because the data or the spec may be outdated
 }
 
 // begin records which data is current now.
@@ -32,26 +32,26 @@ func (d *deletions) current() bool {
 	return d.since != 0 && d.since == d.CompleteSince(d.key.Parent.Namespace)
 }
 
-// relatedCurrent is current, including related objects.
+// relatedCurrent is like current, and includes related objects.
 func (d *deletions) relatedCurrent() bool {
 	return d.related != 0 && d.related == d.RelatedSince() && d.current()
 }
 
-// finished reports whether nothing that spec.finalize.children yields can be missing: all related objects were current, and still are.
+// finished reports whether spec.finalize.children were rendered with current data: all related objects were current, and still are.
 func (d *deletions) finished() bool { return d.read != 0 && d.read == d.ReadSince() }
 
-// postpone records that a deletion is left for later, and returns the problem that reports it.
+// postpone records that a deletion is postponed, and returns the problem that reports it.
 func (d *deletions) postpone(message string) *problem.Problem {
 	d.postponed = true
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: message}
 }
 
-// outdated is the problem that nothing is deleted because a watch failed after the decision.
+// outdated returns the problem that nothing is deleted because a watch failed after the decision.
 func (d *deletions) outdated() *problem.Problem {
-	return d.postpone("waiting for current data: a watch failed before a child could be deleted")
+	return d.postpone("deletion of children is postponed: a watch failed and has not resynced yet")
 }
 
-// superseded is the problem that nothing is deleted because the TemplateController may have another spec by now.
+// superseded returns the problem that nothing is deleted because the spec of the TemplateController may have changed.
 func (d *deletions) superseded() *problem.Problem {
 	return d.postpone("waiting to read the latest version of TemplateController " + d.Name)
 }
@@ -75,8 +75,8 @@ func (d *deletions) blocked(ctx context.Context) *problem.Problem {
 	return nil
 }
 
-// remove requests the deletion of one child, and reports whether the server accepted that. If it did not, and there is no problem, the child
-// has been replaced or, if it had to be unchanged, has changed.
+// remove deletes one child, and reports whether the API server accepted the request. If it returns false without a problem, the child has been
+// replaced or, if Unchanged is set, modified.
 func (d *deletions) remove(ctx context.Context, a plan.Action) (accepted bool, issue *problem.Problem) {
 	if issue = d.blocked(ctx); issue != nil {
 		return false, issue

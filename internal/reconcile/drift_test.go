@@ -12,7 +12,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/memserver"
 )
 
-// inOurName changes the ConfigMap "a" as an apply does that somebody makes in the name of our field manager, in the second of our own apply.
+// inOurName changes the ConfigMap "a" like an apply by another client with templater's field manager, in the same second as templater's own
+// apply.
 func (c *cluster) inOurName(change func(o *unstructured.Unstructured)) {
 	c.T.Helper()
 	o := c.Find("configmaps", "a").DeepCopy()
@@ -32,7 +33,7 @@ func setAnnotation(key, value string) func(*unstructured.Unstructured) {
 	}
 }
 
-// addField adds a field that the template does not set, which our manager holds then.
+// addField adds a field that the template does not set, owned by templater's field manager.
 func addField(o *unstructured.Unstructured) {
 	fields := memserver.Usual.Held(o.Object, "")
 	fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
@@ -40,7 +41,7 @@ func addField(o *unstructured.Unstructured) {
 	o.Object["data"].(map[string]any)["more"] = "hidden"
 }
 
-// relabel changes the value of a label that templater adds, and of which it takes any value of others.
+// relabel changes a label that templater adds, but whose value other clients may change.
 func relabel(o *unstructured.Unstructured) {
 	labels := o.GetLabels()
 	labels[v1.LabelManagedBy] = "hidden"
@@ -55,21 +56,21 @@ func setController(name string) func(*unstructured.Unstructured) {
 	}
 }
 
-// shareLabels has another manager apply the labels, too.
+// shareLabels makes another field manager own the labels, too.
 func shareLabels(o *unstructured.Unstructured) {
 	memserver.Own(o, "other", "", memserver.Usual.Held(map[string]any{"metadata": map[string]any{"labels": o.Object["metadata"].(map[string]any)["labels"]}}, ""))
 }
 
-// leaveLabels has our manager hold no labels.
+// leaveLabels removes the labels from the fields of templater's field manager.
 func leaveLabels(o *unstructured.Unstructured) {
 	fields, _ := memserver.Holdings(o, "templater/apps", "")
 	delete(fields["f:metadata"].(map[string]any), "f:labels")
 	memserver.Own(o, "templater/apps", "", fields)
 }
 
-// TestAppliesInOurNameAreRepaired has somebody who may patch a child apply as our field manager: fields, time and seal are those of an
-// apply of ours. Nothing but the values tells.
-func TestAppliesInOurNameAreRepaired(t *testing.T) {
+// TestForgedApplyByOurManagerIsReverted applies to a child as another client with templater's field manager: fields, time and seal are the same
+// as after templater's own apply. Only the values differ.
+func TestForgedApplyByOurManagerIsReverted(t *testing.T) {
 	for what, changes := range map[string]func(current, earlier string) []func(*unstructured.Unstructured){
 		"a value": func(_, _ string) []func(*unstructured.Unstructured) {
 			return []func(*unstructured.Unstructured){setText("hidden")}
@@ -144,8 +145,8 @@ func TestAppliesInOurNameAreRepaired(t *testing.T) {
 	}
 }
 
-// TestValuesThatTheServerRewritesAreNoDrift has a webhook write other values than those that are applied.
-func TestValuesThatTheServerRewritesAreNoDrift(t *testing.T) {
+// TestValuesMutatedByWebhookAreNotDrift has a webhook that changes applied values.
+func TestValuesMutatedByWebhookAreNotDrift(t *testing.T) {
 	c := newCluster(t)
 	c.Webhook = func(o *unstructured.Unstructured) {
 		if text, ok, _ := unstructured.NestedString(o.Object, "data", "text"); ok {

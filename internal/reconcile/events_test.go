@@ -13,12 +13,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// warnings are the Events that report problems.
+// warnings returns the Events that report problems.
 func (c *cluster) warnings() []string {
 	return slices.DeleteFunc(slices.Clone(c.Events), func(event string) bool { return !strings.Contains(event, " Warning ") })
 }
 
-// TestDeletionsAndCorrectionsAreRecorded has Normal Events on the parent for what templater does to children that nobody sees afterwards.
+// TestDeletionsAndCorrectionsAreRecorded expects Normal Events on the parent for changes of children that are not visible afterwards.
 func TestDeletionsAndCorrectionsAreRecorded(t *testing.T) {
 	for _, row := range []struct {
 		why, strategy string
@@ -62,7 +62,7 @@ func TestDeletionsAndCorrectionsAreRecorded(t *testing.T) {
 	}
 }
 
-func TestALastingFailureIsSaidAgain(t *testing.T) {
+func TestPersistentFailureEventIsRepeated(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, withStatus(t, apps, "count: {{ fail \"no\" }}"), "resyncPeriod: 0s"))
 	c.KubectlApply(app)
@@ -99,7 +99,7 @@ func TestALastingFailureIsSaidAgain(t *testing.T) {
 	}
 }
 
-func TestAProblemThatComesBackIsSaidAgain(t *testing.T) {
+func TestRecurringProblemIsRecordedAgain(t *testing.T) {
 	for why, between := range map[string]string{"all was well": "count: 1", "it was waited for": "count: {{ wait \"later\" }}"} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)

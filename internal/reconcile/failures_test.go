@@ -15,10 +15,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// What package reconcile has: how long newer data may be in coming at first, and in the end.
+// The initial and the maximum delay for fresh data, as in package reconcile.
 const freshDataLag, longestSoon = 100 * time.Millisecond, 10 * time.Second
 
-func TestFailuresAreCountedUntilASuccess(t *testing.T) {
+func TestFailuresAreCountedUntilSuccess(t *testing.T) {
 	failed := []reconcile.Result{{Retry: problem.RetryBackoff}, {Retry: problem.RetrySoon}, {Retry: problem.RetryBackoff}}
 	for why, row := range map[string]struct {
 		results []reconcile.Result
@@ -35,9 +35,9 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			key, other := reconciletest.KeyOf("apps", "one"), reconciletest.KeyOf("apps", "other")
-			c.Reconciler.Again(other, reconcile.Result{Retry: problem.RetryBackoff})
+			c.Reconciler.Requeue(other, reconcile.Result{Retry: problem.RetryBackoff})
 			for _, result := range row.results {
-				c.Reconciler.Again(key, result)
+				c.Reconciler.Requeue(key, result)
 			}
 			if got := c.ParentQueue.NumRequeues(key); got != row.want {
 				t.Errorf("%d failures are counted, want %d", got, row.want)
@@ -49,7 +49,7 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	}
 }
 
-func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
+func TestSoonRetriesBackOffUpToLimit(t *testing.T) {
 	for retry, first := range map[problem.Retry]time.Duration{problem.RetrySoon: queue.FirstRetry, problem.RetryNow: freshDataLag} {
 		t.Run(fmt.Sprint(retry), func(t *testing.T) {
 			c := newCluster(t)
@@ -57,7 +57,7 @@ func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
 			var waits []time.Duration
 			again := func(result reconcile.Result) {
 				c.ParentQueue.Drop()
-				c.Reconciler.Again(key, result)
+				c.Reconciler.Requeue(key, result)
 				if at, waiting := c.ParentQueue.Due(key); waiting {
 					waits = append(waits, at.Sub(c.Clock.Now()))
 				}
@@ -80,7 +80,7 @@ func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
 	}
 }
 
-func TestAWatchThatIsBehindCostsFewRequests(t *testing.T) {
+func TestStaleWatchCausesFewRequests(t *testing.T) {
 	notFound := apierrors.NewNotFound(schema.GroupResource{}, "")
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "", nil)
 	for why, refuse := range map[string]map[string]error{
@@ -103,7 +103,7 @@ func TestAWatchThatIsBehindCostsFewRequests(t *testing.T) {
 	}
 }
 
-func TestAPassThatPanicsIsAFailure(t *testing.T) {
+func TestPanickingReconciliationCountsAsFailure(t *testing.T) {
 	c := newCluster(t)
 	c.restless = true
 	c.KubectlApply(apps)
@@ -123,11 +123,11 @@ func TestAPassThatPanicsIsAFailure(t *testing.T) {
 	}
 	controller.Spec = spec
 	if got := look(); got != 0 {
-		t.Errorf("%d failures after a good pass, want 0", got)
+		t.Errorf("%d failures after a good reconciliation, want 0", got)
 	}
 }
 
-func TestPanicInAPassIsToldOnce(t *testing.T) {
+func TestReconciliationPanicIsRecordedOnce(t *testing.T) {
 	c := newCluster(t)
 	c.restless = true
 	c.KubectlApply(apps)
@@ -146,7 +146,7 @@ func TestPanicInAPassIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestNoWorkBeginsAtTheEnd(t *testing.T) {
+func TestNoReconciliationStartsAfterCancellation(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)

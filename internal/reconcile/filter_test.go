@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestOnlyObjectsThatTheFilterAdmitsAreParents(t *testing.T) {
+func TestOnlyObjectsMatchingFilterAreParents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.Filtered(t, `eq (index .metadata.annotations "example.org/managed") "yes"`))
 	c.KubectlApply(with(t, reconciletest.ManagedApp, "'yes'", "'no'"))
@@ -30,7 +30,7 @@ func TestOnlyObjectsThatTheFilterAdmitsAreParents(t *testing.T) {
 	}
 }
 
-func TestFilterReleasesByTheLiveObjectOnly(t *testing.T) {
+func TestFilterReleasesParentOnlyByLiveObject(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.Filtered(t, `eq (index .metadata.annotations "example.org/managed") "yes"`))
 	c.KubectlApply(reconciletest.ManagedApp)
@@ -38,12 +38,12 @@ func TestFilterReleasesByTheLiveObjectOnly(t *testing.T) {
 	c.KubectlApply(with(t, reconciletest.ManagedApp, "'yes'", "'no'"))
 	c.Deliver()
 	live := parse(t, reconciletest.ManagedApp)
-	c.During = func() { c.Objects[locationOf(live)].SetAnnotations(live.GetAnnotations()) } // which no watch has brought yet
+	c.During = func() { c.Objects[locationOf(live)].SetAnnotations(live.GetAnnotations()) } // not yet delivered by the watch
 	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "the cache is behind", requests, "get apps one")
 }
 
-func TestAFailingFilterWaitsForTheChildrenToSync(t *testing.T) {
+func TestFailingFilterWaitsForChildWatch(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.Filtered(t, `eq .spec.mode 1`))
 	c.KubectlApply(reconciletest.ManagedApp)
@@ -64,7 +64,7 @@ func TestAFailingFilterWaitsForTheChildrenToSync(t *testing.T) {
 	wantRequests(t, "a child is deleted", c.Settle(), "create configmaps a")
 }
 
-func TestARejectedSpecReportsOnParentsFromBeforeItsFilter(t *testing.T) {
+func TestRejectedSpecIsReportedOnEarlierParents(t *testing.T) {
 	c := begun(t, apps, app)
 	c.KubectlApply(with(t, reconciletest.Filtered(t, `eq .spec.text "nope"`), "{{ range .spec.names }}", "{{ range .spec.names"))
 	wantRequests(t, "rejected", c.Settle(), "status apps one")
@@ -74,7 +74,7 @@ func TestARejectedSpecReportsOnParentsFromBeforeItsFilter(t *testing.T) {
 	wantRequests(t, "a second run", c.Settle())
 }
 
-func TestARejectedResyncPeriodIsReported(t *testing.T) {
+func TestInvalidResyncPeriodIsReported(t *testing.T) {
 	c := begun(t, apps, app)
 	c.KubectlApply(withSpec(t, apps, "resyncPeriod: often"))
 	c.Settle()
@@ -83,7 +83,7 @@ func TestARejectedResyncPeriodIsReported(t *testing.T) {
 	}
 }
 
-func TestARejectedSpecReleasesAFormerParentThatIsDeleted(t *testing.T) {
+func TestRejectedSpecReleasesDeletedFormerParent(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.FilteredFinalized(t, reconciletest.ManagedOnly))
 	c.KubectlApply(reconciletest.ManagedApp)

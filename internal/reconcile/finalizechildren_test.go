@@ -22,7 +22,7 @@ import (
 
 var backupJob = request.Location{Resource: reconciletest.Kinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Namespace: "ns", Name: "backup"}
 
-// ends has the Job end, with a condition of that type.
+// jobEnds sets the status of the Job to ended, with a condition of that type.
 func (c *cluster) jobEnds(condition string) {
 	c.T.Helper()
 	c.KubectlEdit(backupJob, func(o *unstructured.Unstructured) {
@@ -32,7 +32,7 @@ func (c *cluster) jobEnds(condition string) {
 
 const noteDone = "mark apps one"
 
-func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
+func TestFinalizeChildrenCompleteBeforeTeardown(t *testing.T) {
 	c := settled(t, withBackup(t, "timeout: 0s"))
 	wantRequests(t, "while the parent lives", c.Settle())
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
@@ -51,13 +51,13 @@ func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
 	}
 }
 
-// TestNoParentIsReleasedByOldRelatedObjects has a backup for each related object, one of which the watch has not delivered.
-func TestNoParentIsReleasedByOldRelatedObjects(t *testing.T) {
+// TestStaleRelatedObjectsDoNotReleaseParent creates a backup for each related object, one of which the watch has not delivered.
+func TestStaleRelatedObjectsDoNotReleaseParent(t *testing.T) {
 	forbidden := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `gadgets.example.org is forbidden: User "x" cannot list resource "gadgets" in API group "example.org"`)
 	for why, row := range map[string]struct {
 		optional bool
 		failure  error
-		want     bool // whether it is released
+		want     bool // whether the parent is released
 	}{
 		"the watch fails":                                               {false, errors.New("no answer"), false},
 		"the watch of an optional entry fails":                          {true, errors.New("no answer"), false},
@@ -104,8 +104,8 @@ func TestNoParentIsReleasedByOldRelatedObjects(t *testing.T) {
 	}
 }
 
-// The garbage collector takes the children of a parent that is deleted in the foreground, whatever somebody else makes before.
-func TestFinalizeChildrenOfAParentThatIsDeletedInTheForeground(t *testing.T) {
+// During a foreground deletion of the parent, the garbage collector deletes its children, even if finalize children are created before.
+func TestFinalizeChildrenUnderForegroundDeletion(t *testing.T) {
 	c := settled(t, with(t, withBackup(t, "timeout: 0s"), "{{ eq (len .children.maps) 0 }}", "false"))
 	c.KubectlDelete(one, metav1.DeletePropagationForeground)
 	c.CollectGarbage()
@@ -118,7 +118,7 @@ func TestFinalizeChildrenOfAParentThatIsDeletedInTheForeground(t *testing.T) {
 	}
 }
 
-func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
+func TestInterruptedTeardownIsResumed(t *testing.T) {
 	steps := []string{"create jobs backup", "status apps one", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent}
 	for n, step := range steps {
 		t.Run(fmt.Sprint(n, " ", step), func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
 	}
 }
 
-func TestFinalizeChildThatFails(t *testing.T) {
+func TestFailedFinalizeChildBlocksDeletion(t *testing.T) {
 	const failing = "being deleted: waiting for spec.finalize.children: 1 of 1 children have failed: Job ns/backup: failed (BackoffLimitExceeded); " +
 		`fix that, or annotate the object with templater.dev/skip-finalize: "true" to release it at once`
 	c := settled(t, withBackup(t))
@@ -185,13 +185,13 @@ func TestFinalizeChildThatFails(t *testing.T) {
 	wantRequests(t, "the way out", c.Run(), releaseParent)
 }
 
-func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
+func TestFinalizeChildrenInTerminatingNamespace(t *testing.T) {
 	ending := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "unable to create new content in namespace ns because it is being terminated",
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
 	}}
 	without := func(job string) string {
-		return "one Warning NamespaceTerminating: cannot create Job " + job + ": its namespace is being deleted; the object is released without it"
+		return "one Warning NamespaceTerminating: cannot create Job " + job + ": its namespace is being deleted; the finalizer is removed anyway"
 	}
 	far := `    - name: far
       scope: Cluster
@@ -246,14 +246,14 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
 	})
 }
 
-func TestFinalizeChildrenWithoutTheirTemplates(t *testing.T) {
+func TestFinalizeChildrenWaitForValidTemplates(t *testing.T) {
 	c := settled(t, withBackup(t, "timeout: 1h"))
 	c.KubectlApply(with(t, withBackup(t, "timeout: 1h"), "{{ end }}", ""))
 	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	c.Run()
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "it waits", c.Run(), "status apps one")
-	const want = "False Finalizing: being deleted: waiting for spec.finalize.children until TemplateController apps is accepted: see its condition Accepted"
+	const want = "False Finalizing: being deleted: waiting for spec.finalize.children until TemplateController apps is accepted: see its Accepted condition"
 	if got := c.Condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -262,7 +262,7 @@ func TestFinalizeChildrenWithoutTheirTemplates(t *testing.T) {
 	wantRequests(t, "it is mended", c.Run(), "create jobs backup", reconciletest.ReadParent, noteSince, "status apps one")
 }
 
-func TestFinalizeChildrenKeepTheirOwnOrder(t *testing.T) {
+func TestFinalizeChildrenRespectDependencies(t *testing.T) {
 	c := settled(t, with(t, withBackup(t, "timeout: 0s"), "  watch:", `    - name: last
       dependsOn: [backup]
       deletionPolicy: Orphan
@@ -281,8 +281,8 @@ func TestFinalizeChildrenKeepTheirOwnOrder(t *testing.T) {
 	}
 }
 
-// What one of them writes opens the gate of another one, of which nobody knows yet what it wants.
-func TestFinalizeChildrenThatFollowWithinOneMoment(t *testing.T) {
+// A write of one finalize child unblocks another one, which could not be rendered before.
+func TestDependentFinalizeChildrenAreCreatedImmediately(t *testing.T) {
 	c := settled(t, with(t, finalized(t, ", timeout: 0s"), "{order: Reverse, timeout: 0s}", `
     order: Reverse
     timeout: 0s

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// holdFinalizer adds the finalizer to the parent if its deletion needs one. It comes before the first child is written.
+// holdFinalizer adds the finalizer to the parent if its deletion needs one. It is called before the first child is written.
 func (rec *reconciliation) holdFinalizer(ctx context.Context) *problem.Problem {
 	if !rec.NeedsFinalizer || rec.parent.HasFinalizer(rec.Finalizer) {
 		return nil
@@ -28,8 +28,8 @@ func (rec *reconciliation) holdFinalizer(ctx context.Context) *problem.Problem {
 	return nil
 }
 
-// dropFinalizer removes the finalizer from a parent whose deletion needs none, once it is known that no child is left that would be deleted
-// before it. Only the parent says whether it has the finalizer: the status of a TemplateController can be lost.
+// dropFinalizer removes the finalizer from a parent whose deletion needs none, once it is certain that no children are left that would be
+// deleted before the parent. It only trusts the parent's own finalizers: the status of a TemplateController can be lost.
 func (rec *reconciliation) dropFinalizer(ctx context.Context) *problem.Problem {
 	if rec.NeedsFinalizer || !rec.parent.HasFinalizer(rec.Finalizer) || !rec.deletions.current() || rec.hasChildrenToDelete() {
 		return nil
@@ -41,7 +41,7 @@ func (rec *reconciliation) dropFinalizer(ctx context.Context) *problem.Problem {
 	return issue
 }
 
-// hasChildrenToDelete reports whether a child is left that is deleted before the parent.
+// hasChildrenToDelete reports whether any children are left that are deleted before the parent.
 func (rec *reconciliation) hasChildrenToDelete() bool {
 	return len(plan.DeletedFirst(rec.Spec, rec.observe())) > 0
 }
@@ -51,7 +51,7 @@ func (rec *reconciliation) mayRelease() bool {
 	return !rec.NeedsFinalizer && rec.guard.written.Children && rec.parent.HasFinalizer(rec.Finalizer)
 }
 
-// removeFinalizer removes the controller's finalizer from the parent. It returns the parent after that, nil if nothing was written.
+// removeFinalizer removes the controller's finalizer from the parent. It returns the parent after the write, or nil if nothing was written.
 func (rec *reconciliation) removeFinalizer(ctx context.Context) (*object.Object, *problem.Problem) {
 	holder, holds := request.HolderOf(rec.parent, rec.Finalizer)
 	if !holds {
@@ -72,18 +72,18 @@ func (rec *reconciliation) removeFinalizer(ctx context.Context) (*object.Object,
 		cache.Put(after, rec.Name)
 	}
 	if !rec.NeedsFinalizer {
-		rec.r.SyncSoon(rec.Name) // it may have been the last one
+		rec.r.SyncSoon(rec.Name) // it may have been the last parent with the finalizer
 	}
 	klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent", "controller", rec.Name, "parent", rec.key.Parent.String())
 	return after, nil
 }
 
-// annotate gives the parent an annotation, and reports whether that succeeded.
+// annotate sets an annotation of the parent, and reports whether that succeeded.
 func (rec *reconciliation) annotate(ctx context.Context, key, value string) bool {
 	change := request.Metadata{UID: rec.parent.UID(), Annotations: map[string]any{key: value}}
 	after, err := rec.Cluster.SetMetadata(ctx, rec.LocateParent(rec.key), change, rec.Manager)
 	if err != nil {
-		rec.problems = append(rec.problems, rec.finalizerProblem(ctx, err, "annotate the object for"))
+		rec.problems = append(rec.problems, rec.finalizerProblem(ctx, err, "write the annotation for"))
 		return false
 	}
 	rec.parent = after
@@ -92,13 +92,13 @@ func (rec *reconciliation) annotate(ctx context.Context, key, value string) bool
 	return true
 }
 
-// finalizerProblem is the problem of a parent whose metadata could not be written. verb says in messages what the write does with the
+// finalizerProblem returns the problem of a failed write to the parent's metadata. verb describes in messages how the write affects the
 // finalizer.
 func (rec *reconciliation) finalizerProblem(ctx context.Context, err error, verb string) *problem.Problem {
 	text := "cannot " + verb + " the finalizer " + rec.Finalizer + ": "
 	switch {
 	case request.MissingObject(err), rec.overtaken(ctx, err):
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object was just changed", Waiting: true, Retry: problem.RetryNow}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has been modified, retrying", Waiting: true, Retry: problem.RetryNow}
 	case permissions.Denied(err):
 		need := rec.Rights.Claim(permissions.Holding, rec.Kind, rec.key.Parent.Namespace)
 		missing, pending := rec.Rights.Missing(err, need)

@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestNothingIsDoneAboutFinalizersWhereNoneIsNeeded(t *testing.T) {
+func TestNoFinalizerIsWrittenWithoutNeed(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -30,7 +30,7 @@ func TestNothingIsDoneAboutFinalizersWhereNoneIsNeeded(t *testing.T) {
 	}
 }
 
-func TestChildrenGoBeforeTheirParent(t *testing.T) {
+func TestChildrenAreDeletedBeforeParent(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
 			c := settled(t, finalized(t, ", timeout: 0s"))
@@ -63,7 +63,7 @@ func TestChildrenGoBeforeTheirParent(t *testing.T) {
 	}
 }
 
-func TestParentThatGoesAtOnce(t *testing.T) {
+func TestParentIsReleasedImmediately(t *testing.T) {
 	for why, row := range map[string]struct {
 		edit func(o *unstructured.Unstructured)
 		how  metav1.DeletionPropagation
@@ -88,8 +88,8 @@ func TestParentThatGoesAtOnce(t *testing.T) {
 	}
 }
 
-// An object that somebody else owns, too, is of use still: the garbage collector leaves it alone as well.
-func TestChildrenOfAnotherOwnerToo(t *testing.T) {
+// An object with another owner is still needed: the garbage collector keeps it, too.
+func TestChildWithAnotherOwnerIsKept(t *testing.T) {
 	c := settled(t, finalized(t))
 	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) {
 		o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "uid-other"}))
@@ -99,10 +99,10 @@ func TestChildrenOfAnotherOwnerToo(t *testing.T) {
 	wantRequests(t, "deletion", c.SettleWrites(), "delete-foreground configmaps b", "status apps one", releaseParent)
 }
 
-func TestBrokenTemplateControllerLetsParentsGo(t *testing.T) {
+func TestRejectedSpecStillReleasesParents(t *testing.T) {
 	reported := func(why string) []string {
 		if why == "the selector" {
-			return nil // it is not known which objects are the parents
+			return nil // it is unknown which objects are parents
 		}
 		return []string{"status apps one"}
 	}
@@ -128,7 +128,7 @@ func TestBrokenTemplateControllerLetsParentsGo(t *testing.T) {
 	}
 }
 
-func TestParentsGoWithTheirDefinition(t *testing.T) {
+func TestParentsAreFinalizedBeforeCRDDeletion(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
 			c := settled(t, finalized(t))
@@ -148,8 +148,8 @@ func TestParentsGoWithTheirDefinition(t *testing.T) {
 	}
 }
 
-// What spec.related shows is known to the end: a backup of none of the objects would be taken for one of all.
-func TestParentsThatGoWithTheirDefinitionSeeRelatedObjects(t *testing.T) {
+// Related objects remain known until the end: a backup without them would be incomplete.
+func TestFinalizeDuringCRDDeletionReadsRelatedObjects(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
 			c := newCluster(t)
@@ -181,7 +181,7 @@ func TestParentsThatGoWithTheirDefinitionSeeRelatedObjects(t *testing.T) {
 	}
 }
 
-// hidesConfigMaps takes the right to read children of that kind from the controller, which has noticed.
+// hidesConfigMaps removes the controller's permission to read ConfigMaps as children, and waits until it is noticed.
 func (c *cluster) hidesConfigMaps(t *testing.T) {
 	t.Helper()
 	for want := range c.Caches {
@@ -195,12 +195,12 @@ func (c *cluster) hidesConfigMaps(t *testing.T) {
 	c.Run()
 }
 
-func TestParentThatGoesWhileItsChildrenCannotBeRead(t *testing.T) {
+func TestDeletedParentWaitsForReadableChildren(t *testing.T) {
 	c := settled(t, finalized(t, ", timeout: 5m"))
 	c.hidesConfigMaps(t)
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "nothing is known", c.Run(), "status apps one")
-	const want = "False Finalizing: being deleted: waiting until its children can be read: templater is not allowed to list configmaps in all namespaces: "
+	const want = "False Finalizing: being deleted: waiting to list its children: templater is not allowed to list configmaps in all namespaces: "
 	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -208,7 +208,7 @@ func TestParentThatGoesWhileItsChildrenCannotBeRead(t *testing.T) {
 	wantRequests(t, "nothing was attempted, so that the timeout has not begun", c.Run())
 }
 
-func TestFinalizerThatMayNotBeRemovedFreezesNothing(t *testing.T) {
+func TestForbiddenFinalizerRemovalDoesNotBlockOthers(t *testing.T) {
 	c := settled(t, finalized(t))
 	c.Refuse[releaseParent] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "x" cannot patch resource "apps" in API group "example.org" in the namespace "ns"`)
 	c.Lacks[" patch apps ns"] = true
@@ -227,8 +227,8 @@ func TestFinalizerThatMayNotBeRemovedFreezesNothing(t *testing.T) {
 	}
 }
 
-// An API that is away keeps its objects, with their finalizers.
-func TestAParentWhoseKindIsNotServedIsNotReleased(t *testing.T) {
+// An unavailable aggregated API keeps its objects and their finalizers.
+func TestParentOfUnservedKindIsNotReleased(t *testing.T) {
 	c := settled(t, finalized(t))
 	for _, name := range []string{"a", "b"} {
 		c.RemoveNow(configMap(name))
@@ -248,8 +248,8 @@ func TestAParentWhoseKindIsNotServedIsNotReleased(t *testing.T) {
 	}
 }
 
-// A write of the finalizers that is refused while the parent is as it was read is no edit in between.
-func TestARefusedReleaseIsReported(t *testing.T) {
+// If a write of finalizers is rejected although the parent is unmodified, this is not a conflict with an edit.
+func TestRejectedReleaseIsReported(t *testing.T) {
 	const text = "False FinalizerRejected: cannot remove the finalizer finalize.templater.dev/apps: "
 	for why, row := range map[string]struct {
 		err  error

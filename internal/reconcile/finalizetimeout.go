@@ -12,15 +12,15 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// timeout is spec.finalize.timeout: how long the cleanup of a deleted parent may take.
+// timeout implements spec.finalize.timeout: how long the cleanup of a deleted parent may take.
 //
-// It runs while each reconciliation by this process is a full attempt on current data, and starts again after anything else. Only
-// two times of the API server are compared: that of the first attempt, recorded on the parent, and that of a new response. The clock of this
-// process only decides when to ask. Before the release, the TemplateController is read: it may have been suspended just now.
+// The timeout runs only while each reconciliation of this process is a full attempt with current data; otherwise it starts over. It only
+// compares two times of the API server: that of the first attempt, recorded on the parent, and that of a new response. Local time only
+// determines when to check. Before the release, the TemplateController is read, because it may have just been suspended.
 type timeout struct{ *cleanup }
 
-// check reports whether the cleanup has been attempted for longer than the timeout. If not, it returns when to reconcile again; 0 means when
-// something changes.
+// check reports whether the cleanup has been attempted for longer than the timeout. If not, it returns when to reconcile again; 0 means on the
+// next change.
 func (t timeout) check(ctx context.Context) (over bool, again time.Duration) {
 	limit := spec.FinalizeTimeout(t.Spec)
 	switch {
@@ -54,7 +54,7 @@ func (t timeout) check(ctx context.Context) (over bool, again time.Duration) {
 	return true, 0
 }
 
-// answered reports whether the templates could be rendered, and the server has answered each write.
+// answered reports whether the templates could be rendered, and the API server has responded to each write.
 func (t timeout) answered() bool {
 	return !t.Rejected && !t.unrendered && t.problems.Answered()
 }
@@ -65,7 +65,7 @@ func (t timeout) beginAttempt(ctx context.Context, limit time.Duration) time.Dur
 	if !known {
 		return problem.SlowRetry
 	}
-	noted := now.Add(time.Second) // a Date has no fractions
+	noted := now.Add(time.Second) // the Date header has no fractions of a second
 	if !t.annotate(ctx, t.sinceKey(), t.since(noted)) {
 		return problem.SlowRetry
 	}
@@ -73,7 +73,7 @@ func (t timeout) beginAttempt(ctx context.Context, limit time.Duration) time.Dur
 	return limit
 }
 
-// serverTime reads the parent and returns the Date of the response. It returns false if there is none, or if the parent was replaced.
+// serverTime reads the parent and returns the Date header of the response. It returns false if there is none, or if the parent was replaced.
 func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 	now, date, err := t.Cluster.GetDated(ctx, t.LocateParent(t.key))
 	switch {
@@ -89,15 +89,15 @@ func (t timeout) serverTime(ctx context.Context) (time.Time, bool) {
 	return date, now.UID() == t.parent.UID() && now.Annotation(t.sinceKey()) == t.parent.Annotation(t.sinceKey())
 }
 
-// sinceKey and since are key and value of the annotation that records when the cleanup was first attempted.
+// sinceKey and since are the key and value of the annotation that records when the cleanup was first attempted.
 func (t timeout) sinceKey() string { return v1.AnnotationCleanupSincePrefix + t.Name }
 
 func (t timeout) since(at time.Time) string {
 	return at.UTC().Format(time.RFC3339) + "/" + string(t.parent.UID())
 }
 
-// timeLeft returns how much of spec.finalize.timeout is left for a cleanup that has been attempted since then, at least 0. Both times are of one
-// clock. A clock that was set back does not make the timeout longer than it is.
+// timeLeft returns how much of spec.finalize.timeout is left for a cleanup that has been attempted since then, at least 0. Both times must be
+// from the same clock. If this clock was set back, the result is at most timeout.
 func timeLeft(timeout time.Duration, since, now time.Time) time.Duration {
 	return min(max(0, timeout-now.Sub(since)), timeout)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-func TestLeft(t *testing.T) {
+func TestTimeLeftUntilTimeout(t *testing.T) {
 	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
 	for why, row := range map[string]struct{ since, want time.Duration }{
 		"it has just begun":        {0, time.Hour},
@@ -26,7 +26,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-func TestAnswered(t *testing.T) {
+func TestAnsweredByReason(t *testing.T) {
 	for reason, want := range map[string]bool{
 		v1.ReasonChildRejected: true, v1.ReasonChildConflict: true, v1.ReasonChildFailing: true, v1.ReasonFinalizing: true, v1.ReasonNamespaceEnding: true, v1.ReasonNamespaceNotFound: true,
 		v1.ReasonChildForbidden: false, v1.ReasonForbidden: false, v1.ReasonChildRequestFailed: false, v1.ReasonTemplateError: false, v1.ReasonTemplateFailed: false,

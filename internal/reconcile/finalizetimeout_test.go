@@ -16,12 +16,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-const noteSince = "mark apps one" // since when the cleanup has been attempted
+const noteSince = "mark apps one" // records when the cleanup was first attempted
 
-// askController reads the TemplateController before a parent is released.
+// askController is the request that reads the TemplateController before a parent is released.
 const askController = "get templatecontrollers apps"
 
-// heldBack is a cluster with a parent whose children are deleted one after the other, and somebody keeps both from being deleted.
+// heldBack returns a cluster with a parent whose children are deleted one after the other, and blocks the deletion of both.
 func heldBack(t *testing.T, manifest string) *cluster {
 	t.Helper()
 	c := settled(t, manifest)
@@ -29,12 +29,12 @@ func heldBack(t *testing.T, manifest string) *cluster {
 	return c
 }
 
-func TestTimeoutReleasesAParent(t *testing.T) {
+func TestTimeoutReleasesParent(t *testing.T) {
 	c := heldBack(t, finalized(t, ", timeout: 5m"))
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "the first attempt", c.Run(), "delete-foreground configmaps a", reconciletest.ReadParent, noteSince, "status apps one")
 	c.Deliver()
-	want := c.Clock.Now().Add(time.Second).Format(time.RFC3339) + "/uid-one" // a Date has no fractions
+	want := c.Clock.Now().Add(time.Second).Format(time.RFC3339) + "/uid-one" // the Date header has no fractions of a second
 	if got := c.Objects[one].GetAnnotations()[reconciletest.CleanupSince]; got != want {
 		t.Errorf("the annotation is %q, want %q", got, want)
 	}
@@ -48,7 +48,7 @@ func TestTimeoutReleasesAParent(t *testing.T) {
 	wantRequests(t, "just before", c.ReconcileOne(), reconciletest.ReadParent)
 	c.Advance(time.Second)
 	wantRequests(t, "afterwards", c.ReconcileOne(), reconciletest.ReadParent, askController, releaseParent)
-	const event = "one Warning FinalizeTimeout: the cleanup took longer than spec.finalize.timeout: the object is released before its cleanup is done"
+	const event = "one Warning FinalizeTimeout: the cleanup took longer than spec.finalize.timeout: the finalizer was removed before the cleanup was done"
 	if n := len(c.Events); n == 0 || c.Events[n-1] != event || !c.Released() {
 		t.Errorf("Events %q, want %q", c.Events, event)
 	}
@@ -57,7 +57,7 @@ func TestTimeoutReleasesAParent(t *testing.T) {
 	}
 }
 
-func TestWithoutTimeoutAParentWaits(t *testing.T) {
+func TestParentWithoutTimeoutWaitsIndefinitely(t *testing.T) {
 	c := heldBack(t, finalized(t))
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "deletion", c.Run(), "delete-foreground configmaps a", "status apps one")
@@ -66,7 +66,7 @@ func TestWithoutTimeoutAParentWaits(t *testing.T) {
 	wantRequests(t, "a year later", c.ReconcileOne())
 }
 
-// wantsReleaseAfter expects the parent to be released once that time has passed, and not a second before.
+// wantsReleaseAfter expects the parent to be released after the timeout, and not a second earlier.
 func (c *cluster) wantsReleaseAfter(t *testing.T, timeout time.Duration) {
 	t.Helper()
 	c.Advance(timeout - time.Second)
@@ -79,8 +79,8 @@ func (c *cluster) wantsReleaseAfter(t *testing.T, timeout time.Duration) {
 	}
 }
 
-// Whoever may edit the parent delays its release by that, and never hastens it.
-func TestTimeoutStartsAgainWhereItsNoteWasEdited(t *testing.T) {
+// Editing the annotation can delay the release of the parent, but never hasten it.
+func TestTimeoutRestartsAfterAnnotationEdit(t *testing.T) {
 	for why, annotations := range map[string]map[string]string{
 		"it was removed":         nil,
 		"it was forged":          {reconciletest.CleanupSince: "2020-01-01T00:00:00Z/uid-one"},
@@ -100,8 +100,8 @@ func TestTimeoutStartsAgainWhereItsNoteWasEdited(t *testing.T) {
 	}
 }
 
-// Times of the server decide, and only among each other.
-func TestTimeoutGoesByTheClockOfTheServer(t *testing.T) {
+// Only times of the API server are compared, and only with each other.
+func TestTimeoutUsesServerClock(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute, 100_000 * time.Hour} {
 		t.Run(fmt.Sprint("its clock is ahead by ", ahead), func(t *testing.T) {
 			c := heldBack(t, finalized(t, ", timeout: 5m"))
@@ -114,11 +114,11 @@ func TestTimeoutGoesByTheClockOfTheServer(t *testing.T) {
 	}
 }
 
-// A clock that is set while an attempt is under way releases no parent before its time.
-func TestClockThatIsSetReleasesNoParent(t *testing.T) {
+// Setting a clock during an attempt does not release the parent early.
+func TestClockChangeDoesNotReleaseParentEarly(t *testing.T) {
 	for why, row := range map[string]struct {
 		set      func(c *cluster)
-		released bool // after the timeout by the other clock
+		released bool // after the timeout on the other clock
 	}{
 		"the server's, ahead":         {func(c *cluster) { c.Ahead += time.Hour }, true},
 		"the server's, back":          {func(c *cluster) { c.Ahead -= time.Minute }, false},
@@ -143,7 +143,7 @@ func TestClockThatIsSetReleasesNoParent(t *testing.T) {
 	}
 }
 
-// A suspension, a newer spec or a newer parent may exist on the server that no watch has delivered.
+// The API server may have a suspension, a newer spec or a newer parent that no watch has delivered.
 func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
 	suspend := func(c *cluster) {
 		newer := c.Objects[appsController].DeepCopy()
@@ -154,7 +154,7 @@ func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
 	for why, row := range map[string]struct {
 		manifest func(t *testing.T) string
 		begins   func(c *cluster)
-		ends     func(c *cluster) // after which the parent is released, or nil
+		ends     func(c *cluster) // allows the release of the parent, or nil
 	}{
 		"the watch of TemplateControllers fails while finalize children run": {
 			func(t *testing.T) string { return withBackup(t, "timeout: 5m") },
@@ -199,7 +199,7 @@ func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
 				return
 			}
 			row.ends(c)
-			c.ReconcileOne() // a new attempt begins, where the data was stale
+			c.ReconcileOne() // starts a new attempt if the data was stale
 			c.Advance(cleanupTimeout + time.Second)
 			if c.ReconcileOne(); !c.Released() {
 				t.Errorf("the parent is not released after the timeout: %s", c.Condition("apps", "one", "Ready"))
@@ -217,7 +217,7 @@ func seesGadgets(t *testing.T) string {
 }
 
 // A watch fails between the decision to delete an object of finalize.children and its deletion.
-func TestTimeoutReleasesNoParentWhereADeletionWasWithheld(t *testing.T) {
+func TestTimeoutRestartsAfterWithheldDeletion(t *testing.T) {
 	c := heldBack(t, seesGadgets(t))
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	c.Run()
@@ -245,8 +245,8 @@ func TestTimeoutReleasesNoParentWhereADeletionWasWithheld(t *testing.T) {
 	c.wantsReleaseAfter(t, cleanupTimeout)
 }
 
-// A parent that cannot be released for want of a time says so.
-func TestTimeoutThatCannotBeConfirmedIsReported(t *testing.T) {
+// A parent that cannot be released because the time is unknown reports this.
+func TestUnconfirmableTimeoutIsReported(t *testing.T) {
 	for why, row := range map[string]struct {
 		set  func(c *cluster)
 		want string
@@ -266,8 +266,8 @@ func TestTimeoutThatCannotBeConfirmedIsReported(t *testing.T) {
 	}
 }
 
-// A refusal that does not depend on permissions is an answer: the timeout is for it.
-func TestTimeoutCountsWhileTheServerRefuses(t *testing.T) {
+// A rejection that does not depend on permissions counts as a response: the timeout applies.
+func TestTimeoutCountsWhileDeletionIsRejected(t *testing.T) {
 	c := heldBack(t, finalized(t, ", timeout: 5m"))
 	c.Refuse["delete-foreground configmaps a"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
@@ -280,8 +280,8 @@ func TestTimeoutCountsWhileTheServerRefuses(t *testing.T) {
 	}
 }
 
-// A template that fails attempts nothing: an Event and the condition say so, and the parent waits.
-func TestTimeoutDoesNotCountWhileATemplateFails(t *testing.T) {
+// A failing template means that nothing is attempted: an Event and the condition report this, and the parent waits.
+func TestTimeoutDoesNotCountWhileTemplateFails(t *testing.T) {
 	c := settled(t, with(t, withBackup(t, "timeout: 5m"), "{{ eq (len .children.maps) 0 }}", `{{ fail "no" }}`))
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	c.Run()
@@ -298,8 +298,8 @@ func TestTimeoutDoesNotCountWhileATemplateFails(t *testing.T) {
 	}
 }
 
-// The attempt that was made for another parent of the name says nothing about this one.
-func TestAttemptsAreOfOneParentAlone(t *testing.T) {
+// An attempt for an earlier parent of the same name does not count.
+func TestCleanupAttemptsAreTrackedPerParent(t *testing.T) {
 	c := heldBack(t, finalized(t, ", timeout: 5m"))
 	key, before := queue.Key{Controller: "apps", Parent: configMapName("one")}, c.Clock.Now().Add(-time.Hour)
 	c.shared.Attempts.Begin(key, queue.Attempt{Parent: "uid-other", Generation: c.controllers.get("apps").Generation, Noted: before, Seen: before})

@@ -18,15 +18,15 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// found is an object in the way of a child of "one", of the TemplateController "apps".
+// found is an object that conflicts with a child of "one" of the TemplateController "apps".
 type found struct {
-	labels  []string // "controller", "parent", or with =VALUE for another one
+	labels  []string // "controller", "parent", or with =VALUE for another value
 	owner   string   // "KIND NAME UID"; "" = none
-	sealed  string   // the parent that its seal is for; or "lost", for one by a key that is gone; "" = none
+	sealed  string   // UID of the parent in its seal; "lost" = made with a lost key; "" = no seal
 	deleted bool
 }
 
@@ -51,7 +51,7 @@ func (f found) object(t *testing.T) *object.Object {
 		text += "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n"
 	}
 	o := parse(t, text)
-	memserver.Own(o, v1.FieldManagerPrefix+"apps", "", map[string]any{"f:data": map[string]any{}}) // which anybody can forge
+	memserver.Own(o, v1.FieldManagerPrefix+"apps", "", map[string]any{"f:data": map[string]any{}}) // anyone can forge this
 	if f.sealed != "" {
 		ring := &seal.Ring{}
 		ring.Set(reconciletest.KeysOf(t, map[bool]string{true: "9", false: "1"}[f.sealed == "lost"]))
@@ -61,7 +61,7 @@ func (f found) object(t *testing.T) *object.Object {
 	return packed(t, o)
 }
 
-func TestWhoseTheObjectInTheWayIs(t *testing.T) {
+func TestConflictMessageNamesTheOwner(t *testing.T) {
 	both := []string{"controller", "parent"}
 	const parent, earlier, mine = "App one uid-one", "App one earlier", "uid-one"
 	c := newCluster(t)
@@ -73,8 +73,8 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	w := &child.Wanted{Entry: &v1.Child{Name: "maps"}, Kind: reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}], Name: configMapName("a")}
 	for why, row := range map[string]struct {
 		found  found
-		want   string // "" = it is ours
-		bereft bool   // whether it is that of an earlier parent
+		want   string // "" = templater owns it
+		bereft bool   // whether it belongs to an earlier parent
 	}{
 		"all says so":            {found: found{both, parent, mine, false}},
 		"its labels are gone":    {found: found{nil, parent, mine, false}},
@@ -83,12 +83,12 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 		"nothing is left but the seal":                                {found: found{nil, "", mine, false}},
 		"the parent has made it in another way":                       {found{nil, parent, "", false}, "belongs to App one", false},
 		"somebody has copied all but the seal": {found{both, parent, "", false},
-			"is labelled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal", false},
+			"is labeled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal", false},
 		"somebody has copied all but the seal and the owner reference": {found{both, "", "", false}, "has no seal", false},
-		"somebody has copied the seal of another parent's child":       {found{both, parent, "uid-two", false}, "its seal is not valid for it: another client copied or changed it", false},
+		"somebody has copied the seal of another parent's child":       {found{both, parent, "uid-two", false}, "its seal is invalid: another client copied or modified the object", false},
 		"the key of its seal is lost":                                  {found{both, parent, "lost", false}, "its seal was made with a key that templater does not have; restore that key", false},
 		"nobody made it":                                               {found{nil, "", "", false}, "has no owner", false},
-		"its label names another parent":                               {found{[]string{"controller", "parent=other"}, "", "", false}, "belongs to TemplateController apps for another parent, which may no longer exist: its label templater.dev/parent-uid holds the UID: templater does not adopt it", false},
+		"its label names another parent":                               {found{[]string{"controller", "parent=other"}, "", "", false}, "belongs to TemplateController apps for another parent, which may no longer exist: its label templater.dev/parent-uid contains the UID: templater does not adopt it", false},
 		"its label names another controller":                           {found{[]string{"controller=other", "parent"}, "", "", false}, "belongs to TemplateController other", false},
 		"another object controls it":                                   {found{both, "Other web u", mine, false}, "belongs to TemplateController apps for Other web", false},
 		"another object of the kind controls it":                       {found{both, "App two u", mine, false}, "belongs to TemplateController apps for App two", false},
@@ -112,7 +112,7 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	}
 }
 
-func TestStaleAnswers(t *testing.T) {
+func TestStaleClassifiesErrors(t *testing.T) {
 	resource := schema.GroupResource{Resource: "configmaps"}
 	invalid := func(details *metav1.StatusDetails) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: 422, Details: details}}
@@ -134,7 +134,7 @@ func TestStaleAnswers(t *testing.T) {
 		"another UID among the causes": {causes("spec", "metadata.uid"), true},
 		"something else is invalid":    {causes("spec"), false},
 		"nobody says what is invalid":  {invalid(nil), false},
-		"the object is deleted":        {apierrors.NewNotFound(resource, "a"), false},
+		"the object is being deleted":  {apierrors.NewNotFound(resource, "a"), false},
 		"a refusal that names the UID": {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "metadata.uid"}}}}}, false},
 		"no answer":                    {errors.New("no answer"), false},
 		"a webhook's conflict":         {refusal(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), false},
@@ -142,22 +142,22 @@ func TestStaleAnswers(t *testing.T) {
 		"another field manager":        {refusal(http.StatusConflict, metav1.StatusReasonConflict, "Apply failed", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.x"}), false},
 	} {
 		t.Run(why, func(t *testing.T) {
-			if got := running.Stale(row.err); got != row.want {
+			if got := controller.Stale(row.err); got != row.want {
 				t.Errorf("stale = %v, want %v", got, row.want)
 			}
 		})
 	}
 }
 
-// TestWhatAParentHasLeftBehindIsNotItsSuccessors has a child that outlives its parent, and another parent of that name.
-func TestWhatAParentHasLeftBehindIsNotItsSuccessors(t *testing.T) {
+// TestOrphanIsNotAdoptedByRecreatedParent recreates a parent with a child that was orphaned by the earlier parent.
+func TestOrphanIsNotAdoptedByRecreatedParent(t *testing.T) {
 	one := newApp(withChildren("a"))
 	c := begun(t, withTemplate(t, apps, "deletionPolicy: Orphan"), one)
 	c.Remove(locationOf(parse(t, one)))
 	c.PutWithUID(one, "uid-next")
 	wantRequests(t, "there is another parent", c.Run(), "create configmaps a", "get configmaps a", "status apps one")
 	const want = "False ChildConflict: ConfigMap ns/a already exists and belongs to TemplateController apps for another parent, which may no longer exist: " +
-		"its label templater.dev/parent-uid holds the UID: templater does not adopt it; delete it, or choose another name in the template"
+		"its label templater.dev/parent-uid contains the UID: templater does not adopt it; delete it, or choose another name in the template"
 	if got := c.Condition("apps", "one", "Ready"); got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}

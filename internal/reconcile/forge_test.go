@@ -15,9 +15,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// TestChildThatIsDisownedAtOnceIsRestored disowns a child before the answer to the request that has created it arrives: no watch has shown it as
-// ours.
-func TestChildThatIsDisownedAtOnceIsRestored(t *testing.T) {
+// TestImmediatelyUnlabeledChildIsRestored removes a label of a child before the response to its create request arrives: no watch has shown it as
+// owned.
+func TestImmediatelyUnlabeledChildIsRestored(t *testing.T) {
 	for label, values := range map[string][]string{v1.LabelParentUID: {"", "0000"}, v1.LabelController: {"", "zzz"}} {
 		for _, value := range values {
 			t.Run(label+"="+value, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestChildThatIsDisownedAtOnceIsRestored(t *testing.T) {
 	}
 }
 
-// edited has the attack change the values of the child, too.
+// edited returns an attack that also changes the values of the child.
 func edited(attack reconciletest.Attack) reconciletest.Attack {
 	return func(c *reconciletest.Cluster, at request.Location, earlier string) {
 		c.KubectlEdit(at, func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "edited"} })
@@ -49,14 +49,14 @@ func edited(attack reconciletest.Attack) reconciletest.Attack {
 	}
 }
 
-// TestEditedAnnotationsReplaceNothing attacks a child under Recreate that has been replaced once, so that it has an earlier seal by name, with
-// and without an edit of its values, while the operator runs and before it starts.
-func TestEditedAnnotationsReplaceNothing(t *testing.T) {
+// TestEditedAnnotationsCauseNoReplacement attacks a child under Recreate that has been replaced once, so that an earlier seal for its name
+// exists. It does so with and without an edit of its values, while the operator runs and before it starts.
+func TestEditedAnnotationsCauseNoReplacement(t *testing.T) {
 	for what, attack := range reconciletest.Attacks {
 		for how, do := range map[string]reconciletest.Attack{"": attack, ", and its values": edited(attack)} {
 			for _, restart := range []bool{false, true} {
 				if restart && strings.Contains(what, "earlier") && how != "" {
-					continue // nothing tells an edit of an object from its replacement by an earlier state, while nobody looks
+					continue // if nothing observes it, an edit of an object cannot be distinguished from restoring an earlier state
 				}
 				t.Run(what+how+map[bool]string{true: ", before a start", false: ""}[restart], func(t *testing.T) {
 					c := settled(t, reconciletest.WithOtherTemplate(t, withStrategy(t, "Recreate")))
@@ -88,8 +88,8 @@ func TestEditedAnnotationsReplaceNothing(t *testing.T) {
 	}
 }
 
-// TestAForgedHashHidesNoChange gives a child the hash of what its template will yield next.
-func TestAForgedHashHidesNoChange(t *testing.T) {
+// TestForgedHashDoesNotHideChange sets the hash of a child to that of the next rendered content.
+func TestForgedHashDoesNotHideChange(t *testing.T) {
 	next := newApp(withText("bye"))
 	for strategy, want := range map[string][]string{
 		"Apply":    {"update configmaps a", "update configmaps b", "status apps one"},
@@ -106,7 +106,7 @@ func TestAForgedHashHidesNoChange(t *testing.T) {
 			c := settled(t, withStrategy(t, strategy))
 			c.Annotate(configMap("a"), v1.AnnotationHash, hash)
 			c.KubectlApply(next)
-			c.start() // which has seen neither before
+			c.start() // which has never read them before
 			got := c.Run()
 			got = slices.DeleteFunc(got, func(r string) bool { return strings.HasPrefix(r, "mark") })
 			if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
@@ -119,14 +119,14 @@ func TestAForgedHashHidesNoChange(t *testing.T) {
 	}
 }
 
-// TestEditedMarksPruneNothing attacks a child that its prunePolicy keeps and that is no longer desired. Its child template had another
+// TestEditedAnnotationsCauseNoPruning attacks a child that is no longer desired, and that its prunePolicy keeps. Its child template had another
 // policy before, and exists or was removed.
-func TestEditedMarksPruneNothing(t *testing.T) {
+func TestEditedAnnotationsCauseNoPruning(t *testing.T) {
 	for what, attack := range reconciletest.Attacks {
 		for _, removed := range []bool{false, true} {
 			for _, restart := range []bool{false, true} {
 				if restart && strings.Contains(what, "earlier") {
-					continue // see docs/operate/security.md: nobody looked
+					continue // see docs/operate/seals.md: not observed
 				}
 				t.Run(what+map[bool]string{true: ", and its child template was removed"}[removed]+map[bool]string{true: ", before a start"}[restart], func(t *testing.T) {
 					spec := reconciletest.WithOtherTemplate(t, apps)
@@ -158,7 +158,7 @@ func TestEditedMarksPruneNothing(t *testing.T) {
 	}
 }
 
-// TestSealsOfFormat1AreRenewed has children of an earlier version: nothing is replaced, whatever the strategy.
+// TestSealsOfFormat1AreRenewed has children of an earlier version: none is replaced under any strategy.
 func TestSealsOfFormat1AreRenewed(t *testing.T) {
 	for strategy, want := range map[string][]string{"Apply": {"update configmaps a"}, "Recreate": {"mark configmaps a"}, "CreateOnly": {"mark configmaps a"}, "OnDelete": {"mark configmaps a"}} {
 		t.Run(strategy, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// forged is an object that somebody has labelled as a child, which says that its parent is of that address.
+// forged returns an object that another client has labeled as a child, with the address of its alleged parent.
 func forged(t *testing.T, i int, address string) (request.Location, string) {
 	t.Helper()
 	at := farMap(fmt.Sprint("forged-", i))
@@ -31,9 +31,9 @@ metadata:
 `, at.Name, address)
 }
 
-// TestObjectsThatAreNoChildrenAskForNobody has somebody label objects as children of parents that are not there. The server is not asked
-// about these, and nobody waits behind them.
-func TestObjectsThatAreNoChildrenAskForNobody(t *testing.T) {
+// TestForgedChildrenCauseNoParentLookup labels objects as children of missing parents. No requests are sent for these parents, and they do not
+// delay others.
+func TestForgedChildrenCauseNoParentLookup(t *testing.T) {
 	c := begun(t, frontOnly(t, tenants), tenant)
 	for i, address := range []string{"ns/none", "elsewhere/none", "none", "ns/a/b", "ns/..", "../none", "ns/" + strings.Repeat("a", 1<<16), "ns/none%00"} {
 		at, text := forged(t, i, address)
@@ -50,9 +50,9 @@ func TestObjectsThatAreNoChildrenAskForNobody(t *testing.T) {
 	wantRequests(t, "objects that name many are there when the operator begins", c.Run())
 }
 
-// TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor has somebody keep a child saying that it is of one parent after the other, none of which is
-// there. Nobody waits behind these, and the server is not asked about them.
-func TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor(t *testing.T) {
+// TestForgedParentNameTakesNoDeletionSlot repeatedly edits a child to name another missing parent. These parents do not delay others, and no
+// requests are sent for them.
+func TestForgedParentNameTakesNoDeletionSlot(t *testing.T) {
 	names := func(address string) func(*unstructured.Unstructured) {
 		return func(o *unstructured.Unstructured) {
 			notes := o.GetAnnotations()
@@ -108,9 +108,8 @@ func TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor(t *testing.T) {
 	}
 }
 
-// TestChildOfALivingParentIsNoLeftover has somebody keep a child saying that it is of a parent that is not there, or of another one. The
-// child is not taken for one that was left behind.
-func TestChildOfALivingParentIsNoLeftover(t *testing.T) {
+// TestChildOfExistingParentIsNotOrphaned edits a child to name a missing parent or another one. The child must not be treated as an orphan.
+func TestChildOfExistingParentIsNotOrphaned(t *testing.T) {
 	for why, address := range map[string]string{"nobody": "ns/none", "another parent": "ns/two"} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, tenants, tenant)

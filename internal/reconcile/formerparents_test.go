@@ -19,7 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
+func TestChildrenAreLeftToGarbageCollectorAtFirst(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -38,8 +38,8 @@ func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	wantRequests(t, "after that", requests)
 }
 
-// While a kind is gone, it is not known whether its parents have namespaces.
-func TestKeyFromBeforeTheKindCameBackCostsNoChild(t *testing.T) {
+// While a kind is not served, it is unknown whether it is namespaced.
+func TestOutdatedKeyDoesNotDeleteChildren(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -57,12 +57,12 @@ func TestKeyFromBeforeTheKindCameBackCostsNoChild(t *testing.T) {
 	}
 }
 
-// The garbage collector takes an object for its predecessor when it misses the moment between the two.
-func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
+// The garbage collector mistakes a parent for its predecessor if it misses the time between the two.
+func TestUnlabeledChildOfEarlierParentIsDeleted(t *testing.T) {
 	owned := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
 	for why, row := range map[string]struct {
 		change func(*unstructured.Unstructured)
-		want   []string // after a minute
+		want   []string // requests after a minute
 	}{
 		"it is ours": {owned, []string{"create configmaps a", "get configmaps a", "get apps one", "delete configmaps a"}},
 		"it has another owner": {func(o *unstructured.Unstructured) {
@@ -101,11 +101,11 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 	}
 }
 
-// A child may be known before its parent is, where the watch of the parents has failed.
-func TestChildOfALaterParentIsNoStray(t *testing.T) {
+// After a failure of the parents' watch, a child may be known before its parent.
+func TestChildOfNewerParentIsNotOrphan(t *testing.T) {
 	for why, row := range map[string]struct {
-		parent types.UID // as the server has it
-		fault  error     // of asking for it
+		parent types.UID // in the API server
+		fault  error     // error of the request for the parent
 		want   []string
 	}{
 		"there is a later parent":        {"uid-later", nil, nil},
@@ -123,7 +123,7 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 			c.Run()
 			one = one.DeepCopy()
 			one.SetUID(row.parent)
-			c.Objects[locationOf(one)] = one // the watch does not tell
+			c.Objects[locationOf(one)] = one // not delivered by the watch
 			c.Refuse["get apps one"] = row.fault
 			c.Clock.SetTime(c.Clock.Now().Add(queue.CollectorTime))
 			_, requests := c.Reconcile("apps", "one")
@@ -132,7 +132,7 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 	}
 }
 
-// stray makes a ConfigMap that belongs to another object of a parent's name, with that UID.
+// stray creates a ConfigMap that belongs to another object with the parent's name and that UID.
 func (c *cluster) stray(parent *unstructured.Unstructured, owner types.UID) {
 	c.T.Helper()
 	controller := metav1.NewControllerRef(parent, parent.GroupVersionKind())
@@ -145,7 +145,7 @@ func (c *cluster) stray(parent *unstructured.Unstructured, owner types.UID) {
 	c.Deliver()
 }
 
-func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
+func TestOrphanDeletionIsRetried(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, apps, "resyncPeriod: 5s"))
 	c.KubectlApply(newApp(withChildren("b")))
@@ -169,7 +169,7 @@ func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
 	wantRequests(t, "then", requests, "get apps one", "delete configmaps a")
 }
 
-func TestTheEventOfAParentThatStopsMatchingNamesWhatIsKept(t *testing.T) {
+func TestNoLongerMatchesEventMentionsKeptChildren(t *testing.T) {
 	kept := strings.Replace(apps, "  - name: maps\n", "  - name: kept\n    prunePolicy: Orphan\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: kept}}'\n  - name: maps\n", 1)
 	c := newCluster(t)
 	c.KubectlApply(frontOnly(t, kept))
@@ -177,12 +177,12 @@ func TestTheEventOfAParentThatStopsMatchingNamesWhatIsKept(t *testing.T) {
 	c.Settle()
 	c.KubectlApply(newApp(withTier("back")))
 	c.Settle()
-	if want := "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted, except those with prunePolicy: Orphan"; !slices.Contains(c.Events, want) {
+	if want := "one Normal NoLongerMatches: TemplateController apps no longer selects this object: its children were deleted, except those with prunePolicy: Orphan"; !slices.Contains(c.Events, want) {
 		t.Errorf("Events: %v, want %q", c.Events, want)
 	}
 }
 
-func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
+func TestUnmatchedParentLosesChildren(t *testing.T) {
 	selective := frontOnly(t, apps)
 	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
 		t.Run(why, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 			wantRequests(t, "label gone", c.Run(), "get apps one", "delete configmaps a", "delete configmaps b")
 			c.Deliver()
 			wantRequests(t, "again", c.Run())
-			if !slices.Contains(c.Events, "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted") {
+			if !slices.Contains(c.Events, "one Normal NoLongerMatches: TemplateController apps no longer selects this object: its children were deleted") {
 				t.Errorf("Events: %v", c.Events)
 			}
 		})
@@ -226,7 +226,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 	})
 }
 
-func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
+func TestUnmatchedReplacementParentLeavesNoOrphans(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(frontOnly(t, apps))
 	c.KubectlApply(app)
@@ -252,8 +252,8 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	}
 }
 
-// The server answers 404 for an object, and for all objects of a resource that it does not serve.
-func TestAResourceThatIsNotServedIsNoMissingParent(t *testing.T) {
+// The API server returns 404 for a missing object, and for all objects of a resource that it does not serve.
+func TestUnservedResourceIsNotMissingParent(t *testing.T) {
 	c := left(t, reconciletest.WatchFront)
 	c.Refuse["get apps one"] = reconciletest.Unserved(one)
 	c.Reconcile("apps", "one")

@@ -7,8 +7,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // configMaps is the kind of aConfigMap.
@@ -16,7 +16,7 @@ var configMaps = kind.Kind{Kind: "ConfigMap", Namespaced: true, Resource: schema
 
 const aConfigMap = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, resourceVersion: '1', uid: u}}"
 
-// Short names of what makes objects and errors.
+// Short names of functions that create objects and errors.
 var (
 	parse   = memserver.Parse
 	packed  = memserver.Pack
@@ -24,8 +24,8 @@ var (
 	with    = memserver.With
 )
 
-// reconciling is a reconciliation of a parent, which may be nil, by a controller.
-func reconciling(r *Reconciler, c *running.Controller, parent *object.Object) *reconciliation {
+// reconciling returns a reconciliation of a parent, which may be nil, by a controller.
+func reconciling(r *Reconciler, c *controller.Controller, parent *object.Object) *reconciliation {
 	rec := newReconciliation(r, c, queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}})
 	rec.parent = parent
 	return rec

@@ -23,29 +23,29 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// inputs are what the templates of one reconciliation read, and what they may use up.
+// inputs are the input and the resources of the templates in one reconciliation.
 type inputs struct {
 	*reconciliation
 	pause      func() error // see render.Input
-	budget     budget.Pass
+	budget     budget.Budget
 	memory     queue.Reservation
 	decoded    map[string]any     // the parent: see content
-	selected   []related.Selected // by entry of spec.related; nil until selectRelated
-	unselected *problem.Problem   // why the related objects are not known
+	selected   []related.Selected // by related entry; nil until selectRelated is called
+	unselected *problem.Problem   // why the related objects are unknown
 	logs       podlogs.Reading    // nil until a template reads logs
 	judged     *readiness.Judge   // see judge
 }
 
-// content is the parent as JSON data, which must not be changed.
+// content returns the parent as JSON data. It must not be modified.
 func (in *inputs) content() map[string]any {
 	if in.decoded == nil {
-		_ = in.budget.Spend(in.parent.ContentBytes()) // when this fails, so does the next template
+		_ = in.budget.Spend(in.parent.ContentBytes()) // if this fails, so does the next template
 		in.decoded = in.parent.Content()
 	}
 	return in.decoded
 }
 
-// forTemplates is what the templates read, with these children.
+// forTemplates returns the input for templates, with these children.
 func (in *inputs) forTemplates(observed []*child.Live) *render.Input {
 	out := &render.Input{
 		Parent: in.content(), Ready: readiness.IsReady, MayHave: in.MayHave, Pause: in.pause, Budget: &in.budget,
@@ -60,49 +60,49 @@ func (in *inputs) forTemplates(observed []*child.Live) *render.Input {
 	return out
 }
 
-// requestFactor is the memory that a request for an object takes, as a multiple of its size: the text, the body, and the response.
+// requestFactor is the memory for a request, as a multiple of the object's size: for the text, the body, and the response.
 const requestFactor = 8
 
-// settle returns the memory that the templates needed, except for their results and for one request of that size at a time.
+// settle releases the memory that the templates needed, except for their results and for one request of that size at a time.
 func (in *inputs) settle(request int) {
 	in.memory.Settle(in.budget.Kept() + requestFactor*request)
 }
 
-// selectRelated finds out, once, what the parent sees by each entry of spec.related, or returns why that is not known. No template is
-// rendered then: an unknown list is not an empty one.
+// selectRelated selects the related objects of the parent, once per reconciliation, or returns why they are unknown. No templates are rendered
+// in that case: an unknown list is not an empty list.
 func (in *inputs) selectRelated() *problem.Problem {
 	if len(in.Related) > 0 && in.selected == nil {
 		input := &render.Input{Parent: in.content(), Pause: in.pause, Budget: &in.budget}
 		var unreadable *related.Entry
 		in.selected, unreadable, in.unselected = related.SelectFor(in.Related, in.parent, func(entry string) ([]map[string]any, error) { return in.Program.Select(entry, input) })
 		if unreadable != nil {
-			in.unselected = problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: see the condition Watching of TemplateController %s; until then, nothing is changed", permissions.DisplayName(in.As), syntax.RelatedName(unreadable.Name), in.Name)
+			in.unselected = problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: see the Watching condition of TemplateController %s; until then, nothing is changed", permissions.DisplayName(in.As), syntax.RelatedName(unreadable.Name), in.Name)
 		}
 	}
 	return in.unselected
 }
 
-// related returns what the parent sees by the entry of that name: see render.Input.
+// related returns the objects of a related entry: see render.Input.
 func (in *inputs) related(name string) ([]map[string]any, error) {
 	i := slices.IndexFunc(in.Related, func(e *related.Entry) bool { return e.Name == name })
-	if i < 0 || in.selectRelated() != nil { // which is reported, or impossible: the names of a program are those of its spec
+	if i < 0 || in.selectRelated() != nil { // already reported, or impossible: the names of a program are those of its spec
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
 	return child.DecodeAll(in.selected[i].Objects(), &in.budget)
 }
 
-// errNoLogs says which Pods have logs. Authors read it.
-var errNoLogs = errors.New("the argument is not a Pod that an entry of spec.related with logs selects for this parent")
+// errNoLogs is returned to templates for a Pod without logs.
+var errNoLogs = errors.New("the argument is not a Pod selected for this parent by a spec.related entry that sets logs")
 
-// logsOf returns the known logs of a Pod that the parent sees: see render.Input. If several entries select it, the first one with logs
-// says how much. The argument only identifies the Pod: templates may have made it up.
+// logsOf returns the known logs of a Pod that is a related object of the parent: see render.Input. If several related entries select it, the
+// first one with logs determines how much. pod only identifies the Pod: templates may have constructed it.
 func (in *inputs) logsOf(pod map[string]any) (map[string]string, error) {
 	namespace, _, _ := unstructured.NestedString(pod, "metadata", "namespace")
 	name, _, _ := unstructured.NestedString(pod, "metadata", "name")
 	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
 	at := types.NamespacedName{Namespace: namespace, Name: name}
 	if in.selectRelated() != nil {
-		return nil, errNoLogs // why is reported
+		return nil, errNoLogs // the reason is already reported
 	}
 	for i, e := range in.Related {
 		if e.Logs == nil {
@@ -123,7 +123,7 @@ func (in *inputs) logsOf(pod map[string]any) (map[string]string, error) {
 	return nil, errNoLogs
 }
 
-// endLogs drops logs that the templates no longer read. It must be called only after the status template was executed, which alone reads
+// endLogs drops logs that the templates no longer read. It must only be called after the status template was rendered, because only that reads
 // logs.
 func (in *inputs) endLogs() {
 	if in.logs == nil {
@@ -133,8 +133,8 @@ func (in *inputs) endLogs() {
 	}
 }
 
-// fingerprint differs for different states of the related objects that templates have read, and of their logs. Objects whose status
-// templater itself writes do not count: two such parents that read each other's could go on without an end.
+// fingerprint returns a hash of the related objects that templates have read, and of their logs. Objects whose status templater writes are
+// excluded, because two such parents that read each other could trigger each other forever.
 func (in *inputs) fingerprint() uint64 {
 	if len(in.selected) == 0 {
 		return 0
@@ -154,8 +154,8 @@ func (in *inputs) fingerprint() uint64 {
 	return h.Sum64()
 }
 
-// judge returns what decides whether children are ready. readyWhen expressions see these as what there is. It is one judge until the
-// reconciliation has changed a child; nil where no template has readyWhen.
+// judge returns the Judge for these children. readyWhen expressions are rendered with them as observed children. The Judge is reused until the
+// reconciliation changes a child. It is nil if no template has readyWhen.
 func (in *inputs) judge(observed []*child.Live) *readiness.Judge {
 	if in.judged == nil && in.Program.JudgesReadiness() {
 		in.judged = readiness.NewJudge(in.Program, in.forTemplates(observed))
@@ -164,7 +164,7 @@ func (in *inputs) judge(observed []*child.Live) *readiness.Judge {
 	return in.judged
 }
 
-// judgeFaults returns why readyWhen could not be evaluated. Where the related objects are not known, that is reported already.
+// judgeFaults returns why readyWhen could not be evaluated. It returns nil if the related objects are unknown, because that is already reported.
 func (in *inputs) judgeFaults(judge *readiness.Judge) problem.List {
 	if in.selectRelated() != nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestNoPassWaitsForALog(t *testing.T) {
+func TestReconciliationDoesNotBlockOnLogs(t *testing.T) {
 	c := newCluster(t)
 	c.Logs.Set("ns/a/main", "no disk\n", nil)
 	c.Logs.Hold = make(chan struct{})
@@ -30,14 +30,14 @@ func TestNoPassWaitsForALog(t *testing.T) {
 	c.Deliver()
 	wantRequests(t, "again", c.FetchLogs())
 	_, again := c.Reconcile("apps", "one")
-	wantRequests(t, "one more pass", again)
+	wantRequests(t, "one more reconciliation", again)
 	if asked := c.Logs.Take(); len(asked) > 0 {
 		t.Errorf("the log was asked for again: %q", asked)
 	}
 }
 
-// An entry that says no more than that it wants logs gets what the API says.
-func TestLogsAreAsLongAsTheAPISays(t *testing.T) {
+// A related entry that only enables logs gets the defaults of the API.
+func TestLogLimitsHaveDefaults(t *testing.T) {
 	c := newCluster(t)
 	c.Logs.Set("ns/a/main", "x\n", nil)
 	c.KubectlApply(reconciletest.PodOf("a", "1", 3))
@@ -78,7 +78,7 @@ func TestLogsFollowTheirContainers(t *testing.T) {
 	}
 }
 
-func TestALogIsFollowedWhateverFieldsAreWatched(t *testing.T) {
+func TestWatchFieldsDoNotFilterLogChanges(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, reporters, "    kind: Pod\n", "    kind: Pod\n    watchFields: [metadata.labels]\n"))
 	c.KubectlApply(app)
@@ -92,8 +92,8 @@ func TestALogIsFollowedWhateverFieldsAreWatched(t *testing.T) {
 	c.WantStatus("another run of it has ended", reconciletest.LogsStatus(map[string]any{"a": "second\n"}))
 }
 
-func TestOnlyPodsThatTheParentSeesHaveLogs(t *testing.T) {
-	const refused = "False TemplateError: status:1:4: logs: the argument is not a Pod that an entry of spec.related with logs selects for this parent"
+func TestOnlySelectedPodsHaveLogs(t *testing.T) {
+	const refused = "False TemplateError: status:1:4: logs: the argument is not a Pod selected for this parent by a spec.related entry that sets logs"
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.PodOf("a", "1", 1))
 	c.KubectlApply(strings.Replace(reconciletest.PodOf("far", "1", 1), "namespace: ns", "namespace: other", 1))
@@ -116,8 +116,8 @@ func TestOnlyPodsThatTheParentSeesHaveLogs(t *testing.T) {
 	}
 }
 
-// TestLogsAreThoseOfTheContainersThatThePodHas has a template make up containers of a Pod that the parent sees.
-func TestLogsAreThoseOfTheContainersThatThePodHas(t *testing.T) {
+// TestOnlyExistingContainersHaveLogs has a template that invents containers of a related Pod.
+func TestOnlyExistingContainersHaveLogs(t *testing.T) {
 	const call = `logs (dict "metadata" (dict "namespace" "ns" "name" "a" "uid" "uid-a") "status" (dict "containerStatuses" (list (dict "name" (repeat 1000 "x") "containerID" "1" "state" (dict "running" dict)))))`
 	c := newCluster(t)
 	c.Logs.Set("ns/a/main", "text", nil)
@@ -131,7 +131,7 @@ func TestLogsAreThoseOfTheContainersThatThePodHas(t *testing.T) {
 	}
 }
 
-// reporting is a cluster with an App whose status shows the log of a Pod.
+// reporting returns a cluster with an App whose status shows the log of a Pod.
 func reporting(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -143,8 +143,8 @@ func reporting(t *testing.T) *cluster {
 	return c
 }
 
-// What nobody asks for is not kept: else it would not be asked for anew.
-func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
+// Logs that are not requested are dropped: otherwise they would not be requested again.
+func TestUnrequestedLogsAreDropped(t *testing.T) {
 	for what, row := range map[string]struct {
 		change, back func(*testing.T, *cluster)
 	}{
@@ -184,8 +184,8 @@ func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
 	}
 }
 
-// A template that fails for a moment costs no requests.
-func TestLogsAreKeptWhileATemplateFails(t *testing.T) {
+// A template that fails temporarily causes no requests.
+func TestLogsAreKeptWhileTemplateFails(t *testing.T) {
 	c := reporting(t)
 	c.Logs.Take()
 	c.KubectlApply(with(t, reporters, "      {{- range", "      {{ fail \"no\" }}\n      {{- range"))
@@ -201,8 +201,9 @@ func podAt(name string) request.Location {
 	return request.Location{Resource: reconciletest.Kinds[schema.GroupKind{Kind: "Pod"}].Resource, Namespace: "ns", Name: name}
 }
 
-// TestAStatusThatFollowsOthersIsNoLoop has more Pods fail, one after the other, than passes may write in a row.
-func TestAStatusThatFollowsOthersIsNoLoop(t *testing.T) {
+// TestStatusFollowingOtherObjectsIsNotReportedAsLoop makes more Pods fail, one after the other, than the number of consecutive writes that is
+// allowed.
+func TestStatusFollowingOtherObjectsIsNotReportedAsLoop(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reporters)
 	c.KubectlApply(app)
@@ -211,10 +212,10 @@ func TestAStatusThatFollowsOthersIsNoLoop(t *testing.T) {
 		name := fmt.Sprintf("a%d", i)
 		c.Logs.Set("ns/"+name+"/main", "no disk\n", nil)
 		c.KubectlApply(reconciletest.PodOf(name, "1", 1))
-		c.FetchLogs() // at once: time would allow for more passes
+		c.FetchLogs() // immediately: over time, more reconciliations would be allowed
 		c.Deliver()
 	}
-	for i := range loopBurst + 10 { // logs that grow, of a container that runs
+	for i := range loopBurst + 10 { // growing logs of a running container
 		c.Logs.Set("ns/a0/main", fmt.Sprint("line ", i), nil)
 		c.ReplaceStatus(reconciletest.PodOf("a0", fmt.Sprint(i+2), -1))
 		c.FetchLogs()
@@ -228,8 +229,8 @@ func TestAStatusThatFollowsOthersIsNoLoop(t *testing.T) {
 	}
 }
 
-// TestParentsThatReadEachOtherAreALoop has two parents count on from what the other one says.
-func TestParentsThatReadEachOtherAreALoop(t *testing.T) {
+// TestParentsReadingEachOtherAreReportedAsLoop has two parents that each increment the value in the other one's status.
+func TestParentsReadingEachOtherAreReportedAsLoop(t *testing.T) {
 	c := newCluster(t)
 	c.restless = true
 	c.KubectlApply(`

@@ -9,16 +9,16 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// loopGuard slows down a parent that is written to again and again while nothing about it changes: see queue.Breaker.
+// loopGuard slows down a parent with repeated writes although nothing about it changes: see queue.Breaker.
 type loopGuard struct {
 	*reconciliation
 	parentSpec int64           // see specs
-	suspect    bool            // whether earlier reconciliations have written lately
+	suspect    bool            // whether earlier reconciliations have written recently
 	rewrites   *queue.Rewrites // nil while no loop is suspected
 	written    queue.Written
 }
 
-// begin returns how long to wait before this reconciliation may go on.
+// begin returns how long to wait before this reconciliation may continue.
 func (g *loopGuard) begin() (wait time.Duration) {
 	if g.suspect = g.r.Breaker.Knows(g.key); !g.suspect {
 		return 0
@@ -36,12 +36,12 @@ func (g *loopGuard) check() *problem.Problem {
 	}
 	return &problem.Problem{
 		Reason: v1.ReasonLoopDetected, Retry: problem.RetrySlow,
-		Message: "slowed down: " + g.rewrites.Advice(),
+		Message: "backing off: " + g.rewrites.Advice(),
 	}
 }
 
-// end counts a reconciliation that wrote, and reports whether it was one too many. A change of related objects or logs since the
-// reconciliation before explains a write, as a change of the children does.
+// end counts a reconciliation with writes, and reports whether there were too many. A change of related objects or logs since the previous
+// reconciliation explains a write, like a change of the children does.
 func (g *loopGuard) end() bool {
 	if !g.written.Any() {
 		return false
@@ -52,12 +52,12 @@ func (g *loopGuard) end() bool {
 	return g.r.Breaker.Wrote(g.key, g.specs(), g.written)
 }
 
-// specs identify what the templates are rendered from.
+// specs identifies the specs that the templates are rendered from.
 func (g *loopGuard) specs() queue.Generations {
 	if g.parentSpec == 0 {
 		g.parentSpec = g.parent.Generation()
 	}
-	if g.parentSpec == 0 { // ConfigMaps, Secrets and some more
+	if g.parentSpec == 0 { // ConfigMaps, Secrets and other kinds have no generation
 		g.parentSpec = child.ContentHash(g.inputs.content())
 	}
 	return queue.Generations{Parent: g.parentSpec, Controller: g.Generation}

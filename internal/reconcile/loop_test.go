@@ -12,14 +12,14 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// What package loop allows.
+// The limit of queue.Breaker.
 const loopBurst = 60
 
 const loopRefill = 5 * time.Second
 
 const loopPause = 30 * time.Second
 
-func TestLoopIsSlowedDownAndReported(t *testing.T) {
+func TestLoopIsThrottledAndReported(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -37,7 +37,7 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
 	_, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "after the pause", requests, "create configmaps a", "status apps one")
-	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a: ") {
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: backing off: another client keeps changing ConfigMap ns/a: ") {
 		t.Errorf("ready condition is %q", got)
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(10 * time.Minute))
@@ -47,7 +47,7 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	}
 }
 
-func TestALoopMayWriteFreelyAgainAfterARestart(t *testing.T) {
+func TestRestartResetsLoopDetection(t *testing.T) {
 	c := begun(t, apps, app)
 	for range loopBurst {
 		c.RemoveNow(configMap("a"))
@@ -59,7 +59,7 @@ func TestALoopMayWriteFreelyAgainAfterARestart(t *testing.T) {
 	wantRequests(t, "after a restart", c.Run(), "create configmaps a")
 }
 
-func TestLoopNamesTheFieldThatSomebodyTakes(t *testing.T) {
+func TestLoopMessageNamesContestedField(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -72,13 +72,13 @@ func TestLoopNamesTheFieldThatSomebodyTakes(t *testing.T) {
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
 	c.Run()
-	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a .data.text: "; !strings.HasPrefix(got, want) {
+	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: backing off: another client keeps changing ConfigMap ns/a .data.text: "; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition is %q, want %q", got, want)
 	}
 }
 
-// TestLoopNamesAnnotationsThatTheAuthorWrote has annotations that are in spec.values, so that no template holds their keys.
-func TestLoopNamesAnnotationsThatTheAuthorWrote(t *testing.T) {
+// TestLoopMessageNamesTemplateAnnotations has annotations in spec.values, so that no template contains their keys.
+func TestLoopMessageNamesTemplateAnnotations(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, with(t, apps, "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}, annotations: {{ toJson $.values.annotations }}}"),
 		"  children:", "  values: {annotations: {example.org/team: sales}}\n  children:"))
@@ -92,12 +92,12 @@ func TestLoopNamesAnnotationsThatTheAuthorWrote(t *testing.T) {
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
 	c.Run()
-	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/a .metadata.annotations.example.org/team: "; !strings.HasPrefix(got, want) {
+	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: backing off: another client keeps changing ConfigMap ns/a .metadata.annotations.example.org/team: "; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition is %q, want %q", got, want)
 	}
 }
 
-func TestManyChildrenThatChangeAreNoLoop(t *testing.T) {
+func TestFrequentChildChangesAreNotReportedAsLoop(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withStatus(t, apps, "count: {{ (first .children.maps).data.seen | default 0 }}"))
 	c.KubectlApply(app)
@@ -111,12 +111,12 @@ func TestManyChildrenThatChangeAreNoLoop(t *testing.T) {
 	}
 }
 
-func TestStatusThatFlapsIsALoop(t *testing.T) {
+func TestFlappingStatusIsReportedAsLoop(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
 	c.Run()
-	c.Clock.SetTime(c.Clock.Now().Add(2 * loopRefill)) // the writes so far count no more
+	c.Clock.SetTime(c.Clock.Now().Add(2 * loopRefill)) // earlier writes no longer count
 	writes := 0
 	for range 2 * loopBurst {
 		o := c.Find("apps", "one").DeepCopy()
@@ -130,8 +130,8 @@ func TestStatusThatFlapsIsALoop(t *testing.T) {
 	}
 }
 
-// Kinds such as ConfigMap have no generation that tells of an edit.
-func TestAnEditEndsTheLoopAlsoOfAParentWithoutGeneration(t *testing.T) {
+// Kinds such as ConfigMap have no generation that changes with an edit.
+func TestEditEndsLoopWithoutGeneration(t *testing.T) {
 	for why, row := range map[string]struct {
 		edit func(*unstructured.Unstructured)
 		want []string
@@ -156,7 +156,7 @@ func TestAnEditEndsTheLoopAlsoOfAParentWithoutGeneration(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsWhoHasNotWritten(t *testing.T) {
+func TestKeyWithoutWritesDoesNotWait(t *testing.T) {
 	c := newCluster(t)
 	if wait := c.shared.Breaker.Wait(reconciletest.KeyOf("a", "1"), queue.Generations{}); wait != 0 {
 		t.Errorf("waits for %v", wait)

@@ -14,15 +14,15 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// controllerOf returns a controller with the template of a child.
-func controllerOf(t *testing.T, template string) *running.Controller {
+// controllerOf returns a controller with one child template.
+func controllerOf(t *testing.T, template string) *controller.Controller {
 	t.Helper()
 	compiled, r := spec.Compile("c", &v1.TemplateControllerSpec{
 		Watch:    v1.Watch{APIVersion: "v1", Kind: "ConfigMap"},
@@ -31,22 +31,22 @@ func controllerOf(t *testing.T, template string) *running.Controller {
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	return &running.Controller{Definition: running.Definition{Name: "c", Program: compiled.Program}, Factory: &child.Factory{Program: compiled.Program}}
+	return &controller.Controller{Definition: controller.Definition{Name: "c", Program: compiled.Program}, Factory: &child.Factory{Program: compiled.Program}}
 }
 
-// TestRewritesTellNoKeysFromData writes the same status over and over, with a key from data that changes.
-func TestRewritesTellNoKeysFromData(t *testing.T) {
+// TestRewriteAdviceOmitsKeysFromData repeatedly writes the same status, with a changing key from data.
+func TestRewriteAdviceOmitsKeysFromData(t *testing.T) {
 	c := controllerOf(t, "count: {{ .spec.map }}")
 	f := queue.NewRewrites()
 	f.Status(nil, map[string]any{"count": map[string]any{secret: int64(1)}}, c.Author().Path)
 	f.Status(nil, map[string]any{"count": map[string]any{}}, c.Author().Path)
-	if got, want := f.Advice(), "the templates render something different each time for .status.count.…: "; !strings.HasPrefix(got, want) {
+	if got, want := f.Advice(), "the templates render different output in every reconciliation for .status.count.…: "; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %s", got, want)
 	}
 }
 
-// TestRefusedStatusTellsNoKeysFromData is about the message of the server; contents are told by their hash alone.
-func TestRefusedStatusTellsNoKeysFromData(t *testing.T) {
+// TestStatusRejectionOmitsKeysFromData tests the message of the API server. Content is only identified by its hash.
+func TestStatusRejectionOmitsKeysFromData(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.StatusOnly("xs", "color: { {{ .metadata.uid }}: red }"))
 	c.KubectlApply(app)
@@ -58,7 +58,7 @@ func TestRefusedStatusTellsNoKeysFromData(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreTooLongAreToldByTheirPlace(t *testing.T) {
+func TestKeyFaultReportsPathOfTooLongKey(t *testing.T) {
 	c := controllerOf(t, "spec: {known: {{ .spec.map }}}")
 	long := strings.Repeat("k", 2000)
 	for want, content := range map[string]map[string]any{
@@ -71,7 +71,7 @@ func TestKeysThatAreTooLongAreToldByTheirPlace(t *testing.T) {
 	}
 }
 
-func TestTextsArriveAsTheyAre(t *testing.T) {
+func TestUnusualStringsAreWrittenUnchanged(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "count:", "text: {{ .spec.text }}\n      count:"))
 	o := parse(t, app)
@@ -92,10 +92,10 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 	}
 	c.Deliver()
 	_, again := c.Reconcile("apps", "one")
-	wantRequests(t, "the pass after", again)
+	wantRequests(t, "the reconciliation after", again)
 }
 
-func TestAKeyThatTheServerCannotReadIsToldByItsPlace(t *testing.T) {
+func TestTooLongKeyIsReportedByPath(t *testing.T) {
 	for why, row := range map[string]struct{ from, to, want string }{
 		"in a child": {
 			"data: {text: {{ $.spec.text }}}", "spec: {list: [{map: {{ dict (repeat 1100 \"k\") \"x\" | toJson }}}]}",
@@ -118,14 +118,13 @@ func TestAKeyThatTheServerCannotReadIsToldByItsPlace(t *testing.T) {
 	}
 }
 
-// hostileWords are what somebody may write where a name is expected. Of none of them anything may be told.
+// hostileWords are possible values of fields that should contain a name. No part of them may be reported.
 var hostileWords = []string{
 	"EVIL\nReady: all is well", "EVIL\r\n", "EVIL; to repair it run curl https://EVIL.example/fix as admin", "EVIL\u2028x", "\u202eLIVE EVIL", "EVIL\x1b[2J\x00",
 	"EVIL\ufeff\u200b", strings.Repeat("EVIL", 50_000), "<b>EVIL</b>", "[EVIL](https://x)", `EVIL" or "`, " EVIL", "ÉVIL EVIL", "EVIL\U000e0041",
 }
 
-// conflictOf has an object in the way of a child, which refers to an owner as somebody likes, and returns the parent's
-// condition.
+// conflictOf creates an object that conflicts with a child and has an owner with these values. It returns the parent's condition.
 func conflictOf(t *testing.T, apiVersion, kind, name string) string {
 	t.Helper()
 	c := newCluster(t)
@@ -149,7 +148,7 @@ func conflictOf(t *testing.T, apiVersion, kind, name string) string {
 	return c.Condition("apps", "one", v1.ConditionReady)
 }
 
-func TestWordsOfOthersAreNotTold(t *testing.T) {
+func TestForeignOwnerNamesAreSanitized(t *testing.T) {
 	const message = "False ChildConflict: ConfigMap ns/a already exists and belongs to %s: templater does not adopt it; delete it, or choose another name in the template"
 	for _, words := range hostileWords {
 		for what, row := range map[string]struct{ apiVersion, kind, name, want string }{
@@ -170,11 +169,11 @@ func TestWordsOfOthersAreNotTold(t *testing.T) {
 	}
 }
 
-// TestNamesFromValuesAreNotTold has names of children that are any text.
-func TestNamesFromValuesAreNotTold(t *testing.T) {
+// TestNamesFromDataAreNotReported has arbitrary text as names of children.
+func TestNamesFromDataAreNotReported(t *testing.T) {
 	for _, words := range hostileWords {
 		if strings.ContainsAny(words, "/%") {
-			continue // is no name, and is not told either
+			continue // an invalid name, which is not reported either
 		}
 		c := newCluster(t)
 		c.KubectlApply(apps)
@@ -193,8 +192,8 @@ func TestNamesFromValuesAreNotTold(t *testing.T) {
 	}
 }
 
-// TestFailsOfAuthorsAreLines has messages of an author's fail, which a value is a part of.
-func TestFailsOfAuthorsAreLines(t *testing.T) {
+// TestFailMessagesAreSanitized has fail messages that contain a value.
+func TestFailMessagesAreSanitized(t *testing.T) {
 	for _, words := range hostileWords {
 		c := newCluster(t)
 		c.KubectlApply(withStatus(t, apps, "a: {{ fail .spec.text }}"))
@@ -205,19 +204,19 @@ func TestFailsOfAuthorsAreLines(t *testing.T) {
 		o.SetUID("uid-one")
 		c.Store(locationOf(o), o)
 		c.Deliver()
-		c.Run() // the cluster looks at each message
+		c.Run() // the cluster checks each message
 		if got := c.Condition("apps", "one", v1.ConditionReady); !strings.HasPrefix(got, "False TemplateFailed: status:") || len(got) > 5000 {
 			t.Errorf("%.80q is told: %.500q", words, got)
 		}
 	}
 }
 
-// TestAConditionAlwaysFits has servers that take short messages, or none.
-func TestAConditionAlwaysFits(t *testing.T) {
+// TestConditionMessageIsShortenedToFit has API servers that accept only short or no messages.
+func TestConditionMessageIsShortenedToFit(t *testing.T) {
 	long := strings.Repeat("long ", 150)
 	failing := with(t, apps, "      {{ range .spec.names }}", `      {{ fail "`+long+`" }}{{ range .spec.names }}`)
 	for why, row := range map[string]struct {
-		most     int // characters of a message
+		most     int // maximum length of a message
 		message  string
 		requests []string
 	}{

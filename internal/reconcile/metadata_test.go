@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// edits are those of a TemplateController that leave alone what its author wants of the objects.
+// edits returns edits of a TemplateController that do not change the desired content of the objects.
 func edits(t *testing.T, strategy string) map[string][2]string {
 	t.Helper()
 	plain := withTemplate(t, apps, "updateStrategy: {type: "+strategy+"}")
@@ -28,9 +28,8 @@ func edits(t *testing.T, strategy string) map[string][2]string {
 	}
 }
 
-// TestWhatTemplaterAddsIsNoReasonToReplaceAnObject edits policies and names: no object is lost, and
-// each has the metadata that a new one would have.
-func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
+// TestMetadataChangesDoNotReplaceChildren edits policies and names: no object is replaced, and each has the same metadata as a new one.
+func TestMetadataChangesDoNotReplaceChildren(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		for why, edit := range edits(t, strategy) {
 			t.Run(strategy+": "+why, func(t *testing.T) {
@@ -58,7 +57,7 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 				verb := map[bool]string{true: "update", false: "mark"}[strategy == "Apply"]
 				requests := c.Run()
 				if why == "deletionPolicy becomes Delete" && len(requests) > 0 && requests[0] == "get apps one" {
-					requests = requests[1:] // before a reference binds them to it
+					requests = requests[1:] // an owner reference needs a request before
 				}
 				if len(requests) < 2 || requests[0] != verb+" configmaps a" || requests[1] != verb+" configmaps b" {
 					t.Errorf("requests %v, want to %s both objects", requests, verb)
@@ -86,7 +85,7 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 				c.Deliver()
 				c.Run()
 				_, again := c.Reconcile("apps", "one")
-				wantRequests(t, "the pass after", again)
+				wantRequests(t, "the reconciliation after", again)
 				if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
 					t.Errorf("ready condition is %q", got)
 				}
@@ -95,8 +94,8 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 	}
 }
 
-// An apply takes away only what nobody else holds, and a patch is another holder.
-func TestMarksThatWerePatchedGoUnderApply(t *testing.T) {
+// An apply only removes fields without other owners, and a patch makes its manager another owner.
+func TestPolicyAnnotationsAreRemovedUnderApply(t *testing.T) {
 	keeps := withTemplate(t, withStrategy(t, "CreateOnly"), "prunePolicy: Orphan", "deletionPolicy: Orphan")
 	c := newCluster(t)
 	c.KubectlApply(withStrategy(t, "CreateOnly"))
@@ -117,12 +116,12 @@ func TestMarksThatWerePatchedGoUnderApply(t *testing.T) {
 	wantRequests(t, "again", again)
 }
 
-func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
+func TestMetadataPatchHandlesConcurrentChange(t *testing.T) {
 	for why, row := range map[string]struct {
 		change func(*cluster)
 		want   string
 		retry  problem.Retry
-		asks   bool // whether a conflict is looked into
+		asks   bool // whether the object is read after a conflict
 	}{
 		"it has another owner, too": {func(c *cluster) {
 			o := c.Find("configmaps", "a").DeepCopy()
@@ -144,7 +143,7 @@ func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
 			c.Deliver()
 			c.KubectlApply(withTemplate(t, withStrategy(t, "CreateOnly"), "deletionPolicy: Orphan"))
 			c.RunControllers()
-			row.change(c) // the watch does not tell
+			row.change(c) // not delivered by the watch
 			result, requests := c.Reconcile("apps", "one")
 			want := []string{"mark configmaps a", "get configmaps a", "mark configmaps b", "status apps one"}
 			if !row.asks {
@@ -166,7 +165,7 @@ func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
 	}
 }
 
-func TestLabelThatIsNewOrGoneIsWrittenUnderEveryStrategy(t *testing.T) {
+func TestLabelChangesAreWrittenUnderEveryStrategy(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
@@ -189,7 +188,7 @@ func TestLabelThatIsNewOrGoneIsWrittenUnderEveryStrategy(t *testing.T) {
 	}
 }
 
-func TestLabelManagedByOfTheAuthorIsKept(t *testing.T) {
+func TestManagedByLabelFromTemplateIsKept(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "{name: {{ . }}}", "{name: {{ . }}, labels: {app.kubernetes.io/managed-by: team}}"))
 	c.KubectlApply(app)
@@ -201,10 +200,10 @@ func TestLabelManagedByOfTheAuthorIsKept(t *testing.T) {
 	wantRequests(t, "again", again)
 }
 
-// What stays though nobody wants it is told by its marks how long, once its entry is gone.
-func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
+// The metadata of an undesired object that is kept determines how long, once its child template is removed.
+func TestKeptObjectsFollowTemplatePolicies(t *testing.T) {
 	for why, row := range map[string]struct {
-		entry, again []string // lines
+		entry, again []string // lines of the child template
 		parent       string
 		want         []string
 	}{
@@ -241,7 +240,7 @@ func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
 	}
 }
 
-func TestWhatOthersDoToMarks(t *testing.T) {
+func TestEditedChildMetadataIsRestored(t *testing.T) {
 	manage := func(o *unstructured.Unstructured) { o.SetLabels(reconciletest.Plus(o.GetLabels(), "x", "y")) }
 	take := func(o *unstructured.Unstructured) {
 		labels := o.GetLabels()

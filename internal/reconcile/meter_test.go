@@ -11,13 +11,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// measured returns a cluster with an operator that is measured.
+// measured returns a cluster with an operator whose metrics are recorded.
 func measured(t *testing.T) (*cluster, *reconciletest.Meters) {
 	t.Helper()
 	c, m := newCluster(t), reconciletest.NewMeters()
@@ -25,7 +25,7 @@ func measured(t *testing.T) (*cluster, *reconciletest.Meters) {
 	return c, m
 }
 
-// reconcileMeasured reconciles the parent as a worker does, and returns what is counted.
+// reconcileMeasured reconciles the parent like a worker, and returns the recorded metrics.
 func reconcileMeasured(t *testing.T, c *cluster, m *reconciletest.Meters) map[string]int {
 	t.Helper()
 	before := maps.Clone(m.Each["apps"].Counts)
@@ -42,8 +42,8 @@ func reconcileMeasured(t *testing.T, c *cluster, m *reconciletest.Meters) map[st
 	return now
 }
 
-func TestEachPassHasOneOutcome(t *testing.T) {
-	pass := func(o record.Outcome) string { return fmt.Sprint("pass ", o) }
+func TestEachReconciliationHasOneOutcome(t *testing.T) {
+	pass := func(o record.Outcome) string { return fmt.Sprint("reconciliation ", o) }
 	write := func(v record.Verb, a record.Answer) string { return fmt.Sprint("write ", v, " ", a) }
 	for why, row := range map[string]struct {
 		before func(*testing.T, *cluster)
@@ -69,7 +69,7 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 			},
 			map[string]int{pass(record.Failed): 1, "template error": 1},
 		},
-		"the server refuses a write, and the pass is to be repeated": {
+		"the server refuses a write, and the reconciliation is to be repeated": {
 			func(_ *testing.T, c *cluster) {
 				c.RemoveNow(configMap("a"))
 				c.Refuse["create configmaps a"] = refusal(http.StatusUnprocessableEntity, "Invalid", "no")
@@ -138,7 +138,7 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 	}
 }
 
-func TestAnswersAreToldApart(t *testing.T) {
+func TestErrorsAreClassifiedForMetrics(t *testing.T) {
 	configMaps := configMap("a").Resource.GroupResource()
 	for why, row := range map[string]struct {
 		err  error
@@ -158,14 +158,14 @@ func TestAnswersAreToldApart(t *testing.T) {
 		"the server is not to be reached":     {errors.New("connection refused"), record.NoAnswer},
 	} {
 		t.Run(why, func(t *testing.T) {
-			if got := running.AnswerOf(row.err); got != row.want {
+			if got := controller.AnswerOf(row.err); got != row.want {
 				t.Errorf("%d, want %d", got, row.want)
 			}
 		})
 	}
 }
 
-func TestLoopsAreMeasured(t *testing.T) {
+func TestLoopsAreCounted(t *testing.T) {
 	c, m := measured(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -179,13 +179,13 @@ func TestLoopsAreMeasured(t *testing.T) {
 	}
 }
 
-// Children that outlive their parent are written once more.
-func TestMarksOfChildrenThatStayAreCounted(t *testing.T) {
+// Orphaned children are written once more.
+func TestOrphaningUpdatesAreCounted(t *testing.T) {
 	c, m := measured(t)
 	c.KubectlApply(tenants)
 	c.KubectlApply(tenant)
 	c.Settle()
-	writes := fmt.Sprint("write ", record.Update, " ", running.AnswerOf(nil))
+	writes := fmt.Sprint("write ", record.Update, " ", controller.AnswerOf(nil))
 	before := m.Each["apps"].Counts[writes]
 	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 	c.Settle()

@@ -23,7 +23,7 @@ const pageWaits = "; children[page] waits for children[web]"
 
 const dbIsRunning = "running, 0 of 1 Pods have succeeded"
 
-// open has a shop whose db is ready, so that all is there.
+// open returns a cluster with a shop whose db is ready, so that all children exist.
 func open(t *testing.T, controller string) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -39,20 +39,20 @@ func open(t *testing.T, controller string) *cluster {
 	return c
 }
 
-func TestEntriesBeginWhenWhatTheyWaitForIsReady(t *testing.T) {
+func TestDependentsStartWhenDependenciesAreReady(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(shop)
 	c.KubectlApply(shopApp)
-	wantRequests(t, "first pass", c.Run(), "create jobs db", "status apps one")
+	wantRequests(t, "first reconciliation", c.Run(), "create jobs db", "status apps one")
 	c.WantReady(webWaits + "not started yet" + pageWaits)
 	c.WantQuiet("it waits")
 	c.SetJobStatus("db", dbIsNot)
 	wantRequests(t, "it has started", c.Run(), "status apps one")
 	c.WantReady(webWaits + dbIsRunning + pageWaits)
 	result, again := c.Reconcile("apps", "one")
-	wantRequests(t, "another pass", again)
+	wantRequests(t, "another reconciliation", again)
 	if result.Outcome != record.Waiting {
-		t.Errorf("the pass %v, want one that waits", result.Outcome)
+		t.Errorf("the reconciliation %v, want one that waits", result.Outcome)
 	}
 	if got := c.parentCounts(); got != "total 1, ready 0, failed 0" {
 		t.Errorf("counts: %s", got)
@@ -66,7 +66,7 @@ func TestEntriesBeginWhenWhatTheyWaitForIsReady(t *testing.T) {
 	}
 }
 
-func TestWhatADependencyThatFlapsHoldsBack(t *testing.T) {
+func TestFlappingDependencyBlocksChanges(t *testing.T) {
 	c := open(t, shop)
 	c.SetJobStatus("db", dbIsNot)
 	wantRequests(t, "it is not ready any more", c.Run(), "status apps one")
@@ -93,7 +93,7 @@ func TestWhatADependencyThatFlapsHoldsBack(t *testing.T) {
 	c.WantQuiet("all is there")
 }
 
-func TestADependencyThatIsDeletedComesBackFirst(t *testing.T) {
+func TestDeletedDependencyIsRecreatedFirst(t *testing.T) {
 	c := open(t, shop)
 	c.Remove(locationOf(c.Find("jobs", "db")))
 	c.Remove(configMap("web"))
@@ -113,7 +113,7 @@ func TestADependencyThatIsDeletedComesBackFirst(t *testing.T) {
 	c.WantQuiet("all is there")
 }
 
-func TestADependencyIsRecreatedWhileOthersWait(t *testing.T) {
+func TestDependentsWaitForRecreatedDependency(t *testing.T) {
 	c := open(t, with(t, shop, "  - name: db\n", "  - name: db\n    updateStrategy: {type: Recreate}\n"))
 	c.KubectlApply(with(t, shopApp, "db: one", "db: two", "hello", "bye"))
 	wantRequests(t, "it is out of date", c.Run(), "delete-foreground jobs db", "status apps one")
@@ -127,11 +127,11 @@ func TestADependencyIsRecreatedWhileOthersWait(t *testing.T) {
 	c.WantQuiet("all is there")
 }
 
-func TestReadyWhenDecidesWhenOthersBegin(t *testing.T) {
+func TestReadyWhenUnblocksDependents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, shop, "  - name: db\n", "  - name: db\n    readyWhen: eq .object.metadata.labels.version .object.status.version\n"))
 	c.KubectlApply(shopApp)
-	wantRequests(t, "first pass", c.Run(), "create jobs db", "status apps one")
+	wantRequests(t, "first reconciliation", c.Run(), "create jobs db", "status apps one")
 	c.WantReady(webWaits + "readyWhen is not true yet: not started yet" + pageWaits)
 	c.SetJobStatus("db", dbIsReady)
 	wantRequests(t, "it is complete", c.Run(), "status apps one")
@@ -144,15 +144,15 @@ func TestReadyWhenDecidesWhenOthersBegin(t *testing.T) {
 	wantRequests(t, "and then others", c.Run(), "update configmaps web", "status apps one")
 	c.KubectlApply(with(t, shop, "  - name: db\n", "  - name: db\n    readyWhen: .object.status.version\n"))
 	wantRequests(t, "readyWhen is broken", c.Run(), "status apps one")
-	c.WantReady(`False TemplateError: children[db].readyWhen:1:1: .object.status.version is a string, but must be true or false; compare it, as in eq .object.status.phase "Bound"`)
+	c.WantReady(`False TemplateError: children[db].readyWhen:1:1: .object.status.version is a string, but must be a boolean; compare it, as in eq .object.status.phase "Bound"`)
 	c.WantQuiet("it waits for the author")
 }
 
-func TestEntriesThatAreReadyAtOnceFollowEachOther(t *testing.T) {
+func TestReadyDependenciesApplyInOneReconciliation(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, shop, `(named "db" .children.db).status.host`, `(named "db" .children.db).kind`, "apiVersion: batch/v1\n      kind: Job", "apiVersion: v1\n      kind: ConfigMap"))
 	c.KubectlApply(shopApp)
-	wantRequests(t, "first passes", c.Run(), "create configmaps db", "create configmaps web", "create configmaps page", "status apps one")
+	wantRequests(t, "first reconciliations", c.Run(), "create configmaps db", "create configmaps web", "create configmaps page", "status apps one")
 	c.WantReady("True Ready: all children are ready: 3")
 	c.WantQuiet("all is there")
 	c.KubectlApply(with(t, shopApp, "text: hello, db: one", "text: bye, db: two"))
@@ -160,7 +160,7 @@ func TestEntriesThatAreReadyAtOnceFollowEachOther(t *testing.T) {
 	c.WantQuiet("all is up to date")
 }
 
-func TestADependencyThatFailsHoldsOthersBack(t *testing.T) {
+func TestFailedDependencyBlocksDependents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(shop)
 	c.KubectlApply(shopApp)
@@ -171,7 +171,7 @@ func TestADependencyThatFailsHoldsOthersBack(t *testing.T) {
 	c.WantQuiet("nothing is made")
 }
 
-func TestADependencyWhoseTemplateFailsHoldsOthersBack(t *testing.T) {
+func TestDependencyTemplateErrorBlocksDependents(t *testing.T) {
 	for template, want := range map[string]string{
 		`{{ fail "no" }}`:            "False TemplateFailed: children[db]:1:4: no",
 		`{{ wait "not yet" }}`:       "False Waiting: not yet; children[web] waits for children[db], which has an error; children[page] waits for children[web]",
@@ -192,8 +192,9 @@ func TestADependencyWhoseTemplateFailsHoldsOthersBack(t *testing.T) {
 	}
 }
 
-// TestFaultsOfAnEntryThatWaitsAreToldInItsTurn also where it is not the fault of what it waits for.
-func TestFaultsOfAnEntryThatWaitsAreToldInItsTurn(t *testing.T) {
+// TestErrorsOfBlockedTemplatesAreReportedInOrder checks that an error is only reported when the child template is unblocked, even if the error
+// is unrelated to its dependencies.
+func TestErrorsOfBlockedTemplatesAreReportedInOrder(t *testing.T) {
 	for fault, want := range map[string]string{
 		`fail "no"`:                     "False TemplateFailed: children[web]:4:15: no",
 		`wait "not yet"`:                "False Waiting: not yet; children[page] waits for children[web], which has an error",
@@ -214,8 +215,9 @@ func TestFaultsOfAnEntryThatWaitsAreToldInItsTurn(t *testing.T) {
 	}
 }
 
-// TestTheBudgetIsToldOf although an entry that waits has used it up: nothing else can be rendered then.
-func TestTheBudgetIsToldOf(t *testing.T) {
+// TestBudgetErrorOfBlockedTemplateIsReported checks that exceeding the budget is reported even for a blocked child template, because nothing
+// else can be rendered then.
+func TestBudgetErrorOfBlockedTemplateIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, shop, `(named "db" .children.db).status.host`, "range 1000000000 }}{{ end }}{{ 1", "  - name: web\n", "  - name: web\n    dependsOn: [db]\n"))
 	c.KubectlApply(shopApp)
@@ -225,12 +227,12 @@ func TestTheBudgetIsToldOf(t *testing.T) {
 	}
 }
 
-func TestWhatIsPrunedWhileEntriesWait(t *testing.T) {
+func TestPruningWhileTemplatesAreBlocked(t *testing.T) {
 	more := with(t, shop, "metadata: {name: page}\n", "metadata: {name: page}\n      {{ range .spec.pages }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      {{ end }}\n"+
 		"  - name: lone\n    template: |\n      {{ range .spec.lone }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      {{ end }}\n",
 		"metadata: {name: db, labels: {version: {{ .spec.db }}}}\n", "metadata: {name: db, labels: {version: {{ .spec.db }}}}\n      {{ range .spec.dbs }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      {{ end }}\n")
 	for why, row := range map[string]struct {
-		status string // of the Job, which is not ready
+		status string // status of the Job, which is not ready
 		want   []string
 	}{
 		"all can be rendered: what waits keeps its own":                                     {dbIsNot, []string{"delete configmaps d", "delete configmaps l"}},
@@ -261,9 +263,9 @@ func TestWhatIsPrunedWhileEntriesWait(t *testing.T) {
 	}
 }
 
-// TestAnObjectThatMovesWhileEntriesWait keeps what an entry may want that cannot be rendered, though another one, that cannot be rendered
-// either, waits for the entry that the object is from.
-func TestAnObjectThatMovesWhileEntriesWait(t *testing.T) {
+// TestObjectMovedBetweenBlockedTemplatesIsKept checks that an object is kept if an unrendered child template may desire it, even if another
+// unrendered one depends on the child template that created it.
+func TestObjectMovedBetweenBlockedTemplatesIsKept(t *testing.T) {
 	const data = "      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: data}\n"
 	other := "  - name: x\n    template: |\n      apiVersion: batch/v1\n      kind: Job\n      metadata: {name: x, labels: {version: {{ .spec.db }}}}\n" +
 		"  - name: b\n    template: |\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: b}\n      data: {x: {{ (named \"x\" .children.x).status.host }}}\n"
@@ -292,8 +294,9 @@ func TestAnObjectThatMovesWhileEntriesWait(t *testing.T) {
 	}
 }
 
-// TestOtherStrategiesWhileTheirEntryWaits leaves objects alone that nothing would change in any case.
-func TestOtherStrategiesWhileTheirEntryWaits(t *testing.T) {
+// TestBlockedTemplatesFollowUpdateStrategy checks that a blocked child template does not affect objects that its strategy would not change
+// anyway.
+func TestBlockedTemplatesFollowUpdateStrategy(t *testing.T) {
 	for strategy, row := range map[string]struct {
 		waiting, ready string
 		then           []string
@@ -319,8 +322,8 @@ func TestOtherStrategiesWhileTheirEntryWaits(t *testing.T) {
 	}
 }
 
-// TestChildrenGoAgainstTheOrder where spec.finalize says so: what waited goes first.
-func TestChildrenGoAgainstTheOrder(t *testing.T) {
+// TestReverseOrderDeletesDependentsFirst tests order: Reverse in spec.finalize.
+func TestReverseOrderDeletesDependentsFirst(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, shop, "finalize: {order: Reverse}"))
 	c.KubectlApply(shopApp)
@@ -338,9 +341,9 @@ func TestChildrenGoAgainstTheOrder(t *testing.T) {
 	wantRequests(t, "the parent is deleted", got, "delete-foreground configmaps page", "delete-foreground configmaps web", "delete-foreground jobs db", releaseParent)
 }
 
-func TestWhatARenamedEntryKeepsWhileItWaits(t *testing.T) {
+func TestRenamedBlockedTemplateKeepsObjects(t *testing.T) {
 	for why, row := range map[string]struct {
-		status string // of the Job, which is not ready
+		status string // status of the Job, which is not ready
 		writes []string
 	}{
 		"it can be rendered":    {dbIsNot, []string{"update configmaps web"}},
@@ -363,7 +366,7 @@ func TestWhatARenamedEntryKeepsWhileItWaits(t *testing.T) {
 	}
 }
 
-// withoutStatus leaves out writes of the parent's status.
+// withoutStatus removes writes of the parent's status.
 func withoutStatus(requests []string) []string {
 	out := []string{}
 	for _, request := range requests {
@@ -374,8 +377,8 @@ func withoutStatus(requests []string) []string {
 	return out
 }
 
-// TestATemplateWaitsForAFieldOfAnotherChild although that child is ready.
-func TestATemplateWaitsForAFieldOfAnotherChild(t *testing.T) {
+// TestTemplateWaitsForFieldOfAnotherChild checks that it waits even if that child is ready.
+func TestTemplateWaitsForFieldOfAnotherChild(t *testing.T) {
 	withStatus := with(t, shop, "  children:\n", "  status:\n    template: |\n      host: {{ (first .children.db).status.host }}\n      text: {{ .spec.text }}\n  children:\n")
 	c := newCluster(t)
 	c.KubectlApply(withStatus)

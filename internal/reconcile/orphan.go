@@ -8,27 +8,27 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// note is what a parent that is being deleted says of its cleanup, for later reconciliations and other replicas. It is an annotation of the
-// finalizer's name, with the parent's UID: another object may get the annotation with the text of this one.
+// note is information about the cleanup of a parent that is being deleted, for later reconciliations and other replicas. It is stored in an
+// annotation with the finalizer's name. It includes the parent's UID, because the annotation may be copied to another object.
 type note string
 
 const (
-	noteFinished note = "children-finished" // its finalize children have become ready
-	noteOrphan   note = "children-stay"     // it was deleted with --cascade=orphan
+	noteFinished note = "children-finished" // the objects of spec.finalize.children have become ready
+	noteOrphan   note = "children-stay"     // the parent was deleted with --cascade=orphan
 )
 
-// noted reports whether the parent has that note.
+// noted reports whether the parent has the note.
 func (rec *reconciliation) noted(n note) bool {
 	return rec.parent.Annotation(rec.Finalizer) == n.of(rec)
 }
 
-// note gives the parent that note, and reports whether that succeeded.
+// note sets the note of the parent, and reports whether that succeeded.
 func (rec *reconciliation) note(ctx context.Context, n note) bool {
 	return rec.annotate(ctx, rec.Finalizer, n.of(rec))
 }
@@ -43,7 +43,7 @@ func (o orphaning) requested() bool {
 	return plan.CascadesOrphan(o.parent) || o.noted(noteOrphan) || o.r.Orphaning.Has(o.key, o.parent.UID())
 }
 
-// run has all children outlive the parent, and reports whether that is done.
+// run orphans all children, and reports whether that is complete.
 func (o orphaning) run(ctx context.Context) bool {
 	for _, l := range o.observe() {
 		if issue := o.retain(ctx, l); issue != nil {
@@ -54,14 +54,14 @@ func (o orphaning) run(ctx context.Context) bool {
 	return len(o.problems) == 0
 }
 
-// unbind ensures that no owner reference to the parent is left. The garbage collector removes them, but a write in flight at that time may
-// bring one back, and the collector would delete that child after the parent.
+// unbind ensures that no owner reference to the parent is left. The garbage collector removes them, but a concurrent write may restore one, and
+// the garbage collector would then delete that child after the parent.
 func (o orphaning) unbind(ctx context.Context) {
 	for _, l := range o.observe() {
 		if _, bound := l.Object.Owner(o.parent.UID()); !bound || l.Object.Deleting() {
 			continue
 		}
-		if plan.CascadesOrphan(o.parent) { // the parent changes when the collector is done
+		if plan.CascadesOrphan(o.parent) { // the parent changes when the garbage collector is done
 			o.problems = append(o.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true})
 			return
 		}
@@ -72,7 +72,7 @@ func (o orphaning) unbind(ctx context.Context) {
 	}
 }
 
-// retain marks a child that no owner reference binds to its parent, so that it is not collected after the parent was deleted.
+// retain marks a child without an owner reference as orphaned, so that it is not collected after the parent was deleted.
 func (o orphaning) retain(ctx context.Context, l *child.Live) *problem.Problem {
 	if !l.Object.CrossScope() || l.Outlives() {
 		return nil
@@ -80,14 +80,14 @@ func (o orphaning) retain(ctx context.Context, l *child.Live) *problem.Problem {
 	return o.setMetadata(ctx, l, o.Factory.Maker(o.parent).Retain(l), "mark")
 }
 
-// setMetadata changes metadata of a child that outlives its parent. verb says in messages what that does to the child.
+// setMetadata updates the metadata of a child that is kept when its parent is deleted. verb describes in messages what that does to the child.
 func (o orphaning) setMetadata(ctx context.Context, l *child.Live, change request.Metadata, verb string) *problem.Problem {
-	after, err := o.Cluster.SetMetadata(ctx, running.LocateLive(l), change, o.Manager)
-	o.Meter.Write(record.Update, running.AnswerOf(err))
+	after, err := o.Cluster.SetMetadata(ctx, controller.LocateLive(l), change, o.Manager)
+	o.Meter.Write(record.Update, controller.AnswerOf(err))
 	switch {
 	case request.MissingObject(err):
 		return nil
-	case o.Overtaken(ctx, err, running.LocateLive(l), l.Object.UID(), change.Version):
+	case o.Overtaken(ctx, err, controller.LocateLive(l), l.Object.UID(), change.Version):
 		return &problem.Problem{Reason: v1.ReasonFinalizing, Message: l.ID().String() + " was just changed", Waiting: true, Pending: true, Retry: problem.RetryNow}
 	case err != nil:
 		return o.Rights.Refusal(err, verb+" "+l.ID().String(), l.Object.Namespace(), l.Kind)

@@ -16,8 +16,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// letsGo does what the garbage collector does with a parent that is deleted without its dependents. What that means for these, the watches
-// bring later.
+// letsGo does what the garbage collector does for a parent that is deleted without its dependents. The watches deliver the changes of the
+// dependents later.
 func (c *cluster) letsGo() {
 	c.T.Helper()
 	c.KubectlEdit(one, func(o *unstructured.Unstructured) {
@@ -32,16 +32,16 @@ func (c *cluster) letsGo() {
 	}
 }
 
-// The garbage collector takes the finalizer orphan away without waiting for templater.
-func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
+// The garbage collector removes the finalizer orphan without waiting for templater.
+func TestOrphansSurviveEarlyGarbageCollection(t *testing.T) {
 	denied := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "far"`)
 	for why, row := range map[string]struct {
 		manifest, parent string
-		first            func(c *cluster) // what happens after the deletion, before all else
+		first            func(c *cluster) // what happens first after the deletion
 		want             []string
 	}{
-		"before the first pass": {tenants, tenant, (*cluster).letsGo, []string{noteDone, "mark clusterroles r", "mark configmaps a", releaseParent}},
-		"after a pass that could not mark everything, and before a restart": {tenants, tenant, func(c *cluster) {
+		"before the first reconciliation": {tenants, tenant, (*cluster).letsGo, []string{noteDone, "mark clusterroles r", "mark configmaps a", releaseParent}},
+		"after a reconciliation that could not mark everything, and before a restart": {tenants, tenant, func(c *cluster) {
 			c.Refuse["mark configmaps a"] = denied
 			c.Settle()
 			c.letsGo()
@@ -56,10 +56,10 @@ func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
 				}
 			}
 		}, []string{noteDone, "mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one", releaseParent}},
-		// a watch shows references that are gone: the server refuses to take them away
+		// the watch shows owner references that are already removed: the API server rejects their removal
 		"children with owners, in order": {finalized(t), app, (*cluster).letsGo, []string{noteDone, "mark configmaps a", releaseParent}},
-		"finalize children, after a pass": {withBackup(t), app, func(c *cluster) {
-			c.Run() // makes the note
+		"finalize children, after a reconciliation": {withBackup(t), app, func(c *cluster) {
+			c.Run() // writes the note
 			c.letsGo()
 			c.Deliver()
 		}, []string{releaseParent}},
@@ -85,14 +85,14 @@ func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
 	}
 }
 
-// A parent is deleted, and the garbage collector lets its children go, while a pass is under way that saw the parent before.
-func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
+// A parent is deleted, and the garbage collector orphans its children, during a reconciliation that has already read the parent.
+func TestOrphansSurviveDeletionDuringReconciliation(t *testing.T) {
 	for why, row := range map[string]struct {
 		at   string // the request during which that happens
 		want []string
 	}{
 		"while the status is written": {"status", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", releaseParent}},
-		// both children got their references back
+		// both children have regained their owner references
 		"while a child is written": {"update configmaps a", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", "mark configmaps b", releaseParent}},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
 			there := len(c.Objects)
 			wantRequests(t, why, c.SettleWrites(), row.want...)
 			if c.During != nil {
-				t.Error("there was no pass beside the deletion")
+				t.Error("there was no reconciliation beside the deletion")
 			}
 			if c.Objects[one] != nil || len(c.Objects) != there-1 {
 				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
@@ -130,13 +130,13 @@ func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
 	}
 }
 
-// The watch of the parents shows one that is gone, and no finalizer of templater has kept it. A reference to it would have the garbage
-// collector delete the child.
-func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
+// The watch of the parents shows a parent that is already deleted, because it had no finalizer of templater. The garbage collector would delete
+// a child with an owner reference to it.
+func TestDeletedParentGetsNoOwnerReferences(t *testing.T) {
 	for why, row := range map[string]struct {
 		manifest string
 		failure  error
-		again    bool // whether another object has the name of the parent
+		again    bool // whether another object has the parent's name
 	}{
 		"the watch is behind":                     {apps, nil, false},
 		"the watch has failed":                    {apps, errors.New("no answer"), false},
@@ -171,12 +171,12 @@ func TestChildrenAreNotBoundToAParentThatIsGone(t *testing.T) {
 	}
 }
 
-// A child got its owner reference back, and templater may not take it away.
-func TestParentStaysAsLongAsSomethingBindsAChildThatStays(t *testing.T) {
+// A child has regained its owner reference, and templater is not allowed to remove it.
+func TestParentIsKeptWhileOrphanHasOwnerReference(t *testing.T) {
 	c := begun(t, finalized(t), app)
 	c.Settle()
 	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
-	c.Run() // makes the note
+	c.Run() // writes the note
 	c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
@@ -195,8 +195,8 @@ func TestParentStaysAsLongAsSomethingBindsAChildThatStays(t *testing.T) {
 	}
 }
 
-// Somebody has kept the text of a parent that was being deleted, and applies it again.
-func TestNotesOfATeardownAreOfOneParentAlone(t *testing.T) {
+// The manifest of a parent that was being deleted is saved and applied again.
+func TestTeardownAnnotationsAreBoundToParentUID(t *testing.T) {
 	t.Run("its children were to stay", func(t *testing.T) {
 		c := begun(t, finalized(t), app)
 		c.KubectlEdit(one, func(o *unstructured.Unstructured) {
@@ -219,12 +219,12 @@ func TestNotesOfATeardownAreOfOneParentAlone(t *testing.T) {
 	}
 }
 
-// A watch shows a parent that stops matching as one that is gone.
-func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
+// A watch reports a parent that stops matching as deleted.
+func TestOrphansOfUnmatchedParentAreKept(t *testing.T) {
 	unlabel := func(c *cluster) { c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) }
 	for why, row := range map[string]struct {
 		manifest, parent string
-		first            func(c *cluster) // what happens after the deletion, before all else
+		first            func(c *cluster) // what happens first after the deletion
 		want             []string
 	}{
 		"children elsewhere": {frontOnly(t, tenants), tenant, unlabel, []string{"mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one"}},
@@ -267,7 +267,7 @@ func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
 	}
 }
 
-// strays adds a child of an earlier parent of the name one.
+// strays adds a child of an earlier parent with the name one.
 func (c *cluster) strays(name string) {
 	c.T.Helper()
 	o := c.Objects[farMap("a")].DeepCopy()
@@ -281,8 +281,8 @@ func (c *cluster) strays(name string) {
 	c.Deliver()
 }
 
-// A parent is deleted with --cascade=orphan while templater deletes children of an earlier parent of its name.
-func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testing.T) {
+// A parent is deleted with --cascade=orphan while templater deletes children of an earlier parent with the same name.
+func TestOrphaningSurvivesCleanupOfEarlierParent(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.strays("old")
 	c.Run()
@@ -303,8 +303,8 @@ func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testin
 	}
 }
 
-// Children that cannot be read may need the finalizer.
-func TestFinalizerIsKeptWhileChildrenCannotBeRead(t *testing.T) {
+// Unreadable children may need the finalizer.
+func TestFinalizerIsKeptWhileChildrenAreUnreadable(t *testing.T) {
 	c := begun(t, tenants, with(t, tenant, "role: r", "role: ''"))
 	c.KubectlApply(with(t, tenants, "  - name: maps\n    scope: Cluster\n", "  - name: maps\n    scope: Cluster\n    deletionPolicy: Orphan\n", "  - name: role\n    scope: Cluster\n", "  - name: role\n"))
 	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
@@ -315,8 +315,8 @@ func TestFinalizerIsKeptWhileChildrenCannotBeRead(t *testing.T) {
 	}
 }
 
-// Nothing tells templater after a restart that a parent was deleted with --cascade=orphan, once the garbage collector has begun.
-func TestOwnedChildrenOfADeletedParentThatStopsMatchingAreTheGarbageCollectors(t *testing.T) {
+// After a restart, templater cannot detect that a parent was deleted with --cascade=orphan, once the garbage collector has begun.
+func TestOwnedChildrenAreLeftToGarbageCollector(t *testing.T) {
 	c := begun(t, frontOnly(t, finalized(t)), with(t, app, "name: one", "name: one, labels: {tier: front}, finalizers: [example.org/slow]"))
 	c.Settle()
 	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
@@ -324,7 +324,7 @@ func TestOwnedChildrenOfADeletedParentThatStopsMatchingAreTheGarbageCollectors(t
 		o.SetLabels(nil)
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
-	c.start() // nothing is remembered
+	c.start() // all state is lost
 	for _, request := range c.Run() {
 		if strings.HasPrefix(request, "delete") {
 			t.Errorf("request %q", request)
@@ -332,9 +332,9 @@ func TestOwnedChildrenOfADeletedParentThatStopsMatchingAreTheGarbageCollectors(t
 	}
 }
 
-// A webhook refuses to mark a child that outlives its parent, with the code of an object that does not exist. No owner reference and no
-// mark holds the child then, so that releasing the parent would have it deleted as an orphan.
-func TestAParentIsKeptWhileItsOrphansCannotBeMarked(t *testing.T) {
+// A webhook denies the annotation of an orphaned child with the status code of a missing object. Without an owner reference or annotation, the
+// child would be deleted as an orphan after the parent's release.
+func TestParentIsKeptUntilOrphansAreAnnotated(t *testing.T) {
 	child := configMap("a")
 	child.Namespace = "far"
 	for why, err := range map[string]error{

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// machine goes from A to D by its own status, and has a child in D alone.
+// machine changes its own status from A to D, and has a child only in D.
 const machine = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -33,7 +33,7 @@ spec:
       phase: {{ index (dict "A" "B" "B" "C" "C" "D" "D" "D") (.status.phase | default "A") }}
 `
 
-func TestStatusThatReadsItselfComesToItsEnd(t *testing.T) {
+func TestSelfReadingStatusConverges(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(machine)
 	c.KubectlApply(app)
@@ -45,7 +45,7 @@ func TestStatusThatReadsItselfComesToItsEnd(t *testing.T) {
 	wantRequests(t, "at the end", c.Run())
 }
 
-func TestChildrenThatReadEachOtherAreAllMade(t *testing.T) {
+func TestMutuallyDependentChildrenAreAllCreated(t *testing.T) {
 	c := newCluster(t)
 	entry := func(name, when string) string {
 		return "  - name: " + name + "\n    template: |\n      {{ if " + when + " }}\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: " + name + "}\n      {{ end }}\n"
@@ -59,24 +59,24 @@ func TestChildrenThatReadEachOtherAreAllMade(t *testing.T) {
 	wantRequests(t, "one goes", c.Run(), "delete configmaps c", "status apps one")
 }
 
-func TestLooksAgainOnlyForWhatTemplatesCanSee(t *testing.T) {
+func TestOnlyVisibleWritesTriggerAnotherReconciliation(t *testing.T) {
 	const status = "      count: {{ len .children.maps }}\n"
 	for why, row := range map[string]struct {
-		template []string // what is replaced in apps
+		template []string // replacements in apps
 		want     bool
 	}{
-		"nothing is read":                                  {nil, false},
-		"the status template reads the status":             {[]string{status, "      count: {{ .status.count | default 1 }}\n"}, true},
-		"a child's template reads the status":              {[]string{"{{ $.spec.text }}", "{{ $.spec.text | default $.status.text }}"}, true},
-		"a child's template reads children":                {[]string{"{{ $.spec.text }}", "{{ $.spec.text | default (len $.observed.maps) }}"}, true},
-		"the status template reads children of this pass":  {[]string{status, "      count: {{ len .observed.maps }}\n"}, false},
-		"the spec is read where another has a status, too": {[]string{"{{ $.spec.text }}", "{{ $.parent.spec.text }}"}, false},
+		"nothing is read":                                           {nil, false},
+		"the status template reads the status":                      {[]string{status, "      count: {{ .status.count | default 1 }}\n"}, true},
+		"a child's template reads the status":                       {[]string{"{{ $.spec.text }}", "{{ $.spec.text | default $.status.text }}"}, true},
+		"a child's template reads children":                         {[]string{"{{ $.spec.text }}", "{{ $.spec.text | default (len $.observed.maps) }}"}, true},
+		"the status template reads children of this reconciliation": {[]string{status, "      count: {{ len .observed.maps }}\n"}, false},
+		"the spec is read where another has a status, too":          {[]string{"{{ $.spec.text }}", "{{ $.parent.spec.text }}"}, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(with(t, apps, row.template...))
 			c.Run()
-			c.ParentQueue.ShutDown() // each pass is made by hand
+			c.ParentQueue.ShutDown() // each reconciliation is started manually
 			c.KubectlApply(app)
 			for _, pass := range []struct {
 				what  string
@@ -93,12 +93,12 @@ func TestLooksAgainOnlyForWhatTemplatesCanSee(t *testing.T) {
 	}
 }
 
-func TestStatusThatIsTakenBackAsItWasCallsForNoLook(t *testing.T) {
+func TestStatusTakeoverTriggersNoReconciliation(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "      count: {{ len .children.maps }}\n", "      count: {{ .status.count | default 2 }}\n"))
 	c.KubectlApply(app)
 	c.Run()
-	o := c.Find("apps", "one").DeepCopy() // as after an operator of another name: all is there, and ours is nothing
+	o := c.Find("apps", "one").DeepCopy() // as after an operator with another name: everything exists, and this operator owns nothing
 	o.SetManagedFields(nil)
 	c.Store(locationOf(o), o)
 	c.Deliver()
@@ -109,7 +109,7 @@ func TestStatusThatIsTakenBackAsItWasCallsForNoLook(t *testing.T) {
 	}
 }
 
-func TestStatusWithoutAnEndIsSlowedDown(t *testing.T) {
+func TestEndlessStatusChangesAreThrottled(t *testing.T) {
 	c := newCluster(t)
 	c.restless = true
 	c.KubectlApply(with(t, apps, "{{ len .children.maps }}", "{{ add1 (.status.count | default 0) }}"))
@@ -123,7 +123,7 @@ func TestStatusWithoutAnEndIsSlowedDown(t *testing.T) {
 	if diff := cmp.Diff(reconcile.Result{Retry: problem.RetrySlow, Outcome: record.Failed, Again: true}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
-	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: slowed down: the templates render something different each time for .status.count: do not compute it from what templater itself writes"; got != want {
+	if got, want := c.Condition("apps", "one", "Ready"), "False LoopDetected: backing off: the templates render different output in every reconciliation for .status.count: do not compute these fields from fields that templater writes"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestFirstPassWritesEachChildAndTheStatusOnce(t *testing.T) {
+func TestFirstReconciliationWritesEachObjectOnce(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
-	wantRequests(t, "first pass", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
+	wantRequests(t, "first reconciliation", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
 	_, again := c.Reconcile("apps", "one")
-	wantRequests(t, "second pass, before the watch brings the writes", again)
+	wantRequests(t, "second reconciliation, before the watch brings the writes", again)
 	c.Deliver()
 	wantRequests(t, "after the watch brought the writes", c.Run())
 
@@ -37,14 +37,14 @@ func TestFirstPassWritesEachChildAndTheStatusOnce(t *testing.T) {
 	}
 	status := c.Find("apps", "one").Object["status"].(map[string]any)
 	if status["count"] != int64(2) {
-		t.Errorf("status.count is %v, want 2: the status sees the children of its own pass", status["count"])
+		t.Errorf("status.count is %v, want 2: the status sees the children of its own reconciliation", status["count"])
 	}
 	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
 
-func TestRestartOverQuietParentsWritesNothing(t *testing.T) {
+func TestRestartWritesNothingForUnchangedParents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -53,7 +53,7 @@ func TestRestartOverQuietParentsWritesNothing(t *testing.T) {
 	wantRequests(t, "restart", c.Run())
 }
 
-func TestChangesAreFollowed(t *testing.T) {
+func TestChangesCauseMinimalWrites(t *testing.T) {
 	for why, row := range map[string]struct {
 		change func(*testing.T, *cluster)
 		want   []string
@@ -64,7 +64,7 @@ func TestChangesAreFollowed(t *testing.T) {
 		},
 		"of the parent, whose children all differ": {
 			func(_ *testing.T, c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
-			[]string{"update configmaps a", "update configmaps b", "status apps one"}, // the status tells the generation
+			[]string{"update configmaps a", "update configmaps b", "status apps one"}, // the status contains the generation
 		},
 		"of the parent, so that a child is no longer wanted": {
 			func(_ *testing.T, c *cluster) { c.KubectlApply(newApp(withChildren("a"))) },
@@ -130,14 +130,14 @@ func TestChangesAreFollowed(t *testing.T) {
 			c.Run()
 			row.change(t, c)
 			wantRequests(t, why, c.Run(), row.want...)
-			c.Settle() // what was deleted goes, and is counted no more
+			c.Settle() // what was deleted disappears, and is no longer counted
 			_, again := c.Reconcile("apps", "one")
-			wantRequests(t, "the pass after", again)
+			wantRequests(t, "the reconciliation after", again)
 		})
 	}
 }
 
-func TestNothingIsPrunedAfterAnError(t *testing.T) {
+func TestErrorsPreventPruning(t *testing.T) {
 	for why, template := range map[string]string{
 		"a template that fails":     `{{ fail "no" }}`,
 		"a missing value":           `{{ .spec.nothing }}`,
@@ -171,7 +171,7 @@ func TestNothingIsPrunedAfterAnError(t *testing.T) {
 			}
 			_, again := c.Reconcile("apps", "one")
 			again = slices.DeleteFunc(again, func(r string) bool { return r == "create configmaps refused" })
-			wantRequests(t, "the pass after", again)
+			wantRequests(t, "the reconciliation after", again)
 			c.KubectlApply(apps)
 			c.Run()
 			if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
@@ -181,7 +181,7 @@ func TestNothingIsPrunedAfterAnError(t *testing.T) {
 	}
 }
 
-func TestShortFailureOfAWatchLeavesNoTrace(t *testing.T) {
+func TestTransientWatchFailureIsCleared(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -192,14 +192,14 @@ func TestShortFailureOfAWatchLeavesNoTrace(t *testing.T) {
 	if got, want := c.Condition("apps", "one", "Ready"), "False ChildRequestFailed: templater cannot read configmaps"; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	reconciletest.Resume(t, children) // before the TemplateController has been looked at
+	reconciletest.Resume(t, children) // before the TemplateController is synced
 	c.Run()
 	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
 
-func TestPanicHurtsOneKey(t *testing.T) {
+func TestPanicAffectsOnlyOneKey(t *testing.T) {
 	c := newCluster(t)
 	c.restless = true
 	c.KubectlApply(apps)

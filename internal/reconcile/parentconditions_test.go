@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-func TestConditionsOfAStatusTemplate(t *testing.T) {
+func TestStatusTemplateConditions(t *testing.T) {
 	const (
 		ready = "True Ready: all children are ready: 2"
 		fault = "False TemplateError: status: "
 	)
 	for why, row := range map[string]struct {
 		conditions  string
-		kind        string // of the condition to look at
+		kind        string // condition type to check
 		want, ready string
 	}{
 		"what is missing is filled in":                     {"[{type: Done, status: true}]", "Done", "True Done: ", ready},
@@ -27,15 +27,15 @@ func TestConditionsOfAStatusTemplate(t *testing.T) {
 		"a reason is made of a type with other signs":      {"[{type: a.b/Is-it.done, status: Unknown}]", "a.b/Is-it.done", "Unknown Is_it_done: ", ready},
 		"a reason begins with a letter":                    {"[{type: 2Done, status: Unknown}]", "2Done", "Unknown Condition2Done: ", ready},
 		"a type that is short":                             {"[{type: X, status: Unknown}]", "X", "Unknown X: ", ready},
-		"templater's own condition":                        {"[{type: Done, status: true}, {type: Ready, status: true}]", "Done", "no condition Done", fault + "conditions[1]: the condition Ready is written by templater: remove it here, or set spec.status.readyCondition to another type, or to \"\" for none"},
+		"templater's own condition":                        {"[{type: Done, status: true}, {type: Ready, status: true}]", "Done", "no condition Done", fault + "conditions[1]: the Ready condition is written by templater: remove it here, or set spec.status.readyCondition to another type, or to \"\" for none"},
 		"no type":                                          {"[{status: true}]", "", "", fault + "a condition has no type"},
 		"a type that is no name":                           {"[{type: '" + secret + " x', status: true}]", "", "", fault + "conditions[0].type is not a valid condition type: use letters, digits, -, _ and ., optionally with a domain and / in front"},
 		"a type that is too long":                          {"[{type: {{ repeat 317 \"a\" }}, status: true}]", "", "", fault + "conditions[0].type is longer than 316 characters"},
 		"no status":                                        {"[{type: Done}]", "", "", fault + "a condition has no status: set True, False or Unknown"},
 		"a status that is none":                            {"[{type: Done, status: 'true'}]", "", "", fault + "conditions[0].status must be True, False or Unknown"},
-		"a reason that is no word":                         {"[{type: Done, status: true, reason: 'no " + secret + "'}]", "", "", fault + "conditions[0].reason is not valid: write a word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put the rest into message"},
-		"a reason that ends with a sign":                   {"[{type: Done, status: true, reason: 'no:'}]", "", "", fault + "conditions[0].reason is not valid: write a word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put the rest into message"},
-		"a reason that is no text":                         {"[{type: Done, status: true, reason: 5}]", "", "", fault + "conditions[0].reason is not valid: write a word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put the rest into message"},
+		"a reason that is no word":                         {"[{type: Done, status: true, reason: 'no " + secret + "'}]", "", "", fault + "conditions[0].reason is not valid: use a CamelCase word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put details into message"},
+		"a reason that ends with a sign":                   {"[{type: Done, status: true, reason: 'no:'}]", "", "", fault + "conditions[0].reason is not valid: use a CamelCase word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put details into message"},
+		"a reason that is no text":                         {"[{type: Done, status: true, reason: 5}]", "", "", fault + "conditions[0].reason is not valid: use a CamelCase word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put details into message"},
 		"a reason that is too long":                        {"[{type: Done, status: true, reason: {{ repeat 1025 \"a\" }}}]", "", "", fault + "conditions[0].reason is longer than 1024 characters"},
 		"a message that is no text":                        {"[{type: Done, status: true, message: [a]}]", "", "", fault + "conditions[0].message is not a string: quote it"},
 		"conditions that are no list":                      {"{type: Done}", "", "", fault + "conditions is not a list"},
@@ -55,12 +55,12 @@ func TestConditionsOfAStatusTemplate(t *testing.T) {
 				t.Errorf("condition %q, want %q", got, row.want)
 			}
 			_, again := c.Reconcile("apps", "one")
-			wantRequests(t, "another pass", again)
+			wantRequests(t, "another reconciliation", again)
 		})
 	}
 }
 
-func TestWithoutAReadyConditionATemplateMayHaveOneOfItsName(t *testing.T) {
+func TestTemplateMaySetReadyConditionWhenDisabled(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "  status:\n", "  status:\n    readyCondition: \"\"\n", "count: {{ len .children.maps }}", "conditions: [{type: Ready, status: true, reason: Mine}]"))
 	c.KubectlApply(app)
@@ -70,7 +70,7 @@ func TestWithoutAReadyConditionATemplateMayHaveOneOfItsName(t *testing.T) {
 	}
 }
 
-func TestMessagesOfConditionsAreCut(t *testing.T) {
+func TestConditionMessagesAreTruncated(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withStatus(t, apps, "conditions: [{type: Done, status: true, message: {{ repeat 20000 \"äé\" }}}]"))
 	c.KubectlApply(app)
@@ -82,7 +82,7 @@ func TestMessagesOfConditionsAreCut(t *testing.T) {
 	wantRequests(t, "the same again", c.Run())
 }
 
-func TestConditionsSaySinceWhenAndOfWhichGeneration(t *testing.T) {
+func TestConditionsHaveTransitionTimeAndGeneration(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withStatus(t, apps, "conditions: [{type: Done, status: {{ eq .spec.text \"hello\" }}}, {type: Mine, status: true, lastTransitionTime: \"2020-02-02T02:02:02Z\", observedGeneration: 7}]"))
 	c.KubectlApply(app)

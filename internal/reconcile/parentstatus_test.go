@@ -19,13 +19,13 @@ import (
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
+func TestRejectedStatusIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -41,7 +41,7 @@ func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
 	}
 }
 
-func TestARefusedStatusIsRecordedOnceThoughAWriteConflicts(t *testing.T) {
+func TestStatusRejectionIsRecordedOnceDespiteConflict(t *testing.T) {
 	c := begun(t, apps, app)
 	c.KubectlApply(newApp(withChildren("a", "b", "c")))
 	c.Deliver()
@@ -57,7 +57,7 @@ func TestARefusedStatusIsRecordedOnceThoughAWriteConflicts(t *testing.T) {
 	}
 }
 
-func TestStatusOfAKindThatIsNotServedIsReportedAndRetriedLater(t *testing.T) {
+func TestStatusOfUnservedKindIsRetriedLater(t *testing.T) {
 	for _, row := range []struct {
 		why, events string
 		err         error
@@ -79,7 +79,7 @@ func TestStatusOfAKindThatIsNotServedIsReportedAndRetriedLater(t *testing.T) {
 	}
 }
 
-func TestStatusOfAKindThatHasLostItIsLeftAlone(t *testing.T) {
+func TestMissingStatusSubresourceCausesNoWrite(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
 	c.KubectlApply(app)
@@ -89,7 +89,7 @@ func TestStatusOfAKindThatHasLostItIsLeftAlone(t *testing.T) {
 	wantRequests(t, "without a status subresource", requests)
 }
 
-func TestConditionsThatNobodyIsKnownToOwnAreKept(t *testing.T) {
+func TestConditionsWithoutKnownOwnerAreKept(t *testing.T) {
 	reconciletest.AtomicConditions(t)
 	c := newCluster(t)
 	c.KubectlApply(apps)
@@ -104,7 +104,7 @@ func TestConditionsThatNobodyIsKnownToOwnAreKept(t *testing.T) {
 	}
 }
 
-func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
+func TestObsoleteStatusFieldsAreRemoved(t *testing.T) {
 	const status = "count: {{ len .children.maps }}"
 	c := newCluster(t)
 	c.KubectlApply(app)
@@ -128,7 +128,7 @@ func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 	}
 }
 
-func TestStatusThatBecomesEmptyIsCleared(t *testing.T) {
+func TestEmptiedStatusIsCleared(t *testing.T) {
 	withoutReady := with(t, apps, "  status:\n", "  status:\n    readyCondition: \"\"\n")
 	c := newCluster(t)
 	c.KubectlApply(withoutReady)
@@ -147,7 +147,7 @@ func TestStatusThatBecomesEmptyIsCleared(t *testing.T) {
 	wantRequests(t, "again", requests)
 }
 
-func TestUnknownFieldOfAStatusIsLeftOut(t *testing.T) {
+func TestUnknownStatusFieldIsOmitted(t *testing.T) {
 	const yields = "count: {{ len .children.maps }}\n      coutn: 3\n      more: {known: a, unknown: b}"
 	known := kind.Declared{{"spec": map[string]any{
 		"group": "example.org", "names": map[string]any{"kind": "App", "plural": "apps"},
@@ -200,9 +200,9 @@ func TestUnknownFieldOfAStatusIsLeftOut(t *testing.T) {
 	}
 }
 
-// strictly is a Writer that takes no status with a key.
+// strictly is a Client that rejects a status with a certain key.
 type strictly struct {
-	running.Client
+	controller.Client
 	key, path string
 }
 
@@ -213,9 +213,9 @@ func (w strictly) ApplyStatus(ctx context.Context, at request.Location, body []b
 	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }
 
-// choosy is a Writer that takes no status that holds a text.
+// choosy is a Client that rejects a status that contains a certain text.
 type choosy struct {
-	running.Client
+	controller.Client
 	not string
 }
 
@@ -226,7 +226,7 @@ func (w choosy) ApplyStatus(ctx context.Context, at request.Location, body []byt
 	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }
 
-func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
+func TestOmittedStatusFieldIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(newApp(withChildren("a")))
@@ -243,16 +243,16 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenWhereThereIsNothingToSay(t *testing.T) {
+func TestEmptyStatusIsNotWritten(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, withStatus(t, apps, "# nothing"), "  status:\n", "  status:\n    readyCondition: \"\"\n"))
 	c.KubectlApply(app)
 	wantRequests(t, "a status without fields", c.Run(), "create configmaps a", "create configmaps b")
 }
 
-// heard is a Writer that keeps the last status.
+// heard is a Client that records the last status.
 type heard struct {
-	running.Client
+	controller.Client
 	body *string
 }
 
@@ -261,7 +261,7 @@ func (w heard) ApplyStatus(ctx context.Context, at request.Location, body []byte
 	return w.Client.ApplyStatus(ctx, at, body, manager, force)
 }
 
-func TestStatusNamesItsParent(t *testing.T) {
+func TestStatusPatchHasNameOfParent(t *testing.T) {
 	for namespace, want := range map[string]string{"ns": `"metadata":{"name":"one","namespace":"ns","resourceVersion":`, "": `"metadata":{"name":"one","resourceVersion":`} {
 		t.Run("namespace "+namespace, func(t *testing.T) {
 			c := newCluster(t)
@@ -294,7 +294,7 @@ func TestReadyChildrenAreCounted(t *testing.T) {
 	}
 }
 
-func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
+func TestForbiddenStatusWriteIsRetried(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -308,7 +308,7 @@ func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAFailureIsTriedAgainAsSoonAsEver(t *testing.T) {
+func TestStaleControllerWatchKeepsRetryBackoff(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -321,8 +321,8 @@ func TestAFailureIsTriedAgainAsSoonAsEver(t *testing.T) {
 	}
 }
 
-// TestHowOftenAStatusIsTriedThatIsRefused counts the requests of one pass.
-func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
+// TestRejectedStatusAttemptsAreLimited counts the requests of one reconciliation.
+func TestRejectedStatusAttemptsAreLimited(t *testing.T) {
 	for why, row := range map[string]struct {
 		err  error
 		want int

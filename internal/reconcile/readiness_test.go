@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-func TestJobIsReadyWhenItIsDone(t *testing.T) {
+func TestJobIsReadyWhenComplete(t *testing.T) {
 	const (
 		complete = "{startTime: x, conditions: [{type: Complete, status: 'True'}]}"
 		failed   = "{startTime: x, conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded, message: " + secret + "}]}"
@@ -38,7 +38,7 @@ func TestJobIsReadyWhenItIsDone(t *testing.T) {
 			t.Errorf("counts: %s, want %s", got, step.counts)
 		}
 		result, again := c.Reconcile("apps", "one")
-		wantRequests(t, "another pass", again)
+		wantRequests(t, "another reconciliation", again)
 		if result.Outcome != record.Succeeded || result.Retry != problem.RetryOnChange {
 			t.Errorf("result %+v: templater has done its work", result)
 		}
@@ -48,7 +48,7 @@ func TestJobIsReadyWhenItIsDone(t *testing.T) {
 	}
 }
 
-func TestThreeThatAreNotReadyAreNamed(t *testing.T) {
+func TestThreeUnreadyChildrenAreNamed(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.Jobs(t))
 	c.KubectlApply(newApp(withChildren("a", "b", "c", "d", "e")))
@@ -61,7 +61,7 @@ func TestThreeThatAreNotReadyAreNamed(t *testing.T) {
 	}
 }
 
-func TestObjectsThatAreNotWantedAreNeitherReadyNorFailing(t *testing.T) {
+func TestUndesiredObjectsDoNotAffectReadiness(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withTemplate(t, reconciletest.Jobs(t), "prunePolicy: Orphan"))
 	c.KubectlApply(app)
@@ -81,7 +81,7 @@ func TestObjectsThatAreNotWantedAreNeitherReadyNorFailing(t *testing.T) {
 	}
 }
 
-func TestFailureOfAChildStandsBehindThoseOfTemplates(t *testing.T) {
+func TestChildFailureIsReportedAfterTemplateErrors(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.Jobs(t))
 	c.KubectlApply(app)
@@ -95,17 +95,17 @@ func TestFailureOfAChildStandsBehindThoseOfTemplates(t *testing.T) {
 	}
 }
 
-// judged makes Jobs that are ready when an expression says so.
+// judged returns Jobs that are ready if an expression is true.
 func judged(t *testing.T, expression string) string {
 	t.Helper()
 	return with(t, reconciletest.Jobs(t), "  - name: maps\n", "  - name: maps\n    readyWhen: '"+expression+"'\n")
 }
 
-func TestReadyWhenDecidesWhatIsReady(t *testing.T) {
+func TestReadyWhenOverridesDefaultReadiness(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(judged(t, `ge (.object.status.succeeded | default 0) .spec.enough`))
 	c.KubectlApply(with(t, app, "text: hello", "text: hello, enough: 2"))
-	wantRequests(t, "first pass", c.Run(), "create jobs a", "create jobs b", "status apps one")
+	wantRequests(t, "first reconciliation", c.Run(), "create jobs a", "create jobs b", "status apps one")
 	for _, step := range []struct{ a, b, ready, counts string }{
 		{"{succeeded: 1, conditions: [{type: Complete, status: 'True'}]}", "{startTime: x, succeeded: 2}",
 			"False Progressing: 1 of 2 children are ready: Job ns/a: readyWhen is not true yet", "total 1, ready 0, failed 0"},
@@ -123,16 +123,16 @@ func TestReadyWhenDecidesWhatIsReady(t *testing.T) {
 			t.Errorf("counts: %s, want %s", got, step.counts)
 		}
 		_, again := c.Reconcile("apps", "one")
-		wantRequests(t, "another pass", again)
+		wantRequests(t, "another reconciliation", again)
 	}
 }
 
-func TestReadyWhenThatCannotBeEvaluated(t *testing.T) {
+func TestReadyWhenErrorIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(judged(t, `.object.status.done`))
 	c.KubectlApply(app)
-	wantRequests(t, "first pass", c.Run(), "create jobs a", "create jobs b", "status apps one")
-	want := "children[maps].readyWhen:1:1: .object.status.done has no value, but must be true or false; compare it, or use default false"
+	wantRequests(t, "first reconciliation", c.Run(), "create jobs a", "create jobs b", "status apps one")
+	want := "children[maps].readyWhen:1:1: .object.status.done has no value, but must be a boolean; compare it, or use default false"
 	if got := c.Condition("apps", "one", "Ready"); got != "False TemplateError: "+want {
 		t.Errorf("ready condition %q", got)
 	}
@@ -140,7 +140,7 @@ func TestReadyWhenThatCannotBeEvaluated(t *testing.T) {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 	result, again := c.Reconcile("apps", "one")
-	wantRequests(t, "another pass", again)
+	wantRequests(t, "another reconciliation", again)
 	if result.Outcome != record.Failed || result.Retry != problem.RetryOnChange {
 		t.Errorf("result %+v: it waits for a change", result)
 	}
@@ -148,7 +148,7 @@ func TestReadyWhenThatCannotBeEvaluated(t *testing.T) {
 	wantRequests(t, "what is no longer wanted goes all the same", c.Run(), "delete jobs b", "status apps one")
 	c.SetJobStatus("a", "{done: "+secret+"}")
 	c.Run()
-	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False TemplateError: children[maps].readyWhen:1:1: .object.status.done is a string, but must be true or false; ") || strings.Contains(got, secret) {
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False TemplateError: children[maps].readyWhen:1:1: .object.status.done is a string, but must be a boolean; ") || strings.Contains(got, secret) {
 		t.Errorf("ready condition %q", got)
 	}
 	c.SetJobStatus("a", "{done: true}")
@@ -158,8 +158,8 @@ func TestReadyWhenThatCannotBeEvaluated(t *testing.T) {
 	}
 }
 
-// TestTheFunctionReadyDoesNotAskReadyWhen, which may itself call it.
-func TestTheFunctionReadyDoesNotAskReadyWhen(t *testing.T) {
+// TestReadyFunctionIgnoresReadyWhen: readyWhen may itself call the function, so it cannot depend on it.
+func TestReadyFunctionIgnoresReadyWhen(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, judged(t, `and (ready .object) (eq .object.status.extra "yes")`), "len .children.maps", "ready (first .children.maps)"))
 	c.KubectlApply(newApp(withChildren("a")))

@@ -1,10 +1,10 @@
-// Package reconcile reconciles one parent, so that its children and its status are as its TemplateController says.
+// Package reconcile reconciles one parent: it brings its children and status to the state that the TemplateController defines.
 //
-// A reconciliation reads caches, renders what is desired, plans the difference, applies the plan, and writes the parent's status:
+// A reconciliation reads caches, renders the desired children, plans the changes, applies the plan, and writes the parent's status:
 //
 //	inputs → desired → plan → apply → status
 //
-// One that finds no difference makes no request. The tests run whole reconciliations against an API server in memory: see cluster_test.go.
+// If nothing differs, no request is sent. The tests run whole reconciliations against an in-memory API server: see cluster_test.go.
 package reconcile
 
 import (
@@ -17,43 +17,43 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// Result says when to reconcile a parent again although nothing changed.
+// Result determines when to requeue a parent.
 type Result struct {
 	Retry problem.Retry
-	// After is when to reconcile again at the latest, whatever Retry says; 0 means never.
+	// After is the maximum delay until the next reconciliation, regardless of Retry; 0 means no limit.
 	After time.Duration
-	// Again is whether to reconcile again at once, whatever the rest says: the templates may yield something else
-	// for what has been written.
+	// Again is true if the parent must be reconciled again immediately, for example because the templates may render a different result after
+	// the writes.
 	Again bool
-	// Denial is the permission that is missing, if any.
+	// Denial is the missing permission, if any.
 	Denial problem.Denial
-	// Outcome is how the reconciliation is counted.
+	// Outcome is the outcome for metrics.
 	Outcome record.Outcome
 }
 
-// also adds when to reconcile again for another reason.
+// also combines the result with another reason to reconcile again.
 func (r Result) also(other Result) Result {
 	r.Retry = max(r.Retry, other.Retry)
-	r.After = min(cmp.Or(r.After, other.After), cmp.Or(other.After, r.After)) // 0 is never
+	r.After = min(cmp.Or(r.After, other.After), cmp.Or(other.After, r.After)) // 0 means never
 	return r
 }
 
-// reconciliation is one reconciliation of one parent. The types of its stages embed it. A stage returns what it finds out; only problems
-// and when to reconcile again add up here.
+// reconciliation is one reconciliation of one parent. The types of its stages embed it. A stage returns its results; only problems and the next
+// reconciliation are collected here.
 type reconciliation struct {
-	*running.Controller
+	*controller.Controller
 	r        *Reconciler
 	key      queue.Key
-	parent   *object.Object // as the latest write left it, except for its status; nil where there is none
+	parent   *object.Object // as of the latest write, except for its status; nil if it does not exist
 	problems problem.List
-	next     Result         // when to reconcile again if no problem says otherwise
+	next     Result         // when to reconcile again if the problems do not require it
 	report   *status.Report // nil unless the caller passes one
 
 	inputs    inputs
@@ -62,7 +62,7 @@ type reconciliation struct {
 	status    statusWriter
 }
 
-func newReconciliation(r *Reconciler, c *running.Controller, key queue.Key) *reconciliation {
+func newReconciliation(r *Reconciler, c *controller.Controller, key queue.Key) *reconciliation {
 	rec := &reconciliation{Controller: c, r: r, key: key}
 	rec.inputs.reconciliation = rec
 	rec.guard.reconciliation = rec
@@ -71,9 +71,8 @@ func newReconciliation(r *Reconciler, c *running.Controller, key queue.Key) *rec
 	return rec
 }
 
-// Reconcile brings the children and the status of the parent named by key up
-// to date. It acts on current state only, so extra calls are harmless. A
-// user's mistake ends in the parent's status, and so does a refusal of the server.
+// Reconcile brings the children and the status of the parent named by key up to date. It is idempotent. Template errors and rejected requests
+// are reported in the parent's status.
 func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	return r.reconcile(ctx, key, nil)
 }
@@ -91,7 +90,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *statu
 		r.countSuspended(c, key)
 	}
 	if c == nil || !c.Runs() || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
-		return Result{} // each of these queues the parent when it changes
+		return Result{} // each of these enqueues the parent when it changes
 	}
 	rec := newReconciliation(r, c, key)
 	rec.report, rec.inputs.pause = report, worker.Pauses()
@@ -102,8 +101,8 @@ func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *statu
 	return rec.reconcile(ctx)
 }
 
-// countSuspended counts a parent of a suspended TemplateController, which is not reconciled. It makes no request.
-func (r *Reconciler) countSuspended(c *running.Controller, key queue.Key) {
+// countSuspended counts a parent of a suspended TemplateController, which is not reconciled. It sends no requests.
+func (r *Reconciler) countSuspended(c *controller.Controller, key queue.Key) {
 	if c.Unknown || !c.ParentsSynced(key.Parent.Namespace) {
 		return
 	}
@@ -140,12 +139,12 @@ func (rec *reconciliation) reconcile(ctx context.Context) Result {
 		return c.run(ctx)
 	}
 	if rec.SyncingRelated() {
-		return Result{} // the end of the first list queues the parent
+		return Result{} // the parent is enqueued when the initial list is complete
 	}
 	return rec.reconcileChildren(ctx)
 }
 
-// reconcileChildren reconciles a parent that is not being deleted, with its children.
+// reconcileChildren reconciles a parent that is not being deleted, and its children.
 func (rec *reconciliation) reconcileChildren(ctx context.Context) Result {
 	c := rec.converging(rec.Spec.Children, rec.Order)
 	var result Result
@@ -155,17 +154,17 @@ func (rec *reconciliation) reconcileChildren(ctx context.Context) Result {
 		rec.conclude(ctx, &c)
 		result = rec.result()
 	}
-	result = result.also(rec.collectLeftovers(ctx, c.unlabelled))
+	result = result.also(rec.collectLeftovers(ctx, c.unlabeled))
 	if !rec.deletions.relatedCurrent() && rec.Readable(rec.key.Parent.Namespace) {
-		result = result.also(Result{Retry: problem.RetrySoon}) // a deletion may have been left for later
+		result = result.also(Result{Retry: problem.RetrySoon}) // a deletion may have been postponed
 	}
-	if c.staleSpec || !running.Readable(rec.Controllers) {
-		result = result.also(Result{Retry: problem.RetrySlow}) // something may be left to prune, and no event will show when
+	if c.staleSpec || !controller.Readable(rec.Controllers) {
+		result = result.also(Result{Retry: problem.RetrySlow}) // some children may have to be pruned, and no event will report when
 	}
 	return result
 }
 
-// conclude writes the status after a convergence, unless the next reconciliation will write another one at once.
+// conclude writes the status after a convergence, unless the next reconciliation will immediately write another one.
 func (rec *reconciliation) conclude(ctx context.Context, c *convergence) {
 	if issue := rec.guard.check(); issue != nil {
 		rec.problems = append(rec.problems, issue)
@@ -182,7 +181,7 @@ func (rec *reconciliation) conclude(ctx context.Context, c *convergence) {
 	}
 }
 
-// measure counts what the reconciliation did, and detects endless writing.
+// measure records metrics of the reconciliation, and detects endless writing.
 func (rec *reconciliation) measure() {
 	if rec.guard.end() {
 		rec.Meter.Tripped()
@@ -192,34 +191,34 @@ func (rec *reconciliation) measure() {
 	}
 }
 
-// observe returns the children as they are now, own writes included.
+// observe returns the current children, including writes of this reconciliation.
 func (rec *reconciliation) observe() []*child.Live { return rec.ChildrenOf(rec.parent) }
 
-// keep puts a child into the cache as a write has left it.
+// keep stores the response of a write in the child cache.
 func (rec *reconciliation) keep(after *object.Object, kind kind.Kind) {
 	rec.Keep(after, kind)
 	if rec.Factory.Adopting {
-		rec.r.SyncSoon(rec.Name) // it may have been the last one
+		rec.r.SyncSoon(rec.Name) // it may have been the last child without a seal
 	}
 }
 
 // overtaken reports whether the parent could not be written because it has changed since it was read.
 func (rec *reconciliation) overtaken(ctx context.Context, err error) bool {
-	// A write that conflicts with an edit is nothing unusual, so the first conflicts in a row are taken for that without reading the parent.
+	// Conflicts with edits are normal, so the first consecutive conflicts are assumed to be that, without reading the parent.
 	const conflictsBeforeRead = 3
 	if rec.r.Failures.NumRequeues(rec.key) < conflictsBeforeRead {
-		return running.Stale(err)
+		return controller.Stale(err)
 	}
 	return rec.Overtaken(ctx, err, rec.LocateParent(rec.key), rec.parent.UID(), rec.parent.ResourceVersion())
 }
 
-// failed reports whether an error keeps templater from doing its work.
+// failed reports whether an error prevents templater from doing its work.
 func (rec *reconciliation) failed() bool {
 	issue := rec.problems.First()
 	return issue != nil && !issue.Waiting
 }
 
-// result says when to reconcile again, after what was done and found.
+// result returns when to reconcile again.
 func (rec *reconciliation) result() Result {
 	result := Result{
 		Retry: rec.problems.Retry(), Denial: rec.problems.Denial(), Outcome: record.OutcomeOf(rec.problems),
@@ -238,8 +237,8 @@ func (rec *reconciliation) result() Result {
 	return result
 }
 
-// readsOwnWrites reports whether children were written that templates read and were rendered without. No watch reports own writes. The
-// status template has read the children as they were written.
+// readsOwnWrites reports whether the templates read children, and were rendered before children were written. Watches do not report writes of
+// this process. The status template has already read the written children.
 func (rec *reconciliation) readsOwnWrites() bool {
 	reads := rec.Program.Reads()
 	return rec.guard.written.Children && reads.Children

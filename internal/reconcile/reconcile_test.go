@@ -19,18 +19,18 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-func TestTooLargeChildrenAreNotShown(t *testing.T) {
+func TestObservedChildrenRespectBudget(t *testing.T) {
 	o := packed(t, parse(t, app))
-	rec := reconciling(nil, &running.Controller{}, o)
+	rec := reconciling(nil, &controller.Controller{}, o)
 	rec.inputs.budget.Begin(nil)
 	in := rec.inputs.forTemplates([]*child.Live{{Entry: "maps", Object: o}})
 	if got, err := in.Observed("maps"); err != nil || len(got) != 1 {
@@ -44,7 +44,7 @@ func TestTooLargeChildrenAreNotShown(t *testing.T) {
 	}
 }
 
-func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
+func TestOutcomeOfMissingParent(t *testing.T) {
 	for result, want := range map[Result]record.Outcome{
 		{}:                                      record.Succeeded,
 		{After: 1}:                              record.Waiting,
@@ -59,12 +59,12 @@ func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestSpecsOfAParentWithAGenerationNeedNoDecoding(t *testing.T) {
+func TestParentGenerationAvoidsDecoding(t *testing.T) {
 	for generation, decoded := range map[int64]bool{3: false, 0: true} {
 		t.Run(fmt.Sprint(generation), func(t *testing.T) {
 			parent := parse(t, app)
 			parent.SetGeneration(generation)
-			rec := reconciling(nil, &running.Controller{}, packed(t, parent))
+			rec := reconciling(nil, &controller.Controller{}, packed(t, parent))
 			if got := rec.guard.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
 				t.Errorf("generation %d: specs of %d", generation, got.Parent)
 			}
@@ -78,24 +78,26 @@ func TestSpecsOfAParentWithAGenerationNeedNoDecoding(t *testing.T) {
 	}
 }
 
-// accepting is a Writer that deletes what it is asked to.
-type accepting struct{ running.Client }
+// accepting is a Client that accepts all deletions.
+type accepting struct{ controller.Client }
 
 func (accepting) Delete(context.Context, request.Location, request.Deletion) error {
 	return nil
 }
 
-// permissive are Controllers that may delete.
+// permissive are Controllers that allow deletions.
 type permissive struct{ Controllers }
 
-func (permissive) MayPrune(context.Context, *running.Controller) bool { return true }
+func (permissive) MayPrune(context.Context, *controller.Controller) bool { return true }
 
-func (permissive) Confirmed(context.Context, *running.Controller, *object.Object) bool { return true }
+func (permissive) Confirmed(context.Context, *controller.Controller, *object.Object) bool {
+	return true
+}
 
-func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
+func TestForegroundDeletionIsNotCountedAsRewrite(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
 		t.Run(fmt.Sprint("foreground ", foreground), func(t *testing.T) {
-			rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &running.Controller{Access: running.Access{Cluster: accepting{}, Meter: record.Discard{}}}, nil)
+			rec := reconciling(&Reconciler{Options: Options{Controllers: permissive{}}}, &controller.Controller{Access: controller.Access{Cluster: accepting{}, Meter: record.Discard{}}}, nil)
 			rec.guard.rewrites = queue.NewRewrites()
 			rec.deletions.begin()
 			live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
@@ -109,14 +111,14 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	}
 }
 
-func TestTemplateControllerIsSyncedWhenAChildIsSealed(t *testing.T) {
+func TestSealedChildTriggersControllerSync(t *testing.T) {
 	cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	syncs := []string{}
 	r := &Reconciler{Options: Options{SyncSoon: func(name string) { syncs = append(syncs, name) }}}
-	rec := reconciling(r, &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{}}}, nil)
+	rec := reconciling(r, &controller.Controller{Definition: controller.Definition{Name: "apps"}, Caches: controller.Caches{Sources: map[schema.GroupKind]controller.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{}}}, nil)
 	for _, adopting := range []bool{false, true} {
 		t.Run(fmt.Sprint("adopting ", adopting), func(t *testing.T) {
 			syncs = []string{}
@@ -129,9 +131,9 @@ func TestTemplateControllerIsSyncedWhenAChildIsSealed(t *testing.T) {
 	}
 }
 
-// sealing is a Writer that answers a change of metadata with an object, or refuses it, and a Meter of writes.
+// sealing is a Client that returns an object or an error for a metadata change, and a Meter that records writes.
 type sealing struct {
-	running.Client
+	controller.Client
 	record.Discard
 	after  *object.Object
 	err    error
@@ -144,7 +146,7 @@ func (s *sealing) SetMetadata(context.Context, request.Location, request.Metadat
 
 func (s *sealing) Write(_ record.Verb, answer record.Answer) { s.writes = append(s.writes, answer) }
 
-func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
+func TestRenewedSealIsCountedAndCached(t *testing.T) {
 	keys := &seal.Ring{}
 	keys.Set(seal.Generate(time.Now()))
 	for why, row := range map[string]struct {
@@ -162,11 +164,11 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 			before := packed(t, parse(t, aConfigMap))
 			server := &sealing{after: packed(t, parse(t, with(t, aConfigMap, "'1'", "'2'"))), err: row.err}
 			rule := &child.Ownership{Controller: "apps", Seals: keys}
-			rec := reconciling(&Reconciler{}, &running.Controller{
-				Definition: running.Definition{Name: "apps"},
-				Access:     running.Access{Cluster: server, Meter: server},
-				Caches: running.Caches{
-					Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
+			rec := reconciling(&Reconciler{}, &controller.Controller{
+				Definition: controller.Definition{Name: "apps"},
+				Access:     controller.Access{Cluster: server, Meter: server},
+				Caches: controller.Caches{
+					Sources: map[schema.GroupKind]controller.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
 				},
 				Factory: &child.Factory{Ownership: rule},
 			}, nil)
@@ -183,7 +185,7 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 	}
 }
 
-func TestASealThatCouldNotBeRenewedHastensNothing(t *testing.T) {
+func TestFailedSealRenewalIsRetriedSlowly(t *testing.T) {
 	program, err := render.Compile(render.Source{})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +200,7 @@ func TestASealThatCouldNotBeRenewedHastensNothing(t *testing.T) {
 		problem.RetryNow:      {unrenewed: true, problems: problem.List{{Retry: problem.RetryNow, Waiting: true}}},
 	} {
 		t.Run(fmt.Sprint(want), func(t *testing.T) {
-			rec := reconciling(nil, &running.Controller{Definition: running.Definition{Program: program, Resync: time.Hour}}, nil)
+			rec := reconciling(nil, &controller.Controller{Definition: controller.Definition{Program: program, Resync: time.Hour}}, nil)
 			if rec.problems = row.problems; row.unrenewed {
 				rec.next.Retry = problem.RetrySlow
 			}

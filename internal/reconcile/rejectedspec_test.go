@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestParentsReportThatTheirTemplateControllerIsNotAccepted(t *testing.T) {
+func TestRejectedSpecIsReportedOnParents(t *testing.T) {
 	broken := invalid(t, apps)
 	c := begun(t, apps, app)
 	c.KubectlApply(broken)
@@ -43,7 +43,7 @@ func TestParentsReportThatTheirTemplateControllerIsNotAccepted(t *testing.T) {
 	}
 }
 
-func TestParentWithoutRoomForConditionsGetsAnEventOfTheRejection(t *testing.T) {
+func TestRejectedSpecIsRecordedWithoutConditions(t *testing.T) {
 	plain := with(t, apps, "kind: App", "kind: Statusless", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", "")
 	c := newCluster(t)
 	c.KubectlApply(invalid(t, plain))
@@ -54,7 +54,7 @@ func TestParentWithoutRoomForConditionsGetsAnEventOfTheRejection(t *testing.T) {
 	}
 }
 
-func TestRejectionIsNotReportedWhereNothingMayBeWritten(t *testing.T) {
+func TestRejectedSpecIsNotReportedWhenSuspended(t *testing.T) {
 	broken := invalid(t, apps)
 	for _, row := range []struct {
 		why, spec string

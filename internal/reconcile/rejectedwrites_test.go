@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
+func TestRejectedWritesAreReported(t *testing.T) {
 	denied := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 	const by = `denied by admission webhook "no.example.org"`
 	hidden := func(c *cluster) { c.RemoveLabels("a") }
@@ -78,7 +78,7 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestFaultsOfAnotherChildAreNotToldWithThoseOfTheLast(t *testing.T) {
+func TestFaultsOfDifferentChildrenAreNotMixed(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	one := newApp(withChildren("a"))
@@ -100,7 +100,7 @@ func TestFaultsOfAnotherChildAreNotToldWithThoseOfTheLast(t *testing.T) {
 	}
 }
 
-func TestMarksAreMeasured(t *testing.T) {
+func TestMetadataPatchesAreCounted(t *testing.T) {
 	c, m := measured(t)
 	c.KubectlApply(withStrategy(t, "CreateOnly"))
 	c.KubectlApply(app)
@@ -113,7 +113,7 @@ func TestMarksAreMeasured(t *testing.T) {
 	}
 }
 
-func TestChildThatIsMadeOnceIsNotOutOfDateWhenItHasLostItsLabel(t *testing.T) {
+func TestUnlabeledCreateOnlyChildIsNotOutdated(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withStrategy(t, "CreateOnly"))
 	c.KubectlApply(app)
@@ -126,7 +126,7 @@ func TestChildThatIsMadeOnceIsNotOutOfDateWhenItHasLostItsLabel(t *testing.T) {
 	}
 }
 
-func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
+func TestInvalidQuantityIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
 	c.KubectlApply(app)
@@ -137,10 +137,10 @@ func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
 	}
 }
 
-// A conflict that a webhook answers looks like one with a newer object until the object has been read.
-func TestRefusedDeletionIsRetried(t *testing.T) {
+// A conflict response from a webhook looks like a conflict with a newer object until the object has been read.
+func TestRejectedDeletionIsRetried(t *testing.T) {
 	for why, row := range map[string]struct {
-		get  error // the answer when the child is read after the conflict
+		get  error // error when the child is read after the conflict
 		want string
 	}{
 		"the child is there still":        {nil, "False ChildRejected: cannot delete ConfigMap ns/a: "},
@@ -160,7 +160,7 @@ func TestRefusedDeletionIsRetried(t *testing.T) {
 				t.Errorf("ready condition %q, want %q", got, row.want)
 			}
 			if row.want == "True " {
-				c.restless = true // the child is there
+				c.restless = true // the child exists
 				return
 			}
 			clear(c.Refuse)

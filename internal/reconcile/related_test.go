@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// woken returns the parents that are to be looked at, and takes them out of the queue.
+// woken returns the parents in the queue, and removes them from it.
 func (c *cluster) woken() []string {
 	names := []string{}
 	for c.ParentQueue.Len() > 0 {
@@ -28,13 +28,13 @@ func (c *cluster) woken() []string {
 	return names
 }
 
-func TestRelatedObjectsAreReadAndFollowed(t *testing.T) {
+func TestRelatedObjectChangesAreFollowed(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(readers)
 	c.KubectlApply(reader("ns", "one", "{job: a}"))
 	c.KubectlApply(job("ns", "a", "{}", "{note: x}"))
 	c.KubectlApply(job("ns", "b", "{}", "{note: u}"))
-	wantRequests(t, "first pass", c.Run(), "create configmaps one", "status apps one")
+	wantRequests(t, "first reconciliation", c.Run(), "create configmaps one", "status apps one")
 	if got := c.JobsOf("one"); got != "a: x" {
 		t.Errorf("the child says %q", got)
 	}
@@ -65,23 +65,23 @@ func TestRelatedObjectsAreReadAndFollowed(t *testing.T) {
 		c.Deliver()
 		wantRequests(t, step.what+", again", c.Run())
 		_, again := c.Reconcile("apps", "one")
-		wantRequests(t, step.what+", one more pass", again)
+		wantRequests(t, step.what+", one more reconciliation", again)
 	}
 	c.start()
 	wantRequests(t, "a restart", c.Run())
 }
 
-// jobAt is where a Job is.
+// jobAt returns the location of a Job.
 func jobAt(namespace, name string) request.Location {
 	return request.Location{Resource: reconciletest.Kinds[reconciletest.BatchJob].Resource, Namespace: namespace, Name: name}
 }
 
-// TestExactlyThoseAreLookedAtThatSeeAnObject changes one Job and looks into the queue.
-func TestExactlyThoseAreLookedAtThatSeeAnObject(t *testing.T) {
-	selects := map[string]string{ // by the name of the parent
+// TestOnlyParentsSelectingObjectAreReconciled changes one Job and checks the queue.
+func TestOnlyParentsSelectingObjectAreReconciled(t *testing.T) {
+	selects := map[string]string{ // by name of the parent
 		"named": "name: a", "other": "name: b", "far": "{name: a, namespace: other}", "everywhere": "{name: a, allNamespaces: true}",
 		"web": "labelSelector: {matchLabels: {app: web}}", "db": "labelSelector: {matchLabels: {app: db}}",
-		"tiers": "labelSelector: {matchExpressions: [{key: app, operator: In, values: [web, db]}]}", "labelled": "labelSelector: {matchExpressions: [{key: app, operator: Exists}]}",
+		"tiers": "labelSelector: {matchExpressions: [{key: app, operator: In, values: [web, db]}]}", "labeled": "labelSelector: {matchExpressions: [{key: app, operator: Exists}]}",
 		"both": "labelSelector: {matchLabels: {app: web, tier: front}}", "bare": "labelSelector: {matchExpressions: [{key: app, operator: DoesNotExist}]}",
 		"all": "allNamespaces: true", "here": "namespace: ns", "there": "namespace: other", "any": "labelSelector: {}",
 		"list": "[{name: x}, {name: a}, {labelSelector: {matchLabels: {app: web}}}]", "none": "[]", "nothing": "",
@@ -107,10 +107,10 @@ func TestExactlyThoseAreLookedAtThatSeeAnObject(t *testing.T) {
 	}{
 		{"it comes", func() { c.KubectlApply(job("ns", "a", "{}", "{}")) }, []string{"bare"}},
 		{"it changes", func() { c.KubectlApply(job("ns", "a", "{}", "{note: x}")) }, []string{"bare"}},
-		{"it gets a label", func() { c.KubectlApply(job("ns", "a", "{app: web}", "{note: x}")) }, []string{"bare", "labelled", "tiers", "web"}},
-		{"it gets another one", func() { c.KubectlApply(job("ns", "a", "{app: db}", "{note: x}")) }, []string{"db", "labelled", "tiers", "web"}},
-		{"it gets one more", func() { c.KubectlApply(job("ns", "a", "{app: web, tier: front}", "{note: x}")) }, []string{"both", "db", "labelled", "tiers", "web"}},
-		{"it goes", func() { c.RemoveNow(jobAt("ns", "a")) }, []string{"both", "labelled", "tiers", "web"}},
+		{"it gets a label", func() { c.KubectlApply(job("ns", "a", "{app: web}", "{note: x}")) }, []string{"bare", "labeled", "tiers", "web"}},
+		{"it gets another one", func() { c.KubectlApply(job("ns", "a", "{app: db}", "{note: x}")) }, []string{"db", "labeled", "tiers", "web"}},
+		{"it gets one more", func() { c.KubectlApply(job("ns", "a", "{app: web, tier: front}", "{note: x}")) }, []string{"both", "db", "labeled", "tiers", "web"}},
+		{"it goes", func() { c.RemoveNow(jobAt("ns", "a")) }, []string{"both", "labeled", "tiers", "web"}},
 	} {
 		step.change()
 		want := append(slices.Clone(always), step.want...)
@@ -133,13 +133,13 @@ func TestExactlyThoseAreLookedAtThatSeeAnObject(t *testing.T) {
 	}
 }
 
-func TestWatchFieldsFilterBeforeTheQueue(t *testing.T) {
+func TestWatchFieldsFilterBeforeEnqueue(t *testing.T) {
 	c := begun(t,
 		with(t, readers, "    select: |\n      name: {{ .spec.job }}\n", "    watchFields: [spec.note, \"metadata.labels['example.org/tier']\"]\n    select: |\n      labelSelector: {matchLabels: {app: web}}\n"),
 		reader("ns", "one", "{}"),
 		job("ns", "a", "{app: web}", "{note: x, other: 1}"),
 	)
-	c.restless = true // the keys are taken from the queue
+	c.restless = true // the keys are removed from the queue
 	for _, step := range []struct {
 		what, labels, spec string
 		woken              bool
@@ -168,8 +168,8 @@ func TestWatchFieldsFilterBeforeTheQueue(t *testing.T) {
 	}
 }
 
-// TestWithoutASelectAllOfTheNamespaceIsSeen has parents with and without a namespace, and kinds likewise.
-func TestWithoutASelectAllOfTheNamespaceIsSeen(t *testing.T) {
+// TestRelatedWithoutSelectSeesWholeNamespace tests namespaced and cluster-scoped parents and related kinds.
+func TestRelatedWithoutSelectSeesWholeNamespace(t *testing.T) {
 	const selecting = "    select: |\n      name: {{ .spec.job }}\n"
 	c := newCluster(t)
 	c.KubectlApply(with(t, readers, selecting, ""))
@@ -201,8 +201,8 @@ func TestWithoutASelectAllOfTheNamespaceIsSeen(t *testing.T) {
 	}
 }
 
-// TestSelectionsThatMakeNoSense tells what is wrong, and leaves everything as it is.
-func TestSelectionsThatMakeNoSense(t *testing.T) {
+// TestInvalidSelectionsAreReported expects an error, and no changes.
+func TestInvalidSelectionsAreReported(t *testing.T) {
 	const selector = "labelSelector is not valid: use matchLabels or matchExpressions with valid label keys and values; operators are In, NotIn, Exists and DoesNotExist, the last two without values"
 	for spec, want := range map[string]string{
 		"{}":                       "it is empty: set at least one of name, namespace, allNamespaces and labelSelector",
@@ -221,7 +221,7 @@ func TestSelectionsThatMakeNoSense(t *testing.T) {
 		"{labelSelector: {matchExpressions: [{key: a, operator: Like}]}}": selector,
 		"{labelSelector: {matchExpressions: [{key: a, operator: In, values: [" + strings.Repeat("a,", 64) + "]}]}}": "labelSelector has more than 64 keys and values",
 		"[{name: a}, {name: ''}]":                     "mapping 2: name is empty, which does not mean all: remove the key, or render no mapping",
-		"[" + strings.Repeat("{name: a},", 257) + "]": "the output has 257 mappings, the limit is 256: select by namespace or by label",
+		"[" + strings.Repeat("{name: a},", 257) + "]": "the output has 257 mappings; the limit is 256: select by namespace or by label",
 	} {
 		t.Run(spec, func(t *testing.T) {
 			c := begun(t, with(t, readers, "name: {{ .spec.job }}", "{{ toYaml .spec.select }}"), reader("ns", "one", "{select: [{name: a}]}"), job("ns", "a", "{}", "{note: x}"))
@@ -252,7 +252,7 @@ func TestSelectionsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestFailingSelectTemplateLeavesAllAsItIs(t *testing.T) {
+func TestFailingSelectTemplateChangesNothing(t *testing.T) {
 	for text, want := range map[string]string{
 		"name: {{ required \"spec.job is missing\" .spec.job }}":                     "False TemplateFailed: related[jobs].select:1:10: spec.job is missing",
 		"name: {{ .spec.job }}":                                                      "False TemplateError: related[jobs].select:1:10: .spec.job has no value; set it, or use default, required or if",
@@ -275,8 +275,8 @@ func TestFailingSelectTemplateLeavesAllAsItIs(t *testing.T) {
 	}
 }
 
-// TestAFailingFirstListIsNotAnEmptyOne starts templater anew while the server does not list what a child was made of.
-func TestAFailingFirstListIsNotAnEmptyOne(t *testing.T) {
+// TestFailedInitialListIsNotEmptyList restarts templater while the API server cannot list the related objects that a child was created from.
+func TestFailedInitialListIsNotEmptyList(t *testing.T) {
 	c := begun(t, with(t, readers, "    kind: Job\n", "    kind: Job\n    optional: true\n"), reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"))
 	c.start()
 	c.Silent[relatedJobs] = true
@@ -299,8 +299,8 @@ func TestAFailingFirstListIsNotAnEmptyOne(t *testing.T) {
 	}
 }
 
-// TestNothingIsPrunedForWhatIsNotKnown loses the watch of Jobs, of which each has a child.
-func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
+// TestUnknownRelatedObjectsPreventPruning breaks the watch of Jobs. There is a child for each Job.
+func TestUnknownRelatedObjectsPreventPruning(t *testing.T) {
 	perJob := with(t, readers, "    select: |\n      name: {{ .spec.job }}\n", "", "      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ .metadata.name }}}\n", "      {{ range .related.jobs }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ .metadata.name }}}\n      {{ end }}\n",
 		"      data:\n        jobs: {{ .related.jobs | collect \"metadata.name\" | join \",\" }}\n        note: {{ .related.jobs | collect \"spec.note\" | join \",\" }}\n", "")
 	for _, optional := range []bool{false, true} {
@@ -311,7 +311,7 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 				c.KubectlApply(reader("ns", "one", "{}"))
 				c.KubectlApply(job("ns", "a", "{}", "{}"))
 				c.KubectlApply(job("ns", "b", "{}", "{}"))
-				wantRequests(t, "first pass", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
+				wantRequests(t, "first reconciliation", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
 				c.Deliver()
 				c.Run()
 				return c
@@ -333,7 +333,7 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 			c.Silent[relatedJobs] = true
 			wantRequests(t, "the Jobs are still being read", c.Run())
 			_, requests := c.Reconcile("apps", "one")
-			wantRequests(t, "a pass meanwhile", requests)
+			wantRequests(t, "a reconciliation meanwhile", requests)
 			delete(c.Silent, relatedJobs)
 			c.List(relatedJobs)
 			wantRequests(t, "they are read", c.Run())
@@ -349,7 +349,7 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 				}
 			}
 
-			c = begin() // the kind is there, in some version
+			c = begin() // the kind is served, in some version
 			c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1"), Served: "v2"}
 			c.controllers.kindChanged(reconciletest.BatchJob)
 			for _, request := range c.Run() {
@@ -362,7 +362,7 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 			c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
 			c.controllers.kindChanged(reconciletest.BatchJob)
 			want := []string{"status apps one"}
-			if optional { // there can be no Job
+			if optional { // no Job can exist
 				want = []string{"delete configmaps a", "delete configmaps b", "status apps one"}
 			}
 			wantRequests(t, fmt.Sprintf("the kind is gone, optional is %v", optional), c.Run(), want...)
@@ -370,8 +370,8 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestParentsAreRelatedToParents adds up what others have, and themselves.
-func TestParentsAreRelatedToParents(t *testing.T) {
+// TestParentsCanBeRelatedObjects sums values of other parents and of the parent itself.
+func TestParentsCanBeRelatedObjects(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(`
 apiVersion: templater.dev/v1
@@ -412,7 +412,7 @@ spec:
 	}
 }
 
-// TestNamespacesOfRelatedObjects selects namespaces by their names and labels.
+// TestNamespacesOfRelatedObjects selects namespaces by name and label.
 func TestNamespacesOfRelatedObjects(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, readers, "    kind: Job\n", "    kind: Job\n    namespaces: [a, b, c]\n    namespaceSelector: {matchLabels: {shared: 'yes'}}\n", "name: {{ .spec.job }}", "allNamespaces: true"))
@@ -451,8 +451,8 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 	wantRequests(t, "the namespace goes", c.Run(), "update configmaps one", "status apps one")
 }
 
-// TestAnEditOfAnEntryIsFollowed has parents see what the new entry selects, and hear of nothing else.
-func TestAnEditOfAnEntryIsFollowed(t *testing.T) {
+// TestRelatedSpecChangeIsFollowed checks that parents read what the new related entry selects, and are not reconciled for other objects.
+func TestRelatedSpecChangeIsFollowed(t *testing.T) {
 	c := begun(t, readers, reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"), job("ns", "b", "{}", "{note: u}"))
 	c.KubectlApply(with(t, readers, "name: {{ .spec.job }}", "name: b"))
 	c.Run()
@@ -475,8 +475,8 @@ func TestAnEditOfAnEntryIsFollowed(t *testing.T) {
 	}
 }
 
-// TestManyParentsOneChange has one pass for one change.
-func TestManyParentsOneChange(t *testing.T) {
+// TestSingleChangeReconcilesAffectedParentOnly expects one reconciliation for one change.
+func TestSingleChangeReconcilesAffectedParentOnly(t *testing.T) {
 	const many = 300
 	c := newCluster(t)
 	c.KubectlApply(readers)
@@ -491,10 +491,10 @@ func TestManyParentsOneChange(t *testing.T) {
 		t.Errorf("looked at (-want +got):\n%s", diff)
 	}
 	wantRequests(t, "one change", c.Requests[before:])
-	wantRequests(t, "its pass", c.Run(), "update configmaps p7")
+	wantRequests(t, "its reconciliation", c.Run(), "update configmaps p7")
 }
 
-// queued returns what is to be looked at, and leaves it in the queue.
+// queued returns the keys in the queue, and leaves them there.
 func (c *cluster) queued() []queue.Key {
 	var keys []queue.Key
 	for c.ParentQueue.Len() > 0 {

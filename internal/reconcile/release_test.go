@@ -19,8 +19,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// A parent that is on its way out before templater knows of it goes without anything.
-func TestParentThatWasDeletedBefore(t *testing.T) {
+// A parent that was deleted before templater knew of it is released without cleanup.
+func TestParentDeletedBeforeStartIsReleased(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, app, "name: one", "name: one, finalizers: [example.org/slow]"))
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
@@ -28,8 +28,9 @@ func TestParentThatWasDeletedBefore(t *testing.T) {
 	wantRequests(t, "it is released", c.Settle())
 }
 
-// A finalizer that no deletion needs is removed with the next reconciliation: somebody set it, or the status that would tell of it was lost.
-func TestFinalizerThatNobodyNeeds(t *testing.T) {
+// An unneeded finalizer is removed by the next reconciliation: another client may have added it, or the status that records it may have been
+// lost.
+func TestUnneededFinalizerIsRemoved(t *testing.T) {
 	for name, finalizes := range map[string]bool{"the status tells of it": true, "the status is lost": false} {
 		t.Run(name, func(t *testing.T) {
 			c := begun(t, apps, app)
@@ -50,8 +51,8 @@ func TestFinalizerThatNobodyNeeds(t *testing.T) {
 	}
 }
 
-// A release is made once, whatever the watch has brought.
-func TestReleasesAreMadeOnce(t *testing.T) {
+// A parent is released only once, even if the watch lags behind.
+func TestParentIsReleasedOnce(t *testing.T) {
 	t.Run("another finalizer holds the parent", func(t *testing.T) {
 		c := settled(t, with(t, withBackup(t, "timeout: 1s"), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: {readyCondition: ''}\n"))
 		c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/slow")) })
@@ -83,8 +84,8 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 	})
 }
 
-// What follows from own writes comes at once: no watch tells of these.
-func TestWhatFollowsFromOwnWrites(t *testing.T) {
+// Writes that depend on other writes follow immediately, because watches do not report writes of this process.
+func TestOwnWritesTriggerFollowUpWrites(t *testing.T) {
 	t.Run("entries that waited for what is ready at once", func(t *testing.T) {
 		c := newCluster(t)
 		c.KubectlApply(with(t, apps, "  - name: maps\n", "  - name: first\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}'\n  - name: maps\n    dependsOn: [first]\n", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
@@ -110,8 +111,8 @@ func TestWhatFollowsFromOwnWrites(t *testing.T) {
 	})
 }
 
-// A pass that is cut short does nothing, and comes again.
-func TestPassThatIsCutShort(t *testing.T) {
+// A canceled reconciliation does nothing, and is retried.
+func TestCanceledReconciliationIsRetried(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.ControllerQueue.Add("apps")
@@ -127,8 +128,8 @@ func TestPassThatIsCutShort(t *testing.T) {
 	}
 }
 
-// Nobody is taken for gone while it is not known who is there.
-func TestParentsThatAreNotKnownYet(t *testing.T) {
+// No parent counts as deleted before the watch has synced.
+func TestUnsyncedParentsAreNotTreatedAsDeleted(t *testing.T) {
 	c := begun(t, apps, app)
 	for want := range c.Caches {
 		if want.Role == watch.Parent {
@@ -145,8 +146,8 @@ func TestParentsThatAreNotKnownYet(t *testing.T) {
 	}
 }
 
-// A spec that makes no sense says nothing about what parents have left behind.
-func TestParentThatGoesUnderASpecThatMakesNoSense(t *testing.T) {
+// If the spec is rejected, orphans are kept.
+func TestDeletionUnderRejectedSpecKeepsChildren(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.Settle()
 	c.KubectlApply(with(t, tenants, "{{ end }}", ""))
@@ -161,8 +162,8 @@ func TestParentThatGoesUnderASpecThatMakesNoSense(t *testing.T) {
 	}
 }
 
-// The server refuses something of a parent that does not match any more.
-func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
+// The API server rejects a write for a parent that no longer matches.
+func TestRejectedWritesForUnmatchedParentAreRetried(t *testing.T) {
 	for why, request := range map[string]string{"to delete a child": "delete configmaps a", "to remove its finalizer": releaseParent} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, frontOnly(t, tenants), tenant)
@@ -185,7 +186,7 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 		c := begun(t, frontOnly(t, tenants), tenant)
 		c.Settle()
 		c.Refuse["mark configmaps a"] = reconciletest.ErrBroken
-		// The watch tells of the first of these alone.
+		// The watch only reports the first of these changes.
 		c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		c.End(one, metav1.DeletePropagationOrphan)
 		next := c.Objects[one].DeepCopy()
@@ -201,8 +202,8 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 	})
 }
 
-// While nobody knows what templates would read, the status stays, as it does in the life of a parent.
-func TestStatusOfAParentThatGoesByASelectionThatFails(t *testing.T) {
+// While the input of the templates is unknown, the status is kept, as for a parent that is not being deleted.
+func TestFailingSelectKeepsStatusDuringDeletion(t *testing.T) {
 	selects := "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap, select: '{name: {{ if eq .spec.text \"bye\" }}{{ fail \"no\" }}{{ end }}x}'}\n  children:\n"
 	c := settled(t, with(t, finalized(t, ", timeout: 0s"), "  children:\n", selects, "count: {{ len .children.maps }}", "text: {{ .spec.text }}"))
 	for _, name := range []string{"a", "b"} {
@@ -217,14 +218,14 @@ func TestStatusOfAParentThatGoesByASelectionThatFails(t *testing.T) {
 	}
 }
 
-// A spec that makes no sense does nothing about parents that stay.
-func TestParentUnderASpecThatMakesNoSense(t *testing.T) {
+// If the spec is rejected, parents that are not being deleted are not changed.
+func TestParentUnderRejectedSpecIsNotChanged(t *testing.T) {
 	c := settled(t, finalized(t))
 	c.KubectlApply(with(t, finalized(t), "{{ end }}", ""))
 	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
 	c.Settle()
 	result, requests := c.Reconcile("apps", "one")
-	wantRequests(t, "one more pass", requests)
+	wantRequests(t, "one more reconciliation", requests)
 	if result != (reconcile.Result{Outcome: record.Waiting}) {
 		t.Errorf("result %+v", result)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// growing makes one object more each time, and goes by what it has made before.
+// growing renders one more object each time, depending on the observed objects.
 const growing = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -36,7 +36,7 @@ spec:
       count: {{ len .children.maps }}
 `
 
-func TestRenamedEntryKeepsItsObjects(t *testing.T) {
+func TestRenamedTemplateKeepsObjects(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
@@ -71,8 +71,8 @@ func TestRenamedEntryKeepsItsObjects(t *testing.T) {
 	}
 }
 
-func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
-	const many = 3 * 8 // more than a pass looks, whatever that is
+func TestRenamedTemplateWithManyObjectsKeepsThem(t *testing.T) {
+	const many = 3 * 8 // more than maxRenders in package child
 	c := newCluster(t)
 	before := with(t, growing, "STRATEGY", "Recreate", "MOST", fmt.Sprint(many))
 	c.KubectlApply(before)
@@ -88,7 +88,7 @@ func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
 	for range 3 {
 		result, more := c.Reconcile("apps", "one")
 		if requests = append(requests, more...); len(more) == 0 && result.Retry == problem.RetryNow {
-			t.Error("the pass asks for another one, and has done nothing")
+			t.Error("the reconciliation asks for another one, and has done nothing")
 		}
 	}
 	for _, request := range requests {
@@ -101,7 +101,7 @@ func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
 	}
 }
 
-func TestPolicyIsThatOfTheEntryThatWantsTheObject(t *testing.T) {
+func TestPolicyOfDesiringTemplateApplies(t *testing.T) {
 	two := with(t, apps, "  status:\n", "  - name: more\n    updateStrategy: {type: OnDelete}\n    deletionPolicy: Orphan\n    prunePolicy: Orphan\n    template: |\n      {{ range .spec.more | default list }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: other}\n      {{ end }}\n  status:\n")
 	c := newCluster(t)
 	c.KubectlApply(two)
@@ -119,8 +119,8 @@ func TestPolicyIsThatOfTheEntryThatWantsTheObject(t *testing.T) {
 	wantRequests(t, "nobody wants b, whose entry keeps it", c.Run(), "status apps one")
 }
 
-// An entry that cannot be rendered may yield the object as before.
-func TestObjectOfAnEntryThatFailsIsNotTakenByAnother(t *testing.T) {
+// A child template that cannot be rendered may still desire the object.
+func TestObjectOfFailingTemplateIsNotTakenOver(t *testing.T) {
 	two := with(t, apps, "  status:\n", "  - name: more\n    template: |\n      {{ range .spec.more | default list }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: other}\n      {{ end }}\n  status:\n")
 	for why, row := range map[string]struct{ before, edit string }{
 		"its template fails":                 {two, "more: [b, c]"}, // .spec.text is missing
@@ -138,7 +138,7 @@ func TestObjectOfAnEntryThatFailsIsNotTakenByAnother(t *testing.T) {
 	}
 }
 
-func TestNoneOfTwoDocumentsWithOneNameIsApplied(t *testing.T) {
+func TestDuplicateObjectNamesAreNotApplied(t *testing.T) {
 	const second = "  - name: more\n    template: |\n      {{ range .spec.more | default list }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: other}\n      {{ end }}\n  status:\n"
 	for why, change := range map[string]string{
 		"in one entry":    with(t, app, "[a, b], text: hello", "[a, b, b, b, c], text: bye"),
@@ -173,7 +173,7 @@ func TestNoneOfTwoDocumentsWithOneNameIsApplied(t *testing.T) {
 	})
 }
 
-func TestObjectThatATemplateDropsOnceItSeesItGoes(t *testing.T) {
+func TestObjectNoLongerRenderedIsDeleted(t *testing.T) {
 	shy := with(t, apps, "{{ range .spec.names }}", "{{ if not .observed.maps }}{{ range .spec.names }}", "{{ end }}\n", "{{ end }}{{ end }}\n", "name: {{ . }}", "name: {{ . }}-1")
 	c := newCluster(t)
 	c.restless = true
@@ -185,8 +185,8 @@ func TestObjectThatATemplateDropsOnceItSeesItGoes(t *testing.T) {
 	wantRequests(t, "renamed", c.Run()[:2], "delete configmaps a-1", "delete configmaps b-1")
 }
 
-// What is being deleted keeps its old label.
-func TestStatusSeesObjectsUnderTheNewNameOfTheirEntry(t *testing.T) {
+// Terminating objects keep their old label.
+func TestStatusReadsObjectsUnderNewTemplateName(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// ReconcileAndReport is Reconcile, and fills the report.
+// ReconcileAndReport is like Reconcile, and fills the report.
 func (r *Reconciler) ReconcileAndReport(ctx context.Context, key queue.Key, report *status.Report) Result {
 	return r.reconcile(ctx, key, report)
 }
@@ -20,7 +20,7 @@ func (rec *reconciliation) wroteParent(verb plan.Verb) {
 	rec.report.Wrote(verb, "", child.ID{Kind: rec.GVK.GroupKind(), Name: rec.key.Parent})
 }
 
-// fillReport records what is known at the end.
+// fillReport fills the report at the end of the reconciliation.
 func (rec *reconciliation) fillReport() {
 	r := rec.report
 	if r == nil {

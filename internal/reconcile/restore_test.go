@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// dumped makes a child that is updated, one that is replaced, and one in another namespace.
+// dumped renders a child that is updated, one that is replaced, and one in another namespace.
 const dumped = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -43,7 +43,7 @@ spec:
       data: {text: {{ .spec.text }}}
 `
 
-// dump is what is there of parents and children, as a backup has it.
+// dump returns the parents and children, like a backup.
 func (c *cluster) dump() map[request.Location]*unstructured.Unstructured {
 	out := map[request.Location]*unstructured.Unstructured{}
 	for at, o := range c.Objects {
@@ -54,7 +54,7 @@ func (c *cluster) dump() map[request.Location]*unstructured.Unstructured {
 	return out
 }
 
-// restore puts a dump back, without the status of anything. uid returns the UID of an object, of which there was one in the dump.
+// restore restores a dump without any status. uid returns the new UID of an object in the dump.
 func (c *cluster) restore(dump map[request.Location]*unstructured.Unstructured, uid func(at request.Location, was types.UID) types.UID) {
 	c.T.Helper()
 	for at, o := range dump {
@@ -71,9 +71,9 @@ func (c *cluster) restore(dump map[request.Location]*unstructured.Unstructured, 
 	c.Store(appsController, tc)
 }
 
-// TestARestoredBackupDeletesNothing restores parents and children from before a change, with the seals of that time. The objects keep their
-// UIDs: a parent with another UID is another parent.
-func TestARestoredBackupDeletesNothing(t *testing.T) {
+// TestRestoredBackupCausesNoDeletion restores parents and children from before a change, with their old seals. The objects keep their UIDs: a
+// parent with another UID is another parent.
+func TestRestoredBackupCausesNoDeletion(t *testing.T) {
 	for how, uid := range map[string]func(c *cluster) func(at request.Location, was types.UID) types.UID{
 		"all of the cluster": func(*cluster) func(request.Location, types.UID) types.UID {
 			return func(_ request.Location, was types.UID) types.UID { return was }

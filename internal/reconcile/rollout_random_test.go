@@ -10,23 +10,23 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// rolling is a rollout over Gadgets with all that can happen meanwhile.
+// rolling is a rollout of Gadgets with random events.
 type rolling struct {
 	*cluster
 	*rand.Rand
-	names   int    // how many Gadgets there are to be: g0, g1…
-	text    string // of each of them
-	most    int    // of them may be unavailable; a percentage where it is negative
-	changed int    // how many that were available have been changed or deleted
+	names   int    // number of desired Gadgets: g0, g1…
+	text    string // desired text of each
+	most    int    // maximum number of unavailable Gadgets; a percentage if negative
+	changed int    // number of available Gadgets that were changed or deleted
 }
 
-// TestRolloutNeverHasTooManyUnavailable whatever happens meanwhile: no write makes an object unavailable where too many would
-// be then. In the end all are as they should be.
-func TestRolloutNeverHasTooManyUnavailable(t *testing.T) {
+// TestRolloutRespectsMaxUnavailable checks after random events that no write makes more objects unavailable than allowed. In the end, all
+// objects are in the desired state.
+func TestRolloutRespectsMaxUnavailable(t *testing.T) {
 	t.Parallel()
 	changed := 0
 	for seed := range uint64(25) {
-		r := &rolling{cluster: newCluster(t), Rand: rand.New(rand.NewPCG(seed, 13)), names: 6, text: "t0"} //nolint:gosec // because it is to be the same each time
+		r := &rolling{cluster: newCluster(t), Rand: rand.New(rand.NewPCG(seed, 13)), names: 6, text: "t0"} //nolint:gosec // for reproducible results
 		r.most = []int{1, 2, 3, 100, -1, -25, -50, -99}[r.IntN(8)]
 		if r.most == 100 && r.IntN(2) == 0 {
 			r.most = -100
@@ -56,7 +56,7 @@ func TestRolloutNeverHasTooManyUnavailable(t *testing.T) {
 	}
 }
 
-// want has the App want its Gadgets as they are to be now.
+// want updates the App with its desired Gadgets.
 func (r *rolling) want() {
 	var names []string
 	for i := range r.names {
@@ -65,7 +65,7 @@ func (r *rolling) want() {
 	r.KubectlApply(newApp(withChildren(names...), withText(r.text)))
 }
 
-// step is something that happens.
+// step triggers a random event.
 func (r *rolling) step() {
 	name := fmt.Sprint("g", r.IntN(r.names))
 	o := r.Objects[gadget(name)]
@@ -97,7 +97,7 @@ func (r *rolling) step() {
 	}
 }
 
-// recover has the controller of Gadgets do all its work.
+// recover makes all Gadgets ready, like their controller.
 func (r *rolling) recover() {
 	for i := range r.names {
 		if name := fmt.Sprint("g", i); r.Objects[gadget(name)] != nil {
@@ -106,7 +106,7 @@ func (r *rolling) recover() {
 	}
 }
 
-// check looks at each request before it has an effect.
+// check checks each request before it takes effect.
 func (r *rolling) check() {
 	parts := strings.Fields(r.Requests[len(r.Requests)-1])
 	if parts[1] != "gadgets" || parts[0] != "update" && parts[0] != "delete-foreground" {
@@ -141,7 +141,7 @@ func (r *rolling) wants(name string) bool {
 	return false
 }
 
-// available reports whether a Gadget does its work, by itself.
+// available reports whether a Gadget is available, according to its status.
 func available(o *unstructured.Unstructured) bool {
 	if o == nil || o.GetDeletionTimestamp() != nil {
 		return false
@@ -151,7 +151,7 @@ func available(o *unstructured.Unstructured) bool {
 	return observed == o.GetGeneration() && len(conditions) == 1 && conditions[0].(map[string]any)["type"] == "Ready"
 }
 
-// finish has everything recover until nothing is left to do, and looks at what there is then.
+// finish makes everything recover until no work is left, and checks the result.
 func (r *rolling) finish(seed uint64) {
 	for range 3 * (r.names + 1) {
 		r.CollectGarbage()

@@ -13,14 +13,14 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// gadgets makes a Gadget for each of spec.names, with this strategy.
+// gadgets returns apps with a Gadget for each of spec.names, and this strategy.
 func gadgets(t *testing.T, strategy string) string {
 	t.Helper()
 	return with(t, apps, "apiVersion: v1\n      kind: ConfigMap", "apiVersion: example.org/v1\n      kind: Gadget", "data: {text: {{ $.spec.text }}}", "spec: {text: {{ $.spec.text }}}",
 		"  - name: maps\n", "  - name: maps\n    updateStrategy: "+strategy+"\n", "len .children.maps", "1")
 }
 
-// four are the children of most Apps here.
+// four are the children of most Apps in these tests.
 var four = withChildren("a", "b", "c", "d")
 
 func gadget(name string) request.Location {
@@ -29,8 +29,7 @@ func gadget(name string) request.Location {
 	return at
 }
 
-// reportGadget has the controller of Gadgets report that it has done its work, or that it has failed for good. Its status says which
-// generation it is about.
+// reportGadget sets the status of a Gadget like its controller: its work is done, or it has failed. The status has the observedGeneration.
 func (c *cluster) reportGadget(name, condition string) {
 	c.T.Helper()
 	o := c.Objects[gadget(name)].DeepCopy()
@@ -40,7 +39,7 @@ func (c *cluster) reportGadget(name, condition string) {
 	c.Deliver()
 }
 
-// rolledOut is a cluster in which all Gadgets of the App are ready.
+// rolledOut returns a cluster in which all Gadgets of the App are ready.
 func rolledOut(t *testing.T, strategy string) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -57,13 +56,13 @@ func rolledOut(t *testing.T, strategy string) *cluster {
 	return c
 }
 
-// wantStill fails unless the ready condition of the App says this, and another pass makes no request.
+// wantStill fails unless the App has this ready condition, and another reconciliation sends no requests.
 func (c *cluster) wantStill(want string) {
 	c.T.Helper()
 	c.WantReady(want)
 	_, again := c.Reconcile("apps", "one")
 	if len(again) > 0 {
-		c.T.Errorf("another pass makes the requests %q", again)
+		c.T.Errorf("another reconciliation makes the requests %q", again)
 	}
 }
 
@@ -72,7 +71,7 @@ func TestRolloutWaitsForEachObject(t *testing.T) {
 	c.KubectlApply(newApp(four, withText("bye")))
 	for i, name := range []string{"a", "b", "c"} {
 		wantRequests(t, name, c.Run(), "update gadgets "+name, "status apps one")
-		c.wantStill("False Progressing: children[maps]: rollout: " + string(rune('1'+i)) + " of 4 are up to date, waits for Gadget ns/" + name + ": its controller has not observed its current spec yet; 3 of 4 children are ready")
+		c.wantStill("False Progressing: children[maps]: rollout: " + string(rune('1'+i)) + " of 4 are up to date, waiting for Gadget ns/" + name + ": its controller has not observed its current spec yet; 3 of 4 children are ready")
 		c.reportGadget(name, "Ready")
 	}
 	wantRequests(t, "the last", c.Run(), "update gadgets d", "status apps one")
@@ -82,15 +81,15 @@ func TestRolloutWaitsForEachObject(t *testing.T) {
 	c.wantStill("True Ready: all children are ready: 4")
 }
 
-func TestRolloutOfReplacedObjects(t *testing.T) {
+func TestRolloutRecreatesObjects(t *testing.T) {
 	c := rolledOut(t, `{type: Recreate, rollingUpdate: {maxUnavailable: "50%"}}`)
 	c.KubectlApply(newApp(four, withText("bye")))
 	wantRequests(t, "the first half goes", c.Run(), "delete-foreground gadgets a", "delete-foreground gadgets b", "status apps one")
-	c.wantStill("False Progressing: children[maps]: rollout: 0 of 4 are up to date, waits for Gadget ns/a: being deleted; Gadget ns/b: being deleted; 2 of 4 children are ready")
+	c.wantStill("False Progressing: children[maps]: rollout: 0 of 4 are up to date, waiting for Gadget ns/a: being deleted; Gadget ns/b: being deleted; 2 of 4 children are ready")
 	c.Remove(gadget("b"))
 	c.Deliver()
 	wantRequests(t, "one is gone", c.Run(), "create gadgets b", "status apps one")
-	c.wantStill("False Progressing: children[maps]: rollout: 1 of 4 are up to date, waits for Gadget ns/a: being deleted; Gadget ns/b: just changed; 3 of 4 children are ready")
+	c.wantStill("False Progressing: children[maps]: rollout: 1 of 4 are up to date, waiting for Gadget ns/a: being deleted; Gadget ns/b: just changed; 3 of 4 children are ready")
 	c.reportGadget("b", "Ready")
 	wantRequests(t, "its successor is ready", c.Run(), "delete-foreground gadgets c", "status apps one")
 	c.CollectGarbage()
@@ -107,7 +106,7 @@ func TestRolloutOfReplacedObjects(t *testing.T) {
 	c.wantStill("True Ready: all children are ready: 4")
 }
 
-func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
+func TestBrokenTemplateHaltsRolloutUntilFixed(t *testing.T) {
 	for strategy, healing := range map[string][]string{
 		"{type: Apply, rollingUpdate: {maxUnavailable: 1}}":    {"update gadgets a", "status apps one"},
 		"{type: Recreate, rollingUpdate: {maxUnavailable: 1}}": {"delete-foreground gadgets a", "status apps one", "create gadgets a", "status apps one"},
@@ -140,8 +139,8 @@ func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
 	}
 }
 
-// TestRolloutGoesOnWhenWhatFailedIsReadyAgain and as long as others may be unavailable, it goes on at once.
-func TestRolloutGoesOnWhenWhatFailedIsReadyAgain(t *testing.T) {
+// TestRolloutResumesAfterRecovery also checks that a rollout continues while more objects may become unavailable.
+func TestRolloutResumesAfterRecovery(t *testing.T) {
 	c := rolledOut(t, "{rollingUpdate: {maxUnavailable: 2}}")
 	c.reportGadget("d", "Stalled")
 	c.KubectlApply(newApp(four, withText("bye")))
@@ -160,8 +159,8 @@ func TestRolloutGoesOnWhenWhatFailedIsReadyAgain(t *testing.T) {
 	c.wantStill("True Ready: all children are ready: 4")
 }
 
-// TestRolloutOfWhatIsReadyAtOnceTakesOnePass: nothing would tell when to make another one.
-func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
+// TestImmediatelyReadyRolloutTakesOneReconciliation: no event would trigger another one.
+func TestImmediatelyReadyRolloutTakesOneReconciliation(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withTemplate(t, apps, "updateStrategy: {rollingUpdate: {maxUnavailable: 1}}"))
 	c.KubectlApply(newApp(four))
@@ -176,8 +175,8 @@ func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
 	}
 }
 
-// TestRolloutOfWhatIsReadyAtOnceAndReplaced goes on by itself after each object that is made anew.
-func TestRolloutOfWhatIsReadyAtOnceAndReplaced(t *testing.T) {
+// TestRolloutRecreatesImmediatelyReadyObjects checks that the rollout continues after each recreated object.
+func TestRolloutRecreatesImmediatelyReadyObjects(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, withTemplate(t, apps, "updateStrategy: {type: Recreate, rollingUpdate: {}}"), "len .children.maps", "1"))
 	c.KubectlApply(app)
@@ -193,8 +192,8 @@ func TestRolloutOfWhatIsReadyAtOnceAndReplaced(t *testing.T) {
 	c.wantStill("True Ready: all children are ready: 2")
 }
 
-// TestStatusThatDoesNotSayWhatItIsAbout is believed a while after the change.
-func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
+// TestRolloutWaitsWithoutObservedGeneration checks that a ready status is only trusted some time after the change.
+func TestRolloutWaitsWithoutObservedGeneration(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(gadgets(t, "{rollingUpdate: {maxUnavailable: 1}}"))
 	c.KubectlApply(app)
@@ -208,7 +207,7 @@ func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 	c.Run()
 	c.KubectlApply(newApp(withText("bye")))
 	wantRequests(t, "another text", c.Run(), "update gadgets a", "status apps one")
-	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waits for Gadget ns/a: just changed; 2 of 2 children are ready")
+	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waiting for Gadget ns/a: just changed; 2 of 2 children are ready")
 	begun := c.Clock.Now()
 	wantRequests(t, "later", c.Settle(), "update gadgets b", "status apps one")
 	if took := c.Clock.Since(begun); took < 4*time.Second {
@@ -220,7 +219,7 @@ func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 	wantRequests(t, "a long time later", c.Run(), "update gadgets a", "status apps one")
 }
 
-func TestReadyWhenHoldsARollout(t *testing.T) {
+func TestReadyWhenBlocksRollout(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, gadgets(t, "{rollingUpdate: {}}"), "    updateStrategy", "    readyWhen: eq .object.spec.text (.object.status.text | default \"\")\n    updateStrategy"))
 	c.KubectlApply(app)
@@ -235,13 +234,13 @@ func TestReadyWhenHoldsARollout(t *testing.T) {
 	done("b")
 	c.KubectlApply(newApp(withText("bye")))
 	wantRequests(t, "another text", c.Run(), "update gadgets a", "status apps one")
-	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waits for Gadget ns/a: readyWhen is not true yet: its controller has not observed its current spec yet; 1 of 2 children are ready")
+	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waiting for Gadget ns/a: readyWhen is not true yet: its controller has not observed its current spec yet; 1 of 2 children are ready")
 	done("a")
 	wantRequests(t, "it is true", c.Run(), "update gadgets b", "status apps one")
 }
 
-// TestLongRolloutIsNoLoop though each object takes two passes that write.
-func TestLongRolloutIsNoLoop(t *testing.T) {
+// TestLongRolloutIsNotReportedAsLoop has two reconciliations with writes for each object.
+func TestLongRolloutIsNotReportedAsLoop(t *testing.T) {
 	var names []string
 	for i := range 50 {
 		names = append(names, string(rune('a'+i/10))+string(rune('0'+i%10)))
@@ -266,8 +265,8 @@ func TestLongRolloutIsNoLoop(t *testing.T) {
 	c.wantStill("True Ready: all children are ready: 50")
 }
 
-// TestRolloutAndOrder: an entry that waits rolls nothing out, and one that rolls out keeps waiting who depends on it.
-func TestRolloutAndOrder(t *testing.T) {
+// TestRolloutRespectsDependencies: a blocked child template does not start a rollout, and dependents wait during a rollout.
+func TestRolloutRespectsDependencies(t *testing.T) {
 	const two = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -314,8 +313,8 @@ spec:
 	c.wantStill("True Ready: all children are ready: 4")
 }
 
-// TestRolloutHaltsWhereAStrangerIsInTheWay has one of four objects missing for good, so that no other one may be unavailable.
-func TestRolloutHaltsWhereAStrangerIsInTheWay(t *testing.T) {
+// TestRolloutHaltsOnForeignObject has one of four objects permanently missing, so that no other object may become unavailable.
+func TestRolloutHaltsOnForeignObject(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: d}}`)
 	c.KubectlApply(withTemplate(t, apps, "updateStrategy: {rollingUpdate: {}}"))
@@ -325,6 +324,6 @@ func TestRolloutHaltsWhereAStrangerIsInTheWay(t *testing.T) {
 	wantRequests(t, "the text changes", withoutStatus(c.Run()), "create configmaps d", "get configmaps d")
 	c.WantReady("False ChildConflict: ConfigMap ns/d already exists and has no owner: templater does not adopt it; delete it, or choose another name in the template")
 	c.Remove(configMap("d"))
-	_, requests := c.Reconcile("apps", "one") // which is tried again from time to time
+	_, requests := c.Reconcile("apps", "one") // it is retried periodically
 	wantRequests(t, "the stranger's object is gone", withoutStatus(append(requests, c.Run()...)), "create configmaps d", "update configmaps a", "update configmaps b", "update configmaps c")
 }

@@ -17,27 +17,26 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// ErrPanic says that a reconciliation panicked. It is retried.
+// ErrPanic means that a reconciliation panicked. It is retried.
 var ErrPanic = errors.New("panic in a reconciliation: this is a bug, please report it with the stack trace from the log")
 
-// Run works through the queue until ctx ends, and returns when all reconciliations in progress have ended. They are cancelled when work
-// ends, or when they take longer than the grace period.
+// Run processes the queue until ctx is done, and returns when all running reconciliations have finished. They are canceled when work is done or
+// the grace period expires.
 func (r *Reconciler) Run(ctx, work context.Context) {
-	r.settling.Begin(r.Clock.Now()) // until now, another replica may have led
+	r.settling.Begin(r.Clock.Now()) // another replica may have been the leader until now
 	stop := context.AfterFunc(ctx, r.Queue.ShutDown)
 	defer stop()
 	var lookups sync.WaitGroup
 	lookups.Go(func() { r.Workers.Rights.Run(ctx) })
 	defer lookups.Wait()
 	pool := &queue.Pool{
-		Tracker: r.Workers.Tracker, Grace: r.Workers.Grace, Spare: r.Workers.Number, Due: r.Queue.Len, Hangs: r.Workers.Turns.Hangs,
+		Tracker: r.Workers.Tracker, Grace: r.Workers.Grace, Spare: r.Workers.Number, Due: r.Queue.Len, Hangs: r.Workers.FairQueue.Hangs,
 		Next: func(work context.Context, taken func()) bool { return r.Next(ctx, work, taken) },
 	}
 	pool.Run(ctx, work)
 }
 
-// Next reconciles one key, and reports whether there may be more. No reconciliation begins after ctx ended, and none continues after work
-// ended.
+// Next reconciles one key, and returns false after shutdown. No reconciliation starts after ctx is done, and none continues after work is done.
 func (r *Reconciler) Next(ctx, work context.Context, taken func()) bool {
 	return queue.Take(ctx, r.Queue, func(key queue.Key) {
 		taken()
@@ -48,19 +47,19 @@ func (r *Reconciler) Next(ctx, work context.Context, taken func()) bool {
 			result = Result{Retry: problem.RetryBackoff, Outcome: record.Panicked}
 		}
 		r.Controllers.Measure(key.Controller, result.Outcome, r.Clock.Since(start))
-		r.Again(key, result)
+		r.Requeue(key, result)
 		queue.WorkerOf(work).Rest(ctx)
 	})
 }
 
 const (
-	// longestSoon bounds the waits of RetrySoon and RetryNow, of which the last begins with freshDataLag.
+	// longestSoon is the maximum delay of RetrySoon and RetryNow. freshDataLag is the initial delay of RetryNow.
 	longestSoon  = 10 * time.Second
 	freshDataLag = 100 * time.Millisecond
 )
 
-// Again queues the key for when it is due.
-func (r *Reconciler) Again(key queue.Key, result Result) {
+// Requeue adds the key to the queue after the delay in result.
+func (r *Reconciler) Requeue(key queue.Key, result Result) {
 	switch result.Retry {
 	case problem.RetryOnChange, problem.RetryDenied:
 		r.Queue.Forget(key)
@@ -74,18 +73,18 @@ func (r *Reconciler) Again(key queue.Key, result Result) {
 	case problem.RetrySoon:
 		r.Queue.AddAfter(key, min(r.Failures.When(key), queue.Jitter(longestSoon)))
 	case problem.RetryNow:
-		r.Queue.AddAfter(key, min(r.Failures.When(key)/(queue.FirstRetry/freshDataLag), queue.Jitter(longestSoon))) // newer data may be late
+		r.Queue.AddAfter(key, min(r.Failures.When(key)/(queue.FirstRetry/freshDataLag), queue.Jitter(longestSoon))) // the caches may lag behind
 	}
 	r.paceDenied(key, result)
 	if result.After > 0 {
-		r.Queue.AddAfter(key, result.After) // the earlier one counts
+		r.Queue.AddAfter(key, result.After) // the earlier time counts
 	}
 	if result.Again {
 		r.Queue.Add(key) // the queue holds it until this reconciliation ends
 	}
 }
 
-// paceDenied queues a parent that lacks a permission. Once a parent has it, parents that wait for the same permission are queued.
+// paceDenied enqueues a parent that lacks a permission. Once a parent is granted the permission, other parents that wait for it are enqueued.
 func (r *Reconciler) paceDenied(key queue.Key, result Result) {
 	var woken []queue.Key
 	switch {
@@ -102,7 +101,7 @@ func (r *Reconciler) paceDenied(key queue.Key, result Result) {
 	}
 }
 
-// guarded is Reconcile with a panic turned into an error, so that it affects this key only.
+// guarded is like Reconcile, and returns an error if it panics, so that a panic affects this key only.
 func (r *Reconciler) guarded(ctx context.Context, key queue.Key) (result Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -116,7 +115,7 @@ func (r *Reconciler) guarded(ctx context.Context, key queue.Key) (result Result,
 
 // reportPanic publishes one Event about a panic.
 func (r *Reconciler) reportPanic(key queue.Key) {
-	defer func() { _ = recover() }() // reading this parent may be what panics
+	defer func() { _ = recover() }() // this may panic for the same reason
 	const text = "the reconciliation panicked and will be retried: this is a bug in templater, please report it with the stack trace in the operator's log"
 	c, leave := r.Controllers.Enter(key.Controller)
 	defer leave()

@@ -17,11 +17,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-func TestForgedChildIsNotWaitedFor(t *testing.T) {
+func TestForgedChildDoesNotBlockRecreate(t *testing.T) {
 	c := settled(t, withStrategy(t, "Recreate"))
 	forged := c.ForgeCopy("a", "copy")
 	forged.SetFinalizers([]string{"example.org/never"})
@@ -36,7 +36,7 @@ func TestForgedChildIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestObjectMadeBeforehandIsNotTaken(t *testing.T) {
+func TestPreexistingForgedObjectIsNotAdopted(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
@@ -49,7 +49,7 @@ func TestObjectMadeBeforehandIsNotTaken(t *testing.T) {
 			if diff := cmp.Diff(before, c.Find("configmaps", "a")); diff != "" {
 				t.Errorf("it was changed:\n%s", diff)
 			}
-			const want = "False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but its seal is not valid for it: another client copied or changed it; inspect it, then delete it, or choose another name in the template"
+			const want = "False ChildConflict: ConfigMap ns/a already exists and is labeled as a child of this object, but its seal is invalid: another client copied or modified the object; inspect it, then delete it, or choose another name in the template"
 			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 				t.Errorf("ready condition is %q, want %q", got, want)
 			}
@@ -57,9 +57,9 @@ func TestObjectMadeBeforehandIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestChildThatWasRestoredWithItsSealIsTheChild has a backup put back, or somebody replace a child by its copy: whoever may do that may edit the
-// child as well. No clock decides.
-func TestChildThatWasRestoredWithItsSealIsTheChild(t *testing.T) {
+// TestChildRestoredWithSealIsAccepted restores a backup, or replaces a child by a copy: clients that may do this may also edit the child. No
+// time is compared.
+func TestChildRestoredWithSealIsAccepted(t *testing.T) {
 	for why, after := range map[string]time.Duration{"at once": 0, "an hour later": time.Hour, "an hour before, as a server shows whose clock was set back": -time.Hour} {
 		t.Run(why, func(t *testing.T) {
 			c := settled(t, apps)
@@ -77,7 +77,7 @@ func TestChildThatWasRestoredWithItsSealIsTheChild(t *testing.T) {
 	}
 }
 
-func TestChildThatLosesItsSealGetsItBack(t *testing.T) {
+func TestLostSealIsRestored(t *testing.T) {
 	for strategy, want := range map[string]string{"Apply": "update configmaps a", "Recreate": "mark configmaps a", "CreateOnly": "mark configmaps a", "OnDelete": "mark configmaps a"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := settled(t, withStrategy(t, strategy))
@@ -106,15 +106,15 @@ func TestChildThatLosesItsSealGetsItBack(t *testing.T) {
 			if slices.ContainsFunc(requests, func(r string) bool { return strings.HasPrefix(r, "delete") }) {
 				t.Errorf("requests after a restart: %v", requests)
 			}
-			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildConflict: ConfigMap ns/a already exists and is labelled as a child of this object, but has no seal") {
+			if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildConflict: ConfigMap ns/a already exists and is labeled as a child of this object, but has no seal") {
 				t.Errorf("ready condition is %q", got)
 			}
 		})
 	}
 }
 
-// An edited label does not make a child one of another entry.
-func TestSealTellsTheEntry(t *testing.T) {
+// Editing its label does not move a child to another child template.
+func TestSealDeterminesTemplateOfChild(t *testing.T) {
 	two := with(t, apps, "  status:\n", "  - name: more\n    template: \"\"\n  status:\n", "{{ len .children.maps }}", "{{ len .children.maps }}\n      more: {{ len .observed.more }}")
 	c := settled(t, withStrategy(t, "OnDelete"))
 	c.KubectlApply(with(t, two, "    template: |\n      {{ range", "    updateStrategy: {type: OnDelete}\n    template: |\n      {{ range"))
@@ -124,7 +124,7 @@ func TestSealTellsTheEntry(t *testing.T) {
 		labels[v1.LabelChild] = "more"
 		o.SetLabels(labels)
 	})
-	c.start() // which has never seen it otherwise
+	c.start() // it has never read the earlier label
 	wantRequests(t, "after the edit", c.Settle(), "mark configmaps a")
 	if got := c.Find("configmaps", "a").GetLabels()[v1.LabelChild]; got != "maps" {
 		t.Errorf("its entry is %q", got)
@@ -134,7 +134,7 @@ func TestSealTellsTheEntry(t *testing.T) {
 	}
 }
 
-func TestRotationReachesWhatNoEntryKnows(t *testing.T) {
+func TestKeyRotationCoversChildrenOfRemovedTemplates(t *testing.T) {
 	c := settled(t, with(t, apps, "name: maps", "name: maps\n    prunePolicy: Orphan"))
 	c.KubectlApply(with(t, apps, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
 	c.Settle()
@@ -151,8 +151,8 @@ func TestRotationReachesWhatNoEntryKnows(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotOlderThanTheKeysIsNotSealed has look-alikes while children from before are being sealed.
-func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
+// TestObjectNewerThanKeysIsNotSealed creates objects that look like children while older children are being sealed.
+func TestObjectNewerThanKeysIsNotSealed(t *testing.T) {
 	for why, change := range map[string]func(c *cluster, o *unstructured.Unstructured){
 		"it is newer":                func(c *cluster, o *unstructured.Unstructured) { o.SetCreationTimestamp(metav1.NewTime(c.Keys.Since)) },
 		"nobody knows how old it is": func(_ *cluster, o *unstructured.Unstructured) { o.SetCreationTimestamp(metav1.Time{}) },
@@ -195,8 +195,8 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 	}
 }
 
-// A TemplateController that is suspended, or cannot be read, keeps the right of its children to be sealed.
-func TestChildrenFromBeforeTheKeysMayComeLate(t *testing.T) {
+// While a TemplateController is suspended or rejected, its children can still be sealed later.
+func TestUnsealedChildrenAreSealedAfterResume(t *testing.T) {
 	suspended := withSpec(t, apps, "suspend: true")
 	rejected := with(t, apps, "{{ range .spec.names }}", "{{ range }}")
 	for why, manifest := range map[string]string{"suspended": suspended, "rejected": rejected} {
@@ -219,7 +219,7 @@ func TestChildrenFromBeforeTheKeysMayComeLate(t *testing.T) {
 	}
 }
 
-// impersonate changes a child as an apply does that somebody makes in the name of our field manager.
+// impersonate changes a child like an apply by another client with templater's field manager.
 func (c *cluster) impersonate(name, text string, fields map[string]any) {
 	c.T.Helper()
 	o := c.Find("configmaps", name).DeepCopy()
@@ -236,8 +236,8 @@ func (c *cluster) textOf(name string) string {
 	return text
 }
 
-// TestDriftUnderOurNameIsRepaired has somebody apply as our field manager, with the hash and the seal that the child has.
-func TestDriftUnderOurNameIsRepaired(t *testing.T) {
+// TestDriftUnderOurManagerIsRepaired applies as another client with templater's field manager, with the hash and the seal of the child.
+func TestDriftUnderOurManagerIsRepaired(t *testing.T) {
 	t.Run("and our entry differs", func(t *testing.T) {
 		c := settled(t, apps)
 		fields := memserver.Usual.Held(c.Find("configmaps", "a").Object, "")
@@ -280,7 +280,7 @@ func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 	})
 }
 
-func TestOtherStrategiesLeaveDriftUnderOurName(t *testing.T) {
+func TestNonApplyStrategiesKeepDriftUnderOurManager(t *testing.T) {
 	for _, strategy := range []string{"Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := settled(t, withStrategy(t, strategy))
@@ -292,8 +292,8 @@ func TestOtherStrategiesLeaveDriftUnderOurName(t *testing.T) {
 	}
 }
 
-// TestUntilWhenChildrenFromBeforeTheKeysAreSealed looks at a child without a seal, after a change.
-func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
+// TestAllSealedWaitsForUnsealedChildren tests a child without a seal, after a change.
+func TestAllSealedWaitsForUnsealedChildren(t *testing.T) {
 	deleting := func(o *unstructured.Unstructured) {
 		now := metav1.Now()
 		o.SetDeletionTimestamp(&now)
@@ -315,16 +315,16 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 	nothing := func(*unstructured.Unstructured) {}
 	for why, row := range map[string]struct {
 		child, parent func(*unstructured.Unstructured)
-		then          func(*testing.T, *running.Controller)
+		then          func(*testing.T, *controller.Controller)
 		strays, want  bool
 	}{
 		"its parent is there": {nothing, nothing, nil, false, false},
 		"its parent is going": {nothing, deleting, nil, false, true},
 		"it is going":         {deleting, nothing, nil, false, true},
-		"it is going, and not every kind is known": {deleting, nothing, func(_ *testing.T, c *running.Controller) {
-			c.Sources = map[schema.GroupKind]running.Source{{}: {Err: errors.New("no answer")}}
+		"it is going, and not every kind is known": {deleting, nothing, func(_ *testing.T, c *controller.Controller) {
+			c.Sources = map[schema.GroupKind]controller.Source{{}: {Err: errors.New("no answer")}}
 		}, false, false},
-		"it is going, and the parents are not read":          {deleting, nothing, func(t *testing.T, c *running.Controller) { c.Parents[""] = unread(t) }, false, false},
+		"it is going, and the parents are not read":          {deleting, nothing, func(t *testing.T, c *controller.Controller) { c.Parents[""] = unread(t) }, false, false},
 		"its parent is not there, for a while":               {stray, nothing, nil, true, false},
 		"its parent is not there, for long":                  {stray, nothing, nil, false, true},
 		"its parent is not there, and nobody will delete it": {func(o *unstructured.Unstructured) { stray(o); o.SetOwnerReferences(nil) }, nothing, nil, true, true},
@@ -343,7 +343,7 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 			c.RunControllers()
 			running := c.controllers.get("apps")
 			if row.then != nil {
-				c.restless = true // the running controller is edited
+				c.restless = true // the running controller was edited
 				row.then(t, running)
 			}
 			if got := running.AllSealed(row.strays); got != row.want {
@@ -353,7 +353,7 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 	}
 }
 
-func TestOnlyADepartedChildIsRemembered(t *testing.T) {
+func TestOnlyOwnDeletedChildIsRemembered(t *testing.T) {
 	c := settled(t, apps)
 	c.ForgeCopy("a", "copy")
 	c.Run()
@@ -374,8 +374,8 @@ func TestOnlyADepartedChildIsRemembered(t *testing.T) {
 	}
 }
 
-// TestAllChildrenFromBeforeTheKeysCount has two of which one keeps the adoption going, whichever comes first.
-func TestAllChildrenFromBeforeTheKeysCount(t *testing.T) {
+// TestAllUnsealedChildrenKeepAdoptionActive has two children, one of which keeps adoption active, in any order.
+func TestAllUnsealedChildrenKeepAdoptionActive(t *testing.T) {
 	for _, stray := range []string{"a", "b"} {
 		t.Run(stray, func(t *testing.T) {
 			c := settled(t, apps)

@@ -11,11 +11,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestEverythingIsReadAndWrittenAsTheAccount(t *testing.T) {
+func TestAllRequestsUseServiceAccount(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.AsRobot(t))
 	c.KubectlApply(app)
-	wantRequests(t, "first pass", c.Run(), "team:robot: create configmaps a", "team:robot: create configmaps b", "team:robot: status apps one")
+	wantRequests(t, "first reconciliation", c.Run(), "team:robot: create configmaps a", "team:robot: create configmaps b", "team:robot: status apps one")
 	for _, want := range c.Owned["apps"] {
 		if want.As != reconciletest.Robot || want.Namespace != "ns" {
 			t.Errorf("%s is watched, want it as the account and in its namespace", want)
@@ -30,13 +30,13 @@ func TestEverythingIsReadAndWrittenAsTheAccount(t *testing.T) {
 	wantRequests(t, "a child that is wanted no longer", c.Run(), "team:robot: delete configmaps b", "team:robot: status apps one")
 }
 
-func TestNamespacesAreReadAsTheAccount(t *testing.T) {
+func TestNamespacesAreReadAsServiceAccount(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}\n  serviceAccountRef: {namespace: team, name: robot}"))
 	c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
 	c.KubectlApply(app)
 	if got := c.Run(); len(got) != 3 {
-		t.Errorf("requests %v, want those of a first pass", got)
+		t.Errorf("requests %v, want those of a first reconciliation", got)
 	}
 	for _, want := range c.Owned["apps"] {
 		if want.As != reconciletest.Robot || want.Namespace != "" {
@@ -49,7 +49,7 @@ func TestNamespacesAreReadAsTheAccount(t *testing.T) {
 	wantRequests(t, "the namespace is not selected", c.Run(), "team:robot: get apps one", "team:robot: list namespaces ns", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 }
 
-func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
+func TestParentConditionNamesMissingPermissions(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.AsRobot(t))
 	for _, name := range []string{"a", "b"} {
@@ -62,7 +62,7 @@ func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 		t.Errorf("the server was asked %d times for the rights of two writes, want once for each verb: %v", len(c.Asked), c.Asked)
 	}
 	c.Deliver()
-	c.Reconcile("apps", "one") // as its retry does
+	c.Reconcile("apps", "one") // like its retry
 	const want = `False ChildForbidden: cannot create ConfigMap ns/a and ns/b: service account team/robot is not allowed to create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns bound to it by a RoleBinding`
 	if got := c.Condition("apps", "one", "Ready"); got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
@@ -76,7 +76,7 @@ func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 	}
 }
 
-func TestChildrenThatMayNotBeReadAreLeftAlone(t *testing.T) {
+func TestUnreadableChildrenAreNotDeleted(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.AsRobot(t))
 	c.KubectlApply(app)
@@ -87,12 +87,12 @@ func TestChildrenThatMayNotBeReadAreLeftAlone(t *testing.T) {
 	c.Silent[want] = true
 	c.KubectlApply(newApp(withChildren("a")))
 	wantRequests(t, "children that may not be read", c.Run(), "team:robot: status apps one")
-	if got, want := c.Condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: see the condition Watching of TemplateController apps; until then, nothing is deleted"; got != want {
+	if got, want := c.Condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: see the Watching condition of TemplateController apps; until then, nothing is deleted"; got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
 }
 
-func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
+func TestMissingPermissionIsReportedOnceKnown(t *testing.T) {
 	for why, row := range map[string]struct {
 		refuse string
 		want   string
@@ -129,9 +129,9 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 	}
 }
 
-// TestRelatedObjectsAreReadAsTheAccount has two TemplateControllers with different accounts read the same objects, of which one
-// account may read none.
-func TestRelatedObjectsAreReadAsTheAccount(t *testing.T) {
+// TestRelatedObjectsAreReadAsServiceAccount has two TemplateControllers with different service accounts that read the same objects. One of them
+// has no permission.
+func TestRelatedObjectsAreReadAsServiceAccount(t *testing.T) {
 	c := newCluster(t)
 	own, others := relatedJobs, relatedJobs
 	own.As, others.As = reconciletest.Robot, "system:serviceaccount:other:robot"

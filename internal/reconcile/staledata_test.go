@@ -10,12 +10,12 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// A watch ends every few minutes, and nothing says when the next one is accepted.
-func TestNothingIsDeletedWhileAWatchIsBetweenTwoRequests(t *testing.T) {
+// A watch ends every few minutes, and it is unknown when the next one is accepted.
+func TestPausedWatchCausesNoDeletion(t *testing.T) {
 	for why, role := range map[string]watch.Role{"the parents'": watch.Parent, "the children's": watch.Child, "the TemplateControllers'": watch.Controller} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, apps, app)
@@ -41,9 +41,9 @@ func TestNothingIsDeletedWhileAWatchIsBetweenTwoRequests(t *testing.T) {
 	}
 }
 
-func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
+func TestFailedWatchCausesNoDeletion(t *testing.T) {
 	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
-	ns := request.Location{Resource: running.Namespaces, Name: "ns"}
+	ns := request.Location{Resource: controller.Namespaces, Name: "ns"}
 	fewer := func(c *cluster) { c.KubectlApply(newApp(withChildren("a"))) }
 	blue := func(c *cluster) {
 		c.KubectlEdit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
@@ -90,7 +90,7 @@ func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 	}
 }
 
-func TestNothingHiddenIsReplacedByOldRelatedObjects(t *testing.T) {
+func TestStaleRelatedObjectsDoNotReplaceChildren(t *testing.T) {
 	const replaced = "delete-foreground configmaps a"
 	parent := newApp(withChildren("a"))
 	c := begun(t, with(t, withStrategy(t, "Recreate"), "  watch:", "  related: [{name: gadgets, apiVersion: example.org/v1, kind: Gadget, select: '{name: seen}'}]\n  watch:"), parent)
@@ -112,7 +112,7 @@ func TestNothingHiddenIsReplacedByOldRelatedObjects(t *testing.T) {
 	}
 }
 
-func TestAnEditDuringAReconciliationEndsItsDecisionToDelete(t *testing.T) {
+func TestEditDuringReconciliationCancelsDeletion(t *testing.T) {
 	c := begun(t, apps, newApp(withChildren("a", "b", "c")))
 	c.KubectlApply(newApp(withChildren("c"), withText("bye")))
 	edited := false
@@ -129,7 +129,7 @@ func TestAnEditDuringAReconciliationEndsItsDecisionToDelete(t *testing.T) {
 	}
 }
 
-func TestParentThatIsBeingDeletedGetsNoWrites(t *testing.T) {
+func TestDeletedParentGetsNoWrites(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -141,7 +141,7 @@ func TestParentThatIsBeingDeletedGetsNoWrites(t *testing.T) {
 	wantRequests(t, "it goes, and so does a child", c.Run())
 }
 
-func TestNothingIsDoneBeforeTheParentsAreKnown(t *testing.T) {
+func TestUnsyncedParentWatchCausesNoWrites(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(frontOnly(t, apps))
 	c.KubectlApply(app)
@@ -154,14 +154,14 @@ func TestNothingIsDoneBeforeTheParentsAreKnown(t *testing.T) {
 	c.Silent[parents] = true
 	c.start()
 	c.Run()
-	_, requests := c.Reconcile("apps", "one") // it is not known, and does not look as if it had left
+	_, requests := c.Reconcile("apps", "one") // it is unknown, but not missing
 	wantRequests(t, "before the parents are read", requests)
 	delete(c.Silent, parents)
 	c.List(parents)
 	wantRequests(t, "when they are", c.Run())
 }
 
-func TestUnreadableKindThatNobodyWantsStopsPruning(t *testing.T) {
+func TestUnreadableKindPreventsPruning(t *testing.T) {
 	second := with(t, apps, "  status:\n", "  - name: more\n    template: |\n      {{ if .spec.more }}\n      apiVersion: example.org/v1\n      kind: Statusless\n      metadata: {name: s}\n      {{ end }}\n  status:\n")
 	c := newCluster(t)
 	c.KubectlApply(second)
@@ -186,7 +186,7 @@ func TestUnreadableKindThatNobodyWantsStopsPruning(t *testing.T) {
 	}
 }
 
-func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
+func TestReplacementOfDeletedChildIsKept(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -196,7 +196,7 @@ func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
 	c.Remove(configMap("b"))
 	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
 	other.SetUID("uid-other")
-	c.Store(configMap("b"), other) // the watch does not tell
+	c.Store(configMap("b"), other) // not delivered by the watch
 	wantRequests(t, "another object has the name", c.Run(), "delete configmaps b", "get configmaps b", "status apps one")
 	if c.Find("configmaps", "b") == nil {
 		t.Error("an object of somebody else was deleted")
@@ -210,8 +210,8 @@ func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
 	wantRequests(t, "again", again)
 }
 
-// A status of an older state of the parent would undo what others have written into it since.
-func TestStatusIsThatOfTheVersionThatWasRead(t *testing.T) {
+// A status for an older version of the parent would revert the changes of other clients since.
+func TestStatusWriteRequiresCurrentResourceVersion(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -220,7 +220,7 @@ func TestStatusIsThatOfTheVersionThatWasRead(t *testing.T) {
 	c.RemoveNow(configMap("b"))
 	o := c.Find("apps", "one").DeepCopy()
 	o.SetAnnotations(map[string]string{"new": "yes"})
-	c.Store(locationOf(o), o) // the watch does not tell
+	c.Store(locationOf(o), o) // not delivered by the watch
 	c.Refuse["create configmaps b"] = errors.New("no answer")
 	result, requests := c.Reconcile("apps", "one")
 	wantRequests(t, "the parent has changed", requests, "create configmaps b", "status apps one")

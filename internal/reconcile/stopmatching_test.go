@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// leaving has a cluster whose parents have just stopped matching, all at once.
+// leaving returns a cluster whose parents have just stopped matching, all at the same time.
 func leaving(t *testing.T, parents int) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -27,7 +27,7 @@ func leaving(t *testing.T, parents int) *cluster {
 	return c
 }
 
-func TestManyWhoLeaveAreAskedAboutInTurn(t *testing.T) {
+func TestParentsThatStopMatchingAreRateLimited(t *testing.T) {
 	const parents = 200
 	c := leaving(t, parents)
 	before, passes, start := len(c.Requests), 0, c.Clock.Now()
@@ -35,7 +35,7 @@ func TestManyWhoLeaveAreAskedAboutInTurn(t *testing.T) {
 		c.RunControllers()
 		for c.ParentQueue.Len() > 0 {
 			key, _ := c.ParentQueue.Get()
-			c.Reconciler.Again(key, c.Reconciler.Reconcile(t.Context(), key))
+			c.Reconciler.Requeue(key, c.Reconciler.Reconcile(t.Context(), key))
 			c.ParentQueue.Done(key)
 			passes++
 		}
@@ -57,11 +57,11 @@ func TestManyWhoLeaveAreAskedAboutInTurn(t *testing.T) {
 		t.Errorf("%d were asked about and %d children deleted, want %d of both", asked, deleted, parents)
 	}
 	if passes > 3*parents {
-		t.Errorf("%d passes, want three for each parent at most", passes)
+		t.Errorf("%d reconciliations, want three for each parent at most", passes)
 	}
 }
 
-func TestAnEditStopsThoseWhoLeave(t *testing.T) {
+func TestSpecEditStopsPendingDeletions(t *testing.T) {
 	for why, edit := range map[string]string{
 		"suspend":                with(t, withSpec(t, apps, "suspend: true"), "kind: App}", strings.Replace(reconciletest.WatchFront, "front", "none", 1), "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"),
 		"the selector as it was": with(t, frontOnly(t, apps), "{name: {{ . }}}", "{name: {{ $.metadata.name }}}"),
@@ -87,14 +87,14 @@ func TestAnEditStopsThoseWhoLeave(t *testing.T) {
 	}
 }
 
-func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
+func TestParentStillMatchingKeepsChildren(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(frontOnly(t, apps))
 	c.KubectlApply(app)
 	c.Run()
 	c.Deliver()
 	gone := c.Find("apps", "one").DeepCopy()
-	gone.SetResourceVersion("1000") // the watch says that it has left, and will bring it again
+	gone.SetResourceVersion("1000") // the watch reports it as deleted, and will report it again
 	for want, cache := range c.Caches {
 		if want.Role == watch.Parent {
 			if err := cache.Delete(packed(t, gone)); err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// cleanup reconciles a parent that is being deleted and has our finalizer, which it removes once the cleanup is done. What the spec says now
-// of children does not matter for that: each child carries what its deletion needs.
+// cleanup reconciles a parent that is being deleted and has templater's finalizer. It removes the finalizer once cleanup is done. Changes of
+// children in the spec do not affect that: each child has the data that its deletion needs.
 type cleanup struct {
 	*reconciliation
-	unrendered bool // whether the finalize children could not be rendered
+	unrendered bool // whether the objects of spec.finalize.children could not be rendered
 	incomplete bool // whether a part of the cleanup could not be attempted
 }
 
@@ -71,8 +71,8 @@ func (c *cleanup) unfinished(ctx context.Context) Result {
 	return c.result()
 }
 
-// writeStatus writes the status of a parent that is being deleted. If the status template fails, for it may read children that are deleted,
-// or cannot be rendered, the rest of the status is kept.
+// writeStatus writes the status of a parent that is being deleted. The status template may fail, because it may read deleted children. In this
+// case, or if it cannot be rendered, the rest of the status is kept.
 func (c *cleanup) writeStatus(ctx context.Context) {
 	observed := c.observe()
 	summary := status.SummarizeParent(c.Generation, observed, c.inputs.judge(observed))
@@ -83,18 +83,18 @@ func (c *cleanup) writeStatus(ctx context.Context) {
 	c.status.publish(ctx, status, summary)
 }
 
-// waits adds what the parent waits for.
+// waits adds a problem with what the parent waits for.
 func (c *cleanup) waits(message string, retry problem.Retry) {
 	c.problems = append(c.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Message: message, Waiting: true, Retry: retry})
 }
 
-// knowsChildren reports whether all children are known. Otherwise it says why not.
+// knowsChildren reports whether all children are known. If not, it adds a problem with the reason.
 func (c *cleanup) knowsChildren() bool {
 	if c.deletions.current() {
 		return true
 	}
 	c.incomplete = true
-	if c.Complete(c.key.Parent.Namespace) { // by now, but what was decided may be wrong
+	if c.Complete(c.key.Parent.Namespace) { // they are known now, but earlier decisions may be wrong
 		c.problems = append(c.problems, c.deletions.outdated())
 		return false
 	}
@@ -102,19 +102,17 @@ func (c *cleanup) knowsChildren() bool {
 	if reason == v1.ReasonKindNotFound {
 		message += "; if the kind is not served again, " + status.SkipAdvice
 	}
-	c.waits("being deleted: waiting until its children can be read: "+message, problem.RetrySlow)
+	c.waits("being deleted: waiting to list its children: "+message, problem.RetrySlow)
 	return false
 }
 
-// orphan has the children outlive the parent, and reports whether that is done. It annotates the parent first, for later
-// reconciliations.
+// orphan orphans the children, and reports whether that is complete. It annotates the parent first, for later reconciliations.
 func (c *cleanup) orphan(ctx context.Context) bool {
 	noted := c.noted(noteOrphan) || c.note(ctx, noteOrphan)
 	return noted && c.knowsChildren() && orphaning{c.reconciliation}.run(ctx)
 }
 
-// deleteChildren deletes the children that are deleted before their parent, those of the highest level first, and reports whether none is
-// left.
+// deleteChildren deletes the children that are deleted before their parent, the highest level first, and reports whether none is left.
 func (c *cleanup) deleteChildren(ctx context.Context) bool {
 	if !c.knowsChildren() {
 		return false
@@ -123,7 +121,7 @@ func (c *cleanup) deleteChildren(ctx context.Context) bool {
 	if len(first) == 0 {
 		return true
 	}
-	c.waits(child.Going(first), problem.RetrySlow) // the end of an object that was made to name another parent is not reported here
+	c.waits(child.Going(first), problem.RetrySlow) // retry: a child edited to name another parent triggers no event here
 	if issue := c.deletions.blocked(ctx); issue != nil {
 		c.problems = append(c.problems, issue)
 		return false
@@ -132,7 +130,7 @@ func (c *cleanup) deleteChildren(ctx context.Context) bool {
 		if l.Object.Deleting() {
 			continue
 		}
-		// In the foreground, a child exists until its dependents are deleted.
+		// With foreground deletion, a child exists until its dependents are deleted.
 		action := plan.Action{Verb: plan.Delete, Live: l, Foreground: plan.DeletesInOrder(c.Spec)}
 		if _, issue := c.deletions.remove(ctx, action); issue != nil {
 			c.problems = append(c.problems, issue)
@@ -141,7 +139,7 @@ func (c *cleanup) deleteChildren(ctx context.Context) bool {
 	return false
 }
 
-// finish creates the objects of spec.finalize.children, and reports whether all of them are ready. It then annotates the parent: the
+// finish creates the objects of spec.finalize.children, and reports whether all of them are ready. It then annotates the parent, because the
 // templates may read children that are deleted next.
 func (c *cleanup) finish(ctx context.Context) bool {
 	finals := spec.Finals(c.Spec)
@@ -149,7 +147,7 @@ func (c *cleanup) finish(ctx context.Context) bool {
 		return true
 	}
 	if c.Rejected {
-		c.waits("being deleted: waiting for spec.finalize.children until TemplateController "+c.Name+" is accepted: see its condition Accepted", problem.RetryOnChange)
+		c.waits("being deleted: waiting for spec.finalize.children until TemplateController "+c.Name+" is accepted: see its Accepted condition", problem.RetryOnChange)
 		return false
 	}
 	made, early := c.converging(finals, c.FinalOrder), &Result{} // as for a parent that is not being deleted
@@ -175,8 +173,9 @@ func (c *cleanup) finish(ctx context.Context) bool {
 	return !c.hasChildrenToDelete() || c.note(ctx, noteFinished)
 }
 
-// finalsReady reports whether all finalize children are as they should be, and says what is missing. Children that the server refuses because
-// their namespace is being deleted are not waited for, nor are those that wait for them: namespaces could not be deleted otherwise.
+// finalsReady reports whether all objects of spec.finalize.children are ready, and adds problems if not. It does not wait for children that the
+// API server rejects because their namespace is being deleted, nor for children that depend on them: otherwise, the namespace could not be
+// deleted.
 func (c *cleanup) finalsReady(made *convergence) bool {
 	var impossible, others problem.List
 	for _, issue := range c.problems {
@@ -200,12 +199,12 @@ func (c *cleanup) finalsReady(made *convergence) bool {
 		return false
 	}
 	for _, issue := range impossible {
-		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: "cannot " + issue.Write + ": its namespace is being deleted; the object is released without it"})
+		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: "cannot " + issue.Write + ": its namespace is being deleted; the finalizer is removed anyway"})
 	}
 	return true
 }
 
-// possibleOf returns the desired children that are not in a namespace that is being deleted, and do not wait for one there.
+// possibleOf returns the desired children that are not in a terminating namespace, and do not depend on others there.
 func possibleOf(made *convergence, impossible problem.List) []*child.Wanted {
 	ending := map[string]bool{}
 	for _, issue := range impossible {
@@ -216,18 +215,18 @@ func possibleOf(made *convergence, impossible problem.List) []*child.Wanted {
 	})
 }
 
-// finalState is what is known of finalize children besides their readiness.
+// finalState is the state of the objects of spec.finalize.children, in addition to their readiness.
 type finalState struct {
-	unblocked bool // whether one that was blocked may begin now
-	current   bool // whether all are as their templates say now
+	unblocked bool // whether a blocked child template may start now
+	current   bool // whether all match their templates
 }
 
-// countReady reports whether these finalize children are ready.
+// countReady reports whether these objects of spec.finalize.children are ready.
 func (c *cleanup) countReady(made *convergence, wanted []*child.Wanted, s finalState) bool {
 	judge := c.inputs.judge(made.observed)
 	counted := made.count(wanted, judge)
 	c.problems = append(c.problems, c.inputs.judgeFaults(judge)...)
-	if s.unblocked && len(c.problems) == 0 { // the next reconciliation follows at once
+	if s.unblocked && len(c.problems) == 0 { // the next reconciliation follows immediately
 		c.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
 		return false
 	}
@@ -236,5 +235,5 @@ func (c *cleanup) countReady(made *convergence, wanted []*child.Wanted, s finalS
 	return ready
 }
 
-// FinalizeTimedOut says that a parent is released though not all is done.
-const FinalizeTimedOut = "the cleanup took longer than spec.finalize.timeout: the object is released before its cleanup is done"
+// FinalizeTimedOut is the message when a parent is released before its cleanup is complete.
+const FinalizeTimedOut = "the cleanup took longer than spec.finalize.timeout: the finalizer was removed before the cleanup was done"

@@ -8,7 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-func TestWhatTheEndWaitsFor(t *testing.T) {
+func TestTeardownVerdict(t *testing.T) {
 	fault := &problem.Problem{Reason: v1.ReasonTemplateError, Message: "a fault", Retry: problem.RetryBackoff}
 	wait := &problem.Problem{Reason: v1.ReasonWaiting, Message: "a wait", Waiting: true, Retry: problem.RetrySoon}
 	const what = "being deleted: waiting for spec.finalize.children: "
@@ -17,7 +17,7 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 		problems     problem.List
 		current      bool
 		ready        bool
-		want         string // REASON: what is told
+		want         string // REASON: message
 		retry        problem.Retry
 	}{
 		"all is ready":                    {status.ChildSummary{Ready: 2, Wanted: 2}, nil, true, true, "", problem.RetryOnChange},

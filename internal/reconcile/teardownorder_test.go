@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// mapOf is an entry of spec.finalize.children that makes a ConfigMap, with more of its fields.
+// mapOf returns a child template for spec.finalize.children that renders a ConfigMap, with additional fields.
 func mapOf(name string, more ...string) string {
 	text := "    - name: " + name + "\n"
 	for _, line := range more {
@@ -24,15 +24,15 @@ func mapOf(name string, more ...string) string {
 	return text + "      template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}, data: {text: {{ .spec.text }}}}'\n"
 }
 
-// finishing returns apps with these entries of spec.finalize.children, without a timeout.
+// finishing returns apps with these child templates in spec.finalize.children, without a timeout.
 func finishing(t *testing.T, entries ...string) string {
 	t.Helper()
 	return with(t, apps, "spec:\n", "spec:\n  finalize:\n    order: Reverse\n    timeout: 0s\n    children:\n"+strings.Join(entries, ""))
 }
 
-// Nothing goes before it is noted that all is done which may need it.
-func TestTeardownWaitsForItsNote(t *testing.T) {
-	const refused = "False FinalizerRejected: cannot annotate the object for the finalizer finalize.templater.dev/apps: the API server returned 500 InternalError"
+// No child is deleted before the annotation records that the finalize children, which may need it, are complete.
+func TestTeardownWaitsForAnnotation(t *testing.T) {
+	const refused = "False FinalizerRejected: cannot write the annotation for the finalizer finalize.templater.dev/apps: the API server returned 500 InternalError"
 	t.Run("of finalize children", func(t *testing.T) {
 		c := settled(t, withBackup(t, "timeout: 0s"))
 		c.KubectlDelete(one, metav1.DeletePropagationBackground)
@@ -60,8 +60,8 @@ func TestTeardownWaitsForItsNote(t *testing.T) {
 	})
 }
 
-// A write counts before a watch brings it, also where the status, which would bring it, too, is refused.
-func TestNotesAndFinalizersAreWrittenOnce(t *testing.T) {
+// A write takes effect before a watch delivers it, even if the status write, which would also deliver it, is rejected.
+func TestAnnotationsAndFinalizersAreWrittenOnce(t *testing.T) {
 	c := newCluster(t)
 	c.Refuse["status apps one"] = reconciletest.ErrBroken
 	rest := func(requests []string) []string {
@@ -81,14 +81,14 @@ func TestNotesAndFinalizersAreWrittenOnce(t *testing.T) {
 	wantRequests(t, "once more", rest(again))
 }
 
-// Children that stay are looked for before their parent goes.
-func TestChildrenThatStayAreKnownBefore(t *testing.T) {
+// The parent is not released before the children to be orphaned can be read.
+func TestOrphaningWaitsForReadableChildren(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.Settle()
 	c.hidesConfigMaps(t)
 	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
 	wantRequests(t, "nothing is known", c.Run(), noteDone, "status apps one")
-	const want = "False Finalizing: being deleted: waiting until its children can be read: templater is not allowed to list configmaps in all namespaces: "
+	const want = "False Finalizing: being deleted: waiting to list its children: templater is not allowed to list configmaps in all namespaces: "
 	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
@@ -97,15 +97,15 @@ func TestChildrenThatStayAreKnownBefore(t *testing.T) {
 	}
 }
 
-// What is being deleted anyway does not stay: nobody sees to its owners.
-func TestChildrenThatGoByThemselvesKeepTheirOwners(t *testing.T) {
+// A terminating child is not orphaned: its owner references do not matter.
+func TestTerminatingChildKeepsOwnerReference(t *testing.T) {
 	c := begun(t, finalized(t), app)
 	c.Settle()
 	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
 	c.KubectlDelete(configMap("a"), metav1.DeletePropagationBackground)
 	c.Settle()
 	c.KubectlDelete(one, metav1.DeletePropagationOrphan)
-	c.Run() // makes the note
+	c.Run() // writes the note
 	c.KubectlEdit(one, func(o *unstructured.Unstructured) {
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
@@ -115,8 +115,8 @@ func TestChildrenThatGoByThemselvesKeepTheirOwners(t *testing.T) {
 	}
 }
 
-// A finalize child that is ready is not enough, where it is not as its template says now.
-func TestFinalizeChildrenAreAsTheyAreToBe(t *testing.T) {
+// A ready finalize child is not sufficient if it is outdated.
+func TestFinalizeChildrenMustBeUpToDate(t *testing.T) {
 	for strategy, want := range map[string][]string{
 		"OnDelete":   {"status apps one"},
 		"CreateOnly": {noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", releaseParent},
@@ -137,8 +137,8 @@ func TestFinalizeChildrenAreAsTheyAreToBe(t *testing.T) {
 	}
 }
 
-// A readyWhen that cannot be told is told.
-func TestFinalizeChildrenThatNobodyCanJudge(t *testing.T) {
+// A readyWhen that fails is reported.
+func TestFinalizeChildReadyWhenErrorIsReported(t *testing.T) {
 	c := settled(t, finishing(t, mapOf("last", "readyWhen: .object.data")))
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "it is made", c.Settle(), "create configmaps last", "status apps one")
@@ -148,8 +148,8 @@ func TestFinalizeChildrenThatNobodyCanJudge(t *testing.T) {
 	}
 }
 
-// What is refused is told at once, although another entry goes on.
-func TestARefusalIsToldThoughOthersGoOn(t *testing.T) {
+// A rejection is reported immediately, although another child template continues.
+func TestRejectionIsReportedWhileOthersProgress(t *testing.T) {
 	c := settled(t, finishing(t, mapOf("first"), mapOf("next", "dependsOn: [first]"), mapOf("refused")))
 	c.Refuse["create configmaps refused"] = refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "no")
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
@@ -159,8 +159,8 @@ func TestARefusalIsToldThoughOthersGoOn(t *testing.T) {
 	}
 }
 
-// Somebody takes away what a finalize child is to be, each time.
-func TestFinalizeChildrenThatAreALoop(t *testing.T) {
+// Another client repeatedly deletes a finalize child.
+func TestFinalizeChildrenLoopIsDetected(t *testing.T) {
 	c := settled(t, finishing(t, mapOf("last", "readyWhen: 'false'")))
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	c.Run()
@@ -170,13 +170,13 @@ func TestFinalizeChildrenThatAreALoop(t *testing.T) {
 	}
 	c.Clock.SetTime(c.Clock.Now().Add(loopPause))
 	c.Run()
-	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: another client keeps changing ConfigMap ns/last: ") {
+	if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: backing off: another client keeps changing ConfigMap ns/last: ") {
 		t.Errorf("ready condition is %q", got)
 	}
 }
 
-// The parent's namespace is being deleted. What can be made elsewhere is made to its end, and is as it is to be.
-func TestFinalizeChildrenElsewhere(t *testing.T) {
+// The parent's namespace is being deleted. Finalize children in other namespaces are created and completed.
+func TestFinalizeChildrenInOtherNamespaces(t *testing.T) {
 	ending := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "unable to create new content in namespace ns because it is being terminated",
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
@@ -209,7 +209,7 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 	for strategy, waits := range map[string]bool{"OnDelete": true, "CreateOnly": false} {
 		t.Run(strategy, func(t *testing.T) {
 			c := begin(t, far("first", "updateStrategy: {type: "+strategy+"}", `readyWhen: eq ((.object.metadata.annotations).done | default "") "yes"`))
-			c.restless = true // nothing shows that the namespace accepts objects again
+			c.restless = true // no event reports that the namespace accepts objects again
 			c.Run()
 			c.Deliver()
 			at := farMap("first")
@@ -227,8 +227,8 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 	}
 }
 
-// A child that the server does not delete is told, and tried again. The others go.
-func TestChildThatMayNotGo(t *testing.T) {
+// A child that the API server does not delete is reported and retried. The others are deleted.
+func TestUndeletableChildDoesNotBlockOthers(t *testing.T) {
 	c := settled(t, finalized(t, ", timeout: 0s"))
 	c.Refuse["delete-foreground configmaps a"] = reconciletest.ErrBroken
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)

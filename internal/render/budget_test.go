@@ -166,9 +166,9 @@ const laughingMerges = `<<: [&a [[],[],[],[],[],[],[],[],[],[]], &b [*a,*a,*a,*a
   &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f], &h [*g,*g,*g,*g,*g,*g,*g,*g,*g,*g], &i [*h,*h,*h,*h,*h,*h,*h,*h,*h,*h]]
 `
 
-// TestReadyIsPaidFor asks often about an object with many conditions; the
+// TestReadyCallsAreCharged asks often about an object with many conditions; the
 // answer takes time that the renderer cannot see.
-func TestReadyIsPaidFor(t *testing.T) {
+func TestReadyCallsAreCharged(t *testing.T) {
 	p, err := Compile(Source{Status: `{{ range 1000000 }}{{ $x := ready $.spec }}{{ end }}`})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ var limits = map[string][]string{
 		"merge keys that laugh",
 		"merge keys that laugh in the output",
 	},
-	`templates include each other more than 64 deep`: {
+	`include calls are nested more than 64 levels deep`: {
 		"recursion in template goes 100000 deep",
 		"recursion in include",
 	},
@@ -206,7 +206,7 @@ var limits = map[string][]string{
 		"printf of a huge width",
 		"printf of a huge precision",
 	},
-	`data is nested more than 100 deep`: {
+	`data is nested more than 100 levels deep`: {
 		"an alias within itself",
 		"an alias within itself, merged",
 		"a list nested very deeply",
@@ -245,7 +245,7 @@ var limits = map[string][]string{
 	},
 }
 
-func TestExhaustion(t *testing.T) {
+func TestExhaustingTemplatesAreStopped(t *testing.T) {
 	wanted := map[string]string{}
 	for message, all := range limits {
 		for _, why := range all {
@@ -284,8 +284,8 @@ func allocated(do func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestEachCallIsPaidFor compares what is left after a call with and without it.
-func TestEachCallIsPaidFor(t *testing.T) {
+// TestEachCallIsCharged compares what is left after a call with and without it.
+func TestEachCallIsCharged(t *testing.T) {
 	left := func(text string) budget.Meter {
 		t.Helper()
 		p := programOf(t, text)
@@ -308,10 +308,10 @@ func TestEachCallIsPaidFor(t *testing.T) {
 	}
 }
 
-// TestScalarsAreOutput fills objects with scalars of every sort. Each must be
+// TestScalarsCountAsOutput fills objects with scalars of every sort. Each must be
 // taken from the output that is left, with all its characters, once for each
 // time that it is there.
-func TestScalarsAreOutput(t *testing.T) {
+func TestScalarsCountAsOutput(t *testing.T) {
 	long := strings.Repeat("l", 1000)
 	const head = "apiVersion: v1\nkind: A\n"
 	for why, text := range map[string]string{

@@ -9,27 +9,25 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// A # before printed text of several lines comments out the first of them and
-// no other, so that the rest becomes fields which nobody meant to be there, by
-// keys that data may choose. It is a comment or not by the structure of the
-// text around it: in a block scalar, or between quotes, it is none. So a mark
-// goes behind the #. When the text is parsed, a mark that is in no scalar has
-// been in a comment. Marks are as rare as text like that.
+// If a # precedes printed text of several lines, only the first line is commented out: the others become fields that nobody intended,
+// with keys that data may choose. Whether it is a comment depends on the structure of the surrounding text: in a block scalar, or
+// between quotes, it is not. So a mark is inserted after the #. If the mark is not in a scalar after parsing, it was in a comment.
+// Marks are as rare as such text.
 
-// suspect is an action that prints several lines, with a # before it.
+// suspect is an action that prints several lines after a #.
 type suspect struct {
 	src *syntax.Text
 	pos int
 }
 
-// suspect puts a mark behind the last # before the offset at in the same line, if
-// there is one and what follows at, printed by n, has several lines.
+// suspect inserts a mark after the last # that precedes the offset at in the same line, if there is one and the text printed at that
+// offset by n has several lines.
 func (o *output) suspect(x *exec, at int, n parse.Node) error {
 	hash := token.CommentStart(o.buf[:at])
 	if hash < 0 || !bytes.ContainsFunc(o.buf[at:], token.IsLineEnd) {
 		return nil
 	}
-	if err := x.Charge(2 * (len(o.buf) - hash)); err != nil { // which move
+	if err := x.Charge(2 * (len(o.buf) - hash)); err != nil { // for the bytes that move
 		return err
 	}
 	mark := x.NewMark()
@@ -38,7 +36,7 @@ func (o *output) suspect(x *exec, at int, n parse.Node) error {
 	return x.Write(len(mark))
 }
 
-// insert puts text into the output. Literal text around it goes on behind it.
+// insert inserts text into the output. A piece of literal text is split around it.
 func (o *output) insert(at int, text string) {
 	o.buf = slices.Insert(o.buf, at, []byte(text)...)
 	i := len(o.pieces)

@@ -8,9 +8,9 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestOriginsAroundMarks puts text at each place of an output. Whatever was there comes from where it came from, and the text from
+// TestOriginsAroundInsertedMarks puts text at each place of an output. Whatever was there comes from where it came from, and the text from
 // the place before which it stands, or from the action that has printed what it stands in.
-func TestOriginsAroundMarks(t *testing.T) {
+func TestOriginsAroundInsertedMarks(t *testing.T) {
 	const before, mark = "ab# de# hi", "MARK"
 	src := syntax.NewText("a", strings.Repeat(".", 99))
 	pieces := []piece{{at: 0, pos: 10, src: src, literal: true}, {at: 4, pos: 50, src: src}, {at: 7, pos: 20, src: src, literal: true}}
@@ -41,8 +41,8 @@ func TestOriginsAroundMarks(t *testing.T) {
 	}
 }
 
-// TestMarksInData reads data that looks like a mark, which it is not.
-func TestMarksInData(t *testing.T) {
+// TestMarkersInDataAreKept reads data that looks like a mark, which it is not.
+func TestMarkersInDataAreKept(t *testing.T) {
 	p, err := Compile(Source{Helpers: "{{ define \"lines\" }}{{ .spec.s }}\n{{ .spec.s }}{{ end }}", Status: "a: {{ fromYaml .spec.a }}\nb: |\n  # {{ include \"lines\" . | nindent 2 }}\nc: {{ .spec.a }}"})
 	if err != nil {
 		t.Fatal(err)

@@ -10,10 +10,10 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestLikeTextTemplate executes templates here and with text/template. Their
+// TestExecutionMatchesTextTemplate executes templates here and with text/template. Their
 // output must agree: the control structures, variables, pipelines and the
 // functions that both have are the same language.
-func TestLikeTextTemplate(t *testing.T) {
+func TestExecutionMatchesTextTemplate(t *testing.T) {
 	data := map[string]any{
 		"spec": map[string]any{
 			"s": "text", "empty": "", "n": int64(3), "zero": int64(0), "f": 1.5, "yes": true, "no": false,

@@ -23,15 +23,14 @@
 //
 // # Parsed once
 //
-// Output that is the same for two parents, but for what its tokens stand for,
-// is parsed once. This changes how long rendering takes and nothing else: see
-// [document.Shapes].
+// Output that differs between parents only in the values of its tokens is
+// parsed once. This only saves time: see [document.Shapes].
 //
 // # Parts
 //
 // Package syntax parses and checks templates, as far as that is possible without data.
-// This package executes them, with package data for what they see, package funcs for the functions that they call, package token
-// for values that must not become text, and package budget for what they may use. Package document makes objects of what they write.
+// This package executes them, with package data for their input, package funcs for the functions they call, package token …
+// for values that must not become text, and package budget to limit the resources that they use. Package document converts their output to objects.
 //
 // # Kinds of text
 //

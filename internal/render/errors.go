@@ -15,8 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// located turns an error into an Error that points at a node, unless it is
-// one already.
+// located returns an error as an Error that points at a node, unless it is an Error already.
 func (x *exec) located(err error, n parse.Node) error {
 	if err == nil {
 		return nil
@@ -27,7 +26,7 @@ func (x *exec) located(err error, n parse.Node) error {
 	return x.src.ErrorAt(syntax.Start(n), reasonOf(err), err.Error())
 }
 
-// placed returns what err says of its place in a template, or nil where it says nothing of it.
+// placed returns the Error in err that has a place in a template, or nil.
 func (x *exec) placed(err error) error {
 	if at, ok := errors.AsType[*syntax.Error](err); ok {
 		return at
@@ -42,7 +41,7 @@ func (x *exec) failf(n parse.Node, format string, args ...any) error {
 	return x.src.ErrorAt(syntax.Start(n), syntax.Invalid, fmt.Sprintf(format, args...))
 }
 
-// reasonOf tells what kind of error err is.
+// reasonOf returns the reason for an error.
 func reasonOf(err error) syntax.Reason {
 	if stop, ok := errors.AsType[*data.StopError](err); ok {
 		return stop.Reason
@@ -59,8 +58,7 @@ func reasonOf(err error) syntax.Reason {
 	return syntax.Invalid
 }
 
-// mapped makes an Error of what went wrong with the output: it points at the
-// place in the template that the place in the output came from.
+// mapped returns an Error for an error of the output. It points at the place in the template that the place in the output came from.
 func (x *exec) mapped(err error) error {
 	if err == nil {
 		return nil
@@ -80,8 +78,7 @@ func (x *exec) mapped(err error) error {
 	return src.ErrorAt(pos, reasonOf(err), err.Error())
 }
 
-// panicSite returns the line of this package in which a panic arose that is
-// being recovered.
+// panicSite returns the line of this package that caused the panic that is being recovered.
 func panicSite() string {
 	var stack [32]uintptr
 	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
@@ -96,8 +93,8 @@ func panicSite() string {
 	}
 }
 
-// panicked reports a panic, which is a defect of ours or of a library. Its
-// words are not published since they may quote data.
+// panicked returns the error for a panic, which is a bug in templater or a library. The message of the panic is not included, because
+// it may contain data.
 func (x *exec) panicked(site string) error {
 	message := "internal error: the renderer panicked at " + site + "; please report this template"
 	if x.place == nil || x.src == nil {

@@ -49,7 +49,7 @@ func TestErrors(t *testing.T) {
 		"float64 of hexadecimal":         {`{{ float64 "0x1p3" }}`, `status:1:7: float64: argument 1 is text that is not a number`},
 		"float64 of digits in groups":    {`{{ float64 "1_0" }}`, `status:1:7: float64: argument 1 is text that is not a number`},
 		"float64 of NaN":                 {`{{ float64 "NaN" }}`, `status:1:7: float64: argument 1 is text that is not a number`},
-		"until of less than 0":           {`{{ until -1 }}`, `status:1:7: until: the step never leads from the first bound to the second`},
+		"until of less than 0":           {`{{ until -1 }}`, `status:1:7: until: the step has the wrong sign, so the end is never reached`},
 		"a step of 0":                    {`{{ untilStep 0 5 0 }}`, `status:1:7: untilStep: the step is 0`},
 		"repeat of less than 0":          {`{{ repeat -1 "a" }}`, `status:1:7: repeat: argument 1 is negative`},
 		// printf never writes %!.
@@ -95,7 +95,7 @@ func TestErrors(t *testing.T) {
 		"a long expression is cut in the message":            {`{{ first (list .spec.missing .spec.missing .spec.missing .spec.missing .spec.missing) }}`, `status:1:7: first (list .spec.missing .spec.missing .spec.missing .spec.… has no value; set it, or use default, required or if`},
 		"a value of a chain has no value":                    {`{{ (dict "a" 1).b.c }}`, `status:1:7: (dict "a" 1).b.c has no value; set it, or use default, required or if`},
 		"len of a number":                                    {`{{ len 5 }}`, `status:1:7: len: a number has no length`},
-		"dnsLabel of no letters":                             {`{{ dnsLabel "___" }}`, `status:1:7: dnsLabel: the text has no letter or digit to make a name of`},
+		"dnsLabel of no letters":                             {`{{ dnsLabel "___" }}`, `status:1:7: dnsLabel: the text has no letter or digit for a name`},
 		"shellQuote of NUL":                                  {`{{ shellQuote "\x00" }}`, `status:1:7: shellQuote: the text has a NUL character, which no shell can pass on`},
 		"a name of children that is computed":                {`{{ index .children (print "pot") }}`, `status:1:7: index: no such key; check what the template can read below .children.`},
 		"a block that is computed":                           {`{{ include (print "nam") . }}`, `status:1:7: no define block of that name`},
@@ -131,7 +131,7 @@ func TestErrors(t *testing.T) {
 		"text that is no YAML":                    {`a: b`, `status:1:5: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)`},
 		"a tab as indentation":                    {"\n  a: 1\n\tb: 2", `status:3:1: this line is indented with a tab: use spaces (YAML: found a tab character that violates indentation)`},
 		"a list that is not closed":               {"[1\nw: 2", `status:1:4: the [ here is not closed, or a comma is missing after an item (YAML: did not find expected ',' or ']')`},
-		"an alias of nothing":                     {`*x`, `status:1:4: a value that begins with * or & is an anchor: quote it (YAML: unknown anchor 'x' referenced)`},
+		"an alias of nothing":                     {`*x`, `status:1:4: a value that begins with & or * is a YAML anchor or alias: quote it (YAML: unknown anchor 'x' referenced)`},
 		"a directive":                             {"1\n---\n%YAML 1.1\n---\nv: 2", `status:3:1: YAML directives are not supported; remove the line that begins with %`},
 		"a merge of text":                         {"\n  <<: x", `status:2:7: << needs a map or a list of maps`},
 		"a control character":                     {"\x01", `status: YAML: a character or a tag is not allowed`},
@@ -160,20 +160,20 @@ func TestErrors(t *testing.T) {
 		"a line that ends":                {"{{ define \"n\" }}one\n \n{{ end }}\n  a: {{ include \"n\" . }}\n  b: : 1", `status:5:6: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)`},
 		"a line, then lines too far left": {"{{ define \"n\" }}one\n\nc: 1\n{{ end }}\n  a: {{ include \"n\" . }}\n  b: : 1", `status:6:3: YAML: mapping values are not allowed in this context; the value printed in line 5 of status has several lines without indentation: write {{- … | nindent 4 }}`},
 		// Several lines that are not indented, and are YAML all the same.
-		"a map under a key, its next key elsewhere": {"\n  a:\n    {{ toYaml .spec.map }}", `status:3:8: the value printed here has several lines, and a key or an item in them is indented too little: write {{- … | nindent 4 }}`},
-		"a map as an item":                          {"\n- {{ toYaml .spec.map }}", `status:2:6: the value printed here has several lines, and a key or an item in them is indented too little: write {{- … | nindent 2 }}`},
-		"a map in a list under a key":               {"\n  a:\n  - {{ toYaml .spec.map }}", `status:3:8: the value printed here has several lines, and a key or an item in them is indented too little: write {{- … | nindent 4 }}`},
-		"a map in a text":                           {"\n  a: |\n    {{ toYaml .spec.map }}", `status:3:8: the value printed here has several lines, and a key or an item in them is indented too little: write {{- … | nindent 4 }}`},
+		"a map under a key, its next key elsewhere": {"\n  a:\n    {{ toYaml .spec.map }}", `status:3:8: the value printed here has several lines, and a key or an item in it is not indented enough: write {{- … | nindent 4 }}`},
+		"a map as an item":                          {"\n- {{ toYaml .spec.map }}", `status:2:6: the value printed here has several lines, and a key or an item in it is not indented enough: write {{- … | nindent 2 }}`},
+		"a map in a list under a key":               {"\n  a:\n  - {{ toYaml .spec.map }}", `status:3:8: the value printed here has several lines, and a key or an item in it is not indented enough: write {{- … | nindent 4 }}`},
+		"a map in a text":                           {"\n  a: |\n    {{ toYaml .spec.map }}", `status:3:8: the value printed here has several lines, and a key or an item in it is not indented enough: write {{- … | nindent 4 }}`},
 		"a map in a comment":                        {"x # {{ toYaml .spec.map }}", `status:1:11: the value printed here has several lines, and the # before it comments out only the first one; to comment an action out, write {{/* … */}}`},
-		"a map that include prints":                 {"{{ define \"m\" }}c: 1\n{{ toYaml .spec.map }}\n{{ end }}\n  a:\n    {{ include \"m\" . }}", `status:5:8: the value printed here has several lines, and a key or an item in them is indented too little: write {{- … | nindent 4 }}`},
-		"a list in a list":                          {"\n- {{ toYaml .spec.list }}", `status:2:6: the value printed here has several lines, and a key or an item in them is indented too little: write {{- … | nindent 2 }}`},
+		"a map that include prints":                 {"{{ define \"m\" }}c: 1\n{{ toYaml .spec.map }}\n{{ end }}\n  a:\n    {{ include \"m\" . }}", `status:5:8: the value printed here has several lines, and a key or an item in it is not indented enough: write {{- … | nindent 4 }}`},
+		"a list in a list":                          {"\n- {{ toYaml .spec.list }}", `status:2:6: the value printed here has several lines, and a key or an item in it is not indented enough: write {{- … | nindent 2 }}`},
 		// What the author says.
 		"fail":                   {`{{ fail (printf "no %s" .spec.s) }}`, `status:1:7: no text`},
 		"required":               {`{{ required "set spec.a" .spec.a }}`, `status:1:7: set spec.a`},
 		"required of empty text": {`{{ .spec.empty | required "set it" }}`, `status:1:21: set it`},
 		"wait":                   {`{{ wait "not yet" }}`, `status:1:7: not yet`},
 		// A status is one map.
-		"two documents": {"1\n---\nw: 2", `status:3:1: a status is one YAML document; remove what follows ---`},
+		"two documents": {"1\n---\nw: 2", `status:3:1: the status template must render a single YAML document: remove everything after ---`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			got, err := renderValue(t, c.text)
@@ -184,8 +184,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMessagesAreShort has messages that are long because the author's text or what the author has fail say is.
-func TestMessagesAreShort(t *testing.T) {
+// TestErrorMessagesAreTruncated has messages that are long because the author's text or what the author has fail say is.
+func TestErrorMessagesAreTruncated(t *testing.T) {
 	long := strings.Repeat("é\n", 100_000)
 	for _, text := range []string{
 		"{{ fail .spec.long }}", "{{ wait .spec.long }}", "{{ required .spec.long nil }}", "a: 1\n" + strings.Repeat("é", 500) + ": 2\n'" + strings.Repeat("é", 5000) + "': 2\n'" + strings.Repeat("é", 5000) + "': 2",
@@ -210,8 +210,8 @@ func TestMessagesAreShort(t *testing.T) {
 	}
 }
 
-// TestReasons tells the kinds of errors apart.
-func TestReasons(t *testing.T) {
+// TestErrorReasons tells the kinds of errors apart.
+func TestErrorReasons(t *testing.T) {
 	for text, want := range map[string]syntax.Reason{
 		`{{ fail "x" }}`:                 syntax.Fail,
 		`{{ required "x" nil }}`:         syntax.Fail,

@@ -9,11 +9,10 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// absent stands for "no value comes from the pipeline", as nil is a value.
+// absent means that a pipeline passes no value, because nil is a value.
 type absent struct{}
 
-// pipeline returns the value of a pipeline and declares or assigns its
-// variables.
+// pipeline returns the value of a pipeline, and declares or assigns its variables.
 func (x *exec) pipeline(dot any, pipe *parse.PipeNode) (any, error) {
 	var value any = absent{}
 	for _, cmd := range pipe.Cmds {
@@ -37,8 +36,8 @@ func (x *exec) pipeline(dot any, pipe *parse.PipeNode) (any, error) {
 	return value, nil
 }
 
-// command returns the value of one stage of a pipeline; final is the value of
-// the stage before. Only functions take arguments: Compile saw to that.
+// command returns the value of one command of a pipeline; final is the value of the previous command. Only functions have arguments:
+// Compile ensures this.
 func (x *exec) command(dot any, cmd *parse.CommandNode, final any) (any, error) {
 	if err := x.Charge(budget.CostStep); err != nil {
 		return nil, x.located(err, cmd)
@@ -83,8 +82,7 @@ func (x *exec) operand(dot any, node parse.Node) (any, error) {
 	return nil, x.failf(node, "unsupported operand")
 }
 
-// fields follows a path from v. A missing key yields nil, and so does all
-// that follows it.
+// fields follows a path from v. The value of a missing key, and of everything below it, is nil.
 func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
 	if err := x.Charge(costField * len(path)); err != nil {
 		return nil, x.located(err, n)
@@ -95,7 +93,7 @@ func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
 			x.origin = origin{in: in, path: path[i:]}
 		case *data.Closed:
 			x.origin = origin{list: in.Prefix, path: path[i:]}
-		case nil: // where it was looked for stands
+		case nil: // origin already says where it is missing
 		default:
 			x.origin = origin{}
 		}
@@ -107,20 +105,19 @@ func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
 	return v, nil
 }
 
-// variable returns the value of the innermost variable of that name, and where it is from; the
-// parser saw to it that there is one.
+// variable returns the value of the innermost variable of this name, and its origin. The parser ensures that it exists.
 func (x *exec) variable(name string) (any, origin) {
 	for i := len(x.vars) - 1; i >= 0; i-- {
 		if x.vars[i].name == name {
-			_ = x.Charge((len(x.vars) - i) / 2) // when this fails, so does the next step
+			_ = x.Charge((len(x.vars) - i) / 2) // if this fails, so does the next step
 			return x.vars[i].value, x.vars[i].origin
 		}
 	}
 	return nil, origin{}
 }
 
-// function calls a function. Its arguments lie on a stack of our own, so that
-// a call allocates nothing; functions must not keep the slice.
+// function calls a function. The arguments are on the stack of the exec, so that a call allocates nothing; functions must not retain
+// the slice.
 func (x *exec) function(dot any, name *parse.IdentifierNode, nodes []parse.Node, final any) (any, error) {
 	if err := x.Charge(budget.CostItem * len(nodes)); err != nil {
 		return nil, x.located(err, name)
@@ -167,8 +164,8 @@ func (x *exec) call(f *data.Function, args []any, nodes []parse.Node) (any, erro
 	return f.Call(&x.Execution, args, nodes)
 }
 
-// firstThat carries out and, or: it returns the first argument whose truth is as wanted, or the last. It evaluates
-// arguments only until the answer is known.
+// firstThat implements and, or: it returns the first argument with the wanted truth value, or else the last one. It stops evaluating
+// arguments once the result is known.
 func (x *exec) firstThat(wanted bool, dot any, nodes []parse.Node, final any) (v any, err error) {
 	for _, n := range nodes {
 		x.origin = origin{}

@@ -10,37 +10,36 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// exec is one execution of a child's or the status template. It is used by
-// one goroutine and reused through a pool. It has a method for each kind of node, as the state of text/template has, and for what these have in
-// common.
+// exec is one execution of a template. It is used by one goroutine, and reused through a pool. It has a method for each kind of node,
+// like the state of text/template, and for what these have in common.
 type exec struct {
 	data.Execution
-	own     budget.Pass // where the pass has none
+	own     budget.Budget // if the reconciliation has none
 	program *Program
 	unit    *unit
 	in      *Input
 	view    data.View
-	src     *syntax.Text // the text that the current template comes from
+	src     *syntax.Text // the text of the current template
 	vars    []variable
 	args    []any // stack of function arguments
 	out     *output
 	depth   int // of template calls
-	// suspects are those whose marks are somewhere in the text.
+	// suspects are the actions whose marks are in the output.
 	suspects []suspect
 	origin   origin // of the last value that was evaluated
-	// locations has nothing until a value is missing.
+	// locations is empty until a value is missing.
 	locations locations
 	place     parse.Node
-	included  included // nil unless places are asked for
+	included  included // nil unless Input.Place is set
 }
 
 type variable struct {
 	name   string
 	value  any
-	origin origin // where it has no value
+	origin origin // if it has no value
 }
 
-// How break and continue travel to their range.
+// Errors by which break and continue leave the body of their range.
 var (
 	errBreak    = errors.New("break")
 	errContinue = errors.New("continue")
@@ -85,8 +84,7 @@ func (x *exec) walkList(dot any, list *parse.ListNode) error {
 	return nil
 }
 
-// walkAction prints the value of a pipeline that declares nothing. Variables
-// it declares stay until the end of the enclosing block.
+// walkAction prints the value of a pipeline that declares no variables. Declared variables exist until the end of the enclosing block.
 func (x *exec) walkAction(dot any, n *parse.ActionNode) error {
 	v, err := x.pipeline(dot, n.Pipe)
 	if err != nil && x.leavesOut(err) {
@@ -106,7 +104,7 @@ func (x *exec) walkAction(dot any, n *parse.ActionNode) error {
 	return x.located(x.out.value(x, v, n), n)
 }
 
-// walkIf executes an if or a with, which differ in what dot is inside.
+// walkIf executes an if or a with, which differ in the value of dot in the body.
 func (x *exec) walkIf(dot any, n *parse.BranchNode) error {
 	mark := len(x.vars)
 	defer x.pop(mark)
@@ -126,14 +124,13 @@ func (x *exec) walkIf(dot any, n *parse.BranchNode) error {
 	return x.walk(dot, n.List)
 }
 
-// pop forgets the variables declared since mark.
+// pop removes the variables declared since mark.
 func (x *exec) pop(mark int) {
 	clear(x.vars[mark:])
 	x.vars = x.vars[:mark]
 }
 
-// walkRange executes the body once per item of a list, entry of a map in the
-// order of keys, or number below an integer.
+// walkRange executes the body once per item of a list, per entry of a map in the order of its keys, or per number below an integer.
 func (x *exec) walkRange(dot any, n *parse.RangeNode) error {
 	mark := len(x.vars)
 	defer x.pop(mark)
@@ -145,9 +142,8 @@ func (x *exec) walkRange(dot any, n *parse.RangeNode) error {
 	if err != nil || ran || n.ElseList == nil {
 		return err
 	}
-	// The variables of the range hold the empty value here. A break leaves
-	// this range, a continue goes on with the one around it: the parser takes
-	// neither in an else without one.
+	// In the else branch, the variables of the range are empty. The parser rejects break and continue there unless another range
+	// encloses this one: they belong to that range.
 	if err = x.walk(dot, n.ElseList); errors.Is(err, errBreak) {
 		return nil
 	}
@@ -216,8 +212,7 @@ func (x *exec) iterateInt(n *parse.RangeNode, limit int64) (bool, error) {
 	return limit > 0, nil
 }
 
-// iteration executes the body of a range once. It reports whether the loop is
-// over, by break or by an error.
+// iteration executes the body of a range once. It reports whether the loop has ended, by break or an error.
 func (x *exec) iteration(n *parse.RangeNode, key, item any) (stop bool, err error) {
 	mark := len(x.vars)
 	switch decl := n.Pipe.Decl; {
@@ -238,7 +233,7 @@ func (x *exec) iteration(n *parse.RangeNode, key, item any) (stop bool, err erro
 	return true, err
 }
 
-// assign sets the innermost variable of that name.
+// assign sets the innermost variable of this name.
 func (x *exec) assign(name string, value any) {
 	for i := len(x.vars) - 1; i >= 0; i-- {
 		if x.vars[i].name == name {
@@ -248,7 +243,7 @@ func (x *exec) assign(name string, value any) {
 	}
 }
 
-// walkTemplate writes the output of another template in place.
+// walkTemplate writes the output of another template.
 func (x *exec) walkTemplate(dot any, n *parse.TemplateNode) error {
 	var v any
 	if n.Pipe != nil {
@@ -264,7 +259,7 @@ func (x *exec) walkTemplate(dot any, n *parse.TemplateNode) error {
 	return x.located(x.out.suspect(x, from, n), n)
 }
 
-// invoke executes the template of that name with its own variables.
+// invoke executes the template of this name with its own variables.
 func (x *exec) invoke(name string, dot any) error {
 	def, ok := x.unit.Lookup(name)
 	if !ok {
@@ -275,8 +270,7 @@ func (x *exec) invoke(name string, dot any) error {
 	}
 	src, mark := x.src, len(x.vars)
 	x.src, x.depth = def.Text, x.depth+1
-	// The parser has made sure that a template names only variables of its
-	// own, so those of the caller may stay below on the stack.
+	// The variables of the caller can stay on the stack, because the parser ensures that a template only uses its own.
 	x.vars = append(x.vars, variable{name: "$", value: dot})
 	err := x.walk(dot, def.Tree.Root)
 	x.pop(mark)

@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestControl has the actions that choose, repeat and declare.
-func TestControl(t *testing.T) {
+// TestControlStructures has the actions that choose, repeat and declare.
+func TestControlStructures(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{ range .spec.list }}{{ . }}{{ end }}`:                                             `"ab"`,
 		`{{ range .spec.none }}a{{ else }}b{{ end }}`:                                        `"b"`,
@@ -61,7 +61,7 @@ func TestControl(t *testing.T) {
 		`{{ range .spec.s }}{{ else }}b{{ end }}`:                                            `error: range needs a list, a map or an integer; .spec.s is a string`,
 		`{{ range $v := .spec.list }}{{ $y := 1 }}{{ $v }}{{ end }}`:                         `"ab"`,
 		`{{ define "bad" }}a: b: c{{ end }}{{ fromYaml (include "bad" .) }}`:                 `error: fromYaml: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)`,
-		`{{ $c := .controller }}{{ $c.nam }}`:                                                `error: there is no .controller.nam; did you mean .controller.name?; known: .controller.name`,
+		`{{ $c := .controller }}{{ $c.nam }}`:                                                `error: unknown name .controller.nam; did you mean .controller.name?; known: .controller.name`,
 		`{{ get (dict "\"k\"" "a\nb") (quote "k") | indent 2 }}`:                             `"a\nb"`,
 		`{{ index (splitList "," (quote "a,b")) 1 | indent 2 }}`:                             `"b\""`,
 		`{{ $ = 5 }}{{ $ }}`:                                                                 `5`,
@@ -81,12 +81,12 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestDepths goes as deep as is allowed, and one further.
-func TestDepths(t *testing.T) {
+// TestNestingDepthIsLimited goes as deep as is allowed, and one further.
+func TestNestingDepthIsLimited(t *testing.T) {
 	const deep = `{{ $l := list }}{{ range N }}{{ $l = list $l }}{{ end }}`
 	const same = deep + `{{ $m := list }}{{ range N }}{{ $m = list $m }}{{ end }}`
 	const maps = `{{ $l := dict }}{{ range N }}{{ $l = dict "a" $l }}{{ end }}`
-	const nesting = "data is nested more than 100 deep"
+	const nesting = "data is nested more than 100 levels deep"
 	for text, row := range map[string]struct{ most, further string }{
 		deep + `{{ $l }}`:                                                             {"99", "100"},
 		deep + `{{ toYaml $l | len }}`:                                                {"100", "101"},
@@ -103,7 +103,7 @@ func TestDepths(t *testing.T) {
 	} {
 		want := nesting
 		if strings.Contains(text, "template") {
-			want = "templates include each other more than 64 deep"
+			want = "include calls are nested more than 64 levels deep"
 		}
 		if _, err := renderValue(t, strings.ReplaceAll(text, "N", row.most)); err != nil {
 			t.Errorf("%s with %s: %v", text, row.most, err)

@@ -23,7 +23,7 @@ func TestFilter(t *testing.T) {
 		{"an annotation that is missing", `eq (index .metadata.annotations "example.org/other") "yes"`, false, "no"},
 		{"a field that is missing", `eq .spec.none.deep "yes"`, false, "no"},
 		{"a result that is missing", `.spec.none`, false, "no"},
-		{"a result that is no boolean", `.spec.class`, false, "is a string, but must be true or false"},
+		{"a result that is no boolean", `.spec.class`, false, "is a string, but must be a boolean"},
 		{"values that cannot be compared", `eq .spec.class 1`, false, "cannot compare"},
 		{"the status where it is read only", `eq .status.phase "Running"`, true, "yes"},
 		{"the status by another way, where templater writes it", `eq (index .parent "status" "phase") "Running"`, false, "no"},
@@ -49,19 +49,19 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-func TestFilterOfAnOwnStatusIsRefused(t *testing.T) {
+func TestFilterMustNotReadOwnStatus(t *testing.T) {
 	_, err := Compile(Source{Filter: `eq .status.phase "Running"`})
 	if err == nil || !strings.Contains(err.Error(), ".status is not available in a filter of a TemplateController that writes the status") {
 		t.Errorf("err = %v", err)
 	}
 }
 
-// TestFilterHasABudgetOfItsOwn has filters that a pass could pay for. Nothing does where they are evaluated.
-func TestFilterHasABudgetOfItsOwn(t *testing.T) {
+// TestFilterHasSeparateBudget has filters that a reconciliation could pay for. Nothing does where they are evaluated.
+func TestFilterHasSeparateBudget(t *testing.T) {
 	const tooMuch = "the filter exceeds the budget of one object"
 	for _, row := range []struct{ why, filter, err string }{
 		{"a list", `gt (len (until 100000)) 1`, tooMuch},
-		{"a text", `gt (len (repeat 1000000 "x")) 1`, tooMuch},
+		{"a string", `gt (len (repeat 1000000 "x")) 1`, tooMuch},
 		{"a text that is longer than any may be", `gt (len (repeat 100000000 "x")) 1`, tooMuch},
 		{"steps", `gt (len (regexFindAll "(a*)*b" (repeat 3000 "a") -1)) 1`, tooMuch},
 		{"one that compares fields", `or (eq .spec.class "a") (has .metadata.name (list "one" "two"))`, ""},

@@ -9,8 +9,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// TestExecutionsForget looks at what an execution keeps for the next one: memory, but none of the data in it.
-func TestExecutionsForget(t *testing.T) {
+// TestPooledExecutionsHoldNoData looks at what an execution keeps for the next one: memory, but none of the data in it.
+func TestPooledExecutionsHoldNoData(t *testing.T) {
 	for _, text := range []string{
 		`{{ $x := .spec.a }}{{ upper (print $x (list 1 .spec.a | join ",")) }}{{ range $i, $v := list 1 2 }}{{ $y := $v }}{{ end }}`,
 		`{{ $x := .spec.a }}{{ print 1 (upper .spec.a) (fail .spec.a) }}`,
@@ -35,8 +35,8 @@ func TestExecutionsForget(t *testing.T) {
 	}
 }
 
-// TestLargeExecutionsAreNotKept has what is as large as is kept, and larger.
-func TestLargeExecutionsAreNotKept(t *testing.T) {
+// TestLargeExecutionsAreNotPooled has what is as large as is kept, and larger.
+func TestLargeExecutionsAreNotPooled(t *testing.T) {
 	p := programOf(t, "")
 	for why, row := range map[string]struct {
 		out, pieces int
@@ -58,8 +58,8 @@ func TestLargeExecutionsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestPanicsAreTold names the place in our code alone, and in the template if that is known.
-func TestPanicsAreTold(t *testing.T) {
+// TestPanicsAreReportedWithPosition names the place in our code alone, and in the template if that is known.
+func TestPanicsAreReportedWithPosition(t *testing.T) {
 	p := programOf(t, "a: {{ ready . }}")
 	_, err := p.Child("x", &Input{Ready: func(map[string]any) bool { panic("secret") }})
 	want := regexp.MustCompile(`^children\[x\]:1:7: internal error: the renderer panicked at (finish_test|object)\.go:[0-9]+; please report this template$`)

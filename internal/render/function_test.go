@@ -11,9 +11,9 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestNilRule calls each function with one missing argument at a time: only
+// TestMissingArgumentsAreRejected calls each function with one missing argument at a time: only
 // the functions that say so may take it.
-func TestNilRule(t *testing.T) {
+func TestMissingArgumentsAreRejected(t *testing.T) {
 	published := strings.Fields("default required empty coalesce ternary eq ne not and or has mustHas first mustFirst index dict list tuple " +
 		"toYaml toJson mustToJson toRawJson mustToRawJson toPrettyJson mustToPrettyJson " +
 		"where whereNot collect sortBy named condition ready logs")
@@ -35,8 +35,8 @@ func TestNilRule(t *testing.T) {
 	}
 }
 
-// TestRefusedFunctions checks that each is a compile error with its reason.
-func TestRefusedFunctions(t *testing.T) {
+// TestUnsupportedFunctionsHaveReasons checks that each is a compile error with its reason.
+func TestUnsupportedFunctionsHaveReasons(t *testing.T) {
 	for _, f := range syntax.Refused() {
 		_, err := Compile(Source{Children: []syntax.Template{{Name: "a", Text: "x: {{ " + f.Name + " }}"}}})
 		want := "children[a]:1:7: unsupported function " + f.Name + ": " + f.Refused
@@ -46,10 +46,10 @@ func TestRefusedFunctions(t *testing.T) {
 	}
 }
 
-// TestRenderedText gives rendered text to every function, as each of its
+// TestFunctionsTreatRenderedTextAsPlainText gives rendered text to every function, as each of its
 // arguments. What comes out must be the same as for the plain characters that
 // the text stands for: no function may take a token for characters.
-func TestRenderedText(t *testing.T) {
+func TestFunctionsTreatRenderedTextAsPlainText(t *testing.T) {
 	parent := map[string]any{"s": "a: 'b\"\n- c", "m": map[string]any{"k": "v: \n w"}}
 	calls := 0
 	for _, f := range funcs.All() {

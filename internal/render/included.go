@@ -9,17 +9,17 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// included says which lines of define blocks the lines are from that include has yielded, by their text. What becomes of that text on its
-// way to the output is not known, but that lines stay lines as a rule, however they are indented.
+// included maps the lines that include returned to lines of define blocks, by their text. Functions may change this text before it is
+// output, but they usually keep its lines, apart from the indentation.
 type included map[string]spot
 
-// spot is a line of a text; a src of nil is for a line that stands in several places.
+// spot is a line of a text; src is nil if the line occurs more than once.
 type spot struct {
 	src  *syntax.Text
 	line int
 }
 
-// note keeps the lines of what a define block has written.
+// note stores the lines that a define block has written.
 func (in included) note(o *output) {
 	offset := 0
 	for line := range bytes.Lines(o.buf) {
@@ -35,7 +35,7 @@ func (in included) note(o *output) {
 	}
 }
 
-// origin returns the line of a template that a byte of the output is from: that of the define block where the byte was included.
+// origin returns the line of a template that a byte of the output comes from: for included text, a line of the define block.
 func (in included) origin(o *output, offset int) spot {
 	src, pos := o.origin(offset)
 	if src == nil {
@@ -53,7 +53,7 @@ func (in included) origin(o *output, offset int) spot {
 	return spot{src, line}
 }
 
-// include carries out the function of that name: it yields rendered text, the output of a template with its tokens.
+// include implements the function include. It returns rendered text: the output of a template with its tokens.
 func (x *exec) include(f *data.Function, args []any, nodes []parse.Node) (any, error) {
 	c, err := f.Begin(&x.Execution, args, nodes)
 	if err != nil {
@@ -78,7 +78,7 @@ func (x *exec) include(f *data.Function, args []any, nodes []parse.Node) (any, e
 	return c.End(text)
 }
 
-// noteIncluded keeps what the define block has written that was included last.
+// noteIncluded stores the output of the define block that was included last.
 func (x *exec) noteIncluded() {
 	if x.included == nil {
 		x.included = included{}

@@ -7,7 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// costMapping is for adding a mapping to locations, which takes up to 192 bytes.
+// costMapping is the cost of adding a mapping to locations, which takes up to 192 bytes.
 const costMapping = budget.CostEntry + budget.CostItem
 
 // locations is an index of the mappings in the related objects and other children. It is built when a value is missing for the first time,
@@ -18,11 +18,11 @@ type locations struct {
 	next  []map[string]any // known mappings whose values were not added yet
 }
 
-// location is the place of a mapping in an object.
+// location is the position of a mapping in an object.
 type location struct {
 	object map[string]any
-	in     uintptr // the mapping around it; 0 = it is the object itself
-	key    string  // there; a position in a list is no part of the path
+	in     uintptr // the enclosing mapping; 0 = it is the object itself
+	key    string  // in the enclosing mapping; list indexes are not part of the path
 }
 
 // address identifies a mapping. The view keeps all of the index alive.
@@ -44,7 +44,7 @@ func (x *exec) locate(mapping map[string]any) (at location, ok bool, err error) 
 	}
 }
 
-// addObjects adds the objects that were read since the last time.
+// addObjects adds the objects that were read since the last call.
 func (l *locations) addObjects(x *exec) error {
 	lists := x.view.Lists()
 	if lists == l.lists {

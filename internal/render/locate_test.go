@@ -42,8 +42,8 @@ const (
 	inAMadeObject = "\n- {{ upper (dict).name }}"
 )
 
-// TestMissingValuesPayForTheirSearch counts the work: at least one unit per mapping that is visited, however often values are missing.
-func TestMissingValuesPayForTheirSearch(t *testing.T) {
+// TestMissingValueSearchIsCharged counts the work: at least one unit per mapping that is visited, however often values are missing.
+func TestMissingValueSearchIsCharged(t *testing.T) {
 	const mappings = 20
 	work := func(pods, mappings int) int {
 		work, err := missingWork(t, inTheDeepest, podsWithout(pods, mappings), newBudget())
@@ -61,7 +61,7 @@ func TestMissingValuesPayForTheirSearch(t *testing.T) {
 	}
 }
 
-func TestAMissingFieldOfAnObjectSearchesNoDeeper(t *testing.T) {
+func TestMissingFieldSearchCostIsIndependentOfSize(t *testing.T) {
 	small, err := missingWork(t, inThePod, podsWithout(50, 1), newBudget())
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestAMissingFieldOfAnObjectSearchesNoDeeper(t *testing.T) {
 	}
 }
 
-func TestTheBudgetEndsTheSearchForMissingValues(t *testing.T) {
+func TestMissingValueSearchStopsAtBudget(t *testing.T) {
 	for _, row := range []struct{ why, body string }{{"in a mapping below", inTheDeepest}, {"in an object that the template made", inAMadeObject}} {
 		t.Run(row.why, func(t *testing.T) {
 			b := newBudget()
@@ -86,8 +86,8 @@ func TestTheBudgetEndsTheSearchForMissingValues(t *testing.T) {
 	}
 }
 
-// TestMissingValuesPayForTheirErrors has a template that does nothing but miss a value, which makes two errors each time.
-func TestMissingValuesPayForTheirErrors(t *testing.T) {
+// TestMissingValueErrorsAreCharged has a template that does nothing but miss a value, which makes two errors each time.
+func TestMissingValueErrorsAreCharged(t *testing.T) {
 	for _, row := range []struct{ why, body string }{
 		{"printed", inThePod}, {"printed, in a mapping below", inTheDeepest}, {"an argument", "{{ if upper .podIP }}{{ end }}"},
 	} {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLastMarker leaves one character for tokens.
-func TestLastMarker(t *testing.T) {
+// TestLastFreeMarkerIsUsed leaves one character for tokens.
+func TestLastFreeMarkerIsUsed(t *testing.T) {
 	const lastMarker = '\uf8ff'
 	var all strings.Builder
 	for r := '\ue000'; r < lastMarker; r++ {

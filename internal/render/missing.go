@@ -9,21 +9,21 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// A field of a related object or of another child may be filled in later, by Kubernetes or by a controller. A template that needs it waits,
-// and the status template leaves out the key or list item. Any other missing value is an error.
+// A field of a related object or of another child may be set later, by Kubernetes or a controller. A child template that needs it
+// waits; the status template omits the key or list item. Any other missing value is an error.
 
-// origin records where a missing value was looked up: the innermost mapping that exists, and the keys from there on. It is meaningless for
+// origin records where a missing value was looked up: the innermost mapping that exists, and the keys below it. It is undefined for
 // values that exist.
 type origin struct {
 	in   map[string]any // nil = not known
-	list string         // what the list of objects is in that path names: .children.
-	path []string       // keys as in .a.b
-	keys []parse.Node   // after these, keys as arguments of a function
+	list string         // the mapping that contains the list of objects: .children.
+	path []string       // keys such as in .a.b
+	keys []parse.Node   // then keys that are arguments of a function
 }
 
-// origins are those of the arguments of a function, as far as they matter.
+// origins are the relevant origins of the arguments of a function.
 type origins struct {
-	first, lacking origin // of the first argument, and of the first that is missing
+	first, lacking origin // of the first argument, and of the first missing argument
 	lacks          bool
 }
 
@@ -36,8 +36,7 @@ func (o *origins) note(i int, v any, from origin) {
 	}
 }
 
-// lookedUp is the origin of the result of a function with these arguments, if the result is missing. first is the origin of its first
-// argument.
+// lookedUp returns the origin of a function's missing result. first is the origin of its first argument.
 func lookedUp(name string, yields any, args []any, nodes []parse.Node, first origin) origin {
 	switch {
 	case yields != nil:
@@ -50,7 +49,7 @@ func lookedUp(name string, yields any, args []any, nodes []parse.Node, first ori
 	case name != "index" && name != "get" || len(args) < 2:
 		return origin{}
 	case args[0] == nil:
-		return first // the keys that follow add nothing
+		return first // the following keys add nothing
 	}
 	at := origin{}
 	v := args[0]
@@ -79,12 +78,12 @@ func lookedUp(name string, yields any, args []any, nodes []parse.Node, first ori
 	return at
 }
 
-// costWait is for the error that a template waits, but for its message, and for the error that it replaces.
+// costWait is the cost of the error that a template waits, without its message, and of the error that it replaces.
 const costWait = 8 * budget.CostStep
 
 var conditionsPath = []string{"status", "conditions"}
 
-// waitFor returns the error that the template waits for the missing value at a node, or nil if waiting does not help.
+// waitFor returns the error that the template waits for the missing value at a node, or nil if waiting would not help.
 func (x *exec) waitFor(o origin, n parse.Node) error {
 	if x.unit.Purpose == syntax.ForStatus && (o.list == ".children." || o.list == ".observed.") {
 		return x.src.ErrorAt(syntax.Start(n), syntax.Missing, "waiting for an object of "+o.list+o.path[0])
@@ -119,7 +118,7 @@ func (x *exec) orWaitFor(o origin, n parse.Node, err error) error {
 	return err
 }
 
-// pathOf returns the path of a missing value in the object that it was looked for in.
+// pathOf returns the path of a missing value in its object.
 func (x *exec) pathOf(o origin, at location) ([]string, error) {
 	path, err := x.locations.path(at, &x.Meter)
 	if err != nil {
@@ -127,7 +126,7 @@ func (x *exec) pathOf(o origin, at location) ([]string, error) {
 	}
 	path = append(path, o.path...)
 	for _, n := range o.keys {
-		key := masked // which may have come from data
+		key := masked // the key may come from data
 		if text, isText := n.(*parse.StringNode); isText {
 			key = text.Text
 		}
@@ -136,7 +135,7 @@ func (x *exec) pathOf(o origin, at location) ([]string, error) {
 	return path, nil
 }
 
-// masked replaces a key that no message may show.
+// masked replaces a key that must not appear in a message.
 const masked = "…"
 
 // hide replaces the keys of an object that the author did not write in a template.
@@ -148,7 +147,7 @@ func (x *exec) hide(keys []string) {
 	}
 }
 
-// dotted writes a path as templates do.
+// dotted returns a path in template syntax.
 func dotted(path []string) string {
 	var out strings.Builder
 	for _, key := range path {
@@ -161,7 +160,7 @@ func dotted(path []string) string {
 	return out.String()
 }
 
-// named returns kind, namespace and name of an object.
+// named returns the kind, namespace and name of an object.
 func named(object map[string]any) string {
 	kind, _ := object["kind"].(string)
 	metadata, _ := object["metadata"].(map[string]any)
@@ -172,8 +171,8 @@ func named(object map[string]any) string {
 	return kind + " " + name
 }
 
-// optional returns the value of a pipeline. In the status template, a field that another object still lacks is no value: printing it leaves
-// out the key or list item.
+// optional returns the value of a pipeline. In the status template, a field that another object does not have yet counts as empty:
+// printing it omits the key or list item.
 func (x *exec) optional(dot any, pipe *parse.PipeNode) (any, error) {
 	v, err := x.pipeline(dot, pipe)
 	if err != nil && x.leavesOut(err) {
@@ -182,13 +181,13 @@ func (x *exec) optional(dot any, pipe *parse.PipeNode) (any, error) {
 	return v, err
 }
 
-// leavesOut reports whether the template leaves out what an error is about.
+// leavesOut reports whether the template omits the value that an error is about.
 func (x *exec) leavesOut(err error) bool {
 	at, ok := x.placed(err).(*syntax.Error) //nolint:errorlint // placed has unwrapped it
 	return ok && at.Reason == syntax.Missing && x.unit.Purpose == syntax.ForStatus
 }
 
-// printNothing prints that a value is still missing.
+// printNothing prints the mark of a value that is still missing.
 func (x *exec) printNothing(n parse.Node) error {
 	return x.located(x.out.value(x, token.Missing{}, n), n)
 }

@@ -92,8 +92,8 @@ func TestTemplatesWaitForFieldsOfOtherObjects(t *testing.T) {
 	}
 }
 
-// TestMessagesNameNoKeysFromData looks for a field below keys of which the templates name some.
-func TestMessagesNameNoKeysFromData(t *testing.T) {
+// TestMessagesOmitKeysFromData looks for a field below keys of which the templates name some.
+func TestMessagesOmitKeysFromData(t *testing.T) {
 	users := func(key string) *Input {
 		object := map[string]any{"kind": "Directory", "metadata": map[string]any{"name": "d"}, "spec": map[string]any{"users": map[string]any{key: map[string]any{}}}}
 		list := func(string) ([]map[string]any, error) { return []map[string]any{object}, nil }
@@ -140,7 +140,7 @@ func TestDefaultNeverWaits(t *testing.T) {
 	}
 }
 
-func TestStatusLeavesOutMissingFieldsOfOtherObjects(t *testing.T) {
+func TestStatusOmitsMissingFieldsOfOtherObjects(t *testing.T) {
 	const svc = "(first .children.service)"
 	for _, row := range []struct {
 		why, text string

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDataIsNoTemplate reads data that looks like tokens, which it is not.
-func TestDataIsNoTemplate(t *testing.T) {
+// TestTokensInDataAreNotExpanded reads data that looks like tokens, which it is not.
+func TestTokensInDataAreNotExpanded(t *testing.T) {
 	p := programOf(t, "apiVersion: v1\nkind: A\nv: {{ fromYaml .spec.a }}")
 	text := "{" + p.marker + "0x: " + p.marker + "0x, b: 'a" + p.marker + "0x', templater.dev/a: 1}"
 	objects, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"a": strings.Replace(text, ", templater.dev/a: 1", "", 1)}}})
@@ -22,8 +22,8 @@ func TestDataIsNoTemplate(t *testing.T) {
 	}
 }
 
-// TestKeysOfDataAreOutput takes the characters of keys from the output that is left.
-func TestKeysOfDataAreOutput(t *testing.T) {
+// TestKeysFromDataAreChargedAsOutput takes the characters of keys from the output that is left.
+func TestKeysFromDataAreChargedAsOutput(t *testing.T) {
 	p := programOf(t, "{{ $x := fromYaml .spec.a }}")
 	left, err := spend(p, &Input{Parent: map[string]any{"spec": map[string]any{"a": strings.Repeat("k", 1000) + ": 1"}}}, newBudget())
 	if err != nil || maxOutput-left.Output != 1001 {
@@ -31,7 +31,7 @@ func TestKeysOfDataAreOutput(t *testing.T) {
 	}
 }
 
-func TestLinesOfOutputThatIsNotThere(t *testing.T) {
+func TestLineOfMissingOutputIsZero(t *testing.T) {
 	if got := (&exec{out: &output{}}).line(-1); got != 0 {
 		t.Errorf("line %d, want none", got)
 	}

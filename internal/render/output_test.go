@@ -12,8 +12,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// TestHints tells when an error is about printed text that lacks indentation, and when it is not.
-func TestHints(t *testing.T) {
+// TestYAMLErrorsHaveHints tells when an error is about printed text that lacks indentation, and when it is not.
+func TestYAMLErrorsHaveHints(t *testing.T) {
 	const hint = "without indentation: write {{- … | nindent "
 	for text, want := range map[string]string{
 		"a:\n  b: {{ toYaml .spec.map }}\n c: d: e":       hint + "4",
@@ -35,7 +35,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-func TestOrigins(t *testing.T) {
+func TestOriginOfOutputBytes(t *testing.T) {
 	src := syntax.NewText("a", "0123456789")
 	o := &output{buf: []byte("abcdef"), pieces: []piece{{at: 0, pos: 1, src: src, literal: true}, {at: 2, pos: 5, src: src}, {at: 4, pos: 8, src: src, literal: true}}}
 	for offset, want := range map[int]int{-1: 0, 0: 1, 1: 2, 2: 5, 3: 5, 4: 8, 5: 9} {
@@ -45,8 +45,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestPlacesOfNodes points at the beginning of what the author wrote.
-func TestPlacesOfNodes(t *testing.T) {
+// TestErrorPositionsOfNodes points at the beginning of what the author wrote.
+func TestErrorPositionsOfNodes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{{ .a }}`: "status:1:4: ", `{{ .spec.x }}`: "status:1:4: ", `{{ $x := .spec }}{{ $x.y }}`: "status:1:21: ", `{{ $x := .spec.y }}{{ $x }}`: "status:1:23: ", `{{ (.spec).y.z }}`: "status:1:4: ", `{{ ((.spec).y).z }}`: "status:1:4: ",
 	} {
@@ -60,8 +60,8 @@ func TestPlacesOfNodes(t *testing.T) {
 	}
 }
 
-// TestRootThatIsNoJSON meets a value that no decoder of JSON makes at the root.
-func TestRootThatIsNoJSON(t *testing.T) {
+// TestNonJSONRootIsRejected meets a value that no decoder of JSON makes at the root.
+func TestNonJSONRootIsRejected(t *testing.T) {
 	for _, action := range []string{
 		`{{ . }}`, `{{ .spec }}`, `{{ toYaml . }}`, `{{ toJson . }}`, `{{ range . }}{{ end }}`, `{{ keys . }}`, `{{ deepEqual . . }}`, `{{ deepEqual 1 . }}`, `{{ get . "spec" }}`, `{{ dig "spec" 1 . }}`,
 		`{{ collect "spec" (list .) }}`, `{{ index . "spec" }}`, `{{ $x := . }}{{ $x.spec }}`, `{{ hasKey . "a" }}`, `{{ merge . . }}`, `{{ ready . }}`,
@@ -75,8 +75,8 @@ func TestRootThatIsNoJSON(t *testing.T) {
 	}
 }
 
-// TestWhatTheAuthorHasMisplacedIsTheAuthors includes text whose second line stands further left than the place.
-func TestWhatTheAuthorHasMisplacedIsTheAuthors(t *testing.T) {
+// TestMisindentedIncludeIsKept includes text whose second line stands further left than the place.
+func TestMisindentedIncludeIsKept(t *testing.T) {
 	p, err := Compile(Source{Helpers: "{{ define \"two\" }}b: 1\nc: {{ .spec.a }}{{ end }}", Status: "a:\n  {{ include \"two\" . }}\n"})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestWhatTheAuthorHasMisplacedIsTheAuthors(t *testing.T) {
 	}
 }
 
-func TestTextIsOutput(t *testing.T) {
+func TestTextIsChargedAsOutput(t *testing.T) {
 	x, o := &exec{Execution: data.Execution{Table: token.Table{Meter: budget.Meter{Output: 1}}}, src: syntax.NewText("a", "")}, &output{}
 	for text, want := range map[string]error{"ab": budget.ErrOutput} {
 		if err := o.text(x, &parse.TextNode{Text: []byte(text)}); !errors.Is(err, want) || len(o.buf) > 0 {

@@ -25,9 +25,9 @@ func (s *source) Grow(bytes int) error {
 	return nil
 }
 
-// budget returns a new budget of a pass that asks the source.
-func (s *source) budget() *budget.Pass {
-	var b budget.Pass
+// budget returns a new budget of a reconciliation that asks the source.
+func (s *source) budget() *budget.Budget {
+	var b budget.Budget
 	b.Begin(s)
 	return &b
 }
@@ -60,9 +60,9 @@ func largeInput(times int) *Input {
 	return in
 }
 
-// TestCallsArePaidFor calls what testdata/work.txt lists, with arguments of several sizes, until enough is used up. No call
+// TestCallsAreCharged calls what testdata/work.txt lists, with arguments of several sizes, until enough is used up. No call
 // may allocate more than was granted for it.
-func TestCallsArePaidFor(t *testing.T) {
+func TestCallsAreCharged(t *testing.T) {
 	lines, err := os.ReadFile("testdata/work.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/document"
 )
 
-func TestWorkIsDoneWithPauses(t *testing.T) {
+func TestRenderingPausesRegularly(t *testing.T) {
 	items := make([]any, 10_000)
 	for i := range items {
 		items[i] = int64(i)

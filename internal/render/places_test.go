@@ -9,8 +9,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestPlacesOfFields says where the fields of objects are from, twice: the second time, the output is known already.
-func TestPlacesOfFields(t *testing.T) {
+// TestFieldPositions says where the fields of objects are from, twice: the second time, the output is known already.
+func TestFieldPositions(t *testing.T) {
 	p, err := Compile(Source{
 		Helpers:  "{{ define \"labels\" }}\nx: z\n{{ end }}",
 		Children: []syntax.Template{{Name: "a", Text: "{{ range .spec.n }}\n---\napiVersion: v1\nkind: A\nspec:\n  name: {{ . }}\n  labels:\n    {{ include \"labels\" $ | nindent 4 }}\n  {{ . }}: [1, {b: {{ . }}}]\n{{ end }}"}},
@@ -39,8 +39,8 @@ func TestPlacesOfFields(t *testing.T) {
 	}
 }
 
-// TestPlacesOfWhatIsIncluded has helpers that include each other, are indented, and are printed where the same lines stand, too.
-func TestPlacesOfWhatIsIncluded(t *testing.T) {
+// TestIncludedTextPositions has helpers that include each other, are indented, and are printed where the same lines stand, too.
+func TestIncludedTextPositions(t *testing.T) {
 	p, err := Compile(Source{
 		Helpers: "{{ define \"labels\" }}\nx: {{ .name }}\n{{ include \"more\" . }}\n{{ end }}\n{{ define \"more\" }}y: z\nw:\n- v\n{{ end }}\n{{ define \"other\" }}y: z\nu: t\n{{ end }}",
 		Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: A\none:\n  {{- include \"labels\" .metadata | nindent 2 }}\ntwo:\n  {{- include \"labels\" .metadata | trim | nindent 2 }}\nthree: {{ include \"more\" . | fromYaml | toJson }}\n"},

@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestDataThatIsNoJSON meets values that no decoder of JSON makes, wherever a template comes by them.
-func TestDataThatIsNoJSON(t *testing.T) {
+// TestNonJSONDataIsRejected meets values that no decoder of JSON makes, wherever a template comes by them.
+func TestNonJSONDataIsRejected(t *testing.T) {
 	for _, action := range []string{
 		`{{ .spec.bad }}`, `{{ .spec.list }}`, `{{ .spec.map }}`, `{{ toYaml .spec.list }}`, `{{ toYaml .spec.map }}`, `{{ toJson .spec.map }}`, `{{ range .spec.list }}{{ end }}`,
 		`{{ range .spec.map }}{{ end }}`, `{{ first .spec.list }}`, `{{ join "," .spec.list }}`, `{{ index .spec.list 0 }}`, `{{ index .spec.map "a" "b" }}`, `{{ has 1 .spec.list }}`, `{{ collect "a" (list .spec.map) }}`,
@@ -26,8 +26,8 @@ func TestDataThatIsNoJSON(t *testing.T) {
 	}
 }
 
-// TestLayout shows what toYaml, toJson and an action write, character by character.
-func TestLayout(t *testing.T) {
+// TestOutputFormatting shows what toYaml, toJson and an action write, character by character.
+func TestOutputFormatting(t *testing.T) {
 	const nested = `(dict "a" (list 1 (dict "b" nil "c" (list))) "d" (dict) "e" (list (list 1 2) (list) (dict "f" 1 "g" 2)) "h" (dict "i" (dict "j" "k")))`
 	for action, want := range map[string]string{
 		"toYaml " + nested:        "a:\n- 1\n- b: null\n  c: []\nd: {}\ne:\n- - 1\n  - 2\n- []\n- f: 1\n  g: 2\nh:\n  i:\n    j: k",

@@ -14,31 +14,30 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// Program is a compiled [Source], with a field for each kind of template that this has. It is safe for concurrent use.
+// Program is a compiled [Source]. It is safe for concurrent use.
 type Program struct {
 	seen      data.Fixed
 	children  map[string]*unit
-	readyWhen map[string]*unit // of children that have one; nil if none has
+	readyWhen map[string]*unit // by the name of the child template; nil if none has one
 	status    *unit            // nil if there is no status template
-	filter    *unit            // nil if there is none
+	filter    *unit            // nil if there is no filter
 	selects   map[string]*unit
 	texts     []*syntax.Text // all of them, as written
 	marker    string
 	templates syntax.Templates
 	reads     syntax.Reads
-	awaits    map[string][]string // by the names of children; nil if none awaits any
+	awaits    map[string][]string // by the name of the child template; nil if none waits for others
 	pool      sync.Pool           // of *exec
 	words     func() map[string]bool
 }
 
-// unit is one template and what its output was parsed to.
+// unit is one template, with the cache of its parsed output.
 type unit struct {
 	*syntax.Unit
 	shapes document.Shapes
 }
 
-// Compile parses and checks all templates. The error is a [syntax.Errors] with
-// every finding, or that of a pause.
+// Compile parses and checks all templates. The error is a [syntax.Errors] with all findings, or the error of Source.Pause.
 func Compile(src Source) (*Program, error) {
 	p, err := CompileSound(src)
 	if err != nil {
@@ -47,8 +46,9 @@ func Compile(src Source) (*Program, error) {
 	return p, nil
 }
 
-// CompileSound is Compile that returns a program with a [syntax.Errors], too: of the templates without errors, for checks alone, which must not
-// be executed. It is nil where these cannot be told from the others.
+// CompileSound is like Compile, but also returns a program if the error is a [syntax.Errors]. This program contains the templates
+// without errors. It is only for checks and must not be executed. It is nil if the faulty templates cannot be separated from the
+// others.
 func CompileSound(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
 		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Filter: src.Filter, FilterSeesStatus: src.FilterSeesStatus, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: funcs.Allowed(), Pause: src.Pause,
@@ -97,35 +97,34 @@ func CompileSound(src Source) (*Program, error) {
 	return p, nil
 }
 
-// Without returns a program without the templates of these names, for checks alone, and whether it had any of them. It must not be executed.
+// Without returns a program without the templates of these names, and reports whether there were any. The result is only for checks
+// and must not be executed.
 func (p *Program) Without(names map[string]bool) (rest *Program, had bool) {
 	templates, had := p.templates.Without(names)
 	return &Program{seen: p.seen, templates: templates}, had
 }
 
-// Awaits returns the other children whose objects the template of a child reads as .children.NAME, sorted. Where it reads
-// them in another way, such as by index, nobody can tell.
+// Awaits returns the names of the other child templates whose objects this child template reads as .children.NAME, sorted. Other ways
+// to read them, such as index, are not detected.
 func (p *Program) Awaits(name string) []string { return p.awaits[name] }
 
-// Reads tells what the templates read of that which changes by what they yield. It errs on the side of more.
+// Reads returns which of the data that changes with their own output the templates read. It may report too much, but never too little.
 func (p *Program) Reads() syntax.Reads { return p.reads }
 
-// Templates returns what the source was parsed to. It must not be changed.
+// Templates returns the parsed templates. They must not be modified.
 func (p *Program) Templates() *syntax.Templates { return &p.templates }
 
-// Values returns what .values yields. It must not be changed.
+// Values returns the value of .values. It must not be modified.
 func (p *Program) Values() map[string]any { return p.seen.Values }
 
-// Wrote reports whether the author of the templates wrote a word: it stands
-// in one of them by itself, or is a key or a text in spec.values. A key of what
-// they yield that is no such word came from data or was computed from it, so no
-// message may hold it.
+// Wrote reports whether the author of the templates wrote this word: it occurs in a template, or is a key or string in spec.values.
+// Other keys in the output come from data or were computed from it, so no message may contain them.
 func (p *Program) Wrote(word string) bool {
 	return slices.ContainsFunc(p.texts, func(t *syntax.Text) bool { return t.Has(word) }) || holds(p.seen.Values, word)
 }
 
-// mentions reports whether the author wrote a word in a template, or as a key of a path there. It costs the same however long the templates
-// are, unlike Wrote.
+// mentions reports whether the author wrote this word in a template, also as a key of a path. Unlike that of Wrote, its cost does not
+// depend on the length of the templates.
 func (p *Program) mentions(word string) bool { return p.words()[word] }
 
 // allWords returns the words of the templates.
@@ -139,7 +138,7 @@ func (p *Program) allWords() map[string]bool {
 	return all
 }
 
-// holds reports whether a word is a key or a text of plain data.
+// holds reports whether a word is a key or string in plain data.
 func holds(data any, word string) bool {
 	switch data := data.(type) {
 	case map[string]any:
@@ -156,7 +155,7 @@ func holds(data any, word string) bool {
 	return false
 }
 
-// Child renders the template of a child. The error is an [*Error].
+// Child renders a child template. The error is an [*Error].
 func (p *Program) Child(name string, in *Input) ([]Object, error) {
 	u, ok := p.children[name]
 	if !ok {
@@ -183,8 +182,8 @@ func (p *Program) Child(name string, in *Input) ([]Object, error) {
 	return objects, nil
 }
 
-// Status renders the status template. It returns nil if there is none, and an
-// empty map if it yields nothing. The error is an [*Error].
+// Status renders the status template. It returns nil if there is none, and an empty map if the output is empty. The error is an
+// [*Error].
 func (p *Program) Status(in *Input) (map[string]any, error) {
 	if p.status == nil {
 		return nil, nil
@@ -193,7 +192,7 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 	found := false
 	err := p.render(p.status, in, func(_ *exec, d document.Document) error {
 		if found {
-			return d.Errorf("a status is one YAML document; remove what follows ---")
+			return d.Errorf("the status template must render a single YAML document: remove everything after ---")
 		}
 		found = true
 		v, err := d.Value()
@@ -202,7 +201,7 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 		}
 		m, ok := v.(map[string]any)
 		if !ok {
-			return d.Errorf("a status is a map, not %s", token.KindOf(v))
+			return d.Errorf("the status template must render a map, not %s", token.KindOf(v))
 		}
 		status = m
 		return nil
@@ -213,7 +212,7 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 	return status, nil
 }
 
-// render executes a unit and calls do with each document of its output.
+// render executes a template, and calls do with each document of its output.
 func (p *Program) render(u *unit, in *Input, do func(*exec, document.Document) error) error {
 	return p.execute(u, in, func(x *exec) error {
 		if err := x.invoke("", &x.view.Root); err != nil {
@@ -227,13 +226,13 @@ func (p *Program) render(u *unit, in *Input, do func(*exec, document.Document) e
 	})
 }
 
-// execute calls do with what executes a unit.
+// execute calls do with an exec for this template.
 func (p *Program) execute(u *unit, in *Input, do func(*exec) error) (err error) {
 	x := p.start(u, in)
 	defer func() {
 		x.GiveBack()
 		if recover() != nil {
-			// The exec is not reused: its state may be anything.
+			// The exec is not reused, because its state is undefined.
 			err = x.panicked(panicSite())
 			return
 		}
@@ -242,7 +241,7 @@ func (p *Program) execute(u *unit, in *Input, do func(*exec) error) (err error) 
 	return do(x)
 }
 
-// start readies an exec for one execution.
+// start prepares an exec for one execution.
 func (p *Program) start(u *unit, in *Input) *exec {
 	x, _ := p.pool.Get().(*exec)
 	if x == nil {
@@ -256,7 +255,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 	return x
 }
 
-// allowance is what an execution may use of the budget of its pass, or of one of its own.
+// allowance returns the part of the reconciliation's budget that an execution may use, or of its own budget.
 func (x *exec) allowance(in *Input) budget.Meter {
 	pass := in.Budget
 	if pass == nil {
@@ -266,8 +265,8 @@ func (x *exec) allowance(in *Input) budget.Meter {
 	return pass.Draw(in.Pause)
 }
 
-// finish forgets all data of an execution and keeps its memory, unless that
-// has grown large. The variables are gone with their blocks.
+// finish drops all data of an execution, but keeps its memory for reuse unless it has grown large. The variables were removed with
+// their blocks.
 func (p *Program) finish(x *exec) {
 	const large = 64 << 10
 	if cap(x.out.buf) > large || cap(x.out.pieces) > large/8 || cap(x.suspects) > large/8 || x.Table.Reset() {
@@ -283,7 +282,7 @@ func (p *Program) finish(x *exec) {
 	p.pool.Put(x)
 }
 
-// places tells where the fields of an object are from.
+// places calls Input.Place for the fields of an object.
 func (x *exec) places(object int, d document.Document) {
 	d.Places(func(path string, offset int) {
 		if at := x.included.origin(x.out, offset); at.src != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestInputIsNotChanged renders with functions that elsewhere change their
+// TestRenderingDoesNotModifyInput renders with functions that elsewhere change their
 // arguments.
-func TestInputIsNotChanged(t *testing.T) {
+func TestRenderingDoesNotModifyInput(t *testing.T) {
 	p, err := Compile(Source{Status: `
 a: {{ set .spec "x" 1 }}
 b: {{ merge .spec.m (dict "k" (dict "deep" 1)) }}
@@ -51,8 +51,8 @@ i: {{ index .spec.t 0 | splitList "," }}
 	}
 }
 
-// TestObservedIsAskedOnce reads live children in every way there is.
-func TestObservedIsAskedOnce(t *testing.T) {
+// TestObservedIsReadOnce reads live children in every way there is.
+func TestObservedIsReadOnce(t *testing.T) {
 	p, err := Compile(Source{
 		Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: A\nn: {{ len .observed.b }}{{ len .observed.b }}\n"}, {Name: "b", Text: ""}, {Name: "c", Text: ""}},
 		Status:   `a: {{ len .children.a }}{{ len .observed.a }}{{ index .children "a" | len }}{{ if .children }}{{ .controller.name }}{{ end }}`,
@@ -76,9 +76,9 @@ func TestObservedIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse renders with one program from many goroutines, each with
+// TestProgramIsSafeForConcurrentUse renders with one program from many goroutines, each with
 // its own data, among them some that fail.
-func TestConcurrentUse(t *testing.T) {
+func TestProgramIsSafeForConcurrentUse(t *testing.T) {
 	p, err := Compile(Source{Helpers: `{{ define "n" }}{{ .spec.n }}{{ end }}`, Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: A\nn: {{ include \"n\" . | quote }}\nx: {{ required \"no x\" .spec.x }}\n"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -117,9 +117,9 @@ func TestPanicsBecomeErrors(t *testing.T) {
 	}
 }
 
-// TestNoStatus distinguishes a program without a status template from one
+// TestMissingStatusTemplateYieldsNil distinguishes a program without a status template from one
 // whose template yields nothing.
-func TestNoStatus(t *testing.T) {
+func TestMissingStatusTemplateYieldsNil(t *testing.T) {
 	for text, want := range map[string]map[string]any{"": nil, "# nothing": {}} {
 		p, err := Compile(Source{Status: text})
 		if err != nil {
@@ -132,8 +132,8 @@ func TestNoStatus(t *testing.T) {
 	}
 }
 
-// TestUnknownChild asks for a child that the source does not have.
-func TestUnknownChild(t *testing.T) {
+// TestUnknownChildIsRejected asks for a child that the source does not have.
+func TestUnknownChildIsRejected(t *testing.T) {
 	p, err := Compile(Source{})
 	if err != nil {
 		t.Fatal(err)
@@ -143,9 +143,9 @@ func TestUnknownChild(t *testing.T) {
 	}
 }
 
-// TestMarker uses the characters that tokens are made of in templates and
+// TestMarkerCharactersInInputAreKept uses the characters that tokens are made of in templates and
 // data.
-func TestMarker(t *testing.T) {
+func TestMarkerCharactersInInputAreKept(t *testing.T) {
 	for _, marker := range []string{"\ue000", "\ue000\ue001", "\ue0000x", "\ue0000x\ue001\ue0021x"} {
 		p, err := Compile(Source{Status: "a: {{ .spec.a }}" + marker + "{{ .spec.b }}\nb: " + marker + "{{ quote .spec.a | print }}\nc: {{ .spec.c }}"})
 		if err != nil {
@@ -159,8 +159,8 @@ func TestMarker(t *testing.T) {
 	}
 }
 
-// TestEscapedMarker writes the characters of a token as escapes of YAML.
-func TestEscapedMarker(t *testing.T) {
+// TestEscapedMarkerIsLiteral writes the characters of a token as escapes of YAML.
+func TestEscapedMarkerIsLiteral(t *testing.T) {
 	for _, escape := range []string{`\ue000`, `\uE000`, `\U0000e000`} {
 		p, err := Compile(Source{Status: `a: "` + escape + `0x {{ .spec.a }}"`})
 		if err != nil {
@@ -173,9 +173,9 @@ func TestEscapedMarker(t *testing.T) {
 	}
 }
 
-// TestSameAgain looks for messages and answers that depend on the order in
+// TestRenderingIsDeterministic looks for messages and answers that depend on the order in
 // which Go walks through a map.
-func TestSameAgain(t *testing.T) {
+func TestRenderingIsDeterministic(t *testing.T) {
 	for _, text := range []string{
 		`a: {{ urlJoin (dict "host" (list 1) "path" (dict)) }}`,
 		`{{ $l := list }}{{ range 120 }}{{ $l = list $l }}{{ end }}a: {{ deepEqual (dict "a" 1 "b" $l) (dict "a" 2 "b" $l) }}`,
@@ -197,8 +197,8 @@ func TestSameAgain(t *testing.T) {
 	}
 }
 
-// TestEveryMarkerIsUsed has no character left for tokens.
-func TestEveryMarkerIsUsed(t *testing.T) {
+// TestCompileFailsWithoutFreeMarker has no character left for tokens.
+func TestCompileFailsWithoutFreeMarker(t *testing.T) {
 	var all strings.Builder
 	for r := '\ue000'; r <= '\uf8ff'; r++ {
 		all.WriteRune(r)
@@ -208,9 +208,9 @@ func TestEveryMarkerIsUsed(t *testing.T) {
 	}
 }
 
-// TestLineEnds renders templates with every line end that YAML knows, before
+// TestLineEndings renders templates with every line end that YAML knows, before
 // a block scalar whose header is looked up by line and column.
-func TestLineEnds(t *testing.T) {
+func TestLineEndings(t *testing.T) {
 	for _, end := range []string{"\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029", "\t\n", " # é\n"} {
 		p, err := Compile(Source{Status: "é: x" + end + "b: |+" + strings.TrimLeft(end, "\t") + "  {{ .spec.s }}" + end})
 		if err != nil {
@@ -223,8 +223,8 @@ func TestLineEnds(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark has one where editors leave it.
-func TestByteOrderMark(t *testing.T) {
+// TestByteOrderMarkIsIgnored has one where editors leave it.
+func TestByteOrderMarkIsIgnored(t *testing.T) {
 	p, err := Compile(Source{Status: "\ufeffa: |-\n  {{ .spec.s }}\n"})
 	if err != nil {
 		t.Fatal(err)
@@ -235,8 +235,8 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// TestThousandPods stays within the budget.
-func TestThousandPods(t *testing.T) {
+// TestThousandPodsFitBudget stays within the budget.
+func TestThousandPodsFitBudget(t *testing.T) {
 	text := "{{ range $i := until 1000 }}---\n" + strings.ReplaceAll(strings.ReplaceAll(benchPod, "{{ .", "{{ $."), "{{ index .", "{{ index $.") + "{{ end }}"
 	p, err := Compile(Source{Children: []syntax.Template{{Name: "pods", Text: text}}})
 	if err != nil {
@@ -247,20 +247,20 @@ func TestThousandPods(t *testing.T) {
 	}
 }
 
-func TestStatusIsAMap(t *testing.T) {
+func TestStatusMustBeMap(t *testing.T) {
 	for text, want := range map[string]string{"[a]": "a list", "a": "a string", "5": "a number"} {
 		p, err := Compile(Source{Status: text})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Status(&Input{}); err == nil || err.Error() != "status:1:1: a status is a map, not "+want {
+		if _, err := p.Status(&Input{}); err == nil || err.Error() != "status:1:1: the status template must render a map, not "+want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
 
-// TestFieldsThatChangeByThemselvesAreNotSeen, and stay where they are.
-func TestFieldsThatChangeByThemselvesAreNotSeen(t *testing.T) {
+// TestVolatileMetadataIsHidden, and stay where they are.
+func TestVolatileMetadataIsHidden(t *testing.T) {
 	p, err := Compile(Source{Children: []syntax.Template{{Name: "a"}}, Status: `
 a: {{ keys .metadata | sortAlpha }}
 b: {{ keys .parent.metadata | sortAlpha }}
@@ -285,7 +285,7 @@ d: {{ keys .metadata | sortAlpha }}
 	}
 }
 
-func TestObjectsAreCounted(t *testing.T) {
+func TestObjectCountIsLimited(t *testing.T) {
 	for n, want := range map[int]string{maxDocuments: "", maxDocuments + 1: "the template renders more than 2000 objects"} {
 		_, err := programOf(t, fmt.Sprintf("{{ range until %d }}\n---\napiVersion: v1\nkind: A\n{{ end }}", n)).Child("x", &Input{})
 		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
@@ -294,7 +294,7 @@ func TestObjectsAreCounted(t *testing.T) {
 	}
 }
 
-func TestErrorsThatHaveAPlaceKeepIt(t *testing.T) {
+func TestErrorsWithPositionAreKept(t *testing.T) {
 	x, at := &exec{out: &output{}, unit: &unit{Unit: &syntax.Unit{Text: syntax.NewText("a", "")}}}, &syntax.Error{Template: "b", Line: 3, Column: 5}
 	if got := x.mapped(at); !errors.Is(got, at) {
 		t.Errorf("got %v", got)

@@ -15,13 +15,13 @@ import (
 
 var (
 	randomPrograms = flag.Int("programs", 60_000, "how many random programs to compare with text/template")
-	randomSeed     = flag.Uint64("seed", 0, "what random programs are drawn from; 0 means a fresh seed")
+	randomSeed     = flag.Uint64("seed", 1, "what random programs are drawn from; 0 means a fresh seed")
 )
 
-// TestRandomProgramsLikeTextTemplate makes random programs of every control
+// TestRandomProgramsMatchTextTemplate makes random programs of every control
 // structure and executes them here and with text/template. Their output must
 // agree to the letter. A failure prints the program.
-func TestRandomProgramsLikeTextTemplate(t *testing.T) {
+func TestRandomProgramsMatchTextTemplate(t *testing.T) {
 	seed := *randomSeed
 	if seed == 0 {
 		seed = rand.Uint64() //nolint:gosec // nothing secret

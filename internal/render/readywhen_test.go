@@ -38,12 +38,12 @@ func TestReadyWhen(t *testing.T) {
 		`eq (include "phase" .) "Bound"`:                                                 "true",
 		`and (not (ready .object)) (eq (len .observed.db) 1) (eq (len .children.web) 0)`: "true",
 		`empty .object.metadata.resourceVersion`:                                         "true",
-		`.object.status.done`:                                                            "error: children[db].readyWhen:1:1: .object.status.done has no value, but must be true or false; compare it, or use default false",
+		`.object.status.done`:                                                            "error: children[db].readyWhen:1:1: .object.status.done has no value, but must be a boolean; compare it, or use default false",
 		`.object.status.done | default false`:                                            "false",
-		`.object.status.phase`:                                                           `error: children[db].readyWhen:1:1: .object.status.phase is a string, but must be true or false; compare it, as in eq .object.status.phase "Bound"`,
-		`.object.status`:                                                                 `error: children[db].readyWhen:1:1: .object.status is a map, but must be true or false; compare it, as in eq .object.status.phase "Bound"`,
-		`len .object.status.phase`:                                                       `error: children[db].readyWhen:1:1: len .object.status.phase is a number, but must be true or false; compare it, as in eq .object.status.phase "Bound"`,
-		`include "phase" .`:                                                              `error: children[db].readyWhen:1:1: include "phase" . is a string, but must be true or false; compare it, as in eq .object.status.phase "Bound"`,
+		`.object.status.phase`:                                                           `error: children[db].readyWhen:1:1: .object.status.phase is a string, but must be a boolean; compare it, as in eq .object.status.phase "Bound"`,
+		`.object.status`:                                                                 `error: children[db].readyWhen:1:1: .object.status is a map, but must be a boolean; compare it, as in eq .object.status.phase "Bound"`,
+		`len .object.status.phase`:                                                       `error: children[db].readyWhen:1:1: len .object.status.phase is a number, but must be a boolean; compare it, as in eq .object.status.phase "Bound"`,
+		`include "phase" .`:                                                              `error: children[db].readyWhen:1:1: include "phase" . is a string, but must be a boolean; compare it, as in eq .object.status.phase "Bound"`,
 		"and true\n(gt .object.status.phase 1)":                                          "error: children[db].readyWhen:2:2: …",
 		`fail "no"`:                                                                      "error: children[db].readyWhen:1:1: no",
 		`until 9999999 | len | eq 1`:                                                     "error: children[db].readyWhen:1:1: …",
@@ -71,8 +71,8 @@ func TestReadyWhen(t *testing.T) {
 	}
 }
 
-// TestAnObjectThatCannotBePaidFor ends the evaluation, and says where.
-func TestAnObjectThatCannotBePaidFor(t *testing.T) {
+// TestReadyWhenReportsBudgetError ends the evaluation, and says where.
+func TestReadyWhenReportsBudgetError(t *testing.T) {
 	ready, err := judge(t, `eq .object.a 1`, &Input{}, func() (map[string]any, error) { return nil, budget.ErrWork })
 	e, ok := errors.AsType[*syntax.Error](err)
 	if ready || !ok || e.Reason != syntax.Budget || !strings.HasPrefix(err.Error(), "children[db].readyWhen:1:4: ") {
@@ -80,7 +80,7 @@ func TestAnObjectThatCannotBePaidFor(t *testing.T) {
 	}
 }
 
-func TestReadyWhenOfAChildThatHasNone(t *testing.T) {
+func TestChildWithoutReadyWhenIsRejected(t *testing.T) {
 	p, err := Compile(Source{Children: []syntax.Template{{Name: "db", Text: "a"}}})
 	if err != nil || p.JudgesReadiness() || p.HasReadyWhen("db") {
 		t.Fatalf("%v: a program without readyWhen judges readiness", err)

@@ -6,7 +6,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// addSelect keeps the select template of an entry of related objects.
+// addSelect adds the select template of an entry of spec.related.
 func (p *Program) addSelect(name string, u *syntax.Unit) {
 	if p.selects == nil {
 		p.selects = map[string]*unit{}
@@ -14,9 +14,9 @@ func (p *Program) addSelect(name string, u *syntax.Unit) {
 	p.selects[name] = &unit{Unit: u}
 }
 
-// Select renders the select template of an entry of related objects: it yields the mappings that the template writes, in one
-// document or as a list. They are plain JSON data, freshly made, but for their texts, which may be parts of the input.
-// Nothing written is no mapping. An entry without a template yields nil. The error is an [*Error].
+// Select renders the select template of an entry of spec.related. It returns the mappings that the template writes, in one document or
+// as a list: plain JSON data that is not shared, except for strings, which may be parts of the input. It returns nil if the template
+// writes nothing, or the entry has no template. The error is an [*Error].
 func (p *Program) Select(name string, in *Input) ([]map[string]any, error) {
 	u, ok := p.selects[name]
 	if !ok {

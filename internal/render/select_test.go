@@ -46,8 +46,8 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// TestRelatedIsAskedOnce reads related objects in every way there is, and stops where they cannot be had.
-func TestRelatedIsAskedOnce(t *testing.T) {
+// TestRelatedIsReadOnce reads related objects in every way there is, and stops where they cannot be had.
+func TestRelatedIsReadOnce(t *testing.T) {
 	p, err := Compile(Source{
 		Related:  []syntax.Template{{Name: "pods"}, {Name: "nodes"}},
 		Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: A\nn: {{ len .related.pods }}\nm: {{ len .related.pods }}\nv: {{ (first .related.pods).metadata | toJson }}\n"}},

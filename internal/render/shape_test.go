@@ -51,10 +51,10 @@ func programOf(t testing.TB, text string) *Program {
 	return p
 }
 
-// TestShapesChangeNothing renders with a program that has seen other parents
+// TestShapesDoNotChangeOutput renders with a program that has seen other parents
 // and with a fresh one. Objects, errors and what is left of the budget must
 // be the same.
-func TestShapesChangeNothing(t *testing.T) {
+func TestShapesDoNotChangeOutput(t *testing.T) {
 	seen, parents := 0, [][4]string{{"a", "b", "k", "l"}, {"c", "d", "m", "n"}, {"a: b\n", "0777", "namespace", "x"}, {"", "\xff", "uid", "z\nz"}}
 	for _, text := range seedTemplates(t) {
 		if !strings.Contains(text, "apiVersion:") {
@@ -88,8 +88,8 @@ const (
 	maxShapeList = 255 // items of a list of {}
 )
 
-// TestShapesAreFew renders output that must not be kept, or not for long.
-func TestShapesAreFew(t *testing.T) {
+// TestCachedShapesAreLimited renders output that must not be kept, or not for long.
+func TestCachedShapesAreLimited(t *testing.T) {
 	const object = "apiVersion: v1\nkind: A\n"
 	for why, c := range map[string]struct {
 		text string
@@ -117,9 +117,9 @@ func TestShapesAreFew(t *testing.T) {
 	}
 }
 
-// TestShapesAreShared renders a few shapes of all kinds of YAML from many
+// TestShapesAreSafeForConcurrentUse renders a few shapes of all kinds of YAML from many
 // goroutines. Run it with the race detector.
-func TestShapesAreShared(t *testing.T) {
+func TestShapesAreSafeForConcurrentUse(t *testing.T) {
 	p := programOf(t, `apiVersion: v1
 kind: A
 {{ range .spec.n }}k{{ . }}: {{ $.spec.s }}

@@ -5,93 +5,83 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Source is what a TemplateController says, as plain data, with a field for each part of a spec that is about templates. It must not change
-// while a [Program] that was compiled from it is in use.
+// Source is the part of a TemplateController's spec that a [Program] is compiled from, as plain data. It must not change while the
+// Program is in use.
 type Source struct {
-	// Controller is what .controller.name yields.
+	// Controller is the value of .controller.name.
 	Controller string
 	// LeftDelim and RightDelim enclose actions; "" means {{ and }}.
 	LeftDelim, RightDelim string
-	// Values is what .values yields: plain JSON data, nil means none.
+	// Values is the value of .values: plain JSON data; nil = none.
 	Values map[string]any
-	// Helpers holds define blocks, visible to every other template.
+	// Helpers contains define blocks that all other templates can use.
 	Helpers string
-	// Children holds the templates of the children, in order.
+	// Children are the child templates, in order.
 	Children []syntax.Template
-	// ReadyWhen holds the expressions that tell whether an object of a child is ready, by the name of the child.
-	// It may lack children.
+	// ReadyWhen are the readyWhen expressions by the name of the child template. Not every child template has one.
 	ReadyWhen []syntax.Template
-	// Filter is the expression that tells whether an object is a parent; "" means that all are. FilterSeesStatus is whether it may
-	// read their status.
+	// Filter is the expression that selects the parents; "" selects all objects. FilterSeesStatus reports whether it may read their
+	// status.
 	Filter           string
 	FilterSeesStatus bool
-	// Status is the template of the parent's status; "" means there is none.
+	// Status is the template of the parent's status; "" = none.
 	Status string
-	// Related holds the select templates of related objects, in order. A text of "" means that there is
-	// none; the name is known all the same.
+	// Related are the select templates of spec.related, in order. Entries without one have the text "".
 	Related []syntax.Template
-	// Logs is whether any of these has logs, so that templates may ask for some.
+	// Logs reports whether an entry of spec.related provides logs, so that templates may call the function logs.
 	Logs bool
-	// Pause is called now and then while the source is compiled. An error ends that, and is what it ends with; nil = there are no pauses.
+	// Pause is called repeatedly during compilation. If it returns an error, compilation stops with this error. nil = no pauses.
 	Pause func() error
 }
 
-// Input is the data of one pass. Nothing in it is changed or kept. Objects
-// may carry metadata.managedFields and metadata.resourceVersion; templates do
-// not see them.
+// Input is the data of one reconciliation. It is neither modified nor retained. Objects may have metadata.managedFields and
+// metadata.resourceVersion; templates do not see them.
 type Input struct {
 	// Parent is the parent object.
 	Parent map[string]any
-	// Observed returns the live children of a child's name, already sorted.
-	// It is called when a template reads them, at most once for each name
-	// and execution, so what no template reads need not be there at all. nil
-	// means that there are no children. An error, which is that of Spend,
-	// ends the execution.
+	// Observed returns the sorted live children of a child template. It is called when a template reads them, at most once per name
+	// and execution. If it returns an error, which is that of Budget.Spend, the execution stops. nil = there are no children.
 	Observed func(name string) ([]map[string]any, error)
-	// Related returns the related objects of an entry's name, already sorted. It is called as Observed is; nil
-	// means that they are not known, so that reading them fails. An error that is not that of Spend is told as it is, with the place.
+	// Related returns the sorted related objects of an entry of spec.related. It is called like Observed. Errors other than that of
+	// Budget.Spend are returned with the place in the template. nil = they are not known, and reading them fails.
 	Related func(name string) ([]map[string]any, error)
-	// Ready is what the function ready answers; nil means never. It must
-	// not change or keep the object.
+	// Ready implements the function ready. It must not modify or retain the object. nil = no object is ready.
 	Ready func(object map[string]any) bool
-	// Logs answers the function logs: the texts of a Pod's logs by the names of
-	// its containers. It must not change or keep the object, and its error
-	// is that of Spend, or holds no value; nil means that there are no logs to ask for.
+	// Logs implements the function logs: it returns the logs of a Pod by container name. It must not modify or retain the object. Its
+	// error is that of Budget.Spend, or contains no values. nil = there are no logs.
 	Logs func(object map[string]any) (map[string]string, error)
-	// MayHave reports whether an object that Observed or Related returned may have a field at a path, by its schema: a template waits for
-	// such a field. Positions in lists are left out of the path. nil means that nothing is known of schemas.
+	// MayHave reports whether, according to its schema, an object that Observed or Related returned may have a field at this path. A
+	// template waits for such a field. List indexes are not part of the path. nil = no schemas are known.
 	MayHave func(object map[string]any, path []string) bool
-	// Place is told, for each field of each object that the template of a child yields, where it is from: the number of the object, from 0,
-	// the path of the field, such as .spec.containers[0].image, and the line of a template. Of what include yields that is the line of the
-	// define block, unless functions have changed it beyond recognition. nil asks for nothing.
+	// Place is called for each field of each rendered object: with the index of the object, the path of the field, such as
+	// .spec.containers[0].image, and the line of the template that it comes from. For the output of include, this is the line of the
+	// define block, unless functions have changed the text too much. nil = not needed.
 	Place func(object int, path, template string, line int)
-	// Pause is called about every millisecond of work, so that others have
-	// their turn. An error ends the work, and is what it ends with. nil
-	// means that there are no pauses.
+	// Pause is called about once per millisecond of work, so that other goroutines can run. If it returns an error, the execution
+	// stops with this error. nil = no pauses.
 	Pause func() error
-	// Budget is that of the pass; nil means that this execution has one of its
-	// own.
-	Budget *budget.Pass
+	// Budget is the budget of the reconciliation; nil = this execution has its own.
+	Budget *budget.Budget
 }
 
 // Object is one rendered document.
 type Object struct {
-	// Content is plain JSON data: map[string]any, []any, string, bool, nil,
-	// int64 and float64. Its maps and lists are freshly made.
+	// Content is plain JSON data: map[string]any, []any, string, bool, nil, int64 and float64. Its maps and lists are not shared.
 	Content map[string]any
-	// Line is the 1-based line of the template where the document begins.
+	// Line is the line of the template at which the document begins, counted from 1.
 	Line int
 }
 
-// Bounds of what templates yield, besides those of package budget.
+// Limits of template output, in addition to those of package budget.
 const (
-	// maxDocuments bounds the objects of one child template.
+	// maxDocuments is the maximum number of objects that one child template renders.
 	maxDocuments = 2000
-	// maxIncludes bounds the depth of include and template calls.
+	// maxIncludes is the maximum depth of nested include and template calls.
 	maxIncludes = 64
 )
 
-const errIncludes budget.Error = "templates include each other more than 64 deep"
+const errIncludes budget.Error = "include calls are nested more than 64 levels deep"
 
-// costField is for following a path by one key, in units of budget.MaxWork. Other costs are in the packages that charge for them.
+// costField is the cost of looking up one key, in units of budget.MaxWork. Other costs are defined in the packages that charge for
+// them.
 const costField = 4

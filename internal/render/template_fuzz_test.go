@@ -30,8 +30,8 @@ func FuzzTemplate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkTemplate(t, text) })
 }
 
-// TestErrorsHoldNoData renders templates that are wrong in many ways.
-func TestErrorsHoldNoData(t *testing.T) {
+// TestErrorsContainNoData renders templates that are wrong in many ways.
+func TestErrorsContainNoData(t *testing.T) {
 	for _, text := range seedTemplates(t) {
 		checkTemplate(t, text)
 		for i := range len(text) {

@@ -59,8 +59,8 @@ func renderDocument(t *testing.T, text string) (string, error) {
 	return string(out), nil
 }
 
-// TestValues shows what each way to write a value yields.
-func TestValues(t *testing.T) {
+// TestRenderedValues shows what each way to write a value yields.
+func TestRenderedValues(t *testing.T) {
 	for why, c := range map[string]struct{ text, want string }{
 		"a string stays a string":                           {`{{ .spec.s }}`, `"text"`},
 		"a string that looks like a number stays a string":  {`{{ "120" }}`, `"120"`},

@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// TestWhatIsNotPaidForIsNotMade calls functions with an argument that can be paid for, and a result that cannot.
-func TestWhatIsNotPaidForIsNotMade(t *testing.T) {
+// TestUnchargedResultsAreNotAllocated calls functions with an argument that can be paid for, and a result that cannot.
+func TestUnchargedResultsAreNotAllocated(t *testing.T) {
 	const size = 1 << 20
 	list := slices.Repeat([]any{"a"}, size/16)
 	m := map[string]any{}

@@ -47,9 +47,9 @@ func spend(p *Program, in *Input, b budget.Meter) (budget.Meter, error) {
 	return x.Meter, err
 }
 
-// TestWork shows what calls cost, which are in testdata/work.txt, each behind its units of work: a template that has
+// TestCallCostsMatchTestdata shows what calls cost, which are in testdata/work.txt, each behind its units of work: a template that has
 // enough today is to have enough tomorrow. With -update, the numbers are written anew.
-func TestWork(t *testing.T) {
+func TestCallCostsMatchTestdata(t *testing.T) {
 	const file = "testdata/work.txt"
 	before, err := os.ReadFile(file)
 	if err != nil {
@@ -106,9 +106,9 @@ func ranOut(err error, part budget.Error) bool {
 	return errors.Is(err, part) || isError && e.Message == part.Error() && e.Reason == syntax.Budget
 }
 
-// TestLackOfBudget renders with less and less of one part of the budget than it takes. Wherever that runs out, rendering
+// TestRenderingEndsWhenBudgetRunsOut renders with less and less of one part of the budget than it takes. Wherever that runs out, rendering
 // ends with the error of that part, whether its output was seen before or not.
-func TestLackOfBudget(t *testing.T) {
+func TestRenderingEndsWhenBudgetRunsOut(t *testing.T) {
 	in := workInput()
 	for _, text := range needy {
 		p := programOf(t, "apiVersion: v1\nkind: A\n"+text)
@@ -146,7 +146,7 @@ func TestLackOfBudget(t *testing.T) {
 	}
 }
 
-// newBudget is all that one execution may use, without a pass.
+// newBudget is all that one execution may use, without a reconciliation.
 func newBudget() budget.Meter {
 	return budget.Meter{Work: budget.MaxWork, Output: maxOutput, Nodes: maxNodes}
 }

@@ -17,7 +17,7 @@ const (
 	metaSuffix = ".meta.v1.ObjectMeta"
 )
 
-// document is that part of an OpenAPI document which internal/kube/openapi reads.
+// document holds the parts of an OpenAPI document that internal/kube/openapi reads.
 type document struct {
 	Components struct {
 		Schemas map[string]*definition `json:"schemas"`
@@ -47,7 +47,7 @@ func newDocument() *document {
 	return d
 }
 
-// add reads a file, and keeps of it what is needed.
+// add reads a file, and keeps the needed parts.
 func (d *document) add(file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -65,7 +65,7 @@ func (d *document) add(file string) error {
 	for name, found := range read.Components.Schemas {
 		found.JSONSchemaProps = *trim(&found.JSONSchemaProps)
 		if strings.HasSuffix(name, metaSuffix) {
-			found.JSONSchemaProps = apiextensionsv1.JSONSchemaProps{Type: "object"} // known without
+			found.JSONSchemaProps = apiextensionsv1.JSONSchemaProps{Type: "object"} // known, without a schema
 		}
 		if earlier := d.Components.Schemas[name]; earlier != nil && !reflect.DeepEqual(earlier.JSONSchemaProps, found.JSONSchemaProps) {
 			return errors.New(name + " is another one than in an earlier file")
@@ -84,7 +84,7 @@ func (d *document) add(file string) error {
 	return nil
 }
 
-// trim returns what a schema says of types.
+// trim returns the type information of a schema.
 func trim(s *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
 	if s == nil {
 		return nil
@@ -102,7 +102,7 @@ func trim(s *apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
 		OneOf:                  trimAll(s.OneOf),
 	}
 	if s.Default != nil {
-		out.Default = &apiextensionsv1.JSON{Raw: []byte("0")} // that there is one
+		out.Default = &apiextensionsv1.JSON{Raw: []byte("0")} // only its presence matters
 	}
 	if s.Items != nil && s.Items.Schema != nil {
 		out.Items = &apiextensionsv1.JSONSchemaPropsOrArray{Schema: trim(s.Items.Schema)}
@@ -128,7 +128,7 @@ func trimAll(all []apiextensionsv1.JSONSchemaProps) []apiextensionsv1.JSONSchema
 	return out
 }
 
-// cut drops the definitions that no kind needs, and all paths but those that say whether a kind is in namespaces.
+// cut drops the definitions that no kind needs, and all paths except those that determine whether a kind is namespaced.
 func (d *document) cut() {
 	kept := map[string]*definition{}
 	kinds := map[kind]bool{}
@@ -152,13 +152,13 @@ func (d *document) cut() {
 
 func inNamespaces(path string) bool { return strings.Contains(path, "/namespaces/{namespace}/") }
 
-// describesObjects reports whether it is of a kind, and not of its lists or of options.
+// describesObjects reports whether the definition is of a kind, not of its list or of options.
 func (d *definition) describesObjects() bool {
 	meta, ok := d.Properties["metadata"]
 	return len(d.Kinds) == 1 && ok && len(meta.AllOf) == 1 && strings.HasSuffix(*meta.AllOf[0].Ref, metaSuffix)
 }
 
-// keep adds a definition to kept, and those that it refers to.
+// keep adds a definition and those that it refers to to kept.
 func (d *document) keep(name string, kept map[string]*definition) {
 	s := d.Components.Schemas[name]
 	if s == nil || kept[name] != nil {

@@ -12,16 +12,17 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// enumsFile has the enums that servers publish, and that the documents of a release are made without.
+// enumsFile contains the enums that servers publish, and that the OpenAPI documents of a release lack.
 var enumsFile = filepath.Join("pkg", "generated", "openapi", "zz_generated.openapi.go")
 
-// The functions of that file are called after the types whose schema they return, in another way than the documents call these.
+// The functions of that file are named after the types whose schema they return, but with other prefixes than in the
+// documents.
 var generated = [...]struct{ function, definition string }{
 	{"schema_k8sio_api_", "io.k8s.api."},
 	{"schema_pkg_apis_apiextensions_", "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions."},
 }
 
-// described returns the definition of the type that a function is about, or nil.
+// described returns the definition of the type that a function describes, or nil.
 func (d *document) described(function string) *definition {
 	for _, each := range generated {
 		if rest, ok := strings.CutPrefix(function, each.function); ok {
@@ -62,7 +63,7 @@ func (d *document) addEnums(file string) error {
 	return nil
 }
 
-// addEnums adds to a schema the enums of the spec.SchemaProps of the same type, and returns how many. Either may be nil.
+// addEnums adds the enums of a spec.SchemaProps to a schema of the same type, and returns how many. Either may be nil.
 func addEnums(s *apiextensionsv1.JSONSchemaProps, props *ast.CompositeLit) int {
 	if s == nil || props == nil {
 		return 0
@@ -111,7 +112,7 @@ func addEnumsOfFields(s *apiextensionsv1.JSONSchemaProps, properties *ast.Compos
 	return added
 }
 
-// member returns what a literal has under a name, if that is a literal, or a pointer to one. It is nil where there is none.
+// member returns the named field of a literal if it is a literal, or a pointer to one, else nil.
 func member(literal *ast.CompositeLit, name string) *ast.CompositeLit {
 	if literal == nil {
 		return nil

@@ -1,6 +1,7 @@
-// Builtins writes internal/kube/openapi/builtin.json.gz: the schemas of the kinds that Kubernetes has itself, in all versions,
-// as one OpenAPI document without what nobody reads. It takes them from the module k8s.io/kubernetes, whose version
-// follows that of k8s.io/api in go.mod; the enums are from its generated Go code, since its documents have none.
+// Builtins writes internal/kube/openapi/builtin.json.gz: the schemas of the built-in kinds of Kubernetes, in all
+// versions, as one OpenAPI document without unused parts. It reads them from the module k8s.io/kubernetes, whose
+// version follows that of k8s.io/api in go.mod; the enums are from its generated Go code, since its documents have
+// none.
 package main
 
 import (
@@ -57,7 +58,7 @@ func run() error {
 	return write(output, text)
 }
 
-// release returns the folder of the module of the release that belongs to k8s.io/api.
+// release returns the module folder of the release that belongs to k8s.io/api.
 func release() (string, error) {
 	version, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "k8s.io/api").Output()
 	if err != nil {
@@ -75,7 +76,7 @@ func release() (string, error) {
 	return module.Dir, nil
 }
 
-// told adds to the error of a command what it wrote.
+// told adds a command's standard error to its error.
 func told(command string, err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -84,7 +85,7 @@ func told(command string, err error) error {
 	return fmt.Errorf("%s: %w", command, err)
 }
 
-// write compresses text into a file, unless that is what the file holds: other versions of Go compress to other bytes.
+// write compresses text into a file, unless the file already contains it: other versions of Go compress to other bytes.
 func write(file string, text []byte) error {
 	if held, err := read(file); err == nil && bytes.Equal(held, text) {
 		return nil

@@ -1,4 +1,4 @@
-// Command editorschema writes a JSON schema of TemplateControllers, for editors, from the CustomResourceDefinition.
+// Command editorschema writes a JSON schema of TemplateControllers for editors, converted from the CRD.
 package main
 
 import (
@@ -36,10 +36,10 @@ func run(crd, output string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(output, append(text, '\n'), 0o644) //nolint:gosec // because a schema is for everyone to read
+	return os.WriteFile(output, append(text, '\n'), 0o644) //nolint:gosec // a schema is public
 }
 
-// convert returns the schema of the version that the API has.
+// convert returns the schema of the API's version.
 func convert(crd []byte) (map[string]any, error) {
 	var definition struct {
 		Spec struct {
@@ -62,8 +62,8 @@ func convert(crd []byte) (map[string]any, error) {
 	return nil, fmt.Errorf("there is no version %s", v1.GroupVersion.Version)
 }
 
-// whole returns the schema of a file: the status is left out, which nobody writes into one, and the metadata is as the API server takes
-// it.
+// whole returns the schema of a file: without the status, which users do not write, and with metadata as the API server
+// accepts it.
 func whole(schema map[string]any) map[string]any {
 	schema = converted(schema).(map[string]any)
 	schema["$schema"] = "http://json-schema.org/draft-07/schema#"
@@ -84,8 +84,8 @@ func whole(schema map[string]any) map[string]any {
 	return schema
 }
 
-// converted returns a schema in the words of JSON schema: objects take the fields that they name and no others, as the API server
-// has it for files that are applied with validation.
+// converted returns a schema as JSON schema: objects reject unknown fields, as the API server does for files that are
+// applied with validation.
 func converted(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -108,7 +108,7 @@ func convertMap(schema map[string]any) {
 	if named && schema["additionalProperties"] == nil && schema["x-kubernetes-preserve-unknown-fields"] == nil {
 		schema["additionalProperties"] = false
 	}
-	for name := range properties { // which may be called as a keyword
+	for name := range properties { // a property may have the name of a keyword
 		properties[name] = converted(properties[name])
 	}
 	for key, value := range schema {

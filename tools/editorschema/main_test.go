@@ -40,7 +40,7 @@ func TestSchemaIsCurrent(t *testing.T) {
 	}
 }
 
-func TestNoSchema(t *testing.T) {
+func TestMissingSchemaIsError(t *testing.T) {
 	for why, file := range map[string]string{"no file": "nowhere.yaml", "no YAML": "main.go", "no version": "../../config/crd/kustomization.yaml"} {
 		if err := run(file, filepath.Join(t.TempDir(), "schema.json")); err == nil {
 			t.Errorf("%s: no error", why)
@@ -48,8 +48,8 @@ func TestNoSchema(t *testing.T) {
 	}
 }
 
-// TestSchemaTakesWhatTheServerTakes looks at the samples, and at mistakes.
-func TestSchemaTakesWhatTheServerTakes(t *testing.T) {
+// TestSchemaMatchesServerValidation validates the samples, and files with mistakes.
+func TestSchemaMatchesServerValidation(t *testing.T) {
 	whole := &spec.Schema{}
 	if err := json.Unmarshal([]byte(text(t, schema)), whole); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,5 @@
-// Command image builds the container image of the operator, without a container
-// tool: an OCI archive, and on request it pushes the image to its registry. The
-// same commit and Go make the same bytes.
+// Command image builds the container image of the operator as an OCI archive, without a container tool, and optionally
+// pushes it to its registry. The same commit and Go version produce the same bytes.
 //
 //	go run . --name registry.example.org/templater:v1 --output templater.tar
 package main
@@ -22,7 +21,7 @@ import (
 	"github.com/templater-dev/templater/tools/image/program"
 )
 
-// options are the flags.
+// options are the command line flags.
 type options struct {
 	source    string
 	name      string
@@ -95,7 +94,7 @@ func (o options) make(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// build builds the operator for one platform. The Dockerfile does the same.
+// build builds the operator for one platform, like the Dockerfile.
 func (o options) build(ctx context.Context, text string) (archive.Image, error) {
 	platform, err := program.ParsePlatform(text)
 	if err != nil || platform.System != "linux" {

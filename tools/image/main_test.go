@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/tools/image/program"
 )
 
-// source is a small module in the place of the operator's.
+// source is a small module in place of the operator's.
 func source(t *testing.T, program string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,7 +31,7 @@ func source(t *testing.T, program string) string {
 	return dir
 }
 
-func TestArchiveIsTheSameEachTimeAndPushed(t *testing.T) {
+func TestArchiveIsReproducibleAndPushed(t *testing.T) {
 	server := httptest.NewServer(registry.New())
 	defer server.Close()
 	image := strings.TrimPrefix(server.URL, "http://") + "/some/templater:v1"
@@ -78,7 +78,7 @@ func pulled(image, architecture string) (*v1.ConfigFile, error) {
 	return got.ConfigFile()
 }
 
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestErrorsAreActionable(t *testing.T) {
 	good := source(t, "package main\n\nfunc main() {}\n")
 	output := filepath.Join(t.TempDir(), "templater.tar")
 	tests := map[string]struct {
@@ -105,8 +105,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// The Dockerfile is for those who build with Docker. It is to make the same image.
-func TestDockerfileSaysTheSame(t *testing.T) {
+// The Dockerfile is for users who build with Docker. It must produce the same image.
+func TestDockerfileMatchesImage(t *testing.T) {
 	text, err := os.ReadFile("../../Dockerfile")
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
-// example is one to choose from. The texts are those of a request to package playground.
+// example is an example in the list. Its texts are those of a request to package playground.
 type example struct {
 	Group       string `json:"group"`
 	Name        string `json:"name"` // unique
@@ -28,7 +28,8 @@ type example struct {
 	Related     string `json:"related"`
 }
 
-// group is a folder with a folder for each example, or with folders of such folders. One that has a page alone is an example itself, with the
+// group is a folder with a folder for each example, or with folders of such folders. A folder that has only a page is
+// itself an example, with the files that readers of the page save.
 // files that readers of the page save.
 type group struct{ title, folder string }
 
@@ -36,7 +37,8 @@ var groups = []group{
 	{"Samples", "config/samples"}, {"Tutorial", "docs/tutorial"}, {"Cookbook", "docs/how-to/cookbook"}, {"Coming from", "docs/how-to/coming-from"},
 }
 
-// examplesIn returns the examples of groups: their folders have a templatecontroller.yaml, and parents in one of parentFiles.
+// examplesIn returns the examples of groups: their folders have a templatecontroller.yaml, and parents in one of
+// parentFiles.
 func examplesIn(groups []group) ([]example, error) {
 	all := []example{}
 	for _, g := range groups {
@@ -50,7 +52,7 @@ func examplesIn(groups []group) ([]example, error) {
 				return nil, err
 			}
 			if e.Parents == "" {
-				continue // somebody is at it, or it is no example
+				continue // work in progress, or not an example
 			}
 			e.Group = g.title
 			if slices.ContainsFunc(all, func(other example) bool { return other.Name == e.Name }) {
@@ -65,7 +67,7 @@ func examplesIn(groups []group) ([]example, error) {
 	return all, nil
 }
 
-// folders returns those with an example.
+// folders returns the folders with an example.
 func (g group) folders() ([]string, error) {
 	var all []string
 	for _, pattern := range []string{"*", "*/*"} {
@@ -84,7 +86,7 @@ func (g group) folders() ([]string, error) {
 	return all, nil
 }
 
-// parentFiles are the names of files with parents; the first one that is there counts.
+// parentFiles are the possible names of the file with parents; the first existing one is used.
 var parentFiles = []string{"example.yaml", "object.yaml", "hello.yaml"}
 
 // read reads the example in a folder.
@@ -109,15 +111,15 @@ func read(folder string) (example, error) {
 	}
 	r := playground.Request{Controllers: e.Controllers, Definitions: e.Definitions, Parents: e.Parents, Related: e.Related}
 	if len(new(playground.Session).Answer(r).Problems) > 0 {
-		e.Related = "" // they lack what a cluster adds, such as the status of a Pod
+		e.Related = "" // they lack fields that a cluster sets, such as the status of a Pod
 	}
 	return e, nil
 }
 
-// saved is a file that readers of a page save.
-var saved = regexp.MustCompile("Save as `[\\w-]+/([\\w.-]+\\.yaml)`:\n\n```yaml\n((?s:.*?\n))```\n")
+// saved matches a file that readers of a page save.
+var saved = regexp.MustCompile("Save (?:[a-z ]+ )?as `[\\w-]+/([\\w.-]+\\.yaml)`:\n\n```yaml\n((?s:.*?\n))```\n")
 
-// textsIn returns the YAML files of a folder by their names, or those that its page has readers save where there are none.
+// textsIn returns the YAML files of a folder by name, or, if it has none, those that its page tells readers to save.
 func textsIn(folder string) (map[string]string, error) {
 	texts := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
@@ -144,7 +146,7 @@ func textsIn(folder string) (map[string]string, error) {
 	return texts, nil
 }
 
-// related returns those of the texts that hold objects for entries of spec.related.
+// related returns the texts with objects for spec.related.
 func related(folder, controllers string, texts map[string]string) (string, error) {
 	set, err := manifest.Parse(filepath.Join(folder, "templatecontroller.yaml"), controllers)
 	if err != nil {
@@ -160,7 +162,7 @@ func related(folder, controllers string, texts map[string]string) (string, error
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		set, err := manifest.Parse(name, texts[name])
 		if err != nil {
-			continue // it is no manifest, such as expect.yaml
+			continue // not a manifest, such as expect.yaml
 		}
 		if slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool {
 			apiVersion, _ := o.Content["apiVersion"].(string)

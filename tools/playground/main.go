@@ -1,5 +1,6 @@
-// Playground writes the page of the playground to a folder that any file server can serve: the files of internal/cli/playground/page/src, the
-// program for the browser, and the examples that the repository has. The same sources make the same bytes.
+// Playground writes the page of the playground to a folder that any file server can serve: the files of
+// internal/cli/playground/page/src, the program for the browser, and the examples of the repository. The same sources
+// produce the same bytes.
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 
 const (
 	sources = "internal/cli/playground/page/src"
-	// mostBytes is how long the program may be, compressed: what a browser has to load.
+	// mostBytes is the maximum compressed size of the program, which a browser has to load.
 	mostBytes = 8 << 20
 )
 
@@ -58,7 +59,7 @@ func run(output string) error {
 	return write(output, files)
 }
 
-// support returns what Go has for programs in a browser, of the same version as what builds them.
+// support returns Go's support file for programs in a browser, from the Go version that builds them.
 func support() ([]byte, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -67,7 +68,7 @@ func support() ([]byte, error) {
 	return os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
 }
 
-// program builds the program, compressed, from the module in a folder.
+// program builds and compresses the program from the module in a folder.
 func program(root string) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "playground")
 	if err != nil {
@@ -105,7 +106,7 @@ func program(root string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// write writes files to a folder that has no others then.
+// write writes files to a folder, and removes all others.
 func write(folder string, files map[string][]byte) error {
 	if err := os.RemoveAll(folder); err != nil {
 		return err
@@ -114,7 +115,7 @@ func write(folder string, files map[string][]byte) error {
 		return err
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil { //nolint:gosec // for anybody to read
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o644); err != nil { //nolint:gosec // world-readable
 			return err
 		}
 	}

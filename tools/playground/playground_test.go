@@ -9,8 +9,8 @@ import (
 	"github.com/templater-dev/templater/internal/cli/playground"
 )
 
-// TestExamplesHaveChildren answers each example as the page does: it has children, or a status where it is about that alone, and nothing is
-// wrong with it.
+// TestExamplesHaveChildren renders each example like the page: it has children, or a status if it is only about that,
+// and no problems.
 func TestExamplesHaveChildren(t *testing.T) {
 	t.Chdir("../..")
 	all, err := examplesIn(groups)
@@ -44,8 +44,8 @@ func TestExamplesHaveChildren(t *testing.T) {
 	}
 }
 
-// TestProgramIsTheSameWhereverItIsBuilt builds the program in two folders. That it is short enough, program sees to.
-func TestProgramIsTheSameWhereverItIsBuilt(t *testing.T) {
+// TestPlaygroundBuildIsReproducible builds the program in two folders. program checks its size.
+func TestPlaygroundBuildIsReproducible(t *testing.T) {
 	here, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

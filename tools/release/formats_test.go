@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/tools/image/program"
 )
 
-// checkFormats checks that the archive of each platform begins with a program for it.
+// checkFormats checks that the archive of each platform begins with a program for that platform.
 func checkFormats(t *testing.T, files map[string][]byte, platforms []program.Platform) {
 	t.Helper()
 	for _, p := range platforms {
@@ -33,12 +33,12 @@ func checkFormats(t *testing.T, files map[string][]byte, platforms []program.Pla
 	}
 }
 
-// formats are how programs are written for systems and architectures.
+// formats are the executable formats of systems and architectures.
 var formats = map[string]string{
 	"linux/amd64": "EM_X86_64", "linux/arm64": "EM_AARCH64", "darwin/amd64": "CpuAmd64", "darwin/arm64": "CpuArm64", "windows/amd64": "0x8664", "windows/arm64": "0xaa64",
 }
 
-// format reads for which architecture a program of a system is.
+// format returns the architecture of a program for a system.
 func format(system string, body []byte) (string, error) {
 	switch r := bytes.NewReader(body); system {
 	case "darwin":

@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// plugin is the manifest with which krew, the manager of kubectl plugins, installs templater as kubectl templater.
+// plugin is the manifest with which krew, the plugin manager of kubectl, installs templater as kubectl templater.
 type plugin struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`

@@ -1,5 +1,6 @@
-// Command release writes what a release consists of into a folder: programs, the kubectl plugin, the image,
-// install.yaml, the Helm chart, the list of modules and the checksums. The same commit, version and Go make the same bytes.
+// Command release writes the files of a release into a folder: programs, the kubectl plugin, the image, install.yaml,
+// the Helm chart, the list of modules and the checksums. The same commit, version and Go version produce the same
+// bytes.
 //
 //	go run . --version v1.2.3 --output ../../dist
 package main
@@ -23,7 +24,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1) //nolint:gocritic // the signal handler ends with us
+		os.Exit(1) //nolint:gocritic // the process ends anyway
 	}
 }
 
@@ -70,7 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return r.make(ctx)
 }
 
-// parsePlatforms reads what to build for. One of them has to be of Linux.
+// parsePlatforms parses the platforms to build for. One of them must be a Linux platform.
 func parsePlatforms(text string) ([]program.Platform, error) {
 	var platforms []program.Platform
 	for one := range strings.SplitSeq(text, ",") {

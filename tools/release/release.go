@@ -29,11 +29,10 @@ import (
 	"github.com/templater-dev/templater/tools/release/sbom"
 )
 
-// project is where templater is.
+// project is the URL of the project.
 const project = "https://github.com/templater-dev/templater"
 
-// What the files of a release are called; some have the version in their name, because people keep several of them. sumsFile is
-// the one that is written last.
+// File names of a release. Some contain the version, because users keep several of them. sumsFile is written last.
 const (
 	programName  = "templater" // krew calls it kubectl-templater
 	installFile  = "install.yaml"
@@ -45,7 +44,7 @@ const (
 	programsName = "templater_%s_%s_%s" // version, system, architecture
 )
 
-// release is what is being made. What a step needs of an earlier one is here.
+// release is the release being built. It holds the results that later steps need.
 type release struct {
 	source, version, baseURL, folder string
 	platforms                        []program.Platform
@@ -57,16 +56,16 @@ type release struct {
 	programs []sbom.Program
 	images   []archive.Image
 	archives []platformArchive
-	sums     map[string]string // of each file that is written, in hexadecimal
+	sums     map[string]string // by file name, in hexadecimal
 }
 
-// platformArchive is the archive with the program of a platform.
+// platformArchive is the archive with the program for a platform.
 type platformArchive struct {
 	platform program.Platform
 	name     string
 }
 
-// make makes everything, step by step.
+// make builds everything, step by step.
 func (r *release) make(ctx context.Context) error {
 	if err := r.empty(); err != nil {
 		return err
@@ -79,7 +78,7 @@ func (r *release) make(ctx context.Context) error {
 	return nil
 }
 
-// empty empties the folder of an earlier release. It deletes nothing else.
+// empty removes the files of an earlier release, and nothing else.
 func (r *release) empty() error {
 	entries, err := os.ReadDir(r.folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,11 +88,11 @@ func (r *release) empty() error {
 	if len(entries) > 0 && err != nil {
 		return fmt.Errorf("--output %s: there are files in it, and none is %s: give an empty folder, or that of an earlier release", r.folder, sumsFile)
 	}
-	// An empty list of sums says whose folder it is, should the release be interrupted.
+	// An empty list of checksums marks the folder in case the release is interrupted.
 	return errors.Join(os.RemoveAll(r.folder), os.MkdirAll(r.folder, 0o755), os.WriteFile(filepath.Join(r.folder, sumsFile), nil, 0o644))
 }
 
-// buildPage makes what is embedded in the program and not in the repository: the page of the playground.
+// buildPage builds the page of the playground, which is embedded in the program but not checked in.
 func (r *release) buildPage(ctx context.Context) error {
 	build := exec.CommandContext(ctx, "go", "run", "./tools/playground")
 	build.Dir = r.source
@@ -104,10 +103,10 @@ func (r *release) buildPage(ctx context.Context) error {
 	return nil
 }
 
-// tag has the program hold the page of the playground.
+// tag is the build tag that embeds the page of the playground.
 const tag = "playground"
 
-// findLicenses finds the licences of all modules, and writes what they want to be given away with the programs.
+// findLicenses finds the licenses of all modules, and writes the texts that must be distributed with the programs.
 func (r *release) findLicenses(ctx context.Context) (err error) {
 	programs := []license.Program{{Package: "./cmd/playground", Platform: program.Platform{System: "js", Architecture: "wasm"}}}
 	for _, p := range r.platforms {
@@ -159,7 +158,7 @@ func (r *release) pack(p program.Platform, body []byte, others ...pack.File) err
 	return r.write(file, content)
 }
 
-// writeImage writes the image of all architectures, and learns its digest.
+// writeImage writes the multi-architecture image, and records its digest.
 func (r *release) writeImage(ctx context.Context) error {
 	tagged := r.image.Repository + ":" + r.version
 	reference, err := name.NewTag(archive.Normalize(tagged))
@@ -194,7 +193,7 @@ func (r *release) writeImage(ctx context.Context) error {
 	return nil
 }
 
-// writeManifests writes what a cluster takes: install.yaml, the chart, and the first steps.
+// writeManifests writes install.yaml, the chart, and the manifests for the first steps.
 func (r *release) writeManifests(context.Context) error {
 	objects, err := manifest.Objects(r.source, r.image)
 	if err != nil {
@@ -223,7 +222,7 @@ func (r *release) writeManifests(context.Context) error {
 	return errors.Join(r.write(installFile, text), r.write(firstFile, controller), r.write(objectFile, object), r.write("templater-chart_"+r.version+".tgz", packed))
 }
 
-// writeLists writes what tells of the other files: for krew, of the modules, and their checksums.
+// writeLists writes the krew manifest, the list of modules, and the checksums.
 func (r *release) writeLists(context.Context) error {
 	licenses := map[string]string{}
 	for _, m := range r.modules {
@@ -256,7 +255,7 @@ func (r *release) write(file string, body []byte) error {
 	return nil
 }
 
-// note keeps the checksum of a file, and says that it is there.
+// note records the checksum of a file, and reports it.
 func (r *release) note(file string, body []byte) {
 	sum := sha256.Sum256(body)
 	r.sums[file] = hex.EncodeToString(sum[:])

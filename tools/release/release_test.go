@@ -27,7 +27,7 @@ import (
 	"github.com/templater-dev/templater/tools/release/manifest"
 )
 
-// source is a folder like the repository, with a small program in the place of the operator. Its files are as old as said.
+// source is a folder like the repository, with a small program in place of the operator. Its files have the given age.
 func source(t *testing.T, age time.Duration) string {
 	t.Helper()
 	const empty = "package main\n\nfunc main() {}\n"
@@ -61,7 +61,7 @@ func arguments(source, output string, more ...string) []string {
 	}, more...)
 }
 
-// make makes a release and returns its files.
+// makeRelease builds a release and returns its files.
 func makeRelease(t *testing.T, args []string) map[string][]byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -87,7 +87,7 @@ func makeRelease(t *testing.T, args []string) map[string][]byte {
 
 const linux = "templater_v1.2.3_linux_" + runtime.GOARCH + ".tar.gz"
 
-func TestReleaseIsTheSameWhereverAndWheneverItIsMade(t *testing.T) {
+func TestReleaseIsReproducible(t *testing.T) {
 	first := makeRelease(t, arguments(source(t, time.Hour), t.TempDir()))
 	second := makeRelease(t, arguments(source(t, 24*time.Hour), filepath.Join(t.TempDir(), "other", "dist")))
 	want := []string{
@@ -141,8 +141,8 @@ func checkProgram(t *testing.T, files map[string][]byte) {
 	}
 }
 
-// What install.yaml names is what is pushed: a digest cannot come to mean something else.
-func TestManifestsNameTheImageThatIsPushed(t *testing.T) {
+// install.yaml refers to the pushed image by digest, which is immutable.
+func TestManifestsNamePushedImage(t *testing.T) {
 	server := httptest.NewServer(registry.New())
 	defer server.Close()
 	repository := strings.TrimPrefix(server.URL, "http://") + "/some/templater"
@@ -171,7 +171,7 @@ func TestManifestsNameTheImageThatIsPushed(t *testing.T) {
 	}
 }
 
-func TestKrewFindsEachPlatform(t *testing.T) {
+func TestKrewManifestListsPlatforms(t *testing.T) {
 	platforms := "linux/" + runtime.GOARCH + ",windows/" + runtime.GOARCH
 	if testing.Short() {
 		platforms = "linux/" + runtime.GOARCH
@@ -205,7 +205,7 @@ func TestKrewFindsEachPlatform(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestErrorsAreActionable(t *testing.T) {
 	good, output := source(t, 0), t.TempDir()
 	for why, row := range map[string]struct {
 		args []string

@@ -16,9 +16,9 @@ import (
 	"helm.sh/helm/v4/pkg/kube"
 )
 
-// TestWholeChart installs a release with Helm on a cluster whose Pods are played, upgrades it and removes it, and then
-// applies install.yaml.
-func TestWholeChart(t *testing.T) {
+// TestChartInstallUpgradeUninstall installs a release with Helm on a cluster with simulated Pods, upgrades and
+// uninstalls it, and then applies install.yaml.
+func TestChartInstallUpgradeUninstall(t *testing.T) {
 	const e2e, name = "../../e2e", "release-whole"
 	command(t, e2e, nil, "go", "run", "./cluster", "up", "--name", name, "--mode", "kwok")
 	t.Cleanup(func() { // t.Context() is done
@@ -61,7 +61,7 @@ func TestWholeChart(t *testing.T) {
 		t.Errorf("the removal left %s", got)
 	}
 
-	h.install(t, nil) // takes up the definition that it has left
+	h.install(t, nil) // adopts the CRD that uninstall has left
 	h.uninstall(t)
 	manifest := filepath.Join(t.TempDir(), installFile)
 	if err := os.WriteFile(manifest, files[installFile], 0o600); err != nil {

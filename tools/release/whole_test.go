@@ -19,7 +19,7 @@ import (
 	"github.com/templater-dev/templater/tools/image/program"
 )
 
-// command runs a command in a folder and returns what it prints.
+// command runs a command in a folder and returns its output.
 func command(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -32,7 +32,7 @@ func command(t *testing.T, dir string, env []string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// wholePlatforms are what the releases are for.
+// wholePlatforms are the platforms of the releases.
 func wholePlatforms(t *testing.T) []program.Platform {
 	t.Helper()
 	text := os.Getenv("RELEASE_PLATFORMS")
@@ -46,7 +46,7 @@ func wholePlatforms(t *testing.T) []program.Platform {
 	return platforms
 }
 
-// clone clones the commit to a folder whose files are as old as said, and tags it.
+// clone clones the commit to a folder whose files have the given age, and tags it.
 func clone(t *testing.T, place string, age time.Duration) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), place)
@@ -65,9 +65,9 @@ func clone(t *testing.T, place string, age time.Duration) string {
 	return folder
 }
 
-// TestWholeReleaseIsTheSame makes a release of templater twice: from two clones, whose files are of different ages, one with the
-// build cache of this machine, and one with an empty one. It then uses the first.
-func TestWholeReleaseIsTheSame(t *testing.T) {
+// TestFullReleaseIsReproducible builds a release of templater twice: from two clones with files of different ages, one
+// with this machine's build cache, and one with an empty one. It then tests the first.
+func TestFullReleaseIsReproducible(t *testing.T) {
 	platforms := wholePlatforms(t)
 	var names []string
 	for _, p := range platforms {
@@ -101,7 +101,7 @@ func TestWholeReleaseIsTheSame(t *testing.T) {
 	t.Run("krew", func(t *testing.T) { checkKrew(t, releases[0]) })
 }
 
-// unpack unpacks an archive as its readers do.
+// unpack unpacks an archive like a user.
 func unpack(t *testing.T, packed []byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -127,7 +127,7 @@ func checkWholeProgram(t *testing.T, dir string) {
 	}
 }
 
-// checkKrew installs a release by krew, without a network, and calls the plugin by kubectl.
+// checkKrew installs a release with krew, offline, and runs the plugin with kubectl.
 func checkKrew(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -160,7 +160,7 @@ func checkKrew(t *testing.T, files map[string][]byte) {
 	}
 }
 
-// down stops a cluster, also when the test is over.
+// down stops a cluster, even after the test has ended.
 func down(dir, name string) (string, error) {
 	c := exec.Command("go", "run", "./cluster", "down", "--name", name)
 	c.Dir = dir

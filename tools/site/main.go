@@ -1,5 +1,5 @@
-// Command site makes a static site of the pages in docs: it stages them, has Hugo render them, and then writes the index of the search and follows
-// every link.
+// Command site builds a static site from the pages in docs: it stages them, renders them with Hugo, and then writes the
+// search index and checks every link.
 package main
 
 import (
@@ -84,7 +84,7 @@ func run(docs, output, playground string) error {
 	return nil
 }
 
-// remove removes the site of an earlier run, and nothing that is not a site.
+// remove removes the site of an earlier run; it refuses a folder that is not a site.
 func remove(output string) error {
 	entries, err := os.ReadDir(output)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {

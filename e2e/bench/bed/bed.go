@@ -1,5 +1,5 @@
-// Package bed is what the contenders run on: the cluster with its definitions and
-// rights, and the parents, which it creates, changes and removes.
+// Package bed prepares the cluster that the contenders run on, with its CRDs and RBAC, and creates, updates and deletes
+// the parents.
 package bed
 
 import (
@@ -20,39 +20,39 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 )
 
-// User is whom both contenders run as.
+// User is the user name of both contenders.
 const User = "templater-bench"
 
-// Options say which cluster to use.
+// Options select the cluster to use.
 type Options struct {
-	Name       string    // of the cluster that is started
-	Cache      string    // its folder; empty means the default one
-	Kubeconfig string    // of another cluster, instead
+	Name       string    // of the cluster to start
+	Cache      string    // cache folder of that cluster; empty means the default
+	Kubeconfig string    // of an existing cluster to use instead
 	Dir        string    // for files of this run
 	Root       string    // of the repository
-	Out        io.Writer // what is going on
+	Out        io.Writer // progress
 }
 
-// Bed is a cluster that is ready.
+// Bed is a cluster that is ready to use.
 type Bed struct {
-	// Cluster is nil for one that is not ours: it has no audit log, no Pods are
-	// played, and its processes cannot be seen.
+	// Cluster is nil for an existing cluster: there is no audit log, Pods are not simulated, and its processes are not
+	// visible.
 	Cluster *testcluster.Cluster
-	// Kubeconfig is that of the contenders.
+	// Kubeconfig is the kubeconfig of the contenders.
 	Kubeconfig string
-	// Observer watches.
+	// Observer lists and watches objects.
 	Observer *observe.Client
 
-	started bool // the cluster, for this run
-	touched bool // the cluster holds what is to be removed
+	started bool // the cluster was started for this run
+	touched bool // the cluster holds objects that Close must remove
 	root    string
 	out     io.Writer
 	config  *rest.Config // of the administrator
 	dynamic dynamic.Interface
 }
 
-// Make starts the cluster unless there is one, and installs what the contenders
-// need. When that fails, everything is taken down again.
+// Make starts the cluster unless an existing one is given, and installs what the contenders need. On failure it removes
+// everything again.
 func Make(ctx context.Context, o Options) (*Bed, error) {
 	b := &Bed{root: o.Root, out: o.Out}
 	if err := b.make(ctx, o); err != nil {
@@ -98,7 +98,7 @@ func (b *Bed) up(ctx context.Context, o Options) error {
 	return err
 }
 
-// foreign uses another cluster, where the contenders impersonate their user.
+// foreign uses an existing cluster, where the contenders impersonate User.
 func (b *Bed) foreign(o Options) error {
 	var err error
 	if b.config, err = clientcmd.BuildConfigFromFlags("", o.Kubeconfig); err != nil {
@@ -118,7 +118,7 @@ func (b *Bed) foreign(o Options) error {
 	return clientcmd.WriteToFile(*config, b.Kubeconfig)
 }
 
-// Close removes what was installed, and takes the cluster down if it was started for this run.
+// Close removes what was installed, and stops the cluster if it was started for this run.
 func (b *Bed) Close(ctx context.Context) error {
 	if b.Cluster != nil && b.started {
 		return b.Cluster.Down()
@@ -129,10 +129,10 @@ func (b *Bed) Close(ctx context.Context) error {
 	return b.uninstall(ctx)
 }
 
-// Say tells what is going on.
+// Say reports progress.
 func (b *Bed) Say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
 
-// Version is that of the API server, "" if it does not tell.
+// Version is the version of the API server, "" if unknown.
 func (b *Bed) Version() string {
 	client, err := discovery.NewDiscoveryClientForConfig(b.config)
 	if err != nil {

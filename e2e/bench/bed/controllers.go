@@ -23,12 +23,12 @@ func (b *Bed) AddController(ctx context.Context, task workload.Task) error {
 	return nil
 }
 
-// AddControllers creates those of many tasks.
+// AddControllers creates the TemplateControllers of many tasks.
 func (b *Bed) AddControllers(ctx context.Context, tasks []workload.Task) error {
 	return each(0, len(tasks), func(i int) error { return b.AddController(ctx, tasks[i]) })
 }
 
-// RemoveController deletes the TemplateController of a task; its children stay.
+// RemoveController deletes the TemplateController of a task; its children are kept.
 func (b *Bed) RemoveController(ctx context.Context, task workload.Task) error {
 	err := b.dynamic.Resource(workload.Controllers).Delete(ctx, task.Name, metav1.DeleteOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -49,7 +49,7 @@ func (b *Bed) PatchController(ctx context.Context, name string, spec map[string]
 	return nil
 }
 
-// AwaitController waits until the operator has taken note of the present spec.
+// AwaitController waits until the operator has observed the current spec.
 func (b *Bed) AwaitController(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -71,7 +71,7 @@ func observed(content map[string]any) int64 {
 	return generation
 }
 
-// ControllerSet is all TemplateControllers of a run.
+// ControllerSet selects all TemplateControllers of a run.
 func ControllerSet() observe.Set {
 	return observe.Set{Resource: workload.Controllers, Selector: ours}
 }

@@ -3,6 +3,7 @@ package bed
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// atOnce is how many requests the bench makes at a time.
+// atOnce is the number of concurrent requests of the benchmark.
 const atOnce = 16
 
 // Fill creates parents of a kind, numbered from first up to but not including end.
@@ -49,7 +50,7 @@ func (b *Bed) Delete(ctx context.Context, kind, name string) error {
 	return b.in(workload.Resource(kind)).Delete(ctx, name, metav1.DeleteOptions{})
 }
 
-// each calls f for all numbers, several at a time, and returns the first error.
+// each calls f for all numbers, atOnce at a time, and returns the first error.
 func each(first, end int, f func(int) error) error {
 	numbers, errs := make(chan int), make(chan error, 1)
 	var workers sync.WaitGroup
@@ -74,13 +75,13 @@ func each(first, end int, f func(int) error) error {
 	return <-errs
 }
 
-// Clear deletes all TemplateControllers, children and parents, and returns when they
-// are gone and the garbage collector is quiet. No contender may run.
+// Clear deletes all TemplateControllers, children and parents, and returns once they are deleted and the garbage
+// collector is idle. No contender may be running.
 func (b *Bed) Clear(ctx context.Context, kinds ...string) error {
 	if err := b.dynamic.Resource(workload.Controllers).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: ours}); err != nil {
 		return fmt.Errorf("delete TemplateControllers: %w", err)
 	}
-	// Children first: the garbage collector then has nothing to do, which is slower at it.
+	// Children first, because the garbage collector deletes them more slowly.
 	for _, resource := range []schema.GroupVersionResource{configMaps, pods} {
 		if err := b.empty(ctx, resource, workload.Selector); err != nil {
 			return err
@@ -117,17 +118,50 @@ func (b *Bed) in(resource schema.GroupVersionResource) dynamic.ResourceInterface
 	return b.dynamic.Resource(resource).Namespace(workload.Namespace)
 }
 
-// Set is the parents of a kind.
+// Set selects the parents of a kind.
 func Set(kind string) observe.Set {
 	return observe.Set{Resource: workload.Resource(kind), Namespace: workload.Namespace}
 }
 
-// Children is the children of a task.
+// Children selects the children of a task.
 func Children(task workload.Task) observe.Set {
 	return observe.Set{Resource: task.ChildResource(), Namespace: workload.Namespace, Selector: task.Selector()}
 }
 
-// Example returns a whole object.
+// ChildrenOf returns the names of a parent's children.
+func (b *Bed) ChildrenOf(ctx context.Context, task workload.Task, parent string) ([]string, error) {
+	children, err := b.Observer.List(ctx, Children(task))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, child := range children.Items {
+		if strings.HasPrefix(child.Metadata.Name, parent+"-") {
+			names = append(names, child.Metadata.Name)
+		}
+	}
+	return names, nil
+}
+
+// HoldChildren adds a finalizer to a parent's children to block their deletion, or removes it.
+func (b *Bed) HoldChildren(ctx context.Context, task workload.Task, parent string, hold bool) error {
+	names, err := b.ChildrenOf(ctx, task, parent)
+	if err != nil {
+		return err
+	}
+	patch := `{"metadata":{"finalizers":null}}`
+	if hold {
+		patch = `{"metadata":{"finalizers":["bench.templater.dev/hold"]}}`
+	}
+	for _, name := range names {
+		if _, err := b.in(task.ChildResource()).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			return fmt.Errorf("finalizer of child %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Example returns a complete object.
 func (b *Bed) Example(ctx context.Context, resource schema.GroupVersionResource, name string) (*unstructured.Unstructured, error) {
 	return b.in(resource).Get(ctx, name, metav1.GetOptions{})
 }

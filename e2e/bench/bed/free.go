@@ -13,11 +13,10 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/workload"
 )
 
-// notOurs selects what no run has installed.
+// notOurs selects objects that were not installed by a run.
 const notOurs = "bench!=templater"
 
-// checkFree refuses a cluster in which somebody else has what a run would change or
-// remove. It changes nothing.
+// checkFree returns an error if the cluster has objects of others that a run would change or delete. It writes nothing.
 func (b *Bed) checkFree(ctx context.Context) error {
 	if err := b.checkAlone(ctx); err != nil {
 		return err
@@ -50,12 +49,11 @@ func taken(resource schema.GroupVersionResource, name string) error {
 	return fmt.Errorf("the cluster has %s %s without the label %s, so it is not of a benchmark: use another cluster", resource.Resource, name, ours)
 }
 
-// checkAlone refuses a cluster in which TemplateControllers of somebody else would
-// take part.
+// checkAlone returns an error if the cluster has TemplateControllers of others, which would take part in the run.
 func (b *Bed) checkAlone(ctx context.Context) error {
 	list, err := b.dynamic.Resource(workload.Controllers).List(ctx, metav1.ListOptions{LabelSelector: notOurs, Limit: 1})
 	if apierrors.IsNotFound(err) {
-		return nil // they are not even known
+		return nil // the CRD is not installed
 	}
 	if err == nil && len(list.Items) > 0 {
 		err = errors.New("the cluster has TemplateControllers that are not of a benchmark: use a cluster of its own")
@@ -63,7 +61,7 @@ func (b *Bed) checkAlone(ctx context.Context) error {
 	return err
 }
 
-// isForeign reports whether an object is there that no run has installed.
+// isForeign reports whether the object exists and was not installed by a run.
 func (b *Bed) isForeign(ctx context.Context, resource schema.GroupVersionResource, name string) (bool, error) {
 	o, err := b.dynamic.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

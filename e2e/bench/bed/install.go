@@ -27,10 +27,10 @@ var (
 	bindings    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
 )
 
-// ours selects what a run has installed.
+// ours selects objects that were installed by a run.
 const ours = "bench=templater"
 
-// rules are the rights on children and parents, beside what the operator needs itself.
+// rules are the permissions on children and parents, in addition to those of the operator itself.
 const rules = `
 - {apiGroups: [""], resources: [configmaps, pods], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [` + workload.Group + `], resources: ["*"], verbs: [get, list, watch, create, patch, delete]}
@@ -52,7 +52,7 @@ kind: Namespace
 metadata: {name: ` + workload.Namespace + `, labels: {bench: templater}}
 `
 
-// install puts everything in place, and removes what an earlier run has left.
+// install applies everything, and removes leftovers of an earlier run.
 func (b *Bed) install(ctx context.Context) error {
 	if err := b.installControllers(ctx); err != nil {
 		return fmt.Errorf("install the definition of TemplateControllers: %w", err)
@@ -79,14 +79,14 @@ func (b *Bed) install(ctx context.Context) error {
 	if err := b.served(ctx, workload.Controllers); err != nil {
 		return err
 	}
-	if err := b.Define(ctx, workload.Item, workload.Twin); err != nil {
+	if err := b.Define(ctx, workload.Item, workload.Twin, workload.Peer); err != nil {
 		return err
 	}
-	return b.Clear(ctx, workload.Item, workload.Twin)
+	return b.Clear(ctx, workload.Item, workload.Twin, workload.Peer)
 }
 
-// installControllers makes TemplateControllers known. Another cluster keeps the
-// definition that it has, and gets one that is removed in the end if it has none.
+// installControllers installs the TemplateController CRD. An existing cluster keeps its own CRD if it has one;
+// otherwise the CRD is removed by Close.
 func (b *Bed) installControllers(ctx context.Context) error {
 	o, err := manifest.Controllers(b.root)
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *Bed) installControllers(ctx context.Context) error {
 	return b.apply(ctx, definitions, o)
 }
 
-// role is that of the contenders.
+// role is the ClusterRole of the contenders.
 func (b *Bed) role() (*unstructured.Unstructured, error) {
 	var more []any
 	if err := yaml.Unmarshal([]byte(rules), &more); err != nil {
@@ -125,7 +125,7 @@ func (b *Bed) apply(ctx context.Context, resource schema.GroupVersionResource, o
 	return err
 }
 
-// Define defines kinds of parents, and returns when they are served.
+// Define creates the CRDs of parent kinds, and returns once they are served.
 func (b *Bed) Define(ctx context.Context, kinds ...string) error {
 	for _, kind := range kinds {
 		if err := b.apply(ctx, definitions, workload.Definition(kind)); err != nil {
@@ -140,7 +140,7 @@ func (b *Bed) Define(ctx context.Context, kinds ...string) error {
 	return nil
 }
 
-// Undefine removes kinds of parents with all their objects.
+// Undefine deletes the CRDs of parent kinds and all their objects.
 func (b *Bed) Undefine(ctx context.Context, kinds ...string) error {
 	for _, kind := range kinds {
 		if err := b.dynamic.Resource(definitions).Delete(ctx, workload.Definition(kind).GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -163,8 +163,7 @@ func (b *Bed) served(ctx context.Context, resource schema.GroupVersionResource) 
 	return nil
 }
 
-// uninstall removes what install has made, but for the definition of TemplateControllers
-// in a cluster that is ours.
+// uninstall deletes what install created, except for the TemplateController CRD in a cluster that was started here.
 func (b *Bed) uninstall(ctx context.Context) error {
 	var errs []error
 	for _, resource := range []schema.GroupVersionResource{workload.Controllers, namespaces, definitions, bindings, roles} {
@@ -173,15 +172,14 @@ func (b *Bed) uninstall(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// deleteOurs deletes one by one, for Namespaces cannot be deleted as a collection, and waits
-// until all are gone.
+// deleteOurs deletes one by one, because Namespaces do not support deletecollection, and waits until all are deleted.
 func (b *Bed) deleteOurs(ctx context.Context, resource schema.GroupVersionResource) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	return poll.Until(ctx, 200*time.Millisecond, func() error {
 		list, err := b.dynamic.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: ours})
 		if apierrors.IsNotFound(err) {
-			return nil // not even the resource is there
+			return nil // the resource is not served
 		}
 		if err != nil || len(list.Items) == 0 {
 			return err

@@ -9,15 +9,15 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// The processes of the cluster that have a share in the work.
+// The server processes whose CPU time is measured.
 const (
 	APIServer         = "kube-apiserver"
 	Etcd              = "etcd"
 	ControllerManager = "kube-controller-manager"
 )
 
-// ServerCPU is the CPU time that the API server and etcd have used so far, together. It is
-// 0 for a cluster that is not ours, and where there is no /proc.
+// ServerCPU is the total CPU time of the API server and etcd so far. It is 0 for an existing cluster and where there is
+// no /proc.
 func (b *Bed) ServerCPU() (time.Duration, error) {
 	var sum time.Duration
 	for _, name := range []string{APIServer, Etcd} {
@@ -37,7 +37,7 @@ func (b *Bed) ServerCPU() (time.Duration, error) {
 	return sum, nil
 }
 
-// Settle waits until the control plane has nothing to do any more, but not for ever.
+// Settle waits until the control plane is idle, up to a limit.
 func (b *Bed) Settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -59,7 +59,7 @@ func (b *Bed) Settle(ctx context.Context) error {
 	return nil
 }
 
-// pid is the process of that name, 0 if it is not to be seen.
+// pid is the PID of the process of that name, 0 if it is not visible.
 func (b *Bed) pid(name string) (int, error) {
 	if b.Cluster == nil {
 		return 0, nil

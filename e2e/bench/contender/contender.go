@@ -16,47 +16,49 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// The names of the two.
+// The names of the contenders.
 const (
 	FloorName    = "floor"
+	CheapestName = "cheapest floor"
 	OperatorName = "templater"
 )
 
-// Contender is one of the two, with one task. It runs once; a contender that is
-// to run again is made anew.
+// Contender is one of the compared programs, with one task. It runs once; to run it again, create a new one.
 type Contender interface {
 	Name() string
-	// Start starts the process, and returns when it says that it works.
+	// Start starts the process, and returns once it reports that it works.
 	Start(ctx context.Context) error
-	// Begin starts the process on its task, which is a new one, and returns when it works at that.
+	// Begin starts the process on a new task, and returns once it works on it.
 	Begin(ctx context.Context) error
-	// Hold stops the process in its tracks, and returns when it stands still, so that what
-	// happens after that waits for it. Release lets it go on.
+	// Hold pauses the process, and returns once it has stopped, so that later changes wait for it. Release resumes it.
 	Hold() error
 	Release() error
-	// Process is the one that runs.
+	// Process is the running process.
 	Process() *Process
-	// Stop ends the process. What it has made stays.
+	// Stop ends the process. The objects that it created are kept.
 	Stop() error
 }
 
-// Options say how to run a contender.
+// Options configure a contender.
 type Options struct {
 	Bed     *bed.Bed
 	Task    workload.Task
 	Dir     string   // for logs
 	Binary  string   // the built operator
 	Workers int      // of the floor
-	Flags   []string // of the operator, beyond those it needs
+	Flags   []string // of the operator, in addition to those that it needs
 }
 
-// Operator returns the operator with its defaults, but for the flags of the options.
+// Operator returns the operator with its defaults and the flags of the options.
 func Operator(o Options) Contender { return &operator{Options: o} }
 
-// Floor returns the floor.
-func Floor(o Options) Contender { return &bare{Options: o} }
+// Floor returns the floor that makes the same requests as the operator.
+func Floor(o Options) Contender { return &bare{Options: o, name: FloorName} }
 
-// running is what both have in common once they run.
+// CheapestFloor returns the floor that makes the cheapest requests.
+func CheapestFloor(o Options) Contender { return &bare{Options: o, name: CheapestName} }
+
+// running is the state that both kinds of contenders share while they run.
 type running struct{ process *Process }
 
 func (r *running) Process() *Process { return r.process }
@@ -117,9 +119,10 @@ func (c *operator) Begin(ctx context.Context) error {
 type bare struct {
 	Options
 	running
+	name string
 }
 
-func (c *bare) Name() string { return FloorName }
+func (c *bare) Name() string { return c.name }
 
 func (c *bare) Start(ctx context.Context) error {
 	self, err := os.Executable()
@@ -130,7 +133,11 @@ func (c *bare) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.process, err = start(FloorName, c.Dir, self, "floor", "--kubeconfig", c.Bed.Kubeconfig, "--task", string(task), "--workers", fmt.Sprint(c.Workers))
+	args := []string{self, "floor", "--kubeconfig", c.Bed.Kubeconfig, "--task", string(task), "--workers", fmt.Sprint(c.Workers)}
+	if c.name == CheapestName {
+		args = append(args, "--cheapest")
+	}
+	c.process, err = start(FloorName, c.Dir, args...)
 	if err != nil {
 		return err
 	}

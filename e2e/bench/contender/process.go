@@ -1,5 +1,4 @@
-// Package contender starts and stops the two that are compared: the operator and
-// the floor.
+// Package contender starts and stops the compared programs: the operator and the floor.
 package contender
 
 import (
@@ -18,11 +17,11 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// Process is a process that was started, and its log.
+// Process is a process that was started, and its log file.
 type Process struct {
 	name   string
 	cmd    *exec.Cmd
-	log    string // file
+	log    string // path
 	exited chan struct{}
 }
 
@@ -33,14 +32,14 @@ func start(name, dir string, args ...string) (*Process, error) {
 	}
 	defer file.Close()
 	p := &Process{name: name, log: file.Name(), exited: make(chan struct{})}
-	p.cmd = exec.Command(args[0], args[1:]...) //nolint:noctx // stop ends it, more gently than a context
+	p.cmd = exec.Command(args[0], args[1:]...) //nolint:noctx // stop ends it, more gracefully than a context
 	p.cmd.Stdout, p.cmd.Stderr = file, file
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is for the bench
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is meant for the benchmark only
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the %s: %w", name, err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // Ended tells how it ended
+		_ = p.cmd.Wait() // Ended reports how it ended
 		close(p.exited)
 	}()
 	return p, nil
@@ -83,19 +82,19 @@ func (p *Process) Lines(texts ...string) ([]string, error) {
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Ended returns an error if the process has ended though nobody asked it to.
+// Ended returns an error if the process ended unexpectedly.
 func (p *Process) Ended() error {
 	select {
 	case <-p.exited:
-		data, _ := os.ReadFile(p.log) // the error is about the process
+		data, _ := os.ReadFile(p.log) // the error to report is that of the process
 		return fmt.Errorf("the %s has ended: %s; the end of its log: %s", p.name, p.cmd.ProcessState, tail(data))
 	default:
 		return nil
 	}
 }
 
-// Account tells what a process does that should have done more: its state, and the end of its
-// log, in which it prints what its goroutines wait for. The process ends by that.
+// Account describes a process that is stuck: its state and the end of its log, with a dump of its goroutines. It
+// terminates the process.
 func (p *Process) Account() string {
 	state := "state unknown"
 	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID())); err == nil {
@@ -105,7 +104,7 @@ func (p *Process) Account() string {
 			}
 		}
 	}
-	_ = p.cmd.Process.Signal(syscall.SIGQUIT) // one that has ended has said what it has to say
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT) // if it has ended, its log is complete
 	_ = p.cmd.Process.Signal(syscall.SIGCONT)
 	select {
 	case <-p.exited:
@@ -132,7 +131,7 @@ func (p *Process) signal(s syscall.Signal) error {
 	return nil
 }
 
-// stop ends the process. It is an error if it has ended before.
+// stop ends the process. It is an error if the process has already ended.
 func (p *Process) stop() error {
 	if err := p.Ended(); err != nil {
 		return err
@@ -142,7 +141,7 @@ func (p *Process) stop() error {
 
 func (p *Process) end() error {
 	const grace = 20 * time.Second
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // it may be held
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // it may be paused
 		if err := p.signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return err
 		}
@@ -157,8 +156,8 @@ func (p *Process) end() error {
 	}
 }
 
-// PID is the process that runs.
+// PID is the PID of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// CPU is the CPU time that it has used.
+// CPU is the CPU time used by the process so far.
 func (p *Process) CPU() (time.Duration, error) { return procstat.CPU(p.PID()) }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAccountTellsStateAndLog(t *testing.T) {
+func TestProcessDiagnosticsIncludeStateAndLog(t *testing.T) {
 	p, err := start("sleeper", t.TempDir(), "sh", "-c", "echo well rested; kill -STOP $$; echo up again; sleep 100")
 	if err != nil {
 		t.Fatal(err)

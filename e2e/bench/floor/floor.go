@@ -1,7 +1,5 @@
-// Package floor is what the operator is measured against: bare client-go
-// informers that watch both kinds, and no other requests than the writes that
-// cannot be avoided. It reads nothing one by one and renders nothing; its content
-// is built by plain Go code.
+// Package floor is the baseline for the operator: bare client-go informers on both kinds, and no requests other than
+// the unavoidable writes. It makes no individual reads and renders no templates; plain Go code builds its objects.
 package floor
 
 import (
@@ -23,18 +21,21 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/workload"
 )
 
-// What the floor says, one to a line.
+// Log lines of the floor.
 const (
-	Synced = "synced"  // its informers hold everything
-	Failed = "failed:" // a pass has failed, with the error behind it
+	Synced = "synced"  // its informers have synced
+	Failed = "failed:" // a reconciliation failed; followed by the error
 )
 
-// Options are what a floor runs with.
+// Options configure a floor.
 type Options struct {
 	Config  *rest.Config
 	Task    workload.Task
 	Workers int
-	Out     io.Writer // what it says
+	// Cheapest makes the floor create children by POST, and change them and the status by JSON merge patches of the
+	// changed fields, instead of server-side apply.
+	Cheapest bool
+	Out      io.Writer // log
 }
 
 // floor is a running floor.
@@ -42,6 +43,7 @@ type floor struct {
 	task     workload.Task
 	writer   *rest.RESTClient
 	workers  int
+	cheapest bool
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	parents  cache.SharedIndexInformer
 	children cache.SharedIndexInformer
@@ -51,7 +53,7 @@ type floor struct {
 	done map[types.UID]written
 }
 
-// written is what was written last for a parent.
+// written is the last write for a parent.
 type written struct {
 	generation int64
 	phases     string
@@ -71,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("create a client: %w", err)
 	}
 	f := &floor{
-		task: o.Task, writer: writer, workers: o.Workers, out: o.Out, done: map[types.UID]written{},
+		task: o.Task, writer: writer, workers: o.Workers, cheapest: o.Cheapest, out: o.Out, done: map[types.UID]written{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()),
 	}
 	f.parents = dynamicinformer.NewFilteredDynamicInformer(client, o.Task.Parents(), metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
@@ -108,7 +110,7 @@ func (f *floor) work(ctx context.Context) {
 		if shutdown {
 			return
 		}
-		err := f.pass(ctx, key)
+		err := f.reconcile(ctx, key)
 		if err != nil && !errors.Is(err, context.Canceled) {
 			fmt.Fprintln(f.out, Failed, err)
 			f.queue.AddRateLimited(key)
@@ -119,7 +121,7 @@ func (f *floor) work(ctx context.Context) {
 	}
 }
 
-// handle queues the parents that have something new.
+// handle enqueues the parents of new and changed objects.
 func (f *floor) handle() error {
 	_, err := f.parents.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: f.enqueue,

@@ -1,6 +1,5 @@
-// Package observe watches objects as cheaply as it can be done: the API server
-// encodes each change once for all who watch in plain JSON, so that another
-// watch costs it little, and of each object only a few fields are decoded.
+// Package observe watches objects as cheaply as possible: the API server encodes each change once for all plain JSON
+// watches, so another watch costs it little, and only a few fields of each object are decoded.
 package observe
 
 import (
@@ -16,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Object is what is decoded of an object.
+// Object holds the decoded fields of an object.
 type Object struct {
 	Metadata struct {
 		Name            string `json:"name"`
@@ -40,7 +39,7 @@ type Condition struct {
 	ObservedGeneration int64  `json:"observedGeneration"`
 }
 
-// Is reports whether the object has the condition, true, and of its present generation.
+// Is reports whether the condition is True and observed the current generation.
 func (o *Object) Is(condition string) bool {
 	for _, c := range o.Status.Conditions {
 		if c.Type == condition {
@@ -50,11 +49,11 @@ func (o *Object) Is(condition string) bool {
 	return false
 }
 
-// Set is a set of objects: those of a resource that match the selector, in a namespace if there is one.
+// Set selects the objects of a resource that match the selector, in one namespace or in all.
 type Set struct {
 	Resource  schema.GroupVersionResource
 	Namespace string
-	Selector  string // labels
+	Selector  string // label selector
 }
 
 func (s Set) path() string {
@@ -68,7 +67,7 @@ func (s Set) path() string {
 	return strings.Join(append(parts, s.Resource.Resource), "/")
 }
 
-// Client makes the requests. It is safe for concurrent use.
+// Client lists and watches objects. It is safe for concurrent use.
 type Client struct {
 	http *http.Client
 	host string
@@ -112,7 +111,7 @@ func (c *Client) Version(ctx context.Context, set Set) (string, error) {
 	return list.Metadata.ResourceVersion, err
 }
 
-// Sizes returns the sizes, in bytes, of at most that many objects as the server delivers them.
+// Sizes returns the sizes, in bytes, of at most limit objects as the server delivers them.
 func (c *Client) Sizes(ctx context.Context, set Set, limit int) ([]float64, error) {
 	var list struct {
 		Items []json.RawMessage `json:"items"`

@@ -8,12 +8,11 @@ import (
 	"net/url"
 )
 
-// errEnded says that the API server has ended a watch, as it does now and then.
+// errEnded means that the API server closed a watch, as it does from time to time.
 var errEnded = errors.New("the API server has ended the watch")
 
-// Watch calls f for every object that appears or changes after the version, in
-// order. It returns nil once f or ctx ends it; the watch ends when f returns false. A
-// watch that the API server ends is taken up again.
+// Watch calls f in order for every object that appears or changes after the version. It returns nil once f returns
+// false or ctx is done. It resumes a watch that the API server closes.
 func (c *Client) Watch(ctx context.Context, set Set, version string, f func(*Object) bool) error {
 	for {
 		query := url.Values{"watch": {"true"}, "resourceVersion": {version}, "timeoutSeconds": {"86400"}}
@@ -24,7 +23,7 @@ func (c *Client) Watch(ctx context.Context, set Set, version string, f func(*Obj
 			})
 		})
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was ended on purpose
+			return nil //nolint:nilerr // ended on purpose
 		}
 		if !errors.Is(err, errEnded) {
 			return err
@@ -32,7 +31,7 @@ func (c *Client) Watch(ctx context.Context, set Set, version string, f func(*Obj
 	}
 }
 
-// events calls f for every event but those of deletions, until it returns false.
+// events calls f for all events other than deletions, until it returns false.
 func events(body io.Reader, f func(*Object) bool) error {
 	for decoder := json.NewDecoder(body); ; {
 		var event struct {

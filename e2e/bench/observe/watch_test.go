@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestWatchGoesOnWhereTheServerHasEndedIt(t *testing.T) {
+func TestWatchResumesAfterServerClose(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.Path+" from "+r.URL.Query().Get("resourceVersion"))
@@ -45,7 +45,7 @@ func TestWatchGoesOnWhereTheServerHasEndedIt(t *testing.T) {
 	}
 }
 
-func TestWatchSaysWhatIsWrong(t *testing.T) {
+func TestWatchErrorsAreReturned(t *testing.T) {
 	for why, answer := range map[string]func(http.ResponseWriter){
 		"the server refuses":       func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) },
 		"the version is too old":   func(w http.ResponseWriter) { fmt.Fprintln(w, `{"type":"ERROR","object":{}}`) },

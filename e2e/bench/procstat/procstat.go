@@ -1,5 +1,5 @@
-// Package procstat tells what a process has used, from /proc. Elsewhere than on
-// Linux all its questions are answered by errors.ErrUnsupported.
+// Package procstat reads the resource usage of a process from /proc. On systems other than Linux it returns
+// errors.ErrUnsupported.
 package procstat
 
 import (
@@ -16,8 +16,7 @@ import (
 // every architecture that Go runs on (include/asm-generic/param.h).
 const Tick = 10 * time.Millisecond
 
-// CPU is the time that all threads of the process have spent on a CPU, in user
-// mode and in the kernel.
+// CPU is the CPU time of all threads of the process, in user mode and in the kernel.
 func CPU(pid int) (time.Duration, error) {
 	data, err := read(pid, "stat")
 	if err != nil {
@@ -26,10 +25,10 @@ func CPU(pid int) (time.Duration, error) {
 	return parseCPU(data)
 }
 
-// Memory is how much memory of a process is resident, in bytes: now, and at most so far.
+// Memory is the resident memory of a process in bytes: current and peak.
 type Memory struct{ Resident, Peak int64 }
 
-// MemoryOf tells how much memory a process has.
+// MemoryOf returns the memory usage of a process.
 func MemoryOf(pid int) (Memory, error) {
 	data, err := read(pid, "status")
 	if err != nil {
@@ -38,8 +37,8 @@ func MemoryOf(pid int) (Memory, error) {
 	return parseMemory(data)
 }
 
-// Stopped reports whether a signal has stopped all threads of the process. SIGSTOP takes a while
-// on a busy machine: they go on until one of them has had its turn to receive it.
+// Stopped reports whether a signal has stopped all threads of the process. On a busy machine SIGSTOP takes effect late:
+// the threads run until one of them is scheduled to receive it.
 func Stopped(pid int) (bool, error) {
 	if _, err := read(pid, "stat"); err != nil {
 		return false, err
@@ -68,8 +67,8 @@ func read(pid int, file string) (string, error) {
 	return string(data), err
 }
 
-// parseCPU reads fields 14 and 15 of /proc/PID/stat. The fields are counted behind
-// the last parenthesis, for a program's name may hold anything.
+// parseCPU reads fields 14 and 15 of /proc/PID/stat. The fields are counted after the last parenthesis, because a
+// program name may contain anything.
 // https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
 func parseCPU(stat string) (time.Duration, error) {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
@@ -97,7 +96,7 @@ func parseMemory(status string) (Memory, error) {
 	return Memory{resident, peak}, err
 }
 
-// kibibytes returns the number in the line that begins with the name, in bytes.
+// kibibytes returns the value, in bytes, of the line that begins with name.
 func kibibytes(status, name string) (int64, error) {
 	for line := range strings.Lines(status) {
 		rest, ok := strings.CutPrefix(line, name)

@@ -66,7 +66,7 @@ func TestOwnProcess(t *testing.T) {
 
 func TestQuietSince(t *testing.T) {
 	start := time.Unix(0, 0)
-	// at turns ticks, one for every 100 ms, into samples.
+	// at converts ticks, one per 100 ms, to samples.
 	at := func(ticks ...int) (samples []sample) {
 		for i, n := range ticks {
 			samples = append(samples, sample{start.Add(time.Duration(i) * 100 * time.Millisecond), time.Duration(n) * Tick})
@@ -76,7 +76,7 @@ func TestQuietSince(t *testing.T) {
 	quiet := Quiet{Window: 500 * time.Millisecond, Ticks: 1}
 	for why, row := range map[string]struct {
 		samples []sample
-		want    int // number of the sample, -1 for not quiet
+		want    int // index of the sample, -1 for not quiet
 	}{
 		"too short to tell":                   {at(3, 3, 3, 3, 3), -1},
 		"nothing was ever used":               {at(3, 3, 3, 3, 3, 3), 0},

@@ -5,21 +5,19 @@ import (
 	"time"
 )
 
-// Quiet is when a process counts as quiet: its CPU time does not advance by
-// more than Ticks within Window.
+// Quiet defines an idle process: its CPU time does not advance by more than Ticks within Window.
 type Quiet struct {
 	Window time.Duration
 	Ticks  int
 }
 
-// sample is the CPU time that a process had used at a time.
+// sample is the CPU time of a process at a point in time.
 type sample struct {
 	at  time.Time
 	cpu time.Duration
 }
 
-// Await watches the process until it is quiet, and returns since when it is: the
-// beginning of the quiet window.
+// Await watches the process until it is quiet, and returns the beginning of the quiet window.
 func (q Quiet) Await(ctx context.Context, pid int) (time.Time, error) {
 	const interval = 10 * time.Millisecond
 	ticker := time.NewTicker(interval)
@@ -42,7 +40,7 @@ func (q Quiet) Await(ctx context.Context, pid int) (time.Time, error) {
 	}
 }
 
-// since returns the time of the first sample that has a quiet window behind it.
+// since returns the time of the first sample that is followed by a quiet window.
 func (q Quiet) since(samples []sample) (time.Time, bool) {
 	last := samples[len(samples)-1]
 	for _, s := range samples {

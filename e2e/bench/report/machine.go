@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Machine is what a run was measured on. What cannot be found out is empty.
+// Machine describes the machine of a run. Unknown fields are empty.
 type Machine struct {
 	CPUs   int    `json:"cpus"`
 	Model  string `json:"model,omitempty"`
@@ -16,11 +16,11 @@ type Machine struct {
 	OS     string `json:"os"`
 	Arch   string `json:"arch"`
 	Go     string `json:"go"`
-	// Load is how many processes wanted to run in the minute before, on average.
+	// Load is the average number of runnable processes in the preceding minute.
 	Load float64 `json:"load"`
 }
 
-// ThisMachine describes the machine that the program runs on.
+// ThisMachine describes the current machine.
 func ThisMachine() Machine {
 	kernel := content("/proc/sys/kernel/osrelease")
 	return Machine{
@@ -32,7 +32,7 @@ func ThisMachine() Machine {
 	}
 }
 
-// content is that of a file, "" if there is none.
+// content is the content of a file, "" on error.
 func content(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func content(path string) string {
 	return string(data)
 }
 
-// value is what follows "key:" in the first such line.
+// value is the text after "key:" in the first such line.
 func value(text, key string) string {
 	for line := range strings.Lines(text) {
 		if name, rest, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
@@ -69,5 +69,5 @@ func load(text string) float64 {
 	return n
 }
 
-// Busy reports whether other work had so much of the machine that it shows in the figures.
+// Busy reports whether other work used enough of the machine to affect the figures.
 func (m Machine) Busy() bool { return m.Load > float64(m.CPUs)/4 }

@@ -1,5 +1,4 @@
-// Package report holds what a run has measured, judges it, and writes it as a
-// table for people and as JSON for programs.
+// Package report collects the measurements of a run, evaluates them, and writes them as a table and as JSON.
 package report
 
 import (
@@ -13,54 +12,54 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/stats"
 )
 
-// Report is what a run has measured.
+// Report holds the measurements of a run.
 type Report struct {
 	Date     time.Time         `json:"date"`
 	Machine  Machine           `json:"machine"`
 	Versions map[string]string `json:"versions"`
 	Settings map[string]any    `json:"settings"`
 	Figures  []*Figure         `json:"figures"`
-	// Notes say what was left out, and why, and what was odd.
+	// Notes list what was skipped, with the reason, and anomalies.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Figure is one thing that was measured, one value for each round.
+// Figure is a measured quantity, with one value per round.
 type Figure struct {
 	Scenario  string    `json:"scenario"`
 	Measure   string    `json:"measure"`
 	Unit      string    `json:"unit"`
-	Floor     []float64 `json:"floor,omitempty"` // none where there is nothing to compare with
+	Floor     []float64 `json:"floor,omitempty"`    // empty if there is nothing to compare with
+	Cheapest  []float64 `json:"cheapest,omitempty"` // of the cheapest floor
 	Templater []float64 `json:"templater"`
-	// Target is nil for a figure that only informs.
+	// Target is nil for an informational figure.
 	Target *Target `json:"target,omitempty"`
 }
 
-// Target is what a median, or the ratio of the medians, has to keep.
+// Target is a bound on a median, or on the ratio of the medians.
 type Target struct {
-	// Ratio is whether it is about templater's median divided by the floor's, and
-	// not about templater's median itself.
+	// Ratio applies the bounds to templater's median divided by the floor's, instead of templater's median.
 	Ratio bool `json:"ratio"`
-	// AtLeast and AtMost are the bounds; nil means none.
+	// AtLeast and AtMost are the bounds; nil means unbounded.
 	AtLeast *float64 `json:"atLeast,omitempty"`
 	AtMost  *float64 `json:"atMost,omitempty"`
 }
 
-// RatioAtLeast is a target for what is better when it is more.
+// RatioAtLeast is a target for a figure where higher is better.
 func RatioAtLeast(bound float64) *Target { return &Target{Ratio: true, AtLeast: &bound} }
 
-// RatioAtMost is a target for what is better when it is less.
+// RatioAtMost is a target for a figure where lower is better.
 func RatioAtMost(bound float64) *Target { return &Target{Ratio: true, AtMost: &bound} }
 
 // AtMost is a target for templater alone.
 func AtMost(bound float64) *Target { return &Target{AtMost: &bound} }
 
-// Exactly is a target for what is counted.
+// Exactly is a target for a count.
 func Exactly(bound float64) *Target { return &Target{AtLeast: &bound, AtMost: &bound} }
 
-// Add adds values to a figure, which is added to the report when it is new. What is no
-// number is left out, for JSON has no way to write it.
+// Add appends values to a figure, and adds the figure to the report if it is new. NaN and infinite values are dropped,
+// because JSON cannot represent them.
 func (r *Report) Add(f Figure) {
-	f.Floor, f.Templater = numbers(f.Floor), numbers(f.Templater)
+	f.Floor, f.Cheapest, f.Templater = numbers(f.Floor), numbers(f.Cheapest), numbers(f.Templater)
 	i := slices.IndexFunc(r.Figures, func(g *Figure) bool { return g.Scenario == f.Scenario && g.Measure == f.Measure })
 	if i < 0 {
 		r.Figures = append(r.Figures, &f)
@@ -68,25 +67,25 @@ func (r *Report) Add(f Figure) {
 	}
 	old := r.Figures[i]
 	old.Floor = append(old.Floor, f.Floor...)
+	old.Cheapest = append(old.Cheapest, f.Cheapest...)
 	old.Templater = append(old.Templater, f.Templater...)
 }
 
-// Note adds a note, unless it is there.
+// Note adds a note, unless it exists.
 func (r *Report) Note(format string, args ...any) {
 	if note := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, note) {
 		r.Notes = append(r.Notes, note)
 	}
 }
 
-// KeepCounts drops the figures that are not counted: times and sizes say something about many parents
-// only.
+// KeepCounts drops figures that are not counts: times and sizes are meaningful for many parents only.
 func (r *Report) KeepCounts() {
 	all := len(r.Figures)
 	r.Figures = slices.DeleteFunc(r.Figures, func(f *Figure) bool { return !f.Target.exact() })
 	r.Note("%d figures of times and sizes are neither judged nor shown", all-len(r.Figures))
 }
 
-// exact reports whether the target is one number.
+// exact reports whether the target is a single number.
 func (t *Target) exact() bool {
 	return t != nil && !t.Ratio && t.AtLeast != nil && t.AtMost != nil && *t.AtLeast == *t.AtMost
 }
@@ -102,18 +101,20 @@ func (r *Report) Missed() []*Figure {
 	return missed
 }
 
-// Ratio is templater's median divided by the floor's; NaN where one is missing.
-func (f *Figure) Ratio() float64 { return stats.Median(f.Templater) / stats.Median(f.Floor) }
+// Ratio is templater's median divided by that of a floor; NaN if one is missing.
+func (f *Figure) Ratio(floor []float64) float64 {
+	return stats.Median(f.Templater) / stats.Median(floor)
+}
 
-// RoundRatios are templater's values divided by the floor's of the same round; nil
-// where not every round has both, and where one of them is no number.
-func (f *Figure) RoundRatios() []float64 {
-	if len(f.Floor) != len(f.Templater) {
+// RoundRatios are templater's values divided by those of a floor in the same round; nil if a round lacks one of them,
+// or if a ratio is not a finite number.
+func (f *Figure) RoundRatios(floor []float64) []float64 {
+	if len(floor) != len(f.Templater) {
 		return nil
 	}
 	var ratios []float64
 	for i, value := range f.Templater {
-		ratio := value / f.Floor[i]
+		ratio := value / floor[i]
 		if number(ratio) == nil {
 			return nil
 		}
@@ -122,31 +123,33 @@ func (f *Figure) RoundRatios() []float64 {
 	return ratios
 }
 
-// Met reports whether the target is kept. A figure without values keeps none.
+// Met reports whether the target is met. A figure without values meets none.
 func (f *Figure) Met() bool {
 	if f.Target == nil {
 		return true
 	}
 	value := stats.Median(f.Templater)
 	if f.Target.Ratio {
-		value = f.Ratio()
+		value = f.Ratio(f.Floor)
 	}
 	low, high := f.Target.AtLeast, f.Target.AtMost
 	return !math.IsNaN(value) && (low == nil || value >= *low) && (high == nil || value <= *high)
 }
 
-// summary is what is derived from the values of a figure.
+// summary is derived from the values of a figure.
 type summary struct {
 	*Figure
 	FloorMedian     *float64 `json:"floorMedian,omitempty"`
+	CheapestMedian  *float64 `json:"cheapestMedian,omitempty"`
 	TemplaterMedian *float64 `json:"templaterMedian,omitempty"`
 	MedianRatio     *float64 `json:"medianRatio,omitempty"`
-	// RoundRatio is the median of the ratios of the rounds.
+	CheapestRatio   *float64 `json:"cheapestRatio,omitempty"`
+	// RoundRatio is the median of the per-round ratios.
 	RoundRatio *float64 `json:"roundRatio,omitempty"`
 	Met        *bool    `json:"met,omitempty"`
 }
 
-// number is nil for what JSON cannot hold.
+// number is nil for values that JSON cannot represent.
 func number(value float64) *float64 {
 	if math.IsNaN(value) || math.IsInf(value, 0) {
 		return nil
@@ -165,7 +168,10 @@ func (r *Report) WriteJSON(out io.Writer) error {
 		Figures []summary `json:"figures"`
 	}{Report: r, Figures: []summary{}}
 	for _, f := range r.Figures {
-		s := summary{Figure: f, FloorMedian: number(stats.Median(f.Floor)), TemplaterMedian: number(stats.Median(f.Templater)), MedianRatio: number(f.Ratio()), RoundRatio: number(stats.Median(f.RoundRatios()))}
+		s := summary{
+			Figure: f, FloorMedian: number(stats.Median(f.Floor)), CheapestMedian: number(stats.Median(f.Cheapest)), TemplaterMedian: number(stats.Median(f.Templater)),
+			MedianRatio: number(f.Ratio(f.Floor)), CheapestRatio: number(f.Ratio(f.Cheapest)), RoundRatio: number(stats.Median(f.RoundRatios(f.Floor))),
+		}
 		if f.Target != nil {
 			met := f.Met()
 			s.Met = &met

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestMet(t *testing.T) {
+func TestMeasurementMeetsTarget(t *testing.T) {
 	for why, row := range map[string]struct {
 		figure Figure
 		want   bool
@@ -42,6 +42,7 @@ func example() *Report {
 	r := &Report{Date: time.Unix(0, 0).UTC(), Machine: Machine{CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1"}}
 	for _, value := range []float64{310, 290, 300} {
 		r.Add(Figure{Scenario: "configmap", Measure: "throughput", Unit: "parents/s", Floor: []float64{value}, Target: RatioAtLeast(0.95)})
+		r.Add(Figure{Scenario: "configmap", Measure: "throughput", Cheapest: []float64{value + 100}})
 		r.Add(Figure{Scenario: "configmap", Measure: "throughput", Templater: []float64{value - 100}})
 	}
 	r.Add(Figure{Scenario: "configmap", Measure: "CPU", Unit: "ms/parent", Floor: []float64{0.98765}, Templater: []float64{1.25}, Target: RatioAtMost(1.5)})
@@ -58,11 +59,11 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.TrimPrefix(`
-SCENARIO   MEASURE                FLOOR          TEMPLATER      RATIO               TARGET    
-configmap  throughput, parents/s  300 (290–310)  200 (190–210)  0.67 × (0.66–0.68)  ≥ 0.95 ×  missed
-configmap  CPU, ms/parent         0.988          1.25           1.27 ×              ≤ 1.5 ×   ok
-requests   on a resync            -              0              -                   = 0       ok
-memory     RSS, MiB               -              123            -                             
+SCENARIO   MEASURE                CHEAPEST       FLOOR          TEMPLATER      / CHEAPEST          / FLOOR             TARGET    
+configmap  throughput, parents/s  400 (390–410)  300 (290–310)  200 (190–210)  0.50 × (0.49–0.51)  0.67 × (0.66–0.68)  ≥ 0.95 ×  missed
+configmap  CPU, ms/parent         -              0.988          1.25           -                   1.27 ×              ≤ 1.5 ×   ok
+requests   on a resync            -              -              0              -                   -                   = 0       ok
+memory     RSS, MiB               -              -              123            -                   -                             
 note: Pods were left out
 `, "\n")
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -70,16 +71,16 @@ note: Pods were left out
 	}
 }
 
-func TestMissed(t *testing.T) {
+func TestFiguresBelowTarget(t *testing.T) {
 	missed := example().Missed()
 	if len(missed) != 1 || missed[0].Measure != "throughput" {
 		t.Errorf("missed: %+v", missed)
 	}
 }
 
-func TestJSONHoldsEveryRoundAndTheVerdict(t *testing.T) {
+func TestJSONContainsRoundsAndVerdict(t *testing.T) {
 	r := example()
-	r.Add(Figure{Scenario: "latency", Measure: "p50", Templater: []float64{1}, Floor: []float64{0}}) // its ratio is no number
+	r.Add(Figure{Scenario: "latency", Measure: "p50", Templater: []float64{1}, Floor: []float64{0}}) // its ratio is infinite
 	r.Add(Figure{Scenario: "latency", Measure: "p50", Templater: []float64{math.NaN()}, Floor: []float64{math.Inf(1)}})
 	var out bytes.Buffer
 	if err := r.WriteJSON(&out); err != nil {
@@ -96,6 +97,7 @@ func TestJSONHoldsEveryRoundAndTheVerdict(t *testing.T) {
 	want := map[string]any{
 		"scenario": "configmap", "measure": "throughput", "unit": "parents/s",
 		"floor": []any{310.0, 290.0, 300.0}, "templater": []any{210.0, 190.0, 200.0},
+		"cheapest": []any{410.0, 390.0, 400.0}, "cheapestMedian": 400.0, "cheapestRatio": 0.5,
 		"floorMedian": 300.0, "templaterMedian": 200.0, "medianRatio": 200.0 / 300, "roundRatio": 200.0 / 300, "met": false,
 		"target": map[string]any{"ratio": true, "atLeast": 0.95},
 	}

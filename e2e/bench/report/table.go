@@ -11,13 +11,13 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/stats"
 )
 
-// WriteTable writes a row for each figure, and the notes.
+// WriteTable writes one row per figure, and the notes.
 func (r *Report) WriteTable(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SCENARIO\tMEASURE\tFLOOR\tTEMPLATER\tRATIO\tTARGET\t")
+	fmt.Fprintln(table, "SCENARIO\tMEASURE\tCHEAPEST\tFLOOR\tTEMPLATER\t/ CHEAPEST\t/ FLOOR\tTARGET\t")
 	for _, f := range r.Figures {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			f.Scenario, f.measure(), spread(f.Floor), spread(f.Templater), f.ratio(), f.Target, f.verdict())
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			f.Scenario, f.measure(), spread(f.Cheapest), spread(f.Floor), spread(f.Templater), f.ratio(f.Cheapest), f.ratio(f.Floor), f.Target, f.verdict())
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (f *Figure) verdict() string {
 	return "missed"
 }
 
-// String names the bound: "≤ 1.5 ×" for a ratio, "≤ 4096" for a value, "" for no target.
+// String formats the bound: "≤ 1.5 ×" for a ratio, "≤ 4096" for a value, "" for no target.
 func (t *Target) String() string {
 	if t == nil {
 		return ""
@@ -63,7 +63,7 @@ func (t *Target) String() string {
 	return "≤ " + short(*t.AtMost) + unit
 }
 
-// spread is the median, with the least and the largest value if there are several.
+// spread is the median, with the minimum and maximum if there are several values.
 func spread(values []float64) string {
 	switch len(values) {
 	case 0:
@@ -74,19 +74,19 @@ func spread(values []float64) string {
 	return fmt.Sprintf("%s (%s–%s)", short(stats.Median(values)), short(slices.Min(values)), short(slices.Max(values)))
 }
 
-// ratio is that of the medians, with the least and the largest of a round if there are several.
-func (f *Figure) ratio() string {
-	if number(f.Ratio()) == nil {
+// ratio is the ratio of the medians, with the minimum and maximum of the rounds if there are several.
+func (f *Figure) ratio(floor []float64) string {
+	if number(f.Ratio(floor)) == nil {
 		return "-"
 	}
-	text := fmt.Sprintf("%.2f ×", f.Ratio())
-	if rounds := f.RoundRatios(); len(rounds) > 1 {
+	text := fmt.Sprintf("%.2f ×", f.Ratio(floor))
+	if rounds := f.RoundRatios(floor); len(rounds) > 1 {
 		text += fmt.Sprintf(" (%.2f–%.2f)", slices.Min(rounds), slices.Max(rounds))
 	}
 	return text
 }
 
-// short is a number with three digits that count, and all of those before the point.
+// short formats a number with three significant digits, and at least all digits before the point.
 func short(value float64) string {
 	if size := math.Abs(value); size >= 100 || size == 0 {
 		return strconv.FormatFloat(value, 'f', 0, 64)

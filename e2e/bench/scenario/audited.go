@@ -13,8 +13,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// audited returns what the contender has asked for since the mark, but for Leases,
-// Events and the debounced status of TemplateControllers.
+// audited returns the contender's requests since the mark, except those for Leases, Events and the debounced status of
+// TemplateControllers.
 func (b *Bench) audited(since audit.Mark) ([]audit.Event, error) {
 	return b.Bed.Cluster.Audit().Since(since, func(e audit.Event) bool {
 		aside := e.ObjectRef.Resource == "leases" || e.ObjectRef.Resource == "events" ||
@@ -30,8 +30,8 @@ func (b *Bench) announced(since audit.Mark) ([]audit.Event, error) {
 	})
 }
 
-// silence returns the requests since the mark, once there has been none for a second.
-func (b *Bench) silence(ctx context.Context, since audit.Mark) ([]audit.Event, error) {
+// silence returns the requests since the mark, once there are at least that many and no more arrive for a second.
+func (b *Bench) silence(ctx context.Context, since audit.Mark, least int) ([]audit.Event, error) {
 	const long = time.Second
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -45,15 +45,15 @@ func (b *Bench) silence(ctx context.Context, since audit.Mark) ([]audit.Event, e
 		if len(events) != count {
 			count, changed = len(events), time.Now()
 		}
-		if time.Since(changed) < long {
-			return fmt.Errorf("the contender is still busy: %s", tally(events))
+		if count < least || time.Since(changed) < long {
+			return fmt.Errorf("the contender is still busy, %d requests are expected: %s", least, tally(events))
 		}
 		return nil
 	})
 	return events, err
 }
 
-// tally counts requests by verb, resource and answer: "patch configmaps 201: 2, …".
+// tally counts requests by verb, resource and status code: "patch configmaps 201: 2, …".
 func tally(events []audit.Event) string {
 	counts := map[string]int{}
 	for _, e := range events {
@@ -73,8 +73,7 @@ func tally(events []audit.Event) string {
 	return strings.Join(out, ", ")
 }
 
-// beyondReading are the requests of a start that are neither lists nor watches nor discovery, which reads the definitions of
-// kinds, too.
+// beyondReading drops lists, watches and discovery, which includes reading CRDs, from the requests of a start.
 func beyondReading(events []audit.Event) []audit.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e audit.Event) bool {
 		discovery := e.Verb == "get" && slices.Contains([]string{"", "customresourcedefinitions"}, e.ObjectRef.Resource)

@@ -11,17 +11,17 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/stats"
 )
 
-// calibrationTries is how often each number of workers is tried.
+// calibrationTries is the number of runs per number of workers.
 const calibrationTries = 3
 
-// calibrate finds how many workers are best for the floor on this machine.
+// calibrate finds the best number of workers for the floor on this machine.
 func (b *Bench) calibrate(ctx context.Context) error {
-	// The first turn warms the API server up and does not count.
+	// The first run warms up the API server and does not count.
 	if _, err := b.floorRate(ctx, usualWorkers); err != nil {
 		return err
 	}
 	rates := map[int][]float64{}
-	for range calibrationTries { // in turns, so that what changes with time hits all of them
+	for range calibrationTries { // interleaved, so that changes over time affect all of them
 		for _, workers := range []int{8, usualWorkers, 32} {
 			rate, err := b.floorRate(ctx, workers)
 			if err != nil {
@@ -44,7 +44,7 @@ func (b *Bench) calibrate(ctx context.Context) error {
 	return nil
 }
 
-// floorRate is how many parents a second the floor deals with.
+// floorRate is the number of parents per second that the floor reconciles.
 func (b *Bench) floorRate(ctx context.Context, workers int) (float64, error) {
 	t := throughput{task: oneConfigMap, parents: b.scaled(1000)}
 	o := b.options(t.task)
@@ -56,11 +56,10 @@ func (b *Bench) floorRate(ctx context.Context, workers int) (float64, error) {
 	return float64(t.parents) / e.span.wall.Seconds(), b.Bed.Clear(ctx, t.task.Kind)
 }
 
-// usualWorkers is the number to stay with unless another one is clearly better.
+// usualWorkers is used unless another number is clearly better.
 const usualWorkers = 16
 
-// bestWorkers is the number of workers with the highest rate, but usualWorkers if that
-// is within 5 % of it.
+// bestWorkers is the number of workers with the highest rate, or usualWorkers if that is within 5 % of it.
 func bestWorkers(rates map[int]float64) int {
 	best := usualWorkers
 	for _, workers := range slices.Sorted(maps.Keys(rates)) {

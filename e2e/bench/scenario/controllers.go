@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// Scenario controllers has so many kinds, and of each so many TemplateControllers and parents.
+// Number of kinds in scenario controllers, and of TemplateControllers and parents per kind.
 const (
 	manyKinds   = 50
 	sharingKind = 10
@@ -50,7 +50,7 @@ func (b *Bench) controllers(ctx context.Context) (err error) {
 	return b.Bed.Undefine(ctx, kinds...)
 }
 
-// manyTasks are several tasks for each of the kinds, with a ready condition of their own.
+// manyTasks are several tasks per kind, each with its own ready condition.
 func manyTasks(count int) (kinds []string, tasks []workload.Task) {
 	for k := range count {
 		kind := fmt.Sprintf("Kind%02d", k)
@@ -65,7 +65,7 @@ func manyTasks(count int) (kinds []string, tasks []workload.Task) {
 	return kinds, tasks
 }
 
-// manyBegin creates the TemplateControllers before an operator that runs.
+// manyBegin creates the TemplateControllers while an operator is running.
 func (b *Bench) manyBegin(ctx context.Context, tasks []workload.Task) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit(len(tasks)*parentsEach))
 	defer cancel()
@@ -100,8 +100,8 @@ func (b *Bench) manyBegin(ctx context.Context, tasks []workload.Task) (err error
 	return err
 }
 
-// awaitConditions waits until each parent has the ready conditions of all tasks. Those on one kind write beside each
-// other, so that some write again, a while later: a contender that rests may have more to do.
+// awaitConditions waits until each parent has the ready conditions of all tasks. Tasks of one kind write concurrently,
+// and some retry after a while: an idle contender may have more to do.
 func (b *Bench) awaitConditions(ctx context.Context, tasks []workload.Task) error {
 	waiting := slices.Clone(tasks)
 	return poll.Until(ctx, 100*time.Millisecond, func() error {
@@ -121,7 +121,7 @@ func (b *Bench) awaitConditions(ctx context.Context, tasks []workload.Task) erro
 	})
 }
 
-// manyContinue starts an operator again, and changes one TemplateController.
+// manyContinue restarts an operator, and changes one TemplateController.
 func (b *Bench) manyContinue(ctx context.Context, tasks []workload.Task) (err error) {
 	if err := b.Bed.Settle(ctx); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (b *Bench) manyContinue(ctx context.Context, tasks []workload.Task) (err er
 	return b.changeOne(ctx, c, tasks[len(tasks)/2])
 }
 
-// changeOne changes one TemplateController, which is to touch its own parents and nothing else.
+// changeOne changes one TemplateController, which must affect only its own parents.
 func (b *Bench) changeOne(ctx context.Context, c contender.Contender, task workload.Task) error {
 	mark, err := b.mark()
 	if err != nil {
@@ -158,7 +158,7 @@ func (b *Bench) changeOne(ctx context.Context, c contender.Contender, task workl
 	if err := b.Bed.AwaitController(ctx, task.Name); err != nil {
 		return err
 	}
-	events, err := b.silence(ctx, mark)
+	events, err := b.silence(ctx, mark, 0)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (b *Bench) changeOne(ctx context.Context, c contender.Contender, task workl
 	return nil
 }
 
-// strangers are the requests that are not for the children and parents of the task.
+// strangers are the requests for objects other than the children and parents of the task.
 func strangers(events []audit.Event, task workload.Task) []audit.Event {
 	own := map[string]bool{}
 	for i := range parentsEach {

@@ -11,46 +11,52 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/workload"
 )
 
-// example is a parent and its first child, as text without what always differs.
-type example struct{ parent, child string }
+// example is a parent and its first child.
+type example struct{ parent, child *unstructured.Unstructured }
 
-// volatile are UIDs, hashes, seals, times, resource versions, and the addresses and volumes of Pods.
+// volatile matches UIDs, hashes, seals, times, resource versions, and the addresses and volumes of Pods.
 var volatile = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}|\d{10}:3:[0-9a-z]{8}:[\w-]{22}:|\d{4}-\d\d-\d\dT[0-9:.]+Z|"resourceVersion":"\d+"|\d+\.\d+\.\d+\.\d+|kube-api-access-[a-z0-9]+`)
 
-// asItem makes a Twin look like an Item.
-var asItem = strings.NewReplacer("twin", "item", "Twin", "Item")
+// asItem makes a Twin or Peer look like an Item.
+var asItem = strings.NewReplacer("twin", "item", "Twin", "Item", "peer", "item", "Peer", "Item")
 
-func (b *Bench) example(ctx context.Context, task workload.Task) (example, error) {
-	parent, err := b.Bed.Example(ctx, task.Parents(), workload.ParentName(0))
-	if err != nil {
+func (b *Bench) example(ctx context.Context, task workload.Task) (e example, err error) {
+	if e.parent, err = b.Bed.Example(ctx, task.Parents(), workload.ParentName(0)); err != nil {
 		return example{}, err
 	}
-	child, err := b.Bed.Example(ctx, task.ChildResource(), task.ChildName(workload.ParentName(0), 0))
-	if err != nil {
-		return example{}, err
-	}
-	var e example
-	if e.parent, err = lasting(parent); err != nil {
-		return example{}, err
-	}
-	e.child, err = lasting(child)
+	e.child, err = b.Bed.Example(ctx, task.ChildResource(), task.ChildName(workload.ParentName(0), 0))
 	return e, err
 }
 
-func lasting(o *unstructured.Unstructured) (string, error) {
+// lasting is an object as text without volatile parts, and without managedFields unless writers are compared.
+func lasting(o *unstructured.Unstructured, writers bool) (string, error) {
+	o = o.DeepCopy()
+	if !writers {
+		o.SetManagedFields(nil)
+	}
 	data, err := json.Marshal(o.Object)
 	return asItem.Replace(volatile.ReplaceAllString(string(data), "")), err
 }
 
-// differs says where the other example begins to differ, "" if nowhere.
-func (e example) differs(other example) string {
-	if at := firstDifference(e.parent, other.parent); at != "" {
-		return "the parent: " + at
+// differs returns where the other example begins to differ, "" if nowhere.
+func (e example) differs(other example, writers bool) (string, error) {
+	for _, pair := range []struct {
+		what string
+		a, b *unstructured.Unstructured
+	}{{"the parent: ", e.parent, other.parent}, {"the child: ", e.child, other.child}} {
+		a, err := lasting(pair.a, writers)
+		if err != nil {
+			return "", err
+		}
+		b, err := lasting(pair.b, writers)
+		if err != nil {
+			return "", err
+		}
+		if at := firstDifference(a, b); at != "" {
+			return pair.what + at, nil
+		}
 	}
-	if at := firstDifference(e.child, other.child); at != "" {
-		return "the child: " + at
-	}
-	return ""
+	return "", nil
 }
 
 func firstDifference(a, b string) string {

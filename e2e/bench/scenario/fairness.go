@@ -15,24 +15,23 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/workload"
 )
 
-// The two TemplateControllers of scenario fairness: one has many parents, to the
-// other a new one comes now and then.
+// The two TemplateControllers of scenario fairness: one has many parents, the other gets a new one from time to time.
 var (
 	crowd   = workload.Task{Name: "crowd", Kind: workload.Item, ChildKind: workload.ConfigMap, Children: 1}
 	visitor = workload.Task{Name: "visitors", Kind: "Visitor", ChildKind: workload.ConfigMap, Children: 1}
 )
 
-// patience is how long a visitor may wait.
+// patience is how long a visitor may wait for its child.
 const patience = time.Minute
 
-// pace is how visitors come.
+// pace is the rate at which visitors are created.
 type pace struct {
 	name  string
-	quiet int                  // how many come while nothing else happens
-	gap   func() time.Duration // from one to the next
+	quiet int                  // number of visitors without other load
+	gap   func() time.Duration // between visitors
 }
 
-// The second pace is that of people, who come when nobody has come for a while.
+// The second pace is that of humans, who create a parent after a quiet period.
 var paces = []pace{
 	{"every 200 ms", 20, func() time.Duration { return 200 * time.Millisecond }},
 	{"every 1.2–3 s", 10, func() time.Duration { return 1200*time.Millisecond + rand.N(1800*time.Millisecond) }},
@@ -82,7 +81,7 @@ func (b *Bench) visits(ctx context.Context) (err error) {
 	return nil
 }
 
-// visitsAt are visits while nothing else happens, and then while the crowd changes.
+// visitsAt measures visitors without other load, and then during a rollout to the crowd.
 func (b *Bench) visitsAt(ctx context.Context, v *reception, p pace, name string) error {
 	if _, err := rest(ctx, v.contender); err != nil {
 		return err
@@ -135,8 +134,8 @@ func (b *Bench) addVisits(c contender.Contender, p pace, quiet, busy []float64) 
 	add("p99 busy / median quiet", "", nil, p99/calm)
 }
 
-// rollout changes the TemplateController of the crowd, and returns how long it takes until all
-// its children have changed. Meanwhile it calls f, whose channel is closed then.
+// rollout changes the TemplateController of the crowd, and returns how long it takes until all its children have
+// changed. Meanwhile it calls f with a channel that is closed at the end.
 func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string, f func(over <-chan struct{}) error) (time.Duration, error) {
 	if _, err := rest(ctx, c); err != nil {
 		return 0, err
@@ -171,7 +170,7 @@ type reception struct {
 	bench     *Bench
 	contender contender.Contender
 	seen      chan string // names of children
-	ended     chan error  // of the watch
+	ended     chan error  // result of the watch
 }
 
 func (b *Bench) receive(ctx context.Context, c contender.Contender) (*reception, error) {
@@ -194,8 +193,8 @@ func (b *Bench) receive(ctx context.Context, c contender.Contender) (*reception,
 	return r, nil
 }
 
-// come creates visitors, as long as there are to be more, with a gap before
-// each, and returns how many ms each waited for its child.
+// come creates visitors while more returns true, with a gap before each, and returns how many ms each waited for its
+// child.
 func (r *reception) come(ctx context.Context, name string, gap func() time.Duration, more func(n int) bool) (values []float64, err error) {
 	start := time.Now()
 	for n := 0; ; n++ {

@@ -15,23 +15,34 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/workload"
 )
 
-// Parents of scenario latency come at this interval, and so many of them.
-const (
-	latencyInterval = 20 * time.Millisecond
-	latencyParents  = 1000
-)
+// arrivals are parents that are created at a steady rate.
+type arrivals struct {
+	scenario string
+	parents  int
+	interval time.Duration
+	begin    func(*Bench, context.Context, contender.Contender, workload.Task) error // starts the contender
+}
 
 func (b *Bench) latency(ctx context.Context) error {
+	return b.arrive(ctx, arrivals{"latency", b.scaled(1000), 20 * time.Millisecond, (*Bench).warm})
+}
+
+func (b *Bench) first(ctx context.Context) error {
+	return b.arrive(ctx, arrivals{"first", b.scaled(100), time.Millisecond, (*Bench).cold})
+}
+
+// arrive measures how long the children of arriving parents take.
+func (b *Bench) arrive(ctx context.Context, a arrivals) error {
 	for round := range b.Rounds {
 		for _, c := range b.contenders(oneConfigMap, round) {
-			values, err := b.latencyRound(ctx, c, b.scaled(latencyParents))
+			values, err := b.arrivalRound(ctx, c, a)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Name(), err)
 			}
 			p50, p99 := stats.Percentile(values, 50), stats.Percentile(values, 99)
 			b.Bed.Say("round %d of %d, %s: p50 %.1f ms, p99 %.1f ms", round+1, b.Rounds, c.Name(), p50, p99)
-			b.add(c, report.Figure{Scenario: "latency", Measure: "p50", Unit: "ms", Target: report.RatioAtMost(1.3)}, p50)
-			b.add(c, report.Figure{Scenario: "latency", Measure: "p99", Unit: "ms", Target: report.RatioAtMost(2)}, p99)
+			b.add(c, report.Figure{Scenario: a.scenario, Measure: "p50", Unit: "ms", Target: report.RatioAtMost(1.3)}, p50)
+			b.add(c, report.Figure{Scenario: a.scenario, Measure: "p99", Unit: "ms", Target: report.RatioAtMost(2)}, p99)
 			if err := b.Bed.Clear(ctx, oneConfigMap.Kind); err != nil {
 				return err
 			}
@@ -40,24 +51,23 @@ func (b *Bench) latency(ctx context.Context) error {
 	return nil
 }
 
-// latencyRound returns how long it took, in ms, from the request that creates a
-// parent until its child was seen.
-func (b *Bench) latencyRound(ctx context.Context, c contender.Contender, count int) (values []float64, err error) {
+// arrivalRound returns the times, in ms, from the request that creates a parent until its child is observed.
+func (b *Bench) arrivalRound(ctx context.Context, c contender.Contender, a arrivals) (values []float64, err error) {
 	defer func() { err = errors.Join(err, c.Stop()) }()
-	if err := b.warm(ctx, c, oneConfigMap); err != nil {
+	if err := a.begin(b, ctx, c, oneConfigMap); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit(count))
+	ctx, cancel := context.WithTimeout(ctx, limit(a.parents))
 	defer cancel()
 	children := &stamps{}
-	seen, err := b.watch(ctx, work{set: bed.Children(oneConfigMap), count: count, done: func(o *observe.Object) bool {
+	seen, err := b.watch(ctx, work{set: bed.Children(oneConfigMap), count: a.parents, done: func(o *observe.Object) bool {
 		children.add(o.Metadata.Name)
 		return true
 	}})
 	if err != nil {
 		return nil, err
 	}
-	created, err := b.createSteadily(ctx, oneConfigMap.Kind, count)
+	created, err := b.createSteadily(ctx, oneConfigMap.Kind, a)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +80,18 @@ func (b *Bench) latencyRound(ctx context.Context, c contender.Contender, count i
 	return values, errors.Join(err, flawless(c))
 }
 
-// firstParent is the one that warms a contender up.
+// cold starts a contender on a new task without parents.
+func (b *Bench) cold(ctx context.Context, c contender.Contender, _ workload.Task) error {
+	if err := c.Begin(ctx); err != nil {
+		return err
+	}
+	return b.Bed.Settle(ctx)
+}
+
+// firstParent warms up a contender.
 const firstParent = "warm"
 
-// warm starts a contender on a new task, with one parent that teaches it the kinds of children.
+// warm starts a contender on a new task, with one parent to make it discover the child kinds.
 func (b *Bench) warm(ctx context.Context, c contender.Contender, task workload.Task) error {
 	if err := c.Begin(ctx); err != nil {
 		return err
@@ -87,14 +105,14 @@ func (b *Bench) warm(ctx context.Context, c contender.Contender, task workload.T
 	return b.Bed.Settle(ctx)
 }
 
-// createSteadily creates parents at a steady pace, however long each takes, and
-// returns when each request began.
-func (b *Bench) createSteadily(ctx context.Context, kind string, count int) ([]time.Time, error) {
-	created, errs := make([]time.Time, count), make([]error, count)
-	ticker := time.NewTicker(latencyInterval)
+// createSteadily creates parents at a fixed rate, regardless of how long each takes, and returns the start time of each
+// request.
+func (b *Bench) createSteadily(ctx context.Context, kind string, a arrivals) ([]time.Time, error) {
+	created, errs := make([]time.Time, a.parents), make([]error, a.parents)
+	ticker := time.NewTicker(a.interval)
 	defer ticker.Stop()
 	var creating sync.WaitGroup
-	for i := range count {
+	for i := range a.parents {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -12,8 +12,7 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/report"
 )
 
-// overhead is how many bytes a pair of a parent and a child may take in memory
-// beyond its size as JSON.
+// overhead is the memory, in bytes, that a parent and its child may use beyond their size as JSON.
 const overhead = 4 << 10
 
 func (b *Bench) memory(ctx context.Context) error {
@@ -66,9 +65,8 @@ func mean(values []float64) float64 {
 	return sum / float64(max(1, len(values)))
 }
 
-// memoryOf returns what is resident of a contender that was started over so many pairs,
-// once it is quiet and Go's runtime has collected and returned what was only needed
-// to start. Meanwhile it measures its idle CPU.
+// memoryOf returns the resident memory of a contender that was started with that many pairs, once it is quiet and the
+// Go runtime has returned the memory that only startup needed. Meanwhile it measures idle CPU.
 func (b *Bench) memoryOf(ctx context.Context, c contender.Contender, pairs int) (resident int64, err error) {
 	defer func() { err = errors.Join(err, c.Stop()) }()
 	if _, err := b.startUp(ctx, c); err != nil {
@@ -96,7 +94,7 @@ func (b *Bench) memoryOf(ctx context.Context, c contender.Contender, pairs int) 
 	return memory.Resident, nil
 }
 
-// idle is the share of a core that a contender with nothing to do uses, in percent.
+// idle is the CPU usage of an idle contender, in percent of a core.
 func (b *Bench) idle(ctx context.Context, c contender.Contender) (float64, error) {
 	before, err := c.Process().CPU()
 	if err != nil {

@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/templater-dev/templater/e2e/bench/bed"
 	"github.com/templater-dev/templater/e2e/bench/contender"
 	"github.com/templater-dev/templater/e2e/bench/report"
 	"github.com/templater-dev/templater/e2e/bench/workload"
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// resyncLooks is how often an operator that looks every second is to look in scenario requests.
+// resyncLooks is the number of resyncs in scenario requests, with a resync interval of one second.
 const resyncLooks = 4
 
 func (b *Bench) requests(ctx context.Context) error {
@@ -34,11 +32,11 @@ func (b *Bench) requests(ctx context.Context) error {
 	return nil
 }
 
-// requestsOf counts requests in the life of one parent. Another one has taught the
-// operator the kind of the children before.
+// requestsOf counts requests in the life of one parent. An earlier parent has made the operator discover the kind of
+// the children.
 func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) {
 	o := b.options(task)
-	o.Flags = []string{"--log-level", "debug"} // for looks
+	o.Flags = []string{"--log-level", "debug"} // to count reconciliations
 	c := contender.Operator(o)
 	defer func() { err = errors.Join(err, c.Stop()) }()
 	if err := b.warm(ctx, c, task); err != nil {
@@ -60,6 +58,11 @@ func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) 
 		{"resyncs", 0, func() error { return b.resyncs(ctx, c, task) }},
 		{"deleted parent", 0, func() error { return b.remove(ctx, task, name) }},
 	} {
+		if step.what == "deleted parent" {
+			if err := b.Bed.HoldChildren(ctx, task, name, true); err != nil {
+				return err
+			}
+		}
 		if err := b.countRequests(ctx, c, report.Figure{
 			Scenario: "requests", Measure: fmt.Sprintf("%s, %d children", step.what, task.Children), Target: report.Exactly(step.want),
 		}, step.do); err != nil {
@@ -73,28 +76,35 @@ func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) 
 	return err
 }
 
-// remove deletes a parent, and waits until its children are gone.
+// remove deletes a parent, and waits until its children are deleted. Finalizers keep the children until the operator
+// has observed the deletion of the parent: on a busy machine the garbage collector may be faster, and the operator
+// would recreate a child.
 func (b *Bench) remove(ctx context.Context, task workload.Task, name string) error {
+	mark, err := b.mark()
+	if err != nil {
+		return err
+	}
 	if err := b.Bed.Delete(ctx, task.Kind, name); err != nil {
+		return err
+	}
+	if _, err := b.silence(ctx, mark, 0); err != nil {
+		return err
+	}
+	if err := b.Bed.HoldChildren(ctx, task, name, false); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	return poll.Until(ctx, 50*time.Millisecond, func() error {
-		children, err := b.Bed.Observer.List(ctx, bed.Children(task))
-		if err != nil {
-			return err
+		children, err := b.Bed.ChildrenOf(ctx, task, name)
+		if err == nil && len(children) > 0 {
+			err = fmt.Errorf("children %v are still there though their parent is deleted", children)
 		}
-		for _, child := range children.Items {
-			if strings.HasPrefix(child.Metadata.Name, name+"-") {
-				return fmt.Errorf("child %s is still there though its parent is deleted", child.Metadata.Name)
-			}
-		}
-		return nil
+		return err
 	})
 }
 
-// countRequests counts the requests that something leads to.
+// countRequests counts the requests caused by do.
 func (b *Bench) countRequests(ctx context.Context, c contender.Contender, f report.Figure, do func() error) error {
 	if err := b.Bed.Settle(ctx); err != nil {
 		return err
@@ -106,7 +116,11 @@ func (b *Bench) countRequests(ctx context.Context, c contender.Contender, f repo
 	if err := do(); err != nil {
 		return err
 	}
-	events, err := b.silence(ctx, mark)
+	least := 0
+	if f.Target.AtLeast != nil {
+		least = int(*f.Target.AtLeast)
+	}
+	events, err := b.silence(ctx, mark, least)
 	if err != nil {
 		return err
 	}
@@ -115,7 +129,7 @@ func (b *Bench) countRequests(ctx context.Context, c contender.Contender, f repo
 	return nil
 }
 
-// resyncs makes the operator look at everything several times, and makes sure that it did.
+// resyncs makes the operator reconcile everything several times, and verifies that it did.
 func (b *Bench) resyncs(ctx context.Context, c contender.Contender, task workload.Task) error {
 	if err := b.Bed.PatchController(ctx, task.Name, map[string]any{"resyncPeriod": "1s"}); err != nil {
 		return err
@@ -138,13 +152,13 @@ func (b *Bench) resyncs(ctx context.Context, c contender.Contender, task workloa
 	})
 }
 
-// looks is how often the operator says that it has looked at a parent.
+// looks is the number of reconciliations of a parent that the operator has logged.
 func looks(c contender.Contender, parent string) (int, error) {
 	lines, err := c.Process().Lines(`"msg":"reconciled parent"`, fmt.Sprintf(`"parent":"%s/%s"`, workload.Namespace, parent))
 	return len(lines), err
 }
 
-// pause waits, for what leaves no trace that one could wait for.
+// pause waits a fixed time, for events that leave no trace to wait for.
 func pause(ctx context.Context, long time.Duration) error {
 	timer := time.NewTimer(long)
 	defer timer.Stop()

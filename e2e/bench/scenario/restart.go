@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-// atRest is when a contender counts as quiet.
+// atRest defines a quiet contender.
 var atRest = procstat.Quiet{Window: 500 * time.Millisecond, Ticks: 1}
 
 func (b *Bench) restart(ctx context.Context) error {
@@ -32,8 +32,8 @@ func (b *Bench) restart(ctx context.Context) error {
 	return b.Bed.Clear(ctx, oneConfigMap.Kind)
 }
 
-// populate creates parents and lets the operator make their children. Its
-// TemplateController is created with the first of them, and stays.
+// populate creates parents and lets the operator create their children. The TemplateController is created with the
+// first of them, and kept.
 func (b *Bench) populate(ctx context.Context, task workload.Task, first, end int) (err error) {
 	b.Bed.Say("preparing %d parents", end-first)
 	c := contender.Operator(b.options(task))
@@ -51,7 +51,7 @@ func (b *Bench) populate(ctx context.Context, task workload.Task, first, end int
 	return err
 }
 
-// restartRound measures a start over parents that are in order.
+// restartRound measures a start with parents that are up to date.
 func (b *Bench) restartRound(ctx context.Context, c contender.Contender) (err error) {
 	if err := b.Bed.Settle(ctx); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (b *Bench) restartRound(ctx context.Context, c contender.Contender) (err er
 	b.Bed.Say("%s: works after %.2f s, quiet after %.2f s, %.2f s of CPU", c.Name(), s.works.Seconds(), s.quiet.Seconds(), s.cpu.Seconds())
 	upToDate := s.quiet
 	if c.Name() == contender.FloorName {
-		upToDate = s.works // its informers hold everything, and it has nothing else to do
+		upToDate = s.works // its informers have synced, and it has nothing else to do
 	}
 	b.add(c, report.Figure{Scenario: "restart", Measure: "start to up to date", Unit: "s", Target: report.RatioAtMost(2)}, upToDate.Seconds())
 	b.add(c, report.Figure{Scenario: "restart", Measure: "start to quiet", Unit: "s"}, s.quiet.Seconds())
@@ -76,12 +76,12 @@ func (b *Bench) restartRound(ctx context.Context, c contender.Contender) (err er
 	return errors.Join(b.restartRequests(ctx, c, mark), flawless(c))
 }
 
-// restartRequests adds what a contender has asked for, once it asks for nothing more.
+// restartRequests adds the requests of a contender, once it makes no more.
 func (b *Bench) restartRequests(ctx context.Context, c contender.Contender, mark audit.Mark) error {
 	if !b.needsAudit("requests of a restart") {
 		return nil
 	}
-	events, err := b.silence(ctx, mark)
+	events, err := b.silence(ctx, mark, 0)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (b *Bench) restartRequests(ctx context.Context, c contender.Contender, mark
 	return nil
 }
 
-// mark is the present end of the audit log, if there is one.
+// mark is the current end of the audit log, if there is one.
 func (b *Bench) mark() (audit.Mark, error) {
 	if b.Bed.Cluster == nil {
 		return 0, nil
@@ -99,11 +99,11 @@ func (b *Bench) mark() (audit.Mark, error) {
 	return b.Bed.Cluster.Audit().Mark()
 }
 
-// start is how long a process took from its start until it said that it works and until
-// it was quiet, and the CPU time that it used for that.
+// start holds the times from the start of a process until it reported that it works and until it was quiet, and the CPU
+// time used until then.
 type start struct{ works, quiet, cpu time.Duration }
 
-// startUp starts a contender again, on a task that was begun before.
+// startUp restarts a contender on a task that was begun before.
 func (b *Bench) startUp(ctx context.Context, c contender.Contender) (start, error) {
 	begin := time.Now()
 	if err := c.Start(ctx); err != nil {

@@ -1,5 +1,4 @@
-// Package scenario holds what is measured: a function for each scenario, which
-// adds its figures to the report.
+// Package scenario implements the scenarios: each is a function that adds its figures to the report.
 package scenario
 
 import (
@@ -16,18 +15,18 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/workload"
 )
 
-// Options say how much to measure.
+// Options control how much is measured.
 type Options struct {
 	Rounds          int
-	Scale           float64 // of the numbers of parents; 1 is all
-	FloorWorkers    int     // 0 means those that a calibration finds best
+	Scale           float64 // factor for the numbers of parents; 1 is all
+	FloorWorkers    int     // 0 means the result of a calibration
 	MemorySizes     []int
-	SettleTime      time.Duration // how long a contender rests before its memory is read
-	IdleTime        time.Duration // over which idle CPU is measured
+	SettleTime      time.Duration // pause before the memory of a contender is read
+	IdleTime        time.Duration // period over which idle CPU is measured
 	FairnessParents int
 }
 
-// Bench is a run. Its scenarios run one after the other.
+// Bench is a run. Its scenarios run sequentially.
 type Bench struct {
 	Options
 	Bed    *bed.Bed
@@ -39,20 +38,21 @@ type Bench struct {
 // Scenario is one thing to measure.
 type Scenario struct {
 	Name, About string
-	// Default is whether it is measured unless others are asked for.
+	// Default includes the scenario unless others are requested.
 	Default bool
-	// Workers is whether it matters how many workers the floor has.
+	// Workers is true if the floor's number of workers matters.
 	Workers bool
 	run     func(*Bench, context.Context) error
 }
 
-// All are the scenarios in the order in which they run.
+// All are the scenarios in execution order.
 var All = []Scenario{
 	{"configmap", "2,000 parents with one ConfigMap each", true, true, (*Bench).configMap},
 	{"update", "then all 2,000 parents change, and so do their ConfigMaps", true, true, (*Bench).update},
 	{"pod", "2,000 parents with one Pod each, whose phase the status follows", true, true, (*Bench).pod},
 	{"ten", "200 parents with ten ConfigMaps each", true, true, (*Bench).ten},
 	{"latency", "50 new parents a second for 20 s", true, true, (*Bench).latency},
+	{"first", "the first 100 parents, at once", false, true, (*Bench).first},
 	{"restart", "a new process where 5,000 parents are in order", false, false, (*Bench).restart},
 	{"requests", "requests for one parent, in the audit log", true, false, (*Bench).requests},
 	{"memory", "resident memory for 1,000, 10,000 and 50,000 parents, and idle CPU", false, false, (*Bench).memory},
@@ -60,8 +60,7 @@ var All = []Scenario{
 	{"fairness", "a new parent of one TemplateController while 20,000 of another change", false, false, (*Bench).fairness},
 }
 
-// Select returns the scenarios with these names, in the order in which they
-// run. "default" and "all" stand for many.
+// Select returns the scenarios with these names, in execution order. "default" and "all" select several.
 func Select(names []string) ([]Scenario, error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -98,11 +97,11 @@ func (b *Bench) Run(ctx context.Context, s Scenario) error {
 	return nil
 }
 
-// scaled is a number of objects by the scale.
+// scaled is n times the scale, at least 1.
 func (b *Bench) scaled(n int) int { return max(1, int(math.Round(float64(n)*b.Scale))) }
 
-// contenders are both with the same task, in the order in which they take turns: the
-// second one is first in the next round, so that neither gains by its place.
+// contenders returns both contenders with the same task. Each round reverses their order, so that neither benefits from
+// it.
 func (b *Bench) contenders(task workload.Task, round int) []contender.Contender {
 	both := []contender.Contender{contender.Floor(b.options(task)), contender.Operator(b.options(task))}
 	if round%2 == 1 {
@@ -114,22 +113,25 @@ func (b *Bench) contenders(task workload.Task, round int) []contender.Contender 
 func (b *Bench) options(task workload.Task) contender.Options {
 	workers := b.FloorWorkers
 	if workers == 0 {
-		workers = usualWorkers // in a scenario where it does not matter
+		workers = usualWorkers // irrelevant in this scenario
 	}
 	return contender.Options{Bed: b.Bed, Task: task, Dir: b.Dir, Binary: b.Binary, Workers: workers}
 }
 
 // add adds one value of a contender to a figure.
 func (b *Bench) add(c contender.Contender, f report.Figure, value float64) {
-	if c.Name() == contender.FloorName {
+	switch c.Name() {
+	case contender.FloorName:
 		f.Floor = []float64{value}
-	} else {
+	case contender.CheapestName:
+		f.Cheapest = []float64{value}
+	default:
 		f.Templater = []float64{value}
 	}
 	b.Report.Add(f)
 }
 
-// needsAudit reports whether requests can be counted, and notes it if not.
+// needsAudit reports whether requests can be counted, and adds a note if not.
 func (b *Bench) needsAudit(what string) bool {
 	if b.Bed.Cluster == nil {
 		b.Report.Note("%s left out: requests are counted in the audit log, which the cluster of --kubeconfig does not give", what)

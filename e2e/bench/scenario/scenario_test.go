@@ -20,7 +20,7 @@ func TestSelect(t *testing.T) {
 		"twice is once":                     {[]string{"ten", "ten"}, "ten", ""},
 		"the default takes minutes":         {[]string{"default"}, "configmap update pod ten latency requests", ""},
 		"more than the default":             {[]string{"default", "restart"}, "configmap update pod ten latency restart requests", ""},
-		"all":                               {[]string{"all"}, "configmap update pod ten latency restart requests memory controllers fairness", ""},
+		"all":                               {[]string{"all"}, "configmap update pod ten latency first restart requests memory controllers fairness", ""},
 		"an unknown one":                    {[]string{"tenn"}, "", `--scenarios: there is no "tenn"; give some of all, default, configmap`},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -63,7 +63,7 @@ func event(verb, resource, subresource, name string, code int) (e audit.Event) {
 	return e
 }
 
-func TestBeyondReading(t *testing.T) {
+func TestRequestsBeyondCacheReads(t *testing.T) {
 	events := []audit.Event{
 		event("get", "", "", "", 200), // discovery
 		event("list", "configmaps", "", "", 200),
@@ -80,7 +80,7 @@ func TestBeyondReading(t *testing.T) {
 	}
 }
 
-func TestStrangers(t *testing.T) {
+func TestUnrelatedRequests(t *testing.T) {
 	task := workload.Task{Name: "kind01-2", Kind: "Kind01", ChildKind: workload.ConfigMap, Children: 1}
 	events := []audit.Event{
 		event("patch", "kind01s", "status", "p-000003", 200),

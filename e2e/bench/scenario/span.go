@@ -12,23 +12,23 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/observe"
 )
 
-// limit is how long a contender may take for so many objects: far more than it needs on a slow
-// machine, for what exceeds it stands still.
+// limit is the timeout for that many objects: far longer than a contender needs on a slow machine, so one that exceeds
+// it is stuck.
 func limit(objects int) time.Duration {
 	return 3*time.Minute + time.Duration(objects)*40*time.Millisecond
 }
 
-// span is what a piece of work has taken.
+// span is the cost of a piece of work.
 type span struct {
 	wall    time.Duration
-	cpu     time.Duration // of the contender; 0 where it cannot be told
+	cpu     time.Duration // of the contender; 0 if unknown
 	servers time.Duration // CPU time of the API server and etcd
 }
 
 func (s span) plus(o span) span { return span{s.wall + o.wall, s.cpu + o.cpu, s.servers + o.servers} }
 
-// work is a piece of work to be measured: begin starts it, and it is over when each of
-// count objects of the set has been seen to be done.
+// work is a piece of work to measure: begin starts it, and it is complete once each of count objects of the set has
+// been observed as done.
 type work struct {
 	set   observe.Set
 	count int
@@ -36,7 +36,7 @@ type work struct {
 	begin func(context.Context) error
 }
 
-// measure measures a piece of work of a running contender.
+// measure measures the work of a running contender.
 func (b *Bench) measure(ctx context.Context, c contender.Contender, w work) (span, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit(w.count))
 	defer cancel()
@@ -61,7 +61,7 @@ func (b *Bench) measure(ctx context.Context, c contender.Contender, w work) (spa
 	return span{wall, after.cpu - before.cpu, after.servers - before.servers}, err
 }
 
-// outcome waits for what watch sends, but no longer than the contender runs.
+// outcome waits for the result of watch, or for the contender to exit.
 func outcome(c contender.Contender, seen <-chan error) error {
 	select {
 	case err := <-seen:
@@ -74,8 +74,7 @@ func outcome(c contender.Contender, seen <-chan error) error {
 	}
 }
 
-// flawless makes sure that the floor did not fail at anything, for repeating it takes
-// time that the comparison is not about.
+// flawless returns an error if the floor failed at anything, because retries would distort the comparison.
 func flawless(c contender.Contender) error {
 	if c.Name() != contender.FloorName {
 		return nil
@@ -102,7 +101,7 @@ func rest(ctx context.Context, c contender.Contender) (since time.Time, err erro
 	return since, err
 }
 
-// now is what has been used so far.
+// now is the usage so far.
 func (b *Bench) now(c contender.Contender) (span, error) {
 	var now span
 	var err error
@@ -113,8 +112,7 @@ func (b *Bench) now(c contender.Contender) (span, error) {
 	return now, err
 }
 
-// watch sends nil once all objects of the work have been seen to be done, or why
-// this was not seen.
+// watch sends nil once all objects of the work have been observed as done, or else the error.
 func (b *Bench) watch(ctx context.Context, w work) (<-chan error, error) {
 	version, err := b.Bed.Observer.Version(ctx, w.set)
 	if err != nil {
@@ -140,7 +138,7 @@ func (b *Bench) watch(ctx context.Context, w work) (<-chan error, error) {
 	return seen, nil
 }
 
-// stamps are when each of some objects was first seen, by name.
+// stamps records when each object was first observed, by name.
 type stamps struct {
 	mu   sync.Mutex
 	seen map[string]time.Time

@@ -42,20 +42,19 @@ func (b *Bench) ten(ctx context.Context) error {
 	return b.throughput(ctx, throughput{name: "ten", task: task, parents: b.scaled(200)})
 }
 
-// throughput is how fast a contender works off parents that are all new or changed, and
-// what that costs.
+// throughput measures how fast a contender reconciles parents that are all new or changed, and at what cost.
 type throughput struct {
 	name    string
 	task    workload.Task // with parents of kind Item
 	parents int
-	update  bool // measures a change of all parents, and not their creation
+	update  bool // measures an update of all parents instead of their creation
 }
 
-// portions is in how many portions the parents of a round come. The contenders take turns with
-// them, so that both see the same machine, whose speed changes within seconds.
+// portions is the number of batches of parents in a round. The contenders take turns with them, so that all run under
+// the same conditions: the speed of a machine changes within seconds.
 const portions = 5
 
-// entrant is a contender in a round, with parents of its own kind.
+// entrant is a contender in a round, with its own kind of parents.
 type entrant struct {
 	contender.Contender
 	task workload.Task
@@ -63,30 +62,37 @@ type entrant struct {
 }
 
 func (b *Bench) throughput(ctx context.Context, t throughput) error {
-	twins := t.task
+	twins, peers := t.task, t.task
 	twins.Name, twins.Kind = "twins", workload.Twin
+	peers.Name, peers.Kind = "peers", workload.Peer
 	for round := range b.Rounds {
-		both := []*entrant{
-			{Contender: contender.Floor(b.options(t.task)), task: t.task},
-			{Contender: contender.Operator(b.options(twins)), task: twins},
-		}
-		if err := b.round(ctx, t, both...); err != nil {
+		floor := &entrant{Contender: contender.Floor(b.options(t.task)), task: t.task}
+		operator := &entrant{Contender: contender.Operator(b.options(twins)), task: twins}
+		cheapest := &entrant{Contender: contender.CheapestFloor(b.options(peers)), task: peers}
+		all := []*entrant{floor, operator, cheapest}
+		if err := b.round(ctx, t, all...); err != nil {
 			return err
 		}
-		var examples []example
-		for _, e := range both {
+		examples := map[*entrant]example{}
+		for _, e := range all {
 			b.addSpan(e.Contender, t, e.span)
 			b.Bed.Say("round %d of %d, %s: %d parents in %.2f s, %.2f s of CPU, servers %.2f s", round+1, b.Rounds, e.Name(), t.parents, e.span.wall.Seconds(), e.span.cpu.Seconds(), e.span.servers.Seconds())
 			one, err := b.example(ctx, e.task)
 			if err != nil {
 				return err
 			}
-			examples = append(examples, one)
+			examples[e] = one
 		}
-		if diff := examples[0].differs(examples[1]); diff != "" {
-			return fmt.Errorf("the floor writes something else than templater, adapt package workload: %s", diff)
+		for _, e := range []*entrant{floor, cheapest} {
+			diff, err := examples[e].differs(examples[operator], e == floor)
+			if err != nil {
+				return err
+			}
+			if diff != "" {
+				return fmt.Errorf("the %s writes something else than templater, adapt package workload: %s", e.Name(), diff)
+			}
 		}
-		if err := b.Bed.Clear(ctx, workload.Item, workload.Twin); err != nil {
+		if err := b.Bed.Clear(ctx, workload.Item, workload.Twin, workload.Peer); err != nil {
 			return err
 		}
 	}
@@ -104,7 +110,7 @@ func (b *Bench) addSpan(c contender.Contender, t throughput, s span) {
 	}
 }
 
-// round measures contenders, which take turns. What they have made is left.
+// round measures contenders, which take turns. Their objects are kept.
 func (b *Bench) round(ctx context.Context, t throughput, all ...*entrant) (err error) {
 	for _, e := range all {
 		defer func() { err = errors.Join(err, e.Stop()) }()
@@ -129,7 +135,7 @@ func (b *Bench) round(ctx context.Context, t throughput, all ...*entrant) (err e
 	return nil
 }
 
-// prepare starts an entrant, and holds it when it is ready for the first portion.
+// prepare starts an entrant, and pauses it once it is ready for the first batch.
 func (b *Bench) prepare(ctx context.Context, t throughput, e *entrant) error {
 	if err := b.warm(ctx, e, e.task); err != nil {
 		return err
@@ -146,7 +152,7 @@ func (b *Bench) prepare(ctx context.Context, t throughput, e *entrant) error {
 	return e.Hold()
 }
 
-// portion makes work for an entrant that is held, and measures how it works that off.
+// portion creates work for a paused entrant, and measures how it processes that.
 func (b *Bench) portion(ctx context.Context, t throughput, e *entrant, first, end int) error {
 	var err error
 	if t.update {
@@ -169,7 +175,7 @@ func (b *Bench) portion(ctx context.Context, t throughput, e *entrant, first, en
 	return e.Hold()
 }
 
-// color is that of the parents in the end.
+// color is the final color of the parents.
 func (t throughput) color() string {
 	if t.update {
 		return workload.Blue
@@ -177,7 +183,7 @@ func (t throughput) color() string {
 	return workload.Red
 }
 
-// inOrder tells whether a parent's status is as wanted, and so its children are.
+// inOrder returns a check whether a parent's status, and therefore its children, are up to date.
 func inOrder(task workload.Task, color string) func(*observe.Object) bool {
 	return func(o *observe.Object) bool {
 		names, _ := o.Status.Children.([]any)
@@ -187,13 +193,13 @@ func inOrder(task workload.Task, color string) func(*observe.Object) bool {
 	}
 }
 
-// verify makes sure that all children are there and as wanted, behind the clock.
+// verify checks that all children exist and are up to date, outside the measured time.
 func (b *Bench) verify(ctx context.Context, t throughput, task workload.Task) error {
 	children, err := b.Bed.Observer.List(ctx, bed.Children(task))
 	if err != nil {
 		return err
 	}
-	if want := (t.parents + 1) * task.Children; len(children.Items) != want { // with those of the first parent
+	if want := (t.parents + 1) * task.Children; len(children.Items) != want { // including those of the first parent
 		return fmt.Errorf("the statuses are as wanted, but there are %d children and not %d", len(children.Items), want)
 	}
 	for _, child := range children.Items {

@@ -1,4 +1,4 @@
-// Package stats sums up figures.
+// Package stats computes statistics.
 package stats
 
 import (
@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Median is the middle of the values, or the mean of the two in the middle; NaN
-// if there are none.
+// Median is the median of the values; NaN if there are none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -20,8 +19,7 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Percentile is the smallest of the values that p percent of them do not exceed
-// (nearest rank); NaN if there are none.
+// Percentile is the p-th percentile of the values (nearest rank); NaN if there are none.
 func Percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

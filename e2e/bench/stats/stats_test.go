@@ -20,7 +20,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-func TestMedianLeavesItsInputAsItIs(t *testing.T) {
+func TestMedianDoesNotModifyInput(t *testing.T) {
 	values := []float64{3, 1, 2}
 	Median(values)
 	if values[0] != 3 {

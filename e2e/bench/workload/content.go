@@ -12,12 +12,12 @@ import (
 // Manager is the field manager of the task's writes.
 func (t Task) Manager() string { return "templater/" + t.Name }
 
-// ChildName is the name of a parent's child with that number.
+// ChildName is the name of a parent's i-th child.
 func (t Task) ChildName(parent string, i int) string {
 	return fmt.Sprintf("%s-%s-%d", parent, t.Name, i)
 }
 
-// Child is a child as the operator would apply it, which it creates if create is true.
+// Child is a child as the operator would apply it, to create it if create is true.
 func (t Task) Child(parent *unstructured.Unstructured, i int, create bool) map[string]any {
 	name := t.ChildName(parent.GetName(), i)
 	color, _, _ := unstructured.NestedString(parent.Object, "spec", "color")
@@ -64,19 +64,19 @@ func podSpec(color string) map[string]any {
 func hash(parts ...string) string {
 	sum := fnv.New128a()
 	for _, part := range parts {
-		_, _ = sum.Write([]byte(part)) // a hash takes everything
+		_, _ = sum.Write([]byte(part)) // never fails
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
-// seal has the form and length of the operator's: a key's number, the format, the serial, a MAC, no policies, the hash, and the name
-// of the child template.
+// seal has the form and length of the operator's: a key's number, the format, the serial, a MAC, no policies, the hash,
+// and the name of the child template.
 func seal(applied string, parts ...string) string {
 	return fmt.Sprintf("1700000000:3:%s:%s::%s:%s", strconv.FormatInt(time.Now().UnixMilli(), 36), hash(parts...)[:22], applied, entry)
 }
 
-// Status is a parent with its status as the operator would apply it. phases are
-// those of its Pods, and nil for ConfigMaps.
+// Status is a parent with its status as the operator would apply it. phases are the phases of its Pods, and nil for
+// ConfigMaps.
 func (t Task) Status(parent *unstructured.Unstructured, phases []string) map[string]any {
 	color, _, _ := unstructured.NestedString(parent.Object, "spec", "color")
 	names := make([]any, t.Children)

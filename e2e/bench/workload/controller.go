@@ -11,10 +11,10 @@ import (
 // Controllers is the resource that serves TemplateControllers.
 var Controllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
 
-// node is the one that kwok plays.
+// node is the node that kwok simulates.
 const node = "node1"
 
-// entry is the name of the one entry in spec.children.
+// entry is the name of the only child template.
 const entry = "main"
 
 const configMapTemplate = `apiVersion: v1
@@ -27,8 +27,8 @@ data:
   tint: {{ $.values.tint }}
 `
 
-// The Pod has its node from the beginning: the scheduler would place some 60 Pods a
-// second and so hide what the contenders can do.
+// The Pod is assigned to its node: the scheduler would place only some 60 Pods a second and so hide the speed of the
+// contenders.
 const podTemplate = `apiVersion: v1
 kind: Pod
 metadata:
@@ -50,7 +50,7 @@ children: {{ collect "metadata.name" .children.main | toJson }}
 const phasesTemplate = `phases: {{ collect "status.phase" .children.main | toJson }}
 `
 
-// Controller is the TemplateController that makes the operator do the task.
+// Controller is the TemplateController that makes the operator perform the task.
 func (t Task) Controller() *unstructured.Unstructured {
 	child := map[string]any{"name": entry, "template": t.childTemplate()}
 	if t.ChildKind == Pod {
@@ -73,7 +73,7 @@ func (t Task) Controller() *unstructured.Unstructured {
 	}}
 }
 
-// childTemplate loops only where there is more than one child, as people write it.
+// childTemplate has a loop only for more than one child, as a user would write it.
 func (t Task) childTemplate() string {
 	template := strings.ReplaceAll(configMapTemplate, "@task", t.Name)
 	if t.ChildKind == Pod {

@@ -1,6 +1,5 @@
-// Package workload says what both contenders are to make of each parent: as a
-// TemplateController for the operator, and as plain Go code for the floor, which
-// yields the same objects.
+// Package workload defines what both contenders create for each parent: as a TemplateController for the operator, and
+// as plain Go code that builds the same objects for the floor.
 package workload
 
 import (
@@ -18,9 +17,11 @@ const (
 	Namespace = "bench"
 	// Item is the kind of the parents in most scenarios.
 	Item = "Item"
-	// Twin is the kind of the operator's parents where both contenders run at once.
+	// Twin is the kind of the operator's parents where all contenders run at once.
 	Twin = "Twin"
-	// Selector finds the children of all tasks.
+	// Peer is the kind of the cheapest floor's parents where all contenders run at once.
+	Peer = "Peer"
+	// Selector selects the children of all tasks.
 	Selector = "templater.dev/controller"
 )
 
@@ -30,27 +31,27 @@ const (
 	Blue = "blue"
 )
 
-// text makes parents and children as big as small real ones are.
+// text gives parents and children the size of small real ones.
 var text = strings.Repeat("All work and no play makes a dull benchmark. ", 4)
 
-// The kinds that children can be of.
+// Kinds of children.
 const (
 	ConfigMap = "ConfigMap"
 	Pod       = "Pod"
 )
 
-// Task is what is made of each parent of one kind.
+// Task defines what to create for each parent of a kind.
 type Task struct {
-	Name      string // of the TemplateController, and so of the field manager
+	Name      string // of the TemplateController; determines the field manager
 	Kind      string // of the parents
 	ChildKind string // ConfigMap or Pod
-	Children  int    // for each parent
+	Children  int    // per parent
 	// Condition is the type of the ready condition; empty means Ready.
 	Condition string
-	// NoStatus leaves .status to the ready condition, for several tasks of one kind
-	// would fight for the rest. The floor does not know it.
+	// NoStatus limits the status to the ready condition, because several tasks of one kind would fight over other
+	// fields. The floor ignores it.
 	NoStatus bool
-	// Tint is a value of the TemplateController that every ConfigMap holds.
+	// Tint is a value from the TemplateController that is copied to every ConfigMap.
 	Tint string
 }
 
@@ -62,23 +63,23 @@ func (t Task) ReadyCondition() string {
 	return t.Condition
 }
 
-// Parents is the resource that serves the parents.
+// Parents is the resource of the parents.
 func (t Task) Parents() schema.GroupVersionResource { return Resource(t.Kind) }
 
-// ChildResource is the resource that serves the children.
+// ChildResource is the resource of the children.
 func (t Task) ChildResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(t.ChildKind) + "s"}
 }
 
-// Selector finds the children of this task.
+// Selector selects the children of this task.
 func (t Task) Selector() string { return Selector + "=" + t.Name }
 
-// Resource is the resource that serves a kind of parents.
+// Resource is the resource of a parent kind.
 func Resource(kind string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: Group, Version: "v1", Resource: strings.ToLower(kind) + "s"}
 }
 
-// ParentName is the name of the parent with that number.
+// ParentName is the name of the i-th parent.
 func ParentName(i int) string { return fmt.Sprintf("p-%06d", i) }
 
 // Parent is a parent as it is created.
@@ -91,7 +92,7 @@ func Parent(kind, name string) *unstructured.Unstructured {
 	}}
 }
 
-// Definition is the CustomResourceDefinition of a kind of parents.
+// Definition is the CRD of a parent kind.
 func Definition(kind string) *unstructured.Unstructured {
 	lower := strings.ToLower(kind)
 	return &unstructured.Unstructured{Object: map[string]any{

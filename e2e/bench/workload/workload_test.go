@@ -65,7 +65,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// copied is a value as it is after its way through JSON.
+// copied is a value after a JSON round trip.
 func copied(t *testing.T, value any) any {
 	t.Helper()
 	data, err := json.Marshal(value)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// How long an answer is held back that is slow, or late.
+// How long slow and late responses are delayed.
 const (
 	slowness = 700 * time.Millisecond
 	lateness = 7 * time.Second
@@ -42,25 +42,25 @@ func (l *Link) handler(next http.Handler) http.Handler {
 	})
 }
 
-// heldUp marks a write that a stall has held up. It is on its way, whoever waits for the answer.
+// heldUp marks a write that was delayed by a stall. It is forwarded even if its client has given up.
 func heldUp(r *http.Request) *http.Request {
 	r = r.WithContext(context.WithoutCancel(r.Context()))
 	r.Header.Set("User-Agent", r.UserAgent()+LateMark)
 	return r
 }
 
-// LateMark ends the user agent of a write that a stall has held up, so that the audit log tells
-// it from one that was sent when it came in.
+// LateMark is the suffix of the user agent of a write that was delayed by a stall, which identifies it in the audit
+// log.
 const LateMark = " held-up"
 
 const (
-	// travel is how long a request may be on its way. What takes longer is late.
+	// travel is the maximum transit time of a request; a slower one is late.
 	travel = 2 * time.Second
-	// aftermath is how long after a stall requests come in that were caught in it.
+	// aftermath is how long after a stall delayed requests may arrive.
 	aftermath = time.Second
 )
 
-// late reports whether a write may have been caught in a stall, and for longer than a request may travel.
+// late reports whether a write may have been delayed by a stall for longer than travel.
 func late(r *http.Request) bool {
 	c, _ := r.Context().Value(connKey{}).(*conn)
 	if c == nil || r.Method == http.MethodGet {
@@ -70,7 +70,7 @@ func late(r *http.Request) bool {
 	return ended != nil && time.Since(*ended) < aftermath
 }
 
-// connKey is for the connection in the context of a request.
+// connKey is the context key for the connection of a request.
 type connKey struct{}
 
 func withConn(ctx context.Context, c net.Conn) context.Context {
@@ -80,7 +80,7 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// answer is what the API server would send.
+// answer responds like the API server.
 func answer(w http.ResponseWriter, code int, reason string) {
 	answerSaying(w, code, reason, "injected")
 }
@@ -91,7 +91,7 @@ func answerSaying(w http.ResponseWriter, code int, reason, message string) {
 	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code) // the client may be gone
 }
 
-// hit decides by chance whether an active fault hits a request.
+// hit decides randomly whether an active fault affects a request.
 func (l *Link) hit(f Fault) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +102,7 @@ func (l *Link) hit(f Fault) bool {
 	return true
 }
 
-// modify sees the server's answer to a request that it has carried out.
+// modify handles the server's response to an executed request.
 func (l *Link) modify(response *http.Response) error {
 	l.date(response.Header)
 	l.hold(response)
@@ -118,7 +118,7 @@ func (l *Link) modify(response *http.Response) error {
 	return nil
 }
 
-// wait lets time pass, unless nobody waits for the answer any more.
+// wait sleeps unless ctx is done.
 func wait(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,6 +1,5 @@
-// Package link is the connection between the operator and the API server, as
-// bad as wanted: a reverse proxy on loopback that cuts and stalls connections, answers
-// in the server's place, and loses answers.
+// Package link is an unreliable connection between the operator and the API server: a reverse proxy on loopback that
+// cuts and stalls connections, answers instead of the server, and drops responses.
 package link
 
 import (
@@ -18,18 +17,18 @@ import (
 	"time"
 )
 
-// Fault is one way of being bad.
+// Fault is a kind of fault.
 type Fault int
 
-// The faults. Those that concern requests hit every second one, by chance.
+// The faults. Those for requests affect a random half of them.
 const (
 	Cut         Fault = iota // connections are closed, new ones refused
-	Stall                    // connections stay, and nothing comes through
+	Stall                    // connections stay open without traffic
 	TooMany                  // requests are answered 429
 	ServerError              // requests are answered 500
-	DropAnswers              // writes are carried out, and their connection is closed
-	SlowAnswers              // answers come late
-	LateAnswers              // answers come so late that no clock should be set by them
+	DropAnswers              // writes are executed, and their connection is closed
+	SlowAnswers              // responses are delayed
+	LateAnswers              // responses are delayed so much that they are useless for setting a clock
 	faults
 )
 
@@ -44,16 +43,15 @@ type Link struct {
 	active [faults]int
 	hits   [faults]int
 	conns  map[*conn]struct{}
-	// watches are by resource.
+	// watches are the watches by resource.
 	watches map[string]*watches
 	gate    chan struct{} // closed unless connections are stalled
-	// dates are how far the dates of answers are ahead; the last counts.
+	// dates are offsets for the Date header of responses; the last one applies.
 	dates []time.Duration
 }
 
-// Start returns a link to the API server at target, which it reaches through
-// upstream; that must authenticate as the operator's user. To its client it
-// shows the certificate.
+// Start returns a link to the API server at target, which it reaches via upstream; upstream must authenticate as the
+// operator's user. It serves TLS with certificate.
 func Start(target string, upstream http.RoundTripper, certificate tls.Certificate) (*Link, error) {
 	to, err := url.Parse(target)
 	if err != nil {
@@ -65,14 +63,14 @@ func Start(target string, upstream http.RoundTripper, certificate tls.Certificat
 	}
 	l := &Link{address: listener.Addr().String(), done: make(chan error, 1), over: make(chan struct{}), conns: map[*conn]struct{}{}, watches: map[string]*watches{}, gate: make(chan struct{})}
 	close(l.gate)
-	quiet := log.New(io.Discard, "", 0) // every fault would be logged
+	quiet := log.New(io.Discard, "", 0) // otherwise every fault would be logged
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		Transport:      upstream,
 		FlushInterval:  -1, // watches
 		ErrorLog:       quiet,
 		ModifyResponse: l.modify,
-		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // as when there is no proxy
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // as without a proxy
 	}
 	l.server = &http.Server{ //nolint:gosec // its only client is the operator
 		Handler: whole(l.handler(proxy)), ErrorLog: quiet,
@@ -83,10 +81,10 @@ func Start(target string, upstream http.RoundTripper, certificate tls.Certificat
 	return l, nil
 }
 
-// URL is where the operator finds the API server.
+// URL is the address of the API server for the operator.
 func (l *Link) URL() string { return "https://" + l.address }
 
-// Close ends the link and all its connections, stalled ones too. It is called once.
+// Close ends the link and all its connections, including stalled ones. It must be called once.
 func (l *Link) Close() error {
 	close(l.over)
 	err := l.server.Close()
@@ -96,7 +94,7 @@ func (l *Link) Close() error {
 	return err
 }
 
-// Begin makes the link bad, until end is called. Faults may overlap.
+// Begin activates a fault until end is called. Faults may overlap.
 func (l *Link) Begin(f Fault) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +104,7 @@ func (l *Link) Begin(f Fault) (end func()) {
 		l.gate = make(chan struct{})
 	case f == Cut:
 		for c := range l.conns {
-			_ = c.Conn.Close() // its users see what they are to see
+			_ = c.Conn.Close() // its users will notice
 		}
 	}
 	return sync.OnceFunc(func() { l.end(f) })
@@ -121,14 +119,14 @@ func (l *Link) end(f Fault) {
 	}
 }
 
-// Hits returns how many requests a fault has hit so far.
+// Hits returns how many requests a fault has affected so far.
 func (l *Link) Hits(f Fault) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hits[f]
 }
 
-// gated is a listener whose connections obey the link.
+// gated is a listener whose connections are subject to the link's faults.
 type gated struct {
 	net.Listener
 	link *Link
@@ -165,7 +163,7 @@ type conn struct {
 	link   *Link
 	once   sync.Once
 	closed chan struct{}
-	caught atomic.Pointer[time.Time] // when a long stall ended that something was caught in
+	caught atomic.Pointer[time.Time] // end of a long stall that delayed something on this connection
 }
 
 func (c *conn) wait() error {
@@ -182,7 +180,7 @@ func (c *conn) wait() error {
 	}
 }
 
-// Read hands out what has come, unless the link is stalled.
+// Read returns received data, unless the link is stalled.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	came := time.Now()
@@ -195,7 +193,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write sends, once the link is not stalled.
+// Write sends data once the link is not stalled.
 func (c *conn) Write(b []byte) (int, error) {
 	if err := c.wait(); err != nil {
 		return 0, err
@@ -203,7 +201,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Close ends the connection, stalled or not.
+// Close closes the connection, stalled or not.
 func (c *conn) Close() error {
 	c.once.Do(func() {
 		close(c.closed)
@@ -214,7 +212,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// String names the fault in reports.
+// String returns the name of the fault for reports.
 func (f Fault) String() string {
 	names := [faults]string{"cut", "stall", "429", "500", "dropped answers", "slow answers", "late answers"}
 	if f < 0 || f >= faults {

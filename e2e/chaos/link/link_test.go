@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// bed is a link to a server that counts what it has carried out.
+// bed is a link to a server that counts the requests that it has executed.
 type bed struct {
 	*Link
 	client *http.Client
@@ -63,7 +63,7 @@ func newBedFor(t *testing.T, server *httptest.Server) *bed {
 	return b
 }
 
-// request returns the answer's code, 0 for none, and its text.
+// request returns the status code, 0 for none, and the body.
 func (b *bed) request(t *testing.T, method string) (int, string) {
 	t.Helper()
 	code, text, err := b.send(t.Context(), method, nil)
@@ -73,7 +73,7 @@ func (b *bed) request(t *testing.T, method string) (int, string) {
 	return code, text
 }
 
-// send makes a request, and returns the answer's code and its text.
+// send sends a request, and returns the status code and the body.
 func (b *bed) send(ctx context.Context, method string, body io.Reader) (int, string, error) {
 	r, err := http.NewRequestWithContext(ctx, method, b.URL()+"/", body)
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *bed) expect(t *testing.T, method string, want int) string {
 	return text
 }
 
-// until repeats requests until one is hit.
+// until repeats requests until one is affected.
 func (b *bed) until(t *testing.T, method string, f Fault) (int, string) {
 	t.Helper()
 	for before := b.Hits(f); ; {
@@ -111,7 +111,7 @@ func (b *bed) until(t *testing.T, method string, f Fault) (int, string) {
 	}
 }
 
-func TestAnswersInTheServersPlace(t *testing.T) {
+func TestProxyInjectsErrorResponses(t *testing.T) {
 	b := newBed(t)
 	if text := b.expect(t, http.MethodGet, http.StatusOK); text != "hello" {
 		t.Errorf("got %q", text)
@@ -128,7 +128,7 @@ func TestAnswersInTheServersPlace(t *testing.T) {
 	}
 }
 
-func TestDropsAnswersOfWritesThatWereCarriedOut(t *testing.T) {
+func TestProxyDropsResponsesOfCompletedWrites(t *testing.T) {
 	b := newBed(t)
 	defer b.Begin(DropAnswers)()
 	before := b.served.Load()
@@ -143,7 +143,7 @@ func TestDropsAnswersOfWritesThatWereCarriedOut(t *testing.T) {
 	}
 }
 
-func TestCutsConnections(t *testing.T) {
+func TestProxyCutsConnections(t *testing.T) {
 	b := newBed(t)
 	response, err := b.client.Get(b.URL() + "/watch") //nolint:noctx // it is cut
 	if err != nil {
@@ -160,11 +160,11 @@ func TestCutsConnections(t *testing.T) {
 		t.Errorf("answer %d while one of two cuts lasts", code)
 	}
 	end()
-	end() // harmless
+	end() // has no effect
 	b.expect(t, http.MethodGet, http.StatusOK)
 }
 
-func TestStallsConnections(t *testing.T) {
+func TestProxyStallsConnections(t *testing.T) {
 	b := newBed(t)
 	b.expect(t, http.MethodGet, http.StatusOK)
 	end := b.Begin(Stall)
@@ -177,7 +177,7 @@ func TestStallsConnections(t *testing.T) {
 	select {
 	case code := <-answered:
 		t.Errorf("answer %d through a stalled connection", code)
-	case <-time.After(50 * time.Millisecond): // long enough for one that is not
+	case <-time.After(50 * time.Millisecond): // long enough to detect one that is not stalled
 	}
 	if b.served.Load() != served {
 		t.Error("a request came through")
@@ -188,7 +188,7 @@ func TestStallsConnections(t *testing.T) {
 	}
 }
 
-func TestMarksWritesThatAStallHasHeldUp(t *testing.T) {
+func TestProxyMarksDelayedWrites(t *testing.T) {
 	b := newBed(t)
 	b.expect(t, http.MethodGet, http.StatusOK) // there is a connection
 	end := b.Begin(Stall)
@@ -197,7 +197,7 @@ func TestMarksWritesThatAStallHasHeldUp(t *testing.T) {
 		code, _ := b.request(t, http.MethodPatch)
 		answered <- code
 	}()
-	<-time.After(travel + time.Second) // the second is for the request to be under way
+	<-time.After(travel + time.Second) // the extra second lets the request get under way
 	select {
 	case code := <-answered:
 		t.Fatalf("answer %d through a stalled connection", code)
@@ -223,13 +223,13 @@ func TestMarksWritesThatAStallHasHeldUp(t *testing.T) {
 	}
 }
 
-func TestClosesWhileStalled(t *testing.T) {
+func TestProxyClosesWhileStalled(t *testing.T) {
 	b := newBed(t)
 	b.expect(t, http.MethodGet, http.StatusOK)
 	b.Begin(Stall)
 }
 
-func TestRefusesWatchesOfOneResource(t *testing.T) {
+func TestProxyRejectsWatchesOfOneResource(t *testing.T) {
 	b := newBed(t)
 	get := func(path string) (*http.Response, error) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL()+path, nil)
@@ -261,7 +261,7 @@ func TestRefusesWatchesOfOneResource(t *testing.T) {
 	}
 	defer missed.Body.Close()
 	end := b.RefuseWatches("configmaps", http.StatusForbidden)
-	if _, err := io.ReadAll(hit.Body); os.IsTimeout(err) { // it may end with an error, or well
+	if _, err := io.ReadAll(hit.Body); os.IsTimeout(err) { // it may end with or without an error
 		t.Errorf("a watch of the resource goes on: %v", err)
 	}
 	begun := make([]byte, len("begun "))
@@ -275,13 +275,13 @@ func TestRefusesWatchesOfOneResource(t *testing.T) {
 	expect("/api/v1/namespaces", http.StatusGone, `"reason":"Expired"`)
 	gone()
 	end()
-	end() // harmless
+	end() // has no effect
 	expect("/api/v1/configmaps", http.StatusOK, "hello")
 	expect("/api/v1/namespaces", http.StatusOK, "hello")
 }
 
-// TestHoldsWhatWatchesBring has the answer begin at once, and its text come later.
-func TestHoldsWhatWatchesBring(t *testing.T) {
+// TestProxyDelaysWatchEvents has a response that begins immediately, and whose body follows later.
+func TestProxyDelaysWatchEvents(t *testing.T) {
 	b := newBed(t)
 	get := func(path string) *http.Response {
 		t.Helper()
@@ -303,7 +303,7 @@ func TestHoldsWhatWatchesBring(t *testing.T) {
 	}
 	held, came := get("/api/v1/configmaps"), make(chan string, 1)
 	go func() {
-		text, _ := io.ReadAll(held.Body) // what is wrong with it is seen by the text
+		text, _ := io.ReadAll(held.Body) // an error shows in the text
 		came <- string(text)
 	}()
 	if code, text := b.request(t, http.MethodPost); code != http.StatusOK || text != "hello" {
@@ -315,14 +315,14 @@ func TestHoldsWhatWatchesBring(t *testing.T) {
 	default:
 	}
 	end()
-	end() // harmless
+	end() // has no effect
 	if text := <-came; text != "hello" || held.StatusCode != http.StatusOK {
 		t.Errorf("got %d %q afterwards", held.StatusCode, text)
 	}
 }
 
-// TestShiftsDates has the clock of the server be wrong.
-func TestShiftsDates(t *testing.T) {
+// TestProxyShiftsDateHeader simulates a wrong server clock.
+func TestProxyShiftsDateHeader(t *testing.T) {
 	b := newBed(t)
 	off := func() time.Duration {
 		t.Helper()

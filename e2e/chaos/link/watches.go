@@ -13,13 +13,13 @@ import (
 
 // watches are the lists and watches of one resource.
 type watches struct {
-	codes   []int           // how new ones are answered, the last counts
-	held    []chan struct{} // closed when what they bring may come, the last counts
+	codes   []int           // status codes for new ones; the last one applies
+	held    []chan struct{} // closed when their content may be delivered; the last one applies
 	current map[*context.CancelFunc]struct{}
 }
 
-// RefuseWatches ends all watches of a resource, named in the plural, and answers lists and watches of it
-// with the code until end is called.
+// RefuseWatches ends all watches of a resource (plural), and responds to its lists and watches with the code until end
+// is called.
 func (l *Link) RefuseWatches(resource string, code int) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,12 +29,12 @@ func (l *Link) RefuseWatches(resource string, code int) (end func()) {
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		w.codes = w.codes[:len(w.codes)-1] // whichever: all end
+		w.codes = w.codes[:len(w.codes)-1] // any one, since each must end
 	})
 }
 
-// HoldWatches ends all watches of a resource. New lists and watches of it are accepted at once, and what they bring comes when end is called:
-// meanwhile their client has an answer, and knows nothing.
+// HoldWatches ends all watches of a resource. New lists and watches of it are accepted immediately, but their content
+// is delivered only after end is called: meanwhile the client has a response without data.
 func (l *Link) HoldWatches(resource string) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,14 +49,14 @@ func (l *Link) HoldWatches(resource string) (end func()) {
 	})
 }
 
-// end ends all that there are.
+// end ends all current watches.
 func (w *watches) end() {
 	for cancel := range w.current {
 		(*cancel)()
 	}
 }
 
-// holding returns what lists and watches of a resource wait for, or nil.
+// holding returns the channel that lists and watches of a resource wait for, or nil.
 func (l *Link) holding(resource string) chan struct{} {
 	if resource == "" {
 		return nil
@@ -70,21 +70,21 @@ func (l *Link) holding(resource string) chan struct{} {
 	return held[len(held)-1]
 }
 
-// hold holds back what an answer brings, if that is to be so.
+// hold delays the body of a response if its resource is held.
 func (l *Link) hold(response *http.Response) {
 	if gate := l.holding(collection(response.Request)); gate != nil {
 		response.Body = &heldBody{response.Body, gate, response.Request.Context().Done()}
 	}
 }
 
-// heldBody is that of an answer whose first byte waits.
+// heldBody is a response body that is delayed.
 type heldBody struct {
 	io.ReadCloser
 	gate <-chan struct{}
 	over <-chan struct{}
 }
 
-// Read waits.
+// Read waits before reading.
 func (b *heldBody) Read(to []byte) (int, error) {
 	select {
 	case <-b.gate:
@@ -94,19 +94,19 @@ func (b *heldBody) Read(to []byte) (int, error) {
 	}
 }
 
-// atOnce sends the header of an answer as soon as it is known.
+// atOnce sends the response header immediately.
 type atOnce struct{ http.ResponseWriter }
 
-// WriteHeader sends it.
+// WriteHeader sends the header and flushes it.
 func (w atOnce) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // the client may have gone
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // the client may be gone
 }
 
 // Unwrap is for http.ResponseController.
 func (w atOnce) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// ShiftDates has the dates of answers be that far ahead, as when the clock of the server is, until end is called.
+// ShiftDates adds an offset to the Date header of responses, like a wrong server clock, until end is called.
 func (l *Link) ShiftDates(offset time.Duration) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,11 +114,11 @@ func (l *Link) ShiftDates(offset time.Duration) (end func()) {
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.dates = l.dates[:len(l.dates)-1] // whichever: all end
+		l.dates = l.dates[:len(l.dates)-1] // any one, since each must end
 	})
 }
 
-// date shifts the date of an answer.
+// date shifts the Date header of a response.
 func (l *Link) date(header http.Header) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +136,7 @@ func (l *Link) watchesOf(resource string) *watches {
 	return w
 }
 
-// enter notes a list or watch, so that it can be ended. A code other than 0 is the answer to give.
+// enter registers a list or watch, so that it can be ended. A code other than 0 is the response to send.
 func (l *Link) enter(r *http.Request) (same *http.Request, code int, leave func()) {
 	resource := collection(r)
 	if resource == "" {
@@ -158,8 +158,8 @@ func (l *Link) enter(r *http.Request) (same *http.Request, code int, leave func(
 	}
 }
 
-// collection returns the resource that is listed or watched, or "" for other requests. Paths are
-// /api/v1/… and /apis/GROUP/VERSION/…, then namespaces/NAMESPACE/ or not, then the resource.
+// collection returns the resource that is listed or watched, or "" for other requests. Paths are /api/v1/… and
+// /apis/GROUP/VERSION/…, then optionally namespaces/NAMESPACE/, then the resource.
 func collection(r *http.Request) string {
 	if r.Method != http.MethodGet {
 		return ""
@@ -182,7 +182,7 @@ func collection(r *http.Request) string {
 	return parts[0]
 }
 
-// refuse answers a list or watch as the API server does.
+// refuse responds to a list or watch like the API server.
 func refuse(w http.ResponseWriter, r *http.Request, code int) {
 	reason, message := "InternalError", "injected"
 	switch code {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-func TestAnswersToUnreadRequestsArriveWhole(t *testing.T) {
+func TestEarlyResponsesArriveComplete(t *testing.T) {
 	answer := strings.Repeat("no", 400)
 	b := newBedFor(t, httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
@@ -45,7 +45,7 @@ func TestAnswersToUnreadRequestsArriveWhole(t *testing.T) {
 	}
 }
 
-func TestRequestsThatEndEarlyAreNotHandedOn(t *testing.T) {
+func TestTruncatedRequestsAreNotForwarded(t *testing.T) {
 	handler := whole(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("half a request was handed on") }))
 	body := io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF))
 	defer func() {

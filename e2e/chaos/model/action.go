@@ -3,59 +3,54 @@ package model
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 )
 
-// Verb says what an action does.
+// Verb is the kind of an action.
 type Verb string
 
-// What users and strangers do.
+// Actions of users and strangers.
 const (
 	SetParent     Verb = "set parent"     // create or change it
-	DeleteParent  Verb = "delete parent"  // Hard: foreground
-	OrphanParent  Verb = "orphan parent"  // delete it, but not its children, and these when it is gone
-	SkipParent    Verb = "skip parent"    // delete it, and have it go at once, whatever was to happen before
-	ReplaceParent Verb = "replace parent" // delete it and create it anew at once
-	OrphanEdited  Verb = "orphan edited"  // edit several and delete them, but not their children, at the same moment
-	BlockParent   Verb = "block parent"   // delete it, and what it waits for has no end before somebody makes one. Hard: by the annotation
-	Deprive       Verb = "deprive"        // take a right away until a parent says that it is missing, which is edited, or deleted
-	SuspendParent Verb = "suspend parent" // delete it while its TemplateController is suspended, for longer than spec.finalize.timeout
+	DeleteParent  Verb = "delete parent"  // Hard: in the foreground
+	OrphanParent  Verb = "orphan parent"  // delete it but not its children; delete these afterwards
+	SkipParent    Verb = "skip parent"    // delete it, and skip finalization
+	ReplaceParent Verb = "replace parent" // delete it and recreate it immediately
 
 	SetController     Verb = "set controller"
 	RemoveController  Verb = "remove controller"
-	ReplaceController Verb = "replace controller" // delete it and create it anew; children are orphans meanwhile
-	WipeController    Verb = "wipe controller"    // take its status away, as a backup that is restored without
-	ReplaceKind       Verb = "replace kind"       // delete the definition and create it anew, without parents
-	UnserveKind       Verb = "unserve kind"       // for a while; the objects stay. Hard: an operator is killed meanwhile
+	ReplaceController Verb = "replace controller" // delete it and recreate it; its children are orphans meanwhile
+	WipeController    Verb = "wipe controller"    // remove its status, as by restoring a backup without status
+	ReplaceKind       Verb = "replace kind"       // delete the CRD and recreate it, without parents
+	UnserveKind       Verb = "unserve kind"       // temporarily; the objects are kept. Hard: an operator is killed meanwhile
 	MoveEngines       Verb = "move engines"       // create or change many parents at once
-	SetSource         Verb = "set source"         // create or change what parents are related to
+	SetSource         Verb = "set source"         // create or change a related object of parents
 	DeleteSource      Verb = "delete source"
-	SetPod            Verb = "set pod" // have it run, in the place of an earlier one; Text is its log
+	SetPod            Verb = "set pod" // run it, replacing an earlier one; Text is its log
 	DeletePod         Verb = "delete pod"
-	RemoveParts       Verb = "remove parts" // the definition of a kind of children
+	RemoveParts       Verb = "remove parts" // the CRD of a kind of children
 	DefineParts       Verb = "define parts" //
 	OpenNamespace     Verb = "open namespace"
 	CloseNamespace    Verb = "close namespace"
 
-	EditChild     Verb = "edit child"       // change what the template sets
-	StripChild    Verb = "strip child"      // remove what the template sets
+	EditChild     Verb = "edit child"       // change fields that the template sets
+	StripChild    Verb = "strip child"      // remove fields that the template sets
 	UnlabelChild  Verb = "unlabel child"    // remove the label that watches select by
-	RelabelChild  Verb = "relabel child"    // give it to another TemplateController
-	StripMarks    Verb = "strip marks"      // remove the annotations that templater sets, but for the seal
-	ForgeMarks    Verb = "forge marks"      // replace these
-	UnsealChild   Verb = "unseal child"     // remove the seal, and delete the child a while later
+	RelabelChild  Verb = "relabel child"    // set the label to another TemplateController
+	StripMarks    Verb = "strip marks"      // remove the annotations that templater sets, except the seal
+	ForgeMarks    Verb = "forge marks"      // replace these annotations
+	UnsealChild   Verb = "unseal child"     // remove the seal, and delete the child after a while
 	DeleteChild   Verb = "delete child"     //
-	PutForeign    Verb = "put foreign"      // an object of a child's name
+	PutForeign    Verb = "put foreign"      // an object with the name of a child
 	RemoveForeign Verb = "remove foreign"   //
 	AddToChild    Verb = "add to the child" // a field that no template sets
-	HoldChild     Verb = "hold child"       // a finalizer that goes after a while
-	SpoilStatus   Verb = "spoil status"     // of a parent: overwrite what the template sets
-	StripStatus   Verb = "strip status"     // remove all of it
-	NoteStatus    Verb = "note in status"   // a field and a condition of its own
+	HoldChild     Verb = "hold child"       // a finalizer that is removed after a while
+	SpoilStatus   Verb = "spoil status"     // of a parent: overwrite fields that the template sets
+	StripStatus   Verb = "strip status"     // remove it completely
+	NoteStatus    Verb = "note in status"   // the stranger's own field and condition
 )
 
-// What breaks.
+// Faults.
 const (
 	KillOperator   Verb = "kill operator"
 	StopOperator   Verb = "stop operator"   // with SIGTERM
@@ -66,46 +61,46 @@ const (
 	Stall          Verb = "stall connections"
 	Answer429      Verb = "answer 429"
 	Answer500      Verb = "answer 500"
-	DropAnswers    Verb = "drop answers" // of writes that the server has carried out
+	DropAnswers    Verb = "drop answers" // to writes that the server has executed
 	SlowAnswers    Verb = "slow answers"
 	LateAnswers    Verb = "late answers"
-	ShiftDates     Verb = "shift dates"    // of the server's answers
+	ShiftDates     Verb = "shift dates"    // of the server's responses
 	JumpClock      Verb = "jump clock"     // of the operator, and back
 	Watches403     Verb = "refuse watches" // of one resource
 	Watches500     Verb = "fail watches"   // of one resource
 	Watches410     Verb = "expire watches" // of one resource
-	HoldWatches    Verb = "hold watches"   // of one resource: new ones begin, and bring nothing for a while
-	CompactEtcd    Verb = "compact etcd"   // and kill kube-apiserver, so that old versions are gone
+	HoldWatches    Verb = "hold watches"   // of one resource: new ones start, but deliver nothing for a while
+	CompactEtcd    Verb = "compact etcd"   // and kill kube-apiserver, so that old resource versions are unavailable
 	WithdrawRight  Verb = "withdraw right" // from the operators
-	FailLogs       Verb = "fail logs"      // of Pods
+	FailLogs       Verb = "fail logs"      // requests for Pod logs
 )
 
-// Faults are the verbs of what breaks.
+// Faults are the verbs of all faults.
 var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, LateAnswers, ShiftDates, JumpClock, Watches403, Watches500, Watches410, HoldWatches, CompactEtcd, WithdrawRight, FailLogs}
 
-// Guise is how much a stranger's object looks like a child.
+// Guise is how closely a stranger's object resembles a child.
 type Guise string
 
-// The guises. Each has what the one before it has.
+// The guises. Each adds to the previous one.
 const (
 	Plain     Guise = "plain"
 	Labelled  Guise = "with a child's labels"
-	CoOwned   Guise = "with the parent as an owner" // though not as its controller
-	Bereft    Guise = "with a parent that is gone"  // as its controller; the garbage collector takes it
+	CoOwned   Guise = "with the parent as an owner" // but not as its controller
+	Bereft    Guise = "with a parent that is gone"  // as its controller; the garbage collector deletes it
 	Identical Guise = "with the parent as its controller, and a copy of a child's annotations"
 )
 
-// Guises are all of them.
+// Guises are all guises.
 var Guises = []Guise{Plain, Labelled, CoOwned, Bereft, Identical}
 
-// Action is one thing that happens in a round.
+// Action is an event in a round.
 type Action struct {
 	Verb       Verb
-	After      time.Duration // since the action before it
-	For        time.Duration // of a fault; of OrphanEdited, between the edit and the deletion
+	After      time.Duration // since the previous action
+	For        time.Duration // duration of a fault
 	Offset     time.Duration // of a clock
-	Replica    int           // of the operator, that a fault is for, from 1; 0 = all
-	ID         ParentID      // of parents; Kind alone for ReplaceKind
+	Replica    int           // the operator replica that a fault affects, from 1; 0 = all
+	ID         ParentID      // of parents; only Kind for ReplaceKind
 	Parent     Parent
 	Shape      string // of TemplateControllers
 	Controller Controller
@@ -113,34 +108,23 @@ type Action struct {
 	Source     Source              // of SetSource
 	Text       string              // of SetPod
 	Guise      Guise               // of PutForeign
-	Parents    map[ParentID]Parent // of MoveEngines and OrphanEdited
-	Stay       map[ChildID]bool    // of OrphanEdited: the children that nothing has replaced
-	Held       bool                // of BlockParent: somebody holds a child; else an object never becomes ready
-	Right      Right               // of Deprive and WithdrawRight
-	Edited     Parent              // of Deprive: what Parent becomes meanwhile
-	Resource   string              // whose watches a fault is for
+	Parents    map[ParentID]Parent // of MoveEngines
+	Right      Right               // of WithdrawRight
+	Resource   string              // resource whose watches a fault affects
 	Namespace  string
 	Hard       bool // see the verbs
 }
 
-// String tells the action in one line.
+// String describes the action in one line.
 func (a Action) String() string {
 	text := fmt.Sprintf("+%dms %s", a.After.Milliseconds(), a.Verb)
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
-	case SuspendParent:
-		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
 	case ShiftDates, JumpClock:
 		text += " by " + a.Offset.String()
-	case BlockParent:
-		text += fmt.Sprintf(" %s %+v, held: %v", a.ID, a.Parent, a.Held)
-	case Deprive:
-		text += fmt.Sprintf(" of the right to %s, %s %+v", a.Right, a.ID, a.Edited)
 	case WithdrawRight:
 		text += " to " + a.Right.String()
-	case OrphanEdited:
-		text += fmt.Sprintf(" of %v", slices.SortedFunc(maps.Keys(a.Parents), compareParents))
 	case DeleteParent, OrphanParent, SkipParent, SpoilStatus, StripStatus, NoteStatus:
 		text += " " + a.ID.String()
 	case SetSource:
@@ -179,23 +163,15 @@ func (a Action) String() string {
 	return text
 }
 
-// Apply changes the world as the action does. What strangers do, and what breaks,
-// leaves it alone.
+// Apply applies the action to the world. Actions of strangers and faults do not change it.
 func (w *World) Apply(a Action) {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		w.Parents[a.ID] = a.Parent
-	case DeleteParent, OrphanParent, SkipParent, BlockParent, SuspendParent:
+	case DeleteParent, OrphanParent, SkipParent:
 		delete(w.Parents, a.ID)
 	case WipeController:
 		w.forget(a.Shape)
-	case OrphanEdited:
-		maps.DeleteFunc(w.Parents, func(id ParentID, _ Parent) bool { _, goes := a.Parents[id]; return goes })
-	case Deprive:
-		w.Parents[a.ID] = a.Edited
-		if a.Right.Deletes() {
-			delete(w.Parents, a.ID)
-		}
 	case SetController, ReplaceController, RemoveController:
 		if a.Verb == ReplaceController || a.Verb == SetController && w.Controllers[a.Shape].Absent {
 			w.forget(a.Shape)

@@ -2,7 +2,7 @@ package model
 
 import "fmt"
 
-// Child is a child as it should be.
+// Child is a desired child.
 type Child struct {
 	ID        ChildID
 	Shape     string // its TemplateController
@@ -10,26 +10,26 @@ type Child struct {
 	Parent    ParentID
 	Data      map[string]string
 	Immutable bool
-	Unique    bool // the start of its parent's UID is to be added to its name
-	Orphan    bool // it is kept after its parent, and has no owner
+	Unique    bool // the first characters of its parent's UID are appended to its name
+	Orphan    bool // it outlives its parent, and has no owner
 	Far       bool // it is in another namespace than its parent, and has no owner
-	Shared    bool // other parents may want an object of that name, too
+	Shared    bool // other parents may render an object of that name, too
 }
 
-// UniqueLength is how much of its parent's UID is in the name of a unique child.
+// UniqueLength is the number of characters of its parent's UID in the name of a unique child.
 const UniqueLength = 8
 
-// KeptMark is in the name of what may outlive its parent.
+// KeptMark is part of the name of children that may outlive their parent.
 const KeptMark = "-kept-"
 
-// Matches reports whether the TemplateController works for the parent.
+// Matches reports whether the TemplateController selects the parent.
 func (w *World) Matches(shape string, id ParentID) bool {
 	parent, there := w.Parents[id]
 	c := w.Controllers[shape]
 	return there && KindOf(shape) == id.Kind && (!c.Selective || parent.Labelled) && (shape != Scoped || w.Open[id.Namespace])
 }
 
-// Children returns all children that should be there, in order.
+// Children returns all desired children, sorted.
 func (w *World) Children() []Child {
 	var out []Child
 	for _, id := range w.ParentIDs() {
@@ -42,13 +42,13 @@ func (w *World) Children() []Child {
 	return out
 }
 
-// Doubled reports whether a parent has children of which two have one name, where that is what
-// its TemplateController is for.
+// Doubled reports whether a parent has two children with the same name because its TemplateController renders
+// duplicates.
 func (w *World) Doubled(shape string, id ParentID) bool {
 	return shape != Many && shape != Again || w.Parents[id].Count > 0
 }
 
-// childrenOf is what the templates say, once more.
+// childrenOf reimplements the templates.
 func (w *World) childrenOf(shape string, id ParentID) []Child {
 	parent, c := w.Parents[id], w.Controllers[shape]
 	child := func(resource, entry, suffix string, data map[string]string) Child {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Each template of ConfigMaps is a prefix of what makes one more of them.
+// Each ConfigMap template is a prefix of the template with one more ConfigMap.
 const (
 	configMap = `---
 apiVersion: v1
@@ -93,7 +93,7 @@ func (c Controller) Manifest(shape string) map[string]any {
 	spec := map[string]any{
 		"watch":        c.watch(shape),
 		"suspend":      c.Suspended,
-		"resyncPeriod": "0s", // nothing is to be found by chance
+		"resyncPeriod": "0s", // periodic resyncs must not hide missed events
 		"whenDeleted":  choice(c.Purge, "DeleteChildren", "OrphanChildren"),
 		"values":       map[string]any{"value": c.Value},
 		"children":     c.entries(shape),
@@ -137,7 +137,7 @@ func (c Controller) watch(shape string) map[string]any {
 	return watch
 }
 
-// entries are spec.children.
+// entries is spec.children.
 func (c Controller) entries(shape string) []any {
 	template, one := configMap, configMap
 	switch shape {
@@ -186,7 +186,7 @@ func (c Controller) entries(shape string) []any {
 	return entries
 }
 
-// Rolling reports whether the objects of an entry are changed a few at a time.
+// Rolling reports whether the objects of a child template are updated a few at a time.
 func (c Controller) Rolling(shape string) bool { return c.Rolls && (shape == Many || shape == Again) }
 
 func (c Controller) entry(shape, name, template string) map[string]any {
@@ -202,7 +202,7 @@ func (c Controller) entry(shape, name, template string) map[string]any {
 	}
 }
 
-// Entries are the names of the entries that it has.
+// Entries are the names of its child templates.
 func (c Controller) Entries(shape string) []string {
 	var names []string
 	for _, entry := range c.entries(shape) {

@@ -7,37 +7,36 @@ import (
 	"time"
 )
 
-// Round is what happens between two checks: the actions of a lane one after the
-// other, all lanes at once. What belongs to one kind of parents is in one lane, so
-// that the outcome does not depend on which lane is faster.
+// Round is what happens between two checks: the actions of a lane run sequentially, all lanes concurrently. Everything
+// that concerns one kind of parents is in one lane, so that the outcome does not depend on the relative speed of lanes.
 type Round struct {
 	Users  map[string][]Action // by kind of parents
 	Faults [][]Action
-	// Steady are the children that nothing was to replace: one that was there before is the same object
-	// afterwards.
+	// Steady are the children that nothing should replace: if one existed before, it is the same object afterwards.
 	Steady map[ChildID]bool
-	// Slow is a TemplateController for which nothing can be made until all else is right, as an admission webhook
-	// does not answer; "" = none.
+	// Slow is a TemplateController whose writes are blocked by an admission webhook until everything else is right; ""
+	// = none.
 	Slow string
-	// Purged are TemplateControllers that have gone, or may have, with what else outlives its parent.
+	// Purged are TemplateControllers that were, or may have been, deleted together with children that usually outlive
+	// their parents.
 	Purged map[string]bool
-	// Blocks is whether parents may have waited without an end for what is to happen before they go, until somebody has let them go.
+	// Blocks is whether finalization of parents may have been blocked until someone released them.
 	Blocks bool
 }
 
-// Options say what may happen in a round.
+// Options configure a round.
 type Options struct {
 	Actions   int           // for each kind of parents, at most
-	Engines   int           // parents that are moved on in each round, beside the others
+	Engines   int           // parents that are changed in each round, in addition to the others
 	Faults    int           // in each of the two lanes, at most
 	Longest   time.Duration // of a fault
 	Replicas  int           // of the operator; 0 = one
-	Without   []string      // faults, traits and scenes that are left out
-	KindEvery int           // about every how many rounds a kind is deleted; 0 = never
+	Without   []string      // names of excluded faults and traits
+	KindEvery int           // a kind is deleted about every that many rounds; 0 = never
 }
 
-// Draw draws a round and applies it to the world. The same random source, options and
-// world yield the same round.
+// Draw generates a round and applies it to the world. The same random source, options and world result in the same
+// round.
 func Draw(r *rand.Rand, w *World, o Options) Round {
 	round := Round{Users: map[string][]Action{}, Steady: map[ChildID]bool{}, Purged: map[string]bool{}}
 	traits := slices.DeleteFunc(slices.Clone(Traits), func(t Trait) bool { return slices.Contains(o.Without, string(t)) })
@@ -48,7 +47,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 	for _, kind := range Kinds {
 		d := drawer{
 			Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4), traits: traits, without: o.Without,
-			steady: w.fates(kind), changed: w.frozen(), renamed: w.frozen(), purged: round.Purged,
+			steady: w.fates(kind), idle: w.frozen(), changed: w.frozen(), renamed: w.frozen(), purged: round.Purged,
 		}
 		d.draw(o, round.Slow)
 		round.Users[kind] = d.actions
@@ -71,14 +70,13 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 	return round
 }
 
-// SlowWebhook is the name of the fault that Round.Slow is, and slowEvery about every how many rounds it
-// happens.
+// SlowWebhook is the name of the fault of Round.Slow, which happens in about one of slowEvery rounds.
 const (
 	SlowWebhook = "slow webhook"
 	slowEvery   = 5
 )
 
-// draw draws the actions of a lane.
+// draw generates the actions of a lane.
 func (d *drawer) draw(o Options, slow string) {
 	if d.kind == "Engine" && o.Engines > 0 {
 		d.add(d.moveEngines(o.Engines))
@@ -91,10 +89,9 @@ func (d *drawer) draw(o Options, slow string) {
 	if slow != "" && KindOf(slow) == d.kind {
 		return // strangers would have to wait, too
 	}
-	if d.IntN(4) > 0 { // before anything else, as the rest may hide what an edit does
+	if d.IntN(4) > 0 { // first, because other actions may hide the effect of an edit
 		d.add(d.ofController())
 	}
-	d.scenes()
 	for range 1 + d.IntN(o.Actions) {
 		d.add(d.action())
 	}
@@ -107,10 +104,10 @@ func (d *drawer) draw(o Options, slow string) {
 	}
 }
 
-// unserveEvery is about every how many rounds a kind is not served for a while.
+// unserveEvery is the average number of rounds between those in which a kind is temporarily not served.
 const unserveEvery = 2
 
-// Features are all that can be left out of a round.
+// Features are the names of everything that can be excluded from a round.
 func Features() []string {
 	names := []string{SlowWebhook, string(UnserveKind), string(WipeController)}
 	for _, v := range Faults {
@@ -119,18 +116,14 @@ func Features() []string {
 	for _, t := range Traits {
 		names = append(names, string(t))
 	}
-	for _, v := range Scenes {
-		names = append(names, string(v))
-	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// resources are those whose watches fail.
+// resources are the candidates for watch faults.
 var resources = []string{"configmaps", "configmaps", "secrets", "pods", "parts", "namespaces", "ones", "manys", "reports", "agains", "engines", "wholes", "readers", "chains", "wides"} //nolint:misspell // agains are several of the kind Again
 
-// fault draws one of these faults. Processes break one at a time, connections of one replica or
-// of all.
+// fault generates one of these faults. Process faults affect one replica, connection faults one replica or all.
 func (o Options) fault(r *rand.Rand, of []Verb) Action {
 	a := Action{
 		Verb: of[r.IntN(len(of))], After: duration(r, time.Second),
@@ -154,14 +147,14 @@ func (o Options) fault(r *rand.Rand, of []Verb) Action {
 	return a
 }
 
-// offsets are those of clocks.
+// offsets are the clock offsets.
 var offsets = []time.Duration{10 * time.Minute, -10 * time.Minute, 24 * time.Hour, -24 * time.Hour}
 
 func duration(r *rand.Rand, longest time.Duration) time.Duration {
 	return time.Duration(r.Int64N(int64(longest))).Round(time.Millisecond)
 }
 
-// drawer draws the actions for one kind of parents.
+// drawer generates the actions for one kind of parents.
 type drawer struct {
 	*rand.Rand
 	world   *World
@@ -170,16 +163,17 @@ type drawer struct {
 	actions []Action
 	traits  []Trait
 	without []string
-	steady  map[ChildID]fate // children that nothing has replaced yet
-	changed map[string]bool  // TemplateControllers of which children may have the policies of before
-	renamed map[string]bool  // those of which children may have the name of an entry that is gone
+	steady  map[ChildID]fate // children that no action has replaced so far
+	idle    map[string]bool  // TemplateControllers that were inactive at the beginning of the round: their engines may be at another round
+	changed map[string]bool  // TemplateControllers whose children may have earlier policies
+	renamed map[string]bool  // TemplateControllers whose children may have the name of a removed child template
 	purged  map[string]bool  // Round.Purged
 }
 
-// quick is the longest pause between two actions that belong to one burst.
+// quick is the longest pause between two actions of one burst.
 const quick = 400 * time.Millisecond
 
-// add adds an action to a burst, or begins another one, so that something happens at all times while faults last.
+// add adds an action to a burst, or begins another burst, so that actions are spread over the duration of faults.
 func (d *drawer) add(a Action) {
 	pause := quick
 	if d.IntN(2) == 0 {
@@ -236,7 +230,7 @@ func (d *drawer) parentID() ParentID {
 	return ParentID{d.kind, Namespaces[d.IntN(len(Namespaces))], fmt.Sprintf("p%d", d.IntN(5))}
 }
 
-// texts are such that YAML, or a template, would stumble over them.
+// texts are special in YAML or in templates.
 var texts = []string{"plain", "", "120", "yes", "a: b\nc: [", "{{ .spec }}", "- x\n  y", "null", "#", "'\""}
 
 func (d *drawer) parent() Parent {
@@ -253,13 +247,13 @@ func (d *drawer) parent() Parent {
 	return p
 }
 
-// steps draws a way of up to 8 steps from Start to End, and other phases that lead to it somewhere.
+// steps generates a path of up to 8 steps from Start to End, and other phases that lead to it.
 func (d *drawer) steps() Steps {
 	steps, next := Steps{}, End
 	for _, i := range d.Perm(7)[:d.IntN(8)] {
 		phase := fmt.Sprintf("phase%d", i)
 		steps[phase] = next
-		if d.IntN(3) > 0 { // else it is off the way
+		if d.IntN(3) > 0 { // otherwise it is not on the path
 			next = phase
 		}
 	}
@@ -275,7 +269,7 @@ func (d *drawer) moveEngines(n int) Action {
 	return a
 }
 
-// ofStatus has a stranger write into the status of a parent.
+// ofStatus has a stranger write to the status of a parent.
 func (d *drawer) ofStatus() Action {
 	return Action{Verb: []Verb{SpoilStatus, StripStatus, NoteStatus}[d.IntN(3)], ID: d.parentID()}
 }
@@ -287,7 +281,7 @@ func (d *drawer) ofParts() Action {
 	return Action{Verb: RemoveParts}
 }
 
-// child returns a child of a parent of this kind, if there is one.
+// child returns a random child of a parent of this kind, if there is one.
 func (d *drawer) child() (Child, bool) {
 	children := slices.DeleteFunc(d.world.Children(), func(c Child) bool { return c.Parent.Kind != d.kind || c.Unique })
 	if len(children) == 0 {
@@ -303,18 +297,21 @@ func (d *drawer) ofChild() Action {
 	}
 	verbs := []Verb{DeleteChild, HoldChild, UnlabelChild, StripMarks, ForgeMarks, UnsealChild, EditChild, StripChild, AddToChild, RelabelChild}
 	switch {
-	case child.Immutable: // its fields can't be changed, and what others do to its labels is no reason to replace it
+	case child.Immutable: // its fields cannot be changed, and a changed label is no reason to replace it
 		verbs = verbs[:6]
-	case child.Far: // without its label, or its seal, it is nobody's, once its parent is gone
-		verbs = []Verb{DeleteChild, HoldChild, StripMarks, ForgeMarks, EditChild, StripChild, AddToChild}
-	case child.Shape == Chain: // without its seal it stands in no order
+	case child.Far: // without its label, seal or annotations, it belongs to no parent once its parent is deleted
+		verbs = []Verb{DeleteChild, HoldChild, EditChild, StripChild, AddToChild}
+		if _, steady := d.steady[child.ID]; steady { // otherwise it may belong to an earlier parent
+			verbs = append(verbs, StripMarks, ForgeMarks)
+		}
+	case child.Shape == Chain: // without its seal, its order is undefined
 		verbs = slices.DeleteFunc(verbs, func(v Verb) bool { return v == UnsealChild })
 	}
 	return Action{Verb: verbs[d.IntN(len(verbs))], Child: child.ID, For: duration(d.Rand, 4*d.slow)}
 }
 
-// ofStranger puts an object where a child might be, or takes it away. Recreate would
-// have to wait for it with everything, so its children are left alone.
+// ofStranger creates an object with the name of a possible child, or deletes it. The strategy Recreate would be blocked
+// by it completely, so its children are excluded.
 func (d *drawer) ofStranger() Action {
 	shape := map[string]string{"One": One, "Many": Many, "Report": Report}[d.kind]
 	if shape == "" {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Trait is one way in which a TemplateController is edited.
+// Trait is a kind of edit of a TemplateController.
 type Trait string
 
 // The traits.
@@ -29,12 +29,12 @@ const (
 	Replace  Trait = "replace"
 )
 
-// Traits are those that are drawn, the likely ones more than once.
+// Traits are the traits to choose from; likely ones occur more than once.
 var Traits = []Trait{
 	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Block, Roll, Break, Remove, Replace,
 }
 
-// ofController edits one TemplateController in up to three ways at once. One that was deleted comes back.
+// ofController edits one TemplateController with up to three traits at once. A deleted one is recreated.
 func (d *drawer) ofController() Action {
 	shapes := slices.DeleteFunc(slices.Clone(Shapes), func(s string) bool { return KindOf(s) != d.kind })
 	shape := shapes[d.IntN(len(shapes))]
@@ -66,15 +66,16 @@ func (d *drawer) ofController() Action {
 	if before := d.world.Controllers[shape]; a.Controller.rejected() && a.Controller.Finalizing(shape) {
 		a.Controller.Selective = before.Selective // a parent that a rejected spec no longer selects waits for an accepted one
 	}
-	if a.Verb == RemoveController { // as it is
+	if a.Verb == RemoveController { // unchanged
 		a.Controller = d.world.Controllers[shape]
 		a.Controller.Absent, a.Controller.Torn = true, d.changed[shape]
 	}
 	return a
 }
 
-// spares reports whether a TemplateController is not edited in that way. While one is suspended, or rejected, its parents do not go where they
-// wait for it; and Chain deletes children only when their parent is deleted, in an order that can be told.
+// spares reports whether a TemplateController is excluded from a trait. While one is suspended or rejected, deleted
+// parents that wait for it remain; and Chain deletes children only when their parent is deleted, in an order that can
+// be checked.
 func spares(shape string, trait Trait) bool {
 	switch trait {
 	case Suspend:
@@ -88,7 +89,7 @@ func spares(shape string, trait Trait) bool {
 	}
 }
 
-// edit changes the TemplateController in one way. Some others end one that would last too long.
+// edit changes the TemplateController by one trait. Some other traits end one that would last too long.
 func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 	switch trait {
 	case Value:

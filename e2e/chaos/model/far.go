@@ -2,10 +2,10 @@ package model
 
 import "fmt"
 
-// Far is a namespace without parents, where Wide has children.
+// Far is a namespace without parents for children of Wide.
 const Far = "chaos-far"
 
-// far is the template of those. Parents of one name whose count is 0 want the same object.
+// far is the template of these children. Parents of the same name with a count of 0 render the same object.
 const far = `apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -16,14 +16,14 @@ data:
   edition: "@edition"
 `
 
-// far is the entry with children in another namespace.
+// far is the child template for another namespace.
 func (c Controller) far() map[string]any {
 	entry := c.entry(Wide, "far", far)
 	entry["scope"], entry["prunePolicy"] = "Cluster", "Delete"
 	return entry
 }
 
-// farChild is the child of the parent there.
+// farChild is the parent's child in that namespace.
 func (w *World) farChild(id ParentID) Child {
 	parent, c := w.Parents[id], w.Controllers[Wide]
 	shared, place := parent.Count == 0, id.Namespace

@@ -1,7 +1,7 @@
 package model
 
-// Learn notes of which kinds each TemplateController has made children since it was created. One that is made anew, and whose
-// templates yield nothing of a kind, does not know of the children of its predecessor of that kind.
+// Learn records the kinds of which each TemplateController has created children since its own creation. A recreated one
+// whose templates render no object of a kind does not observe its predecessor's children of that kind.
 func (w *World) Learn() {
 	for _, child := range w.Children() {
 		if w.Controllers[child.Shape].Frozen() {
@@ -14,8 +14,8 @@ func (w *World) Learn() {
 	}
 }
 
-// Knows reports whether the TemplateController has made children of that kind, at the end of a round.
+// Knows reports whether the TemplateController has created children of that kind, at the end of a round.
 func (w *World) Knows(shape, resource string) bool { return w.known[shape][resource] }
 
-// forget notes that a TemplateController is another one.
+// forget records that a TemplateController was recreated.
 func (w *World) forget(shape string) { delete(w.known, shape) }

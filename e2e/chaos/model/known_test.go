@@ -2,7 +2,7 @@ package model
 
 import "testing"
 
-func TestKnowsWhatItHasMadeItself(t *testing.T) {
+func TestWorldKnowsCreatedKinds(t *testing.T) {
 	w := NewWorld("hush")
 	knows := func(want bool, why string) {
 		t.Helper()

@@ -4,22 +4,21 @@ import (
 	"strings"
 )
 
-// The label of parents that a selective TemplateController asks for, and that of
-// namespaces which are open.
+// Labels of parents for a selective TemplateController, and of open namespaces.
 const (
 	ParentLabel    = "chaos"
 	NamespaceLabel = "chaos-open"
 )
 
-// NoteField is the field of a parent's status that a stranger may have, and StrangeCondition the type of its
+// NoteField is the field that a stranger may add to a parent's status, and StrangeCondition the type of the stranger's
 // condition.
 const (
 	NoteField        = "note"
 	StrangeCondition = "Strange"
 )
 
-// ReadyCondition is the type of the condition that a TemplateController writes. Two that
-// share their parents have one each.
+// ReadyCondition is the type of a TemplateController's ready condition. TemplateControllers that share parents have
+// different ones.
 func ReadyCondition(shape string) string {
 	if shape == Scoped {
 		return "Scoped"
@@ -44,10 +43,10 @@ func (p Parent) Manifest(id ParentID) map[string]any {
 	return map[string]any{"apiVersion": Group + "/v1", "kind": id.Kind, "metadata": metadata, "spec": spec}
 }
 
-// Plural is the name of a kind's resource.
+// Plural is the resource name of a kind.
 func Plural(kind string) string { return strings.ToLower(kind) + "s" }
 
-// Definition returns the CustomResourceDefinition of a kind of parents, or of PartKind.
+// Definition returns the CRD of a kind of parents, or of PartKind.
 func Definition(kind string) map[string]any {
 	schema := object(map[string]any{"data": mapping})
 	if kind != PartKind {

@@ -40,8 +40,8 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// TestRoundsInWhichParentsMayWaitWithoutAnEnd has some edits begin and end that.
-func TestRoundsInWhichParentsMayWaitWithoutAnEnd(t *testing.T) {
+// TestRoundsWithUnboundedFinalization checks that edits begin and end unbounded finalization.
+func TestRoundsWithUnboundedFinalization(t *testing.T) {
 	seen := map[bool]int{}
 	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
 	for range 100 {
@@ -66,7 +66,7 @@ func TestRoundsInWhichParentsMayWaitWithoutAnEnd(t *testing.T) {
 	}
 }
 
-func TestParentsThatMayWaitHaveNoTimeout(t *testing.T) {
+func TestBlockingControllerHasNoTimeout(t *testing.T) {
 	for blocks, want := range map[bool]any{true: nil, false: "20s"} {
 		spec, _ := Controller{Blocks: blocks}.Manifest(Chain)["spec"].(map[string]any)
 		finalize, _ := spec["finalize"].(map[string]any)
@@ -93,7 +93,7 @@ func TestDrawIsReproducible(t *testing.T) {
 	}
 }
 
-func TestDrawWithoutAnythingThatCanBeLeftOut(t *testing.T) {
+func TestDrawWithoutOptionalFeatures(t *testing.T) {
 	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
 	for range 20 {
 		round := Draw(r, w, Options{Actions: 6, Faults: 3, Engines: 1, Longest: time.Second, Without: Features()})
@@ -106,11 +106,11 @@ func TestDrawWithoutAnythingThatCanBeLeftOut(t *testing.T) {
 	}
 }
 
-func TestDrawEverything(t *testing.T) {
+func TestDrawCoversAllFeatures(t *testing.T) {
 	seen := map[Verb]int{}
 	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
 	options := Options{Actions: 8, Faults: 3, Longest: time.Second, Replicas: 2, Engines: 3, KindEvery: 5, Without: []string{string(StopOperator)}}
-	replicas := map[bool]map[int]bool{true: {}, false: {}} // by whether it is a process that breaks
+	replicas := map[bool]map[int]bool{true: {}, false: {}} // by whether the fault affects a process
 	for range 150 {
 		round := Draw(r, w, options)
 		for kind, lane := range round.Users {
@@ -131,7 +131,7 @@ func TestDrawEverything(t *testing.T) {
 		}
 	}
 	for _, verb := range append([]Verb{
-		SetSource, DeleteSource, SetPod, DeletePod, OrphanEdited, BlockParent, SuspendParent, Deprive, WipeController, UnserveKind, OrphanParent, SkipParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
+		SetSource, DeleteSource, SetPod, DeletePod, WipeController, UnserveKind, OrphanParent, SkipParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
 		MoveEngines, RemoveParts, DefineParts, HoldChild, SpoilStatus, StripStatus, NoteStatus,
 		EditChild, StripChild, StripMarks, ForgeMarks, UnsealChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
 	}, Faults...) {
@@ -145,8 +145,8 @@ func TestDrawEverything(t *testing.T) {
 	}
 }
 
-// A parent that a rejected spec no longer selects keeps its finalizer, so users who delete it would wait.
-func TestARejectedSpecSelectsWhatTheLastOneDid(t *testing.T) {
+// A parent that a rejected spec no longer selects keeps its finalizer, so deleting it would block.
+func TestRejectedSpecKeepsSelector(t *testing.T) {
 	rejected := 0
 	for seed := range uint64(2000) {
 		d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0)), world: NewWorld("x"), kind: "Wide", traits: []Trait{Select, Break}, changed: map[string]bool{}}

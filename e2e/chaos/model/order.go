@@ -1,22 +1,25 @@
 package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// The children of a parent of Chain, in the order in which they come, by what is added to the name of the first one. Each waits
-// for the one before, which is to be ready.
+// Name suffixes of the children of a parent of Chain, in order of creation, appended to the name of the first one. Each
+// waits until the previous one is ready.
 const (
 	WebMark    = "-web"
 	LastMark   = "-last"
-	BackupMark = "-backup" // is made when the parent is deleted, before the others go
+	BackupMark = "-backup" // is created when the parent is deleted, before the others are deleted
 )
 
-// ReadyKey is the key of the data of what is not ready before somebody has set it, and ReadyText its value then.
+// ReadyKey is the data key of objects that someone must make ready, and ReadyText its value then.
 const (
 	ReadyKey  = "foreign"
 	ReadyText = "ready"
 )
 
-// FailsKey says whether an object never becomes ready.
+// FailsKey is the data key that says whether an object never becomes ready.
 const FailsKey = "fails"
 
 const (
@@ -46,7 +49,7 @@ data:
 `
 )
 
-// chain adds to the first entry those that wait.
+// chain adds dependent child templates to the first one.
 func (c Controller) chain(entries []any) []any {
 	first, _ := entries[0].(map[string]any)
 	first["readyWhen"] = readyWhen
@@ -67,15 +70,15 @@ func (c Controller) finalize() map[string]any {
 	return all
 }
 
-// Finalizing reports whether parents of that TemplateController go only when its finalizer is taken off.
+// Finalizing reports whether parents of that TemplateController have a finalizer.
 func (c Controller) Finalizing(shape string) bool { return shape == Wide || shape == Chain && !c.Hasty }
 
-// blocks reports whether, with that TemplateController, a parent may wait without an end for what is to be made before it goes.
+// blocks reports whether that TemplateController may block the deletion of a parent without a timeout.
 func (c Controller) blocks(shape string) bool {
 	return c.Blocks && c.Finalizing(shape) && shape == Chain
 }
 
-// ofDeparture deletes a parent that is there, in one of the ways that there are.
+// ofDeparture deletes an existing parent in a random way.
 func (d *drawer) ofDeparture() Action {
 	there := d.there()
 	if len(there) == 0 {
@@ -94,4 +97,9 @@ func (d *drawer) ofDeparture() Action {
 	default:
 		return Action{Verb: DeleteParent, ID: id}
 	}
+}
+
+// there are the existing parents of the kind.
+func (d *drawer) there() []ParentID {
+	return slices.DeleteFunc(d.world.ParentIDs(), func(id ParentID) bool { return id.Kind != d.kind })
 }

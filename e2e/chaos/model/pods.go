@@ -2,12 +2,12 @@ package model
 
 import "fmt"
 
-// PodID names a Pod whose log parents of Reader show.
+// PodID is the ID of a Pod whose log parents of Reader show.
 func PodID(namespace string, n int) ChildID {
 	return ChildID{"pods", namespace, fmt.Sprintf("pod-%d", n)}
 }
 
-// Pod returns such a Pod as an object, on that node.
+// Pod returns such a Pod, assigned to node.
 func Pod(id ChildID, node string) map[string]any {
 	return map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
@@ -21,7 +21,7 @@ func Pod(id ChildID, node string) map[string]any {
 
 const (
 	selectTold = `name: pod-{{ .spec.count }}`
-	// told is the status of Reader: the log of the Pod that it sees.
+	// told is the status template of Reader: the log of its Pod.
 	told = `{{ $log := "" }}
 {{ range .related.told }}{{ $log = index (logs .) "main" | default "" }}{{ end }}
 text: {{ $log }}
@@ -38,10 +38,10 @@ func relatedPods() map[string]any {
 	}
 }
 
-// Told is the log that the parent of Reader sees.
+// Told is the log that the parent of Reader shows.
 func (w *World) Told(id ParentID) string { return w.Logs[PodID(id.Namespace, w.Parents[id].Count)] }
 
-// ofPod has a user run a Pod, or delete it: one that some parent sees, if there is a parent. No two Pods have the same log.
+// ofPod has a user run or delete a Pod, preferably one that a parent selects. All Pods have different logs.
 func (d *drawer) ofPod() Action {
 	id := PodID(Namespaces[d.IntN(len(Namespaces))], d.IntN(5))
 	if there := d.there(); len(there) > 0 {

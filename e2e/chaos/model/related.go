@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// SourceLabel is the label of all sources, and TopicLabel that which some are selected by.
+// SourceLabel is the label of all sources, and TopicLabel the label that selects some of them.
 const (
 	SourceLabel = "chaos-source"
 	TopicLabel  = "chaos-topic"
 )
 
-// Source is a ConfigMap that the parents of Reader are related to.
+// Source is a related ConfigMap of parents of Reader.
 type Source struct {
 	Topic string // "" = none
 	Text  string
-	Noise int // which nobody reads
+	Noise int // ignored by all parents
 }
 
-// SourceID names a source.
+// SourceID is the ID of a source.
 func SourceID(namespace string, n int) ChildID {
 	return ChildID{"configmaps", namespace, fmt.Sprintf("source-%d", n)}
 }
@@ -39,7 +39,7 @@ func (s Source) Manifest(id ChildID) map[string]any {
 }
 
 const (
-	// readMore is what the child of Reader holds besides.
+	// readMore is added to the template of Reader's child.
 	readMore = `  named: {{ join "|" (collect "data.text" .related.named) }}
   alike: {{ join "|" (collect "data.text" .related.alike) }}
 `
@@ -63,7 +63,7 @@ func related() []any {
 	return []any{entry("named", selectNamed), alike, relatedPods()}
 }
 
-// reads adds what the parent of Reader sees of the sources.
+// reads adds to data what the parent of Reader reads from its sources.
 func (w *World) reads(id ParentID, data map[string]string) {
 	count := w.Parents[id].Count
 	data["named"] = w.Sources[SourceID(id.Namespace, count)].Text
@@ -78,7 +78,7 @@ func (w *World) reads(id ParentID, data map[string]string) {
 	data["alike"] = strings.Join(alike, "|")
 }
 
-// ofSource has a user change what parents are related to.
+// ofSource has a user change a source.
 func (d *drawer) ofSource() Action {
 	if d.IntN(2) == 0 {
 		return d.ofPod()

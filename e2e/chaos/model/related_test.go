@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestReaderSeesSources(t *testing.T) {
+func TestReaderSelectsSources(t *testing.T) {
 	w := NewWorld("hush")
 	for n, s := range []Source{{Topic: "0", Text: "first"}, {Text: "none"}, {Topic: "0", Text: "third"}} {
 		w.Apply(Action{Verb: SetSource, Child: SourceID("chaos-b", n), Source: s})
@@ -27,7 +27,7 @@ func TestReaderSeesSources(t *testing.T) {
 	see("the parent selects others", "none", "")
 }
 
-func TestChildrenThatComeInOrderOrAreFar(t *testing.T) {
+func TestOrderedAndCrossNamespaceChildren(t *testing.T) {
 	w := NewWorld("hush")
 	for _, namespace := range Namespaces {
 		w.Apply(Action{Verb: SetParent, ID: ParentID{"Wide", namespace, "p"}})

@@ -1,12 +1,9 @@
 package model
 
-// Right is one that the operators have, of children and related objects.
+// Right is a permission of the operators on children or related objects.
 type Right struct{ Resource, Verb string }
 
 func (r Right) String() string { return r.Verb + " " + r.Resource }
-
-// Deletes reports whether it is the right to delete.
-func (r Right) Deletes() bool { return r.Verb == "delete" }
 
 // Group is the API group of the children.
 func (r Right) Group() string {
@@ -16,10 +13,10 @@ func (r Right) Group() string {
 	return ""
 }
 
-// Verbs are what the operators may do to children.
+// Verbs are the operators' permissions on children.
 var Verbs = []string{"get", "list", "watch", "create", "patch", "delete"}
 
-// Rights are those that may be withdrawn. Of Secrets none is, as the operator keeps its keys in one.
+// Rights are the permissions that may be withdrawn. Secrets are excluded, because the operator stores its keys in one.
 var Rights = rights()
 
 func rights() (all []Right) {
@@ -28,18 +25,8 @@ func rights() (all []Right) {
 			all = append(all, Right{resource, verb})
 		}
 	}
-	for _, verb := range []string{"get", "list", "watch"} { // Pods are related objects, and no children
+	for _, verb := range []string{"get", "list", "watch"} { // Pods are related objects, not children
 		all = append(all, Right{"pods", verb})
 	}
 	return all
-}
-
-// Part is the child that cannot be written of a parent of Whole, by Deprive.
-func (a Action) Part() ChildID {
-	return ChildID{Plural(PartKind), a.ID.Namespace, Whole + "-" + a.ID.Name}
-}
-
-// FarID is the child in another namespace that cannot be deleted of a parent of Wide, by Deprive.
-func (a Action) FarID() ChildID {
-	return ChildID{"configmaps", Far, Wide + "-" + a.ID.Namespace + "-" + a.ID.Name}
 }

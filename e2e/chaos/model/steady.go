@@ -2,16 +2,16 @@ package model
 
 import "fmt"
 
-// fate is what makes a child another object when it changes.
+// fate determines whether a change replaces a child.
 type fate struct {
 	shape   string
 	parent  ParentID
-	content string // "" where the object is changed in place
-	round   string // of an Engine, which has no children on its way to that round's end
+	content string // "" if the object is updated in place
+	round   string // of an Engine, which has no children before the end of that round
 }
 
-// fates tells those of all children that are to be there, or to stay there. Under the strategy Recreate another
-// content is another object, and it is not known what a child holds while its TemplateController does nothing.
+// fates returns the fates of all children that are desired or kept. With the strategy Recreate, other content means
+// another object, and the content of a child is unknown while its TemplateController is inactive.
 func (w *World) fates(kind string) map[ChildID]fate {
 	out := map[ChildID]fate{}
 	for _, id := range w.ParentIDs() {
@@ -22,7 +22,7 @@ func (w *World) fates(kind string) map[ChildID]fate {
 			}
 			for _, child := range w.childrenOf(shape, id) {
 				stays := c.Protects(child.ID) || w.Matches(shape, id) && !c.Purged()
-				if stays && !child.Shared { // which may become the other parent's
+				if stays && !child.Shared { // a shared child may be taken over by the other parent
 					out[child.ID] = fate{shape, id, c.replacedBy(child), child.Data["round"]}
 				}
 			}
@@ -31,14 +31,14 @@ func (w *World) fates(kind string) map[ChildID]fate {
 	return out
 }
 
-// Protects reports whether pruning spares the child.
+// Protects reports whether pruning keeps the child.
 func (c Controller) Protects(id ChildID) bool {
 	return c.Unpruned && id.Resource == "configmaps" && id.Namespace != Far
 }
 
-// replacedBy is what takes another object when it changes.
+// replacedBy is the content whose change replaces the object.
 func (c Controller) replacedBy(child Child) string {
-	passing := child.Shape == Engine && !c.Unpruned // it goes when the engine starts again
+	passing := child.Shape == Engine && !c.Unpruned // it is deleted when the engine starts again
 	if c.Strategy != "Recreate" && !passing {
 		return ""
 	}
@@ -52,7 +52,7 @@ func (c Controller) replacedBy(child Child) string {
 	return content
 }
 
-// frozen are the TemplateControllers whose children are as they once were: not even their policies are those of now.
+// frozen are the TemplateControllers whose children may be outdated, including their policies.
 func (w *World) frozen() map[string]bool {
 	out := map[string]bool{}
 	for shape, c := range w.Controllers {
@@ -61,20 +61,16 @@ func (w *World) frozen() map[string]bool {
 	return out
 }
 
-// follow forgets those steady children that the action has replaced, or may have.
+// follow forgets steady children that the action has, or may have, replaced.
 func (d *drawer) follow(a Action, before Controller) {
 	switch a.Verb {
 	case DeleteChild, UnsealChild, UnlabelChild, RelabelChild:
 		delete(d.steady, a.Child)
-	case ReplaceParent, SpoilStatus, StripStatus: // which may send an engine back
+	case ReplaceParent, SpoilStatus, StripStatus: // may send an engine back
 		for id, f := range d.steady {
 			if f.parent == a.ID {
 				delete(d.steady, id)
 			}
-		}
-	case Deprive: // without the right to create it, it is deleted first
-		if a.Right.Verb == "create" {
-			delete(d.steady, a.Part())
 		}
 	case ReplaceController, RemoveController:
 		if before.Purge && !before.Suspended {
@@ -84,21 +80,22 @@ func (d *drawer) follow(a Action, before Controller) {
 	}
 	now := d.world.fates(d.kind)
 	for id, f := range d.steady {
-		unwanted := now[id].round != f.round || !d.world.Matches(f.shape, f.parent) // or was so for a while
+		restarts := now[id].round != f.round || f.round != "" && d.idle[f.shape]
+		unwanted := restarts || !d.world.Matches(f.shape, f.parent) // or was so temporarily
 		if now[id].content != f.content || now[id].shape != f.shape || unwanted && d.renamed[f.shape] {
-			delete(d.steady, id) // in the last case its entry is unknown, and so is which policy holds
+			delete(d.steady, id) // in the last case its child template and therefore its policy are unknown
 		}
 	}
 }
 
-// purge forgets those that went with the TemplateController.
+// purge forgets the children that were deleted with the TemplateController.
 func (d *drawer) purge(shape string, c Controller) {
 	d.purged[shape] = d.purged[shape] || d.changed[shape] || !c.Keep
 	for _, id := range d.world.ParentIDs() {
 		if id.Kind != KindOf(shape) {
 			continue
 		}
-		for _, child := range d.world.childrenOf(shape, id) { // not Children: they have gone there by now
+		for _, child := range d.world.childrenOf(shape, id) { // not Children, which no longer returns them
 			stays := c.Protects(child.ID) || child.Unique && c.Keep
 			if d.changed[shape] || !stays {
 				delete(d.steady, child.ID)

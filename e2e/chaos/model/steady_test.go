@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSteady(t *testing.T) {
+func TestSteadyChildren(t *testing.T) {
 	parent := func(kind string) ParentID { return ParentID{kind, "chaos-a", "p"} }
 	edited := func(shape string, edit func(*Controller)) Action {
 		c := NewWorld("hush").Controllers[shape]
@@ -85,8 +85,28 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// Whose entry has got another name while it was not wanted has the policy that it was made with, which is not known.
-func TestSteadyWithoutPruning(t *testing.T) {
+// TestUnchangedChildrenOfInactiveController has an engine that was changed while its TemplateController was inactive: it
+// starts again later.
+func TestUnchangedChildrenOfInactiveController(t *testing.T) {
+	id := ParentID{"Engine", "chaos-a", "p"}
+	w := NewWorld("hush")
+	w.Parents[id] = Parent{Count: 1}
+	c := w.Controllers[Engine]
+	c.Unpruned, c.Broken = true, true
+	w.Controllers[Engine] = c
+	d := &drawer{
+		Rand: rand.New(rand.NewPCG(1, 0)), world: w, kind: id.Kind, slow: quick,
+		steady: w.fates(id.Kind), idle: w.frozen(), changed: w.frozen(), renamed: w.frozen(), purged: map[string]bool{},
+	}
+	c.Broken = false
+	d.add(Action{Verb: SetController, Shape: Engine, Controller: c})
+	if len(d.steady) > 0 {
+		t.Errorf("steady children of an engine that can start again: %v, want none", d.steady)
+	}
+}
+
+// A child whose child template was renamed while it was not desired keeps its original policy, which is unknown.
+func TestSteadyChildrenWithoutPruning(t *testing.T) {
 	id := ParentID{"Engine", "chaos-a", "p"}
 	for name, renamed := range map[string]bool{"an entry of the same name": false, "an entry of another name": true} {
 		t.Run(name, func(t *testing.T) {

@@ -9,20 +9,20 @@ import (
 // Group is the API group of the parents.
 const Group = "chaos.example.org"
 
-// Namespaces are those that parents live in.
+// Namespaces are the namespaces of parents.
 var Namespaces = []string{"chaos-a", "chaos-b"}
 
-// The TemplateControllers, by what they make.
+// The TemplateControllers, by what they render.
 const (
 	One    = "one"    // one ConfigMap
-	Scoped = "scoped" // another ConfigMap for the same parents, in namespaces that are open
+	Scoped = "scoped" // another ConfigMap for the same parents, in open namespaces
 	Many   = "many"   // spec.count ConfigMaps and a Secret
 	Report = "report" // a ConfigMap and a status
-	Again  = "again"  // spec.count immutable ConfigMaps, by the strategy Recreate
-	Engine = "engine" // a status that goes its way step by step, and a ConfigMap at the end
+	Again  = "again"  // spec.count immutable ConfigMaps, with the strategy Recreate
+	Engine = "engine" // a status that advances step by step, and a ConfigMap at the end
 	Whole  = "whole"  // a ConfigMap, and a Part
-	Reader = "reader" // a ConfigMap with what it has read of related ones, and a status with the log of a Pod
-	Chain  = "chain"  // ConfigMaps that come one after the other, and go so
+	Reader = "reader" // a ConfigMap with content of related ones, and a status with the log of a Pod
+	Chain  = "chain"  // ConfigMaps that are created and deleted in order
 	Wide   = "wide"   // a ConfigMap, and one in another namespace
 )
 
@@ -43,21 +43,21 @@ func KindOf(shape string) string {
 	}[shape]
 }
 
-// ParentID names a parent.
+// ParentID identifies a parent.
 type ParentID struct{ Kind, Namespace, Name string }
 
 func (p ParentID) String() string { return p.Kind + " " + p.Namespace + "/" + p.Name }
 
-// Parent is a parent as its user wants it.
+// Parent is the desired state of a parent.
 type Parent struct {
-	Labelled bool // carries the label that a selective TemplateController asks for
+	Labelled bool // has the label that a selective TemplateController requires
 	Text     string
 	Count    int
 	Bad      Bad
 	Steps    Steps
 }
 
-// Steps say which phase of an Engine follows which: Start comes first, and what leads nowhere leads to End.
+// Steps map each phase of an Engine to the next: Start is the first, and a phase without an entry leads to End.
 type Steps map[string]string
 
 // The first and the last phase.
@@ -66,53 +66,53 @@ const (
 	End   = "end"
 )
 
-// Bad says what the server will not take of what a template yields for a parent.
+// Bad is the part of a parent's rendered child that the API server rejects.
 type Bad string
 
-// What may be bad of a parent.
+// The invalid parts.
 const (
 	Good     Bad = ""
-	BadLabel Bad = "label" // a value that is none
-	BadType  Bad = "type"  // text where there must be a boolean
-	BadField Bad = "field" // one that there is not
+	BadLabel Bad = "label" // an invalid value
+	BadType  Bad = "type"  // a string instead of a boolean
+	BadField Bad = "field" // an unknown field
 )
 
-// Controller is a TemplateController as its user wants it.
+// Controller is the desired state of a TemplateController.
 type Controller struct {
 	Value     string // in spec.values
 	Edition   int    // of the template
-	Selective bool   // selects labelled parents only
+	Selective bool   // selects only labeled parents
 	Suspended bool
 	Strategy  string // of its ConfigMaps
-	Entry     string // what the entry of its ConfigMaps is called
+	Entry     string // name of the child template for its ConfigMaps
 	Extra     Extra
-	Swapped   bool // the order of its entries
+	Swapped   bool // reversed order of its child templates
 	Unpruned  bool // prunePolicy of its ConfigMaps
-	Keep      bool // deletionPolicy Orphan for what Report keeps
-	Hasty     bool // nothing happens before a parent goes, where something could
-	Blocks    bool // a parent waits without an end for what is to happen before it goes
-	Rolls     bool // changes one object after the other, where there are several
+	Keep      bool // deletionPolicy Orphan for the objects that Report keeps
+	Hasty     bool // no finalization where there could be some
+	Blocks    bool // finalization of a parent has no timeout
+	Rolls     bool // rolling update of multiple objects
 	Purge     bool // whenDeleted DeleteChildren
-	Broken    bool // a template is none
-	Absent    bool // it is deleted
-	Torn      bool // it was deleted in the round in which a policy was changed, so that either may hold
+	Broken    bool // has an invalid template
+	Absent    bool // is deleted
+	Torn      bool // was deleted in the round in which a policy changed, so that either may apply
 }
 
-// Extra says where one more ConfigMap comes from.
+// Extra is how an additional ConfigMap is rendered.
 type Extra string
 
-// The places of the extra ConfigMap.
+// The variants of the additional ConfigMap.
 const (
 	NoExtra  Extra = ""
 	OwnExtra Extra = "entry of its own"
 	SameSide Extra = "same entry"
-	Double   Extra = "double" // an entry of its own, and the name of another ConfigMap
+	Double   Extra = "double" // by its own child template, with the name of another ConfigMap
 )
 
-// Purged reports whether its children have gone with it.
+// Purged reports whether its children were deleted with it.
 func (c Controller) Purged() bool { return c.Absent && c.Purge && !c.Suspended }
 
-// Frozen reports whether nothing is done for it at the moment, so that its children are as they once were.
+// Frozen reports whether it is inactive at the moment, so that its children may be outdated.
 func (c Controller) Frozen() bool {
 	return c.Suspended || c.rejected() || c.Absent && !c.Purged()
 }
@@ -120,7 +120,7 @@ func (c Controller) Frozen() bool {
 // rejected reports whether its spec is not accepted.
 func (c Controller) rejected() bool { return c.Broken || c.Extra == Double }
 
-// World is what the users want.
+// World is the desired state.
 type World struct {
 	Parents     map[ParentID]Parent
 	Controllers map[string]Controller
@@ -128,12 +128,12 @@ type World struct {
 	Sources     map[ChildID]Source
 	Logs        map[ChildID]string // of Pods
 	NoParts     bool               // the kind of Parts is not defined
-	Secret      string             // is in parents and children, and nowhere else
+	Secret      string             // occurs in parents and children only
 
 	known map[string]map[string]bool // by shape and resource: see Knows
 }
 
-// NewWorld has all TemplateControllers and no parent.
+// NewWorld returns a world with all TemplateControllers and no parents.
 func NewWorld(secret string) *World {
 	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Logs: map[ChildID]string{}, Secret: secret, known: map[string]map[string]bool{}}
 	for _, shape := range Shapes {
@@ -145,12 +145,12 @@ func NewWorld(secret string) *World {
 	return w
 }
 
-// ChildID names a child; Resource is configmaps, secrets or parts.
+// ChildID identifies a child; Resource is configmaps, secrets or parts.
 type ChildID struct{ Resource, Namespace, Name string }
 
 func (c ChildID) String() string { return c.Resource + " " + c.Namespace + "/" + c.Name }
 
-// ParentIDs returns the parents in order.
+// ParentIDs returns the parents, sorted.
 func (w *World) ParentIDs() []ParentID {
 	return slices.SortedFunc(maps.Keys(w.Parents), compareParents)
 }

@@ -1,5 +1,5 @@
-// Package audit reads the audit log of a cluster's API server, so that tests
-// can tell exactly which requests a client has made.
+// Package audit reads the audit log of a cluster's API server, so that tests can determine exactly which requests a
+// client made.
 package audit
 
 import (
@@ -21,7 +21,7 @@ type Log struct{ Path string }
 // Mark is a position in a log; the zero Mark is its beginning.
 type Mark int64
 
-// Event is what tests want to know of a request.
+// Event holds the fields of an audit event that tests need.
 type Event struct {
 	AuditID    string `json:"auditID"`
 	Stage      string `json:"stage"` // ResponseComplete, ResponseStarted (a watch begins), Panic
@@ -47,15 +47,15 @@ type Event struct {
 	ResponseStatus struct {
 		Code    int `json:"code"`
 		Details struct {
-			Name string `json:"name"` // of the object that a refusal is about
+			Name string `json:"name"` // of the refused object
 		} `json:"details"`
 	} `json:"responseStatus"`
-	// When the request came in, and when Stage was reached.
+	// Received is when the request arrived; Reached is when it reached Stage.
 	Received time.Time `json:"requestReceivedTimestamp"`
 	Reached  time.Time `json:"stageTimestamp"`
 }
 
-// String names the request: who did what to which object, and the answer.
+// String describes the request: user, verb, object and status.
 func (e Event) String() string {
 	resource := e.ObjectRef.Resource
 	if e.ObjectRef.Subresource != "" {
@@ -64,8 +64,8 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s %s %s %s/%s %d", e.User.Username, e.Verb, resource, e.ObjectRef.Namespace, e.ObjectRef.Name, e.ResponseStatus.Code)
 }
 
-// Mark returns the present end of the log. Requests that are answered later
-// come behind it, and so does one whose line is being written.
+// Mark returns the current end of the log. Requests that are answered later follow it, and so does one whose line is
+// still being written.
 func (l Log) Mark() (Mark, error) {
 	file, err := os.Open(l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,12 +93,11 @@ func (l Log) Mark() (Mark, error) {
 	return 0, nil
 }
 
-// chunk is how many bytes Mark reads at a time; few lines are longer.
+// chunk is the number of bytes that Mark reads at a time; few lines are longer.
 const chunk = 1 << 14
 
-// Since returns the events behind the mark that keep accepts, one for each
-// request: those of long-running requests when they begin, all others when
-// they were answered. A nil keep accepts all.
+// Since returns the events after the mark that keep accepts, one per request: long-running requests when they start,
+// all others when they complete. A nil keep accepts all.
 func (l Log) Since(mark Mark, keep func(Event) bool) ([]Event, error) {
 	file, err := os.Open(l.Path)
 	if err != nil {
@@ -112,7 +111,7 @@ func (l Log) Since(mark Mark, keep func(Event) bool) ([]Event, error) {
 	seen := map[string]bool{}
 	for reader := bufio.NewReader(file); ; {
 		line, err := reader.ReadBytes('\n')
-		if errors.Is(err, io.EOF) { // what is left is half a line
+		if errors.Is(err, io.EOF) { // the rest is an incomplete line
 			return events, nil
 		}
 		if err != nil {
@@ -129,13 +128,13 @@ func (l Log) Since(mark Mark, keep func(Event) bool) ([]Event, error) {
 	}
 }
 
-// endsWatch reports whether a watch that the server accepted has ended. It was reported when it began, which may be before the mark: a watch
-// of a client that is stopped may end at any time later.
+// endsWatch reports whether an accepted watch ended. Its start was reported before, maybe ahead of the mark: a watch of
+// a stopped client may end at any later time.
 func (e Event) endsWatch() bool {
 	return e.Verb == "watch" && e.Stage == "ResponseComplete" && e.ResponseStatus.Code == http.StatusOK
 }
 
-// By accepts the requests of one user, impersonating or not.
+// By accepts the requests of one user, with or without impersonation.
 func By(user string) func(Event) bool {
 	return func(e Event) bool { return e.User.Username == user }
 }

@@ -48,7 +48,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
-func TestMarkIsTheBeginningOfALine(t *testing.T) {
+func TestMarkIsLineStart(t *testing.T) {
 	whole := strings.Repeat(aliceGets, 3)
 	for why, c := range map[string]struct {
 		text string

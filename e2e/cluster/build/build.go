@@ -1,6 +1,5 @@
-// Package build makes all programs and images of a cluster from the modules
-// in mods/ and a few Debian packages. It is incremental: each step leaves a
-// stamp that says what it was made from.
+// Package build builds all programs and images of a cluster from the modules in mods/ and a few Debian packages. It is
+// incremental: each step leaves a stamp of its inputs.
 package build
 
 import (
@@ -12,15 +11,14 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// Options say what to build.
+// Options control a build.
 type Options struct {
 	Mode  layout.Mode // Node or Kwok; Auto must be resolved first
-	Force bool        // build all steps, current or not
+	Force bool        // run all steps, even if up to date
 	Out   io.Writer   // progress; nil means none
 }
 
-// Build makes everything that a cluster in the given mode needs and is not
-// there yet. Builds in one cache wait for each other.
+// Build builds everything that a cluster in the given mode lacks. Builds in one cache run one at a time.
 func Build(ctx context.Context, cache layout.Cache, options Options) error {
 	if options.Out == nil {
 		options.Out = io.Discard
@@ -45,7 +43,7 @@ func Build(ctx context.Context, cache layout.Cache, options Options) error {
 func Expected(cache layout.Cache, mode layout.Mode) (steps int, took time.Duration, err error) {
 	pending, err := outdated(cache, Options{Mode: mode})
 	for _, s := range pending {
-		if s.reason != "" { // else it is only looked at
+		if s.reason != "" { // otherwise the step is up to date
 			steps++
 			took += expect(s.took)
 		}
@@ -53,7 +51,7 @@ func Expected(cache layout.Cache, mode layout.Mode) (steps int, took time.Durati
 	return steps, took, err
 }
 
-// pendingStep is a step that must run, why, and what its stamp will say.
+// pendingStep is a step that must run, the reason, and its new stamp.
 type pendingStep struct {
 	step
 	reason, stamp string

@@ -14,7 +14,7 @@ import (
 )
 
 // A step runs until it succeeds, and again when what it depends on changes.
-func TestIncremental(t *testing.T) {
+func TestStepRerunsOnChangedInputs(t *testing.T) {
 	cache := layout.Cache{Source: t.TempDir(), Dir: t.TempDir()}
 	input := cache.Module("it/go.mod")
 	put(t, input, "module it")
@@ -30,8 +30,9 @@ func TestIncremental(t *testing.T) {
 	check(t, cache, s, "", nil)
 }
 
-// The demo compiles CoreDNS, and then templater. What both are made of, such as client-go, is compiled once: of the same versions, and with the same flags.
-func TestCoreDNSIsMadeOfWhatTemplaterIsMadeOf(t *testing.T) {
+// The demo compiles CoreDNS, then templater. Shared dependencies such as client-go are compiled once if versions and
+// flags match.
+func TestCoreDNSSharesModuleVersions(t *testing.T) {
 	coredns, templater := modules(t, "../mods/coredns/go.mod"), modules(t, "../../../go.mod")
 	shared := 0
 	for path, version := range templater {
@@ -62,7 +63,7 @@ func modules(t *testing.T, file string) map[string]string {
 	return versions
 }
 
-// check wants the step to have that reason to run, and runs it with the result.
+// check expects the step to have the given reason to run, and runs it with the result.
 func check(t *testing.T, cache layout.Cache, s step, reason string, result error) {
 	t.Helper()
 	stamp, err := s.fingerprint(cache)
@@ -106,8 +107,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Before anything is built, a newcomer is told how long it takes; afterwards there is nothing to tell.
-func TestExpected(t *testing.T) {
+// The expected duration is shown before the first build only.
+func TestExpectedBuildTime(t *testing.T) {
 	cache := layout.Cache{Source: t.TempDir(), Dir: t.TempDir()}
 	for _, mode := range []layout.Mode{layout.Kwok, layout.Node} {
 		n, took, err := Expected(cache, mode)

@@ -13,8 +13,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// debsStep unpacks a few packages of the distribution into the cache;
-// nothing is installed. root/ is used at run time, root-dev/ to build runc.
+// debsStep unpacks a few Debian packages into the cache without installing them. root/ is used at run time, root-dev/
+// to build runc.
 var debsStep = step{
 	name:    "debs",
 	why:     "busybox for images, nft for kube-proxy, libseccomp for runc, out of Debian packages",
@@ -35,8 +35,8 @@ func unpackDebs(ctx context.Context, cache layout.Cache, _ *progress) error {
 	return unpack(ctx, cache, devRoot, []string{"libseccomp-dev", "libseccomp2"})
 }
 
-// dependencies returns the package and the libraries it needs that may not be
-// installed. The C library must be the one of the host.
+// dependencies returns the package and the libraries it needs that may not be installed. The C library must be the
+// host's.
 func dependencies(ctx context.Context, name string) ([]string, error) {
 	args := []string{"depends", "--recurse", "--important", name}
 	out, err := exec.CommandContext(ctx, "apt-cache", args...).Output()
@@ -62,8 +62,7 @@ func fromHost(name string) bool {
 	return name == "libc6" || name == "libgcc-s1" || strings.HasPrefix(name, "gcc-") || name == "debconf" || name == "dpkg"
 }
 
-// refresh fetches the package lists. Its warnings are no failure: what counts
-// is whether the package is known afterwards.
+// refresh fetches the package lists. It ignores warnings and checks only that the package is known afterwards.
 func refresh(ctx context.Context, name string) error {
 	out, err := exec.CommandContext(ctx, "apt-get", "update", "-qq").CombinedOutput()
 	if show := exec.CommandContext(ctx, "apt-cache", "show", name).Run(); show != nil {
@@ -72,7 +71,7 @@ func refresh(ctx context.Context, name string) error {
 	return nil
 }
 
-// unpack downloads packages and unpacks them into a fresh folder of the cache.
+// unpack downloads packages and unpacks them into a new folder of the cache.
 func unpack(ctx context.Context, cache layout.Cache, folder string, names []string) error {
 	debs := cache.Path("debs", folder)
 	for _, dir := range []string{debs, cache.Path(folder)} {
@@ -98,10 +97,10 @@ func unpack(ctx context.Context, cache layout.Cache, folder string, names []stri
 	return nil
 }
 
-// download tries twice: package lists that are missing or too old are fetched in between.
+// download retries once after fetching package lists, which may be missing or outdated.
 func download(ctx context.Context, dir string, names []string) error {
 	fetch := func() ([]byte, error) {
-		// As root, apt would complain that its own user may not write here.
+		// As root, apt would warn that its own user cannot write here.
 		args := slices.Concat([]string{"-qq", "-o", "APT::Sandbox::User=root", "download"}, names)
 		command := exec.CommandContext(ctx, "apt-get", args...)
 		command.Dir = dir

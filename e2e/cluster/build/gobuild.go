@@ -12,10 +12,10 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// goBuild is one call of `go build`.
+// goBuild is a `go build` command.
 type goBuild struct {
 	dir      string
-	out      string // below the cache folder; a folder if it ends in a slash
+	out      string // relative to the cache folder; a folder if it ends in a slash
 	packages []string
 	tags     string
 	ldflags  string
@@ -35,8 +35,8 @@ func (b goBuild) run(ctx context.Context, cache layout.Cache, p *progress) error
 	return runCounting(command, p)
 }
 
-// runCounting runs the command and counts the packages that go -v names, as a
-// sign of life. What else go said is shown when it fails.
+// runCounting runs the command and counts the packages that go -v prints, to show progress. Other output is shown on
+// failure.
 func runCounting(command *exec.Cmd, p *progress) error {
 	stderr, err := command.StderrPipe()
 	if err != nil {
@@ -52,7 +52,7 @@ func runCounting(command *exec.Cmd, p *progress) error {
 	return nil
 }
 
-// readLines returns the last lines that are not names of packages.
+// readLines returns the last lines that are not package names.
 func readLines(r io.Reader, p *progress) []string {
 	const kept = 40
 	var said []string

@@ -12,8 +12,7 @@ import (
 	"github.com/templater-dev/templater/tools/image/archive"
 )
 
-// imagesStep writes the images that every node starts with. There is no
-// registry, so nothing else can be pulled.
+// imagesStep writes the images that are preloaded on every node. There is no registry to pull others from.
 var imagesStep = step{
 	name:    "images",
 	why:     "pause and busybox, to be preloaded",
@@ -32,7 +31,7 @@ var imagesStep = step{
 	},
 }
 
-// pauseImage holds the program that keeps the namespaces of a Pod.
+// pauseImage contains the pause program, which holds the namespaces of a Pod.
 func pauseImage(ctx context.Context, cache layout.Cache, p *progress) error {
 	build := goBuild{dir: cache.Module("pause"), out: "bin/pause", packages: []string{"."}}
 	if err := build.run(ctx, cache, p); err != nil {

@@ -27,7 +27,7 @@ var kwokStep = step{
 	},
 }
 
-// kwokStages are the parts of kwok's own behaviour that we use, below kustomize/stage of its module.
+// kwokStages are the stages of kwok in use, relative to kustomize/stage of its module.
 var kwokStages = []string{
 	"node/fast/node-initialize.yaml",
 	"node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
@@ -35,7 +35,7 @@ var kwokStages = []string{
 	"pod/fast/pod-delete.yaml",
 }
 
-// writeStages puts kwok's stages and ours, which let Pods end, into one file.
+// writeStages writes kwok's stages and ours, which let Pods terminate, to one file.
 func writeStages(ctx context.Context, cache layout.Cache) error {
 	command := exec.CommandContext(ctx, "go", "list", "-m", "-f={{.Dir}}", "sigs.k8s.io/kwok")
 	command.Dir = cache.Module("kwok")

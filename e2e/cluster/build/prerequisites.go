@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// tool is a program of the host that a build or a node needs.
+// tool is a host program that a build or a node needs.
 type tool struct{ name, why, install string }
 
 var nodeTools = []tool{
@@ -26,7 +26,7 @@ var nodeTools = []tool{
 
 var goTool = tool{"go", "everything is built with it", "install Go 1.26 or newer"}
 
-// Missing lists, one line each, what the host lacks for the mode.
+// Missing lists what the host lacks for the mode, one line each.
 func Missing(mode layout.Mode) []string {
 	var missing []string
 	tools := []tool{goTool}
@@ -42,7 +42,7 @@ func Missing(mode layout.Mode) []string {
 	return missing
 }
 
-// Resolve turns Auto into the best mode that the host is able to run.
+// Resolve turns Auto into the best mode that the host supports.
 func Resolve(mode layout.Mode) (layout.Mode, error) {
 	switch mode {
 	case layout.Node, layout.Kwok:
@@ -69,7 +69,7 @@ func checkPrerequisites(ctx context.Context, mode layout.Mode) error {
 	return nil
 }
 
-// linkStatically tries what the build of runc will need.
+// linkStatically tests static linking, which building runc requires.
 func linkStatically(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "templater-cluster-")
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// progress tells the user what goes on: a line when a step begins, one every
-// few seconds while it lasts, one when it ends.
+// progress reports a step: a line when it starts, one every few seconds while it runs, and one when it ends.
 type progress struct {
 	out      io.Writer
 	prefix   string
@@ -43,7 +42,7 @@ func startProgress(out io.Writer, n, of int, s pendingStep) *progress {
 	return p
 }
 
-// expect scales what two cores took to the cores that are there.
+// expect scales a duration on two cores to the number of cores of this machine.
 func expect(took time.Duration) time.Duration {
 	return (took * 2 / time.Duration(runtime.NumCPU())).Round(time.Second)
 }
@@ -61,7 +60,7 @@ func (p *progress) tick() {
 	}
 }
 
-// stop ends the progress of a step, with its time or with what went wrong.
+// stop ends the progress of a step, and reports its duration or its failure.
 func (p *progress) stop(err error) {
 	close(p.done)
 	p.finished.Wait()

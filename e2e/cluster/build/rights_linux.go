@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/node"
 )
 
-// capabilities that a real node cannot do without; a container's root may lack them.
+// capabilities that a real node requires; root in a container may lack them.
 var capabilities = []struct {
 	bit  uint
 	name string
@@ -23,7 +23,7 @@ func missingRights() []string {
 		return []string{"a real node needs root; use sudo or --mode=kwok"}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData // version 3 fills two
+	var data [2]unix.CapUserData // version 3 uses two
 	if err := unix.Capget(&header, &data[0]); err != nil {
 		return []string{fmt.Sprintf("the capabilities of this process are unknown: %v", err)}
 	}

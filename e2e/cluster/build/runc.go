@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// devRoot is where libseccomp's headers and static library are unpacked.
+// devRoot is the folder for libseccomp's headers and static library.
 const devRoot = "root-dev"
 
 var runcStep = step{

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// fingerprint sums up all that a step's outputs depend on.
+// fingerprint is a hash of everything that a step's outputs depend on.
 func (s step) fingerprint(cache layout.Cache) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, s.name, s.version, runtime.GOOS, runtime.GOARCH, s.outputs)
@@ -32,7 +32,7 @@ func (s step) fingerprint(cache layout.Cache) (string, error) {
 	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }
 
-// reason says why the step must run; it is empty when it need not.
+// reason is why the step must run; empty if it is up to date.
 func (s step) reason(cache layout.Cache, stamp string) string {
 	for _, output := range s.outputs {
 		if _, err := os.Stat(cache.Path(output)); err != nil {

@@ -7,23 +7,22 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// Versions of what is built. They are written into the programs; what is
-// really built is pinned by the modules' go.mod.
+// Versions that are written into the programs; the modules' go.mod determine what is actually built.
 const (
 	kubernetesVersion = "1.36.3"
 	containerdVersion = "2.4.2"
 	runcVersion       = "1.5.2"
 )
 
-// step makes some outputs.
+// step builds some outputs.
 type step struct {
 	name    string
 	why     string
-	took    time.Duration // on two cores, with modules downloaded and an empty build cache
-	inputs  []string      // files below mods/ (patterns) whose content counts
-	version string        // raise it when run itself changes
-	outputs []string      // below the cache folder
-	always  bool          // cheap, and the stamp cannot tell: run every time
+	took    time.Duration // with two cores, modules downloaded, and an empty build cache
+	inputs  []string      // patterns of files below mods/ whose content counts
+	version string        // increment it when run itself changes
+	outputs []string      // relative to the cache folder
+	always  bool          // cheap, and a stamp cannot detect changes: run every time
 	run     func(context.Context, layout.Cache, *progress) error
 }
 
@@ -46,8 +45,8 @@ var clusterStep = step{
 	},
 }
 
-// kubernetesStep builds the same programs for both modes, but for those that
-// only a real node runs (and that build on Linux only).
+// kubernetesStep builds the same programs for both modes, plus those that only a real node runs (they build on Linux
+// only).
 func kubernetesStep(mode layout.Mode) step {
 	const commands = "k8s.io/kubernetes/cmd/"
 	s := step{
@@ -72,7 +71,7 @@ func kubernetesStep(mode layout.Mode) step {
 		if err := build.run(ctx, cache, p); err != nil {
 			return err
 		}
-		return rename(cache.Bin("server"), cache.Bin("etcd")) // go names it after its folder
+		return rename(cache.Bin("server"), cache.Bin("etcd")) // go build names it after its folder
 	}
 	return s
 }

@@ -14,15 +14,14 @@ import (
 //go:embed etc
 var files embed.FS
 
-// values is what the templates in etc/ see.
+// values is the data of the templates in etc/.
 type values struct {
 	*layout.Cluster
 	Bin, State, Socket           string
 	Node, NodeIP, PodCIDR, Zones string
 }
 
-// WriteConfig writes the configuration files of all programs into the etc
-// folder of the cluster's state.
+// WriteConfig writes the configuration files of all programs to the etc folder of the cluster's state.
 func WriteConfig(c *layout.Cluster) error {
 	templates, err := template.ParseFS(files, "etc/*")
 	if err != nil {
@@ -40,8 +39,7 @@ func WriteConfig(c *layout.Cluster) error {
 	return auditPolicy(c)
 }
 
-// configName puts the CNI configuration into a folder of its own, where
-// containerd looks for it.
+// configName puts the CNI configuration into its own folder, where containerd looks for it.
 func configName(name string) string {
 	if filepath.Ext(name) == ".conflist" {
 		return filepath.Join("cni", name)
@@ -60,7 +58,7 @@ func write(path string, t *template.Template, v values) error {
 	return os.WriteFile(path, out.Bytes(), 0o644)
 }
 
-// auditPolicy replaces the default policy by the user's own.
+// auditPolicy replaces the default policy with the user's, if any.
 func auditPolicy(c *layout.Cluster) error {
 	if c.AuditPolicy == "" {
 		return nil

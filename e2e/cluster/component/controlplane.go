@@ -1,5 +1,5 @@
-// Package component says how each program of a cluster is run: its flags and
-// its configuration files, with the reason for every setting that is not obvious.
+// Package component defines how each program of a cluster is run: its flags and configuration files, with the reason
+// for every setting that is not obvious.
 package component
 
 import (
@@ -9,8 +9,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/supervise"
 )
 
-// Etcd is the store of the API server. Nothing here outlives the machine, so
-// it does not wait for the disk.
+// Etcd is the store of the API server. Its data need not survive a crash of the machine, so it does not fsync.
 func Etcd(c *layout.Cluster) supervise.Process {
 	client := fmt.Sprintf("http://127.0.0.1:%d", c.EtcdPort)
 	peer := fmt.Sprintf("http://127.0.0.1:%d", c.PeerPort)
@@ -27,14 +26,14 @@ func Etcd(c *layout.Cluster) supervise.Process {
 	}}
 }
 
-// APIServer writes every request to the audit log, each before it is
-// answered, so that tests can count requests.
+// APIServer logs every request to the audit log before answering it, so that tests can count requests.
 func APIServer(c *layout.Cluster) supervise.Process {
 	args := []string{
 		fmt.Sprintf("--etcd-servers=http://127.0.0.1:%d", c.EtcdPort),
 		"--service-cluster-ip-range=" + layout.ServiceCIDR,
 		"--authorization-mode=Node,RBAC",
-		// The second is for distributions that have it: an owner that blocks deletion takes a right more.
+		// The second plugin is for distributions that enable it: setting blockOwnerDeletion then requires an additional
+		// permission.
 		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
 		"--client-ca-file=" + c.PKI("ca.crt"),
@@ -47,7 +46,7 @@ func APIServer(c *layout.Cluster) supervise.Process {
 		"--audit-log-path=" + c.AuditLog(),
 		"--audit-log-format=json",
 		"--audit-log-mode=blocking",
-		"--audit-log-maxsize=100000", // MiB: never rotate under a reader
+		"--audit-log-maxsize=100000", // MiB: never rotate while a test reads
 	}
 	args = append(args, apiServerAddress(c)...)
 	return supervise.Process{Name: "kube-apiserver", Path: c.Cache.Bin("kube-apiserver"), Args: args}
@@ -59,7 +58,7 @@ func apiServerAddress(c *layout.Cluster) []string {
 			"--bind-address=127.0.0.1",
 			"--advertise-address=127.0.0.1",
 			fmt.Sprintf("--secure-port=%d", c.Port),
-			"--endpoint-reconciler-type=none", // a loopback address is refused in Endpoints
+			"--endpoint-reconciler-type=none", // loopback addresses are rejected in Endpoints
 		}
 	}
 	return []string{
@@ -72,8 +71,7 @@ func apiServerAddress(c *layout.Cluster) []string {
 	}
 }
 
-// ControllerManager exits unless RBAC is bootstrapped: start it once the API
-// server is ready.
+// ControllerManager exits unless RBAC is bootstrapped: start it only once the API server is ready.
 func ControllerManager(c *layout.Cluster) supervise.Process {
 	args := append(controllerFlags(c, "kube-controller-manager"),
 		"--root-ca-file="+c.PKI("ca.crt"),
@@ -81,14 +79,14 @@ func ControllerManager(c *layout.Cluster) supervise.Process {
 		"--use-service-account-credentials=true",
 		"--cluster-signing-cert-file="+c.PKI("ca.crt"),
 		"--cluster-signing-key-file="+c.PKI("ca.key"),
-		"--flex-volume-plugin-dir="+c.Path("volumeplugins"), // made on the host, if left to itself
-		"--kube-api-qps=1000",                               // 20 by default: starting would take 4 s longer
+		"--flex-volume-plugin-dir="+c.Path("volumeplugins"), // by default, it creates a folder on the host
+		"--kube-api-qps=1000",                               // with the default of 20, startup takes 4 s longer
 		"--kube-api-burst=1000",
 	)
 	return supervise.Process{Name: "kube-controller-manager", Path: c.Cache.Bin("kube-controller-manager"), Args: args}
 }
 
-// Scheduler places Pods. Start it, too, once the API server is ready.
+// Scheduler places Pods. Like the ControllerManager, start it only once the API server is ready.
 func Scheduler(c *layout.Cluster) supervise.Process {
 	args := controllerFlags(c, "kube-scheduler")
 	return supervise.Process{Name: "kube-scheduler", Path: c.Cache.Bin("kube-scheduler"), Args: args}
@@ -101,6 +99,6 @@ func controllerFlags(c *layout.Cluster, name string) []string {
 		"--authentication-kubeconfig=" + kubeconfig,
 		"--authorization-kubeconfig=" + kubeconfig,
 		"--leader-elect=false",
-		"--secure-port=0", // nobody asks for its metrics, and two clusters need no two ports
+		"--secure-port=0", // its metrics are unused, and two clusters would need two ports
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/supervise"
 )
 
-// ContainerdSocket is where containerd listens, in the node's mount namespace.
+// ContainerdSocket is the socket of containerd in the node's mount namespace.
 const ContainerdSocket = "/run/containerd/containerd.sock"
 
 // Containerd runs the containers.
@@ -18,7 +18,7 @@ func Containerd(c *layout.Cluster) supervise.Process {
 	}
 }
 
-// Import loads image archives into containerd, which is reached at socket.
+// Import loads an image archive into containerd, which listens on socket.
 func Import(c *layout.Cluster, socket, archive string) supervise.Process {
 	return supervise.Process{
 		Name: "import",
@@ -27,7 +27,7 @@ func Import(c *layout.Cluster, socket, archive string) supervise.Process {
 	}
 }
 
-// ImportArgs are the arguments of ctr that import an archive where the kubelet looks.
+// ImportArgs are the arguments of ctr that import an archive into the namespace of the kubelet.
 func ImportArgs(socket, archive string) []string {
 	return []string{"--address", socket, "--namespace", "k8s.io", "images", "import", archive}
 }
@@ -48,7 +48,7 @@ func Kubelet(c *layout.Cluster) supervise.Process {
 	}
 }
 
-// Proxy makes Services reachable, through nft of an unpacked package.
+// Proxy makes Services reachable, using nft from an unpacked package.
 func Proxy(c *layout.Cluster, libraries string) supervise.Process {
 	return supervise.Process{
 		Name: "kube-proxy",
@@ -58,7 +58,7 @@ func Proxy(c *layout.Cluster, libraries string) supervise.Process {
 	}
 }
 
-// DNS answers for the names of Services, on the node's address.
+// DNS resolves the names of Services, on the node's address.
 func DNS(c *layout.Cluster) supervise.Process {
 	return supervise.Process{
 		Name: "coredns",
@@ -67,7 +67,7 @@ func DNS(c *layout.Cluster) supervise.Process {
 	}
 }
 
-// Kwok plays all nodes and their Pods, but for those that a test plays itself: see layout.UnplayedLabel.
+// Kwok simulates all nodes and their Pods, except those that a test simulates itself: see layout.UnplayedLabel.
 func Kwok(c *layout.Cluster) supervise.Process {
 	return supervise.Process{
 		Name: "kwok",
@@ -77,9 +77,9 @@ func Kwok(c *layout.Cluster) supervise.Process {
 			"--config=" + c.Cache.Path("kwok", "stages.yaml"),
 			"--manage-all-nodes=true",
 			"--node-lease-duration-seconds=40",
-			"--cidr=10.128.0.0/9", // room for many Pods
+			"--cidr=10.128.0.0/9", // large enough for many Pods
 			"--node-ip=" + layout.NodeIP,
-			// Its stages cannot leave out single Pods, as long as it has the stages of its own module.
+			// Stages cannot exclude single Pods as long as kwok's own stages are used.
 			"--disregard-status-with-label-selector=" + layout.UnplayedLabel,
 		},
 	}

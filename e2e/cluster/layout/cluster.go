@@ -10,22 +10,22 @@ import (
 	"regexp"
 )
 
-// Mode says what plays the nodes of a cluster.
+// Mode is how the nodes of a cluster are run.
 type Mode string
 
-// The modes. Auto becomes Node or Kwok before anything is built or started.
+// The modes. Auto is resolved to Node or Kwok before anything is built or started.
 const (
 	Auto Mode = "auto"
-	Node Mode = "node" // a real kubelet with containerd, in namespaces of its own; Linux, root
-	Kwok Mode = "kwok" // plain processes; kwok pretends to run the Pods
+	Node Mode = "node" // a real kubelet with containerd, in its own namespaces; needs Linux and root
+	Kwok Mode = "kwok" // plain processes; kwok simulates Pods
 )
 
-// UnplayedLabel is that of Pods which kwok leaves alone: it takes two Pods of one name for the same, and deletes the second one where it
-// is late.
+// UnplayedLabel marks Pods that kwok ignores: it takes two Pods of the same name for one, and deletes the second one if
+// it is late.
 const UnplayedLabel = "e2e.templater.dev/unplayed"
 
-// Addresses inside the network namespace of a real node. Each cluster has a
-// namespace of its own, so all of them use the same.
+// Addresses inside the network namespace of a real node. All clusters use the same ones, because each has its own
+// namespace.
 const (
 	NodeName    = "node1"
 	NodeIP      = "172.31.0.2"
@@ -36,8 +36,8 @@ const (
 	Domain      = "cluster.local"
 )
 
-// Cluster describes one cluster: what `up` decided and every later command
-// reads. It is saved as spec.json in the state folder.
+// Cluster describes a cluster: the choices of `up` that every later command reads. It is saved as spec.json in the
+// state folder.
 type Cluster struct {
 	Cache       Cache
 	Name        string
@@ -45,13 +45,13 @@ type Cluster struct {
 	Port        int // of the API server on the host's 127.0.0.1
 	EtcdPort    int // client port of etcd
 	PeerPort    int // peer port of etcd
-	Nodes       int // how many nodes kwok plays
+	Nodes       int // number of simulated nodes
 	AuditPolicy string
 }
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
-// CheckName refuses names that cannot be a folder and a cgroup.
+// CheckName rejects names that cannot be a folder and a cgroup.
 func CheckName(name string) error {
 	if !validName.MatchString(name) {
 		return fmt.Errorf("cluster name %q: want at most 32 of a-z, 0-9 and '-'", name)
@@ -62,8 +62,7 @@ func CheckName(name string) error {
 // StateDir returns the state folder of the cluster called name.
 func (c Cache) StateDir(name string) string { return c.Path("state", name) }
 
-// LoadCluster reads the description of the cluster called name; the error is
-// os.ErrNotExist when there is none.
+// LoadCluster reads the description of the cluster called name; the error is os.ErrNotExist if there is none.
 func LoadCluster(cache Cache, name string) (*Cluster, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -101,26 +100,25 @@ func (c *Cluster) Path(parts ...string) string {
 	return filepath.Join(append([]string{c.Cache.StateDir(c.Name)}, parts...)...)
 }
 
-// SpecFile is where the description is saved.
+// SpecFile is the file that holds the description.
 func (c *Cluster) SpecFile() string { return c.Path("spec.json") }
 
-// PKI returns a file among the keys and certificates.
+// PKI returns the path of a key or certificate file.
 func (c *Cluster) PKI(file string) string { return c.Path("pki", file) }
 
 // Log returns the log file of the process called name.
 func (c *Cluster) Log(name string) string { return c.Path("log", name+".log") }
 
-// RunDir holds the identities of the processes that were started.
+// RunDir is the folder that records the started processes.
 func (c *Cluster) RunDir() string { return c.Path("run") }
 
 // AuditLog is the audit log of the API server, one JSON event per line.
 func (c *Cluster) AuditLog() string { return c.Path("audit.log") }
 
-// Kubeconfig is the administrator's kubeconfig, for use on the host.
+// Kubeconfig is the administrator's kubeconfig for use on the host.
 func (c *Cluster) Kubeconfig() string { return c.Path("kubeconfig") }
 
-// PublicKubeconfig is where the default cluster's kubeconfig is also put; it
-// is empty for other clusters.
+// PublicKubeconfig is an additional path for the default cluster's kubeconfig; it is empty for other clusters.
 func (c *Cluster) PublicKubeconfig() string {
 	if c.Name != DefaultName {
 		return ""
@@ -128,11 +126,11 @@ func (c *Cluster) PublicKubeconfig() string {
 	return c.Cache.Path("kubeconfig")
 }
 
-// Cgroup is the name of the cluster's own subtree in each cgroup hierarchy. It
-// holds a hash of the cache folder, because another clone may have a cluster of the same name.
+// Cgroup is the name of the cluster's cgroup in each hierarchy. It contains a hash of the cache folder, because another
+// clone may have a cluster of the same name.
 func (c *Cluster) Cgroup() string {
 	clone := fnv.New32a()
-	_, _ = io.WriteString(clone, c.Cache.Dir) // a hash takes everything
+	_, _ = io.WriteString(clone, c.Cache.Dir) // never fails
 	return fmt.Sprintf("templater-cluster-%s-%08x", c.Name, clone.Sum32())
 }
 

@@ -1,5 +1,5 @@
-// Package layout knows where everything lives: the sources that are built,
-// the cache folder that holds what was built, and the state of each cluster.
+// Package layout defines the paths of the sources, the cache folder with the build outputs, and the state of each
+// cluster.
 package layout
 
 import (
@@ -9,17 +9,17 @@ import (
 	"path/filepath"
 )
 
-// DefaultName is the name of the cluster that commands use unless told.
+// DefaultName is the default name of a cluster.
 const DefaultName = "templater"
 
-// Cache names the two folders everything else is found from.
+// Cache holds the two root folders.
 type Cache struct {
 	Source string // e2e/cluster, which holds mods/
 	Dir    string // .cache/cluster: build outputs, unpacked packages, state
 }
 
-// Find returns the cache of the repository that holds the working directory.
-// A non-empty dir replaces its default place, .cache/cluster at the top.
+// Find returns the cache of the repository that contains the working directory. A non-empty dir overrides the default,
+// .cache/cluster at the top.
 func Find(dir string) (Cache, error) {
 	root, err := repository()
 	if err != nil {
@@ -35,7 +35,7 @@ func Find(dir string) (Cache, error) {
 	return Cache{Source: filepath.Join(root, "e2e", "cluster"), Dir: abs}, nil
 }
 
-// repository walks up from the working directory to the folder that holds e2e/cluster/mods.
+// repository walks up from the working directory to the folder that contains e2e/cluster/mods.
 func repository() (string, error) {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -51,7 +51,7 @@ func repository() (string, error) {
 	}
 }
 
-// Module returns the folder of the module that pins what is built as name.
+// Module returns the folder of the module that pins the dependencies of name.
 func (c Cache) Module(name string) string { return filepath.Join(c.Source, "mods", name) }
 
 // Path joins parts below the cache folder.
@@ -59,19 +59,19 @@ func (c Cache) Path(parts ...string) string {
 	return filepath.Join(append([]string{c.Dir}, parts...)...)
 }
 
-// Bin returns the path of a built program; without a name, their folder.
+// Bin returns the path of a built program, or the folder of all programs without a name.
 func (c Cache) Bin(name ...string) string {
 	return c.Path(append([]string{"bin"}, name...)...)
 }
 
-// Images lists the image archives that every node starts with.
+// Images lists the archives of the images that are preloaded on every node.
 func (c Cache) Images() ([]string, error) { return filepath.Glob(c.Path("images", "*.tar")) }
 
 // Root returns the folder that the Debian packages are unpacked into.
 func (c Cache) Root() string { return c.Path("root") }
 
-// Libraries returns the folder of the unpacked packages' shared libraries.
-// Its name holds the machine's architecture, so it is looked up.
+// Libraries returns the folder of the unpacked packages' shared libraries. Its name contains the machine's
+// architecture, so it is looked up.
 func (c Cache) Libraries(root string) (string, error) {
 	dirs, err := filepath.Glob(filepath.Join(c.Path(root), "usr", "lib", "*-linux-gnu*"))
 	if err != nil {

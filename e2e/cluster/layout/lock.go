@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Lock waits for the exclusive use of a file, makes it if need be, and returns how to end
-// the use. The file stays: removing it would let two have it at once.
+// Lock waits for an exclusive lock on a file, which it creates if necessary, and returns a function to unlock it. The
+// file is kept: removing it would let two processes hold the lock.
 func Lock(path string) (func(), error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err

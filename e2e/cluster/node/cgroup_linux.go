@@ -17,17 +17,15 @@ import (
 
 const cgroupRoot = "/sys/fs/cgroup"
 
-// hierarchy is one cgroup hierarchy: where it is mounted and, for v1, the
-// mount options that name its controllers.
+// hierarchy is a cgroup hierarchy: its mount point and, for v1, the mount options that name its controllers.
 type hierarchy struct{ dir, options string }
 
-// cgroupHierarchies returns where cgroups are mounted, from the point of view
-// of the process: either the unified hierarchy (v2) or all those of v1.
+// cgroupHierarchies returns the mount points of cgroups, as seen by the process: either the unified hierarchy (v2) or
+// all those of v1.
 //
-// The v2 paths were run on a machine that keeps its controllers in v1: the node
-// gets its subtree and becomes Ready, but containers need cpu and memory there.
-// A machine that boots with v2 was not at hand. Controllers that are enabled at
-// the top for our sake stay enabled.
+// The v2 code was tested only on a machine whose controllers are in v1: the node gets its subtree and becomes Ready,
+// but containers need cpu and memory in v2. It was not tested on a machine that boots with v2. Controllers that we
+// enable at the top remain enabled.
 func cgroupHierarchies() (unified bool, all []hierarchy, err error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(cgroupRoot, &stat); err == nil && stat.Type == unix.CGROUP2_SUPER_MAGIC {
@@ -50,7 +48,7 @@ func cgroupHierarchies() (unified bool, all []hierarchy, err error) {
 	return false, all, nil
 }
 
-// v1Options keeps of a mount's options those that select a v1 hierarchy.
+// v1Options returns the mount options that select a v1 hierarchy.
 func v1Options(options string) string {
 	kept := slices.DeleteFunc(strings.Split(options, ","), func(option string) bool {
 		switch option {
@@ -65,13 +63,13 @@ func v1Options(options string) string {
 	return strings.Join(kept, ",")
 }
 
-// CheckCgroups tells whether a real node can have cgroups of its own.
+// CheckCgroups returns an error if a real node cannot have its own cgroups.
 func CheckCgroups() error {
 	_, _, err := cgroupHierarchies()
 	return err
 }
 
-// CreateCgroups makes the cgroup called name in every hierarchy.
+// CreateCgroups creates the cgroup called name in every hierarchy.
 func CreateCgroups(name string) error {
 	unified, hierarchies, err := cgroupHierarchies()
 	if err != nil {
@@ -94,12 +92,12 @@ func CreateCgroups(name string) error {
 	return nil
 }
 
-// inheritCPUSet fills what v1 leaves empty in a new cpuset, without which no process may enter.
+// inheritCPUSet initializes a new v1 cpuset, which is empty and does not accept processes otherwise.
 func inheritCPUSet(parent, dir string) error {
 	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 		data, err := os.ReadFile(filepath.Join(parent, file))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // another controller, or v2, where an empty set means the parent's
+			continue // another controller, or v2, where an empty cpuset means the parent's
 		}
 		if err != nil {
 			return err
@@ -119,15 +117,14 @@ func joinCgroups(name string) error {
 	}
 	for _, h := range hierarchies {
 		file := filepath.Join(h.dir, name, "cgroup.procs")
-		if err := os.WriteFile(file, []byte("0"), 0); err != nil { // 0 is the writer
+		if err := os.WriteFile(file, []byte("0"), 0); err != nil { // 0 is the writing process
 			return fmt.Errorf("join cgroup %s: %w", file, err)
 		}
 	}
 	return nil
 }
 
-// mountCgroupV1 mounts the hierarchies anew: in our cgroup namespace each
-// shows our own cgroup as its root.
+// mountCgroupV1 remounts the hierarchies: in our cgroup namespace each has our own cgroup as its root.
 func mountCgroupV1(hierarchies []hierarchy) error {
 	if err := mount("tmpfs", cgroupRoot, "tmpfs", 0, "mode=755"); err != nil {
 		return err
@@ -143,8 +140,8 @@ func mountCgroupV1(hierarchies []hierarchy) error {
 	return nil
 }
 
-// delegate lets the kubelet make cgroups with all controllers. In v2 a cgroup
-// that hands on controllers holds no processes itself, so we move into a leaf.
+// delegate lets the kubelet create cgroups with all controllers. In v2, a cgroup that delegates controllers cannot
+// contain processes, so we move into a leaf.
 func delegate() error {
 	unified, _, err := cgroupHierarchies()
 	if err != nil || !unified {
@@ -160,7 +157,7 @@ func delegate() error {
 	return enableControllers(cgroupRoot)
 }
 
-// enableControllers hands every controller of a v2 cgroup on to its children.
+// enableControllers enables every controller of a v2 cgroup in its children.
 func enableControllers(dir string) error {
 	data, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
@@ -175,8 +172,8 @@ func enableControllers(dir string) error {
 	return nil
 }
 
-// RemoveCgroups removes the cgroup called name and all below it from every
-// hierarchy. Its processes must be ending; their last moments are waited for.
+// RemoveCgroups removes the cgroup called name and its descendants from every hierarchy. Its processes must be
+// terminating; it waits for them.
 func RemoveCgroups(name string) error {
 	_, hierarchies, err := cgroupHierarchies()
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// The files that the forwarder is started with.
+// File descriptors that the forwarder inherits.
 const (
 	ListenerFD = 3 // listening socket on the host
 	NetworkFD  = 4 // network namespace of the node
 )
 
-// Forward accepts connections on the host and continues them to the API
-// server inside the node's network namespace, until it is killed.
+// Forward accepts connections on the host and forwards them to the API server in the node's network namespace, until it
+// is killed.
 func Forward() error {
 	listener, err := net.FileListener(os.NewFile(ListenerFD, "listener"))
 	if err != nil {
@@ -47,7 +47,7 @@ func forward(client net.Conn) {
 	}
 	defer server.Close()
 	go func() {
-		_, _ = io.Copy(server, client) // a broken connection shows on both sides
+		_, _ = io.Copy(server, client) // both sides notice a broken connection
 		_ = server.(*net.TCPConn).CloseWrite()
 	}()
 	_, _ = io.Copy(client, server)
@@ -58,8 +58,8 @@ type dialed struct {
 	err  error
 }
 
-// dialInside connects from within the namespace. Its thread stays there: it
-// is never unlocked and so ends with its goroutine.
+// dialInside connects from within the namespace. It does not unlock its thread, which therefore ends with the goroutine
+// and is not reused.
 func dialInside() (net.Conn, error) {
 	result := make(chan dialed, 1)
 	go func() {

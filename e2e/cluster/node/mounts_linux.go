@@ -12,8 +12,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// mountAll gives the node its own /proc, /sys, /run, /var/lib and /var/log.
-// Nothing of it is seen outside the mount namespace.
+// mountAll gives the node its own /proc, /sys, /run, /var/lib and /var/log. The mounts are not visible outside the
+// mount namespace.
 func mountAll(c *layout.Cluster) error {
 	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
@@ -38,11 +38,11 @@ func mountAll(c *layout.Cluster) error {
 	if err := fakeSysctls(); err != nil {
 		return err
 	}
-	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "") // volumes propagate into containers
+	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "") // propagate volumes into containers
 }
 
 func mountSys() error {
-	unified, hierarchies, err := cgroupHierarchies() // while they are there to be seen
+	unified, hierarchies, err := cgroupHierarchies() // before they are hidden by the new mounts
 	if err != nil {
 		return err
 	}
@@ -75,8 +75,8 @@ func bindDir(source, target string) error {
 	return nil
 }
 
-// bindResolvConf hides the host's name servers, which are out of reach. Where
-// /etc/resolv.conf points into /run it leads nowhere by now, which does as well.
+// bindResolvConf hides the host's name servers, which are unreachable. If /etc/resolv.conf links into /run, the link is
+// dangling by now, which has the same effect.
 func bindResolvConf(c *layout.Cluster) error {
 	err := unix.Mount(c.Path("etc", "resolv.conf"), "/etc/resolv.conf", "", unix.MS_BIND, "")
 	if err != nil && !errors.Is(err, unix.ENOENT) {
@@ -85,8 +85,7 @@ func bindResolvConf(c *layout.Cluster) error {
 	return nil
 }
 
-// fakeSysctls shows the kubelet the values that it would else write into the
-// kernel of the host.
+// fakeSysctls shows the kubelet the expected values, which it would otherwise write to the host's kernel.
 func fakeSysctls() error {
 	for name, value := range map[string]string{
 		"vm/overcommit_memory": "1",

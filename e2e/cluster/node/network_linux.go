@@ -10,9 +10,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// setUpNetwork gives the network namespace a loopback and a bridge that
-// carries the node's address. The default route leads nowhere; programs only
-// want to see that there is one.
+// setUpNetwork gives the network namespace a loopback and a bridge that has the node's address. The default route leads
+// nowhere; programs only check that there is one.
 func setUpNetwork() error {
 	loopback, err := netlink.LinkByName("lo")
 	if err != nil {

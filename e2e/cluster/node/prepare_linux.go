@@ -12,10 +12,9 @@ import (
 
 const inCgroupEnv = "TEMPLATER_CLUSTER_IN_CGROUP"
 
-// prepare makes a machine of the namespaces (mount, network, pid, ipc, uts)
-// that we were started in. It runs twice: a cgroup namespace belongs to one
-// thread and shows the cgroup that the thread is in, so the first pass enters
-// the cluster's cgroup, makes the namespace, and executes the program again.
+// prepare sets up the namespaces (mount, network, pid, ipc, uts) that we were started in as a machine. It runs twice: a
+// cgroup namespace belongs to one thread and has the cgroup of that thread as its root, so the first run enters the
+// cluster's cgroup, creates the namespace, and executes the program again.
 func prepare(c *layout.Cluster, specFile string) error {
 	if os.Getpid() != 1 {
 		return fmt.Errorf("want to be PID 1 of a namespace, not %d", os.Getpid())
@@ -36,7 +35,7 @@ func prepare(c *layout.Cluster, specFile string) error {
 }
 
 func enterCgroup(c *layout.Cluster, specFile string) error {
-	runtime.LockOSThread() // never unlocked: exec ends this program; main has locked the first thread
+	runtime.LockOSThread() // never unlocked: exec replaces this program; main has locked the first thread
 	if err := joinCgroups(c.Cgroup()); err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/supervise"
 )
 
-// Run starts the processes of the cluster described in the file and keeps
-// them running until it is told to terminate. A real node is prepared first.
+// Run starts the processes of the cluster described in the file and keeps them running until it is signaled to
+// terminate. A real node is prepared first.
 func Run(specFile string) error {
 	cluster, err := layout.ReadCluster(specFile)
 	if err != nil {
@@ -35,12 +35,11 @@ func Run(specFile string) error {
 	go supervisor.Reap()
 	go start(ctx, cluster, supervisor)
 	<-ctx.Done()
-	supervisor.Stop(200 * time.Millisecond) // nothing they hold is kept
+	supervisor.Stop(200 * time.Millisecond) // there is no state to save
 	return nil
 }
 
-// runDir is empty for a real node: its processes end with PID 1, and their
-// numbers mean nothing on the host.
+// runDir is empty for a real node: its processes end with PID 1, and their PIDs are meaningless on the host.
 func runDir(c *layout.Cluster) string {
 	if c.Mode == layout.Node {
 		return ""
@@ -67,8 +66,7 @@ func start(ctx context.Context, c *layout.Cluster, s *supervise.Supervisor) {
 	}
 }
 
-// startRuntime starts the kubelet when the images are there, so that no Pod
-// asks for one too early.
+// startRuntime starts the kubelet after loading the images, so that no Pod needs one too early.
 func startRuntime(ctx context.Context, c *layout.Cluster, s *supervise.Supervisor) {
 	images, err := c.Cache.Images()
 	if err != nil {
@@ -85,7 +83,7 @@ func startRuntime(ctx context.Context, c *layout.Cluster, s *supervise.Superviso
 	s.Keep(component.Proxy(c, libraries))
 }
 
-// importImage tries until containerd, which may still be starting, has the image.
+// importImage retries until containerd, which may still be starting, has the image.
 func importImage(ctx context.Context, c *layout.Cluster, s *supervise.Supervisor, image string) {
 	err := poll.Until(ctx, 50*time.Millisecond, func() error {
 		if _, err := os.Stat(component.ContainerdSocket); err != nil {

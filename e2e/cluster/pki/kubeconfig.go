@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Kubeconfig returns a kubeconfig for server that needs no other file: the
-// authority's certificate and the client's pair are embedded.
+// Kubeconfig returns a self-contained kubeconfig for server: the authority's certificate and the client's pair are
+// embedded.
 func (a *Authority) Kubeconfig(server, user string, client Pair) []byte {
 	b64 := base64.StdEncoding.EncodeToString
 	return fmt.Appendf(nil, `apiVersion: v1

@@ -1,4 +1,4 @@
-// Package pki makes the keys, certificates and kubeconfigs of a test cluster.
+// Package pki creates the keys, certificates and kubeconfigs of a test cluster.
 package pki
 
 import (
@@ -25,8 +25,8 @@ type Authority struct {
 	certPEM []byte
 }
 
-// Subject says whom a certificate is for. As Kubernetes reads client
-// certificates, CommonName is the user and Organizations are the groups.
+// Subject is the subject of a certificate. Kubernetes reads the CommonName of a client certificate as the user and its
+// Organizations as the groups.
 type Subject struct {
 	CommonName    string
 	Organizations []string
@@ -37,7 +37,7 @@ type Subject struct {
 // Pair is a certificate and its key, both PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewAuthority makes a self-signed authority and writes it to dir as ca.crt and ca.key.
+// NewAuthority creates a self-signed authority and writes it to dir as ca.crt and ca.key.
 func NewAuthority(dir string) (*Authority, error) {
 	key, keyPEM, err := NewKey()
 	if err != nil {
@@ -60,7 +60,7 @@ func NewAuthority(dir string) (*Authority, error) {
 	return parse(pair)
 }
 
-// LoadAuthority reads what NewAuthority wrote to dir.
+// LoadAuthority reads the files that NewAuthority wrote to dir.
 func LoadAuthority(dir string) (*Authority, error) {
 	pair, err := ReadPair(dir, "ca")
 	if err != nil {
@@ -89,7 +89,7 @@ func parse(pair Pair) (*Authority, error) {
 // Certificate returns the authority's own certificate, PEM.
 func (a *Authority) Certificate() []byte { return a.certPEM }
 
-// Issue makes a key and a certificate for clients and servers alike.
+// Issue creates a key and a certificate, valid for clients and servers.
 func (a *Authority) Issue(subject Subject) (Pair, error) {
 	key, keyPEM, err := NewKey()
 	if err != nil {
@@ -123,7 +123,7 @@ func newTemplate(subject Subject) (*x509.Certificate, error) {
 	}, nil
 }
 
-// NewKey makes a P-256 key, also returned as PEM.
+// NewKey creates a P-256 key, also returned as PEM.
 func NewKey() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -148,7 +148,7 @@ func (p Pair) Write(dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+".key"), p.Key, 0o600)
 }
 
-// ReadPair reads what Write saved.
+// ReadPair reads the files that Write saved.
 func ReadPair(dir, name string) (Pair, error) {
 	cert, err := os.ReadFile(filepath.Join(dir, name+".crt"))
 	if err != nil {

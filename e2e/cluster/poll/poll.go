@@ -1,4 +1,4 @@
-// Package poll waits for conditions that nothing announces.
+// Package poll waits for conditions by polling.
 package poll
 
 import (
@@ -16,14 +16,13 @@ func (s stop) Unwrap() error { return s.error }
 // Stop makes a check's error final: Until returns err without trying again.
 func Stop(err error) error { return stop{err} }
 
-// Until calls check now and then every interval, until it returns nil. When
-// ctx ends first, the error says so and holds that of the last check.
+// Until calls check immediately and then every interval, until it returns nil. If ctx is done first, the error says so
+// and wraps the last error of check.
 func Until(ctx context.Context, interval time.Duration, check func() error) error {
 	return loop(ctx.Done(), ctx.Err, interval, check)
 }
 
-// For is Until with a limit of time. It suits cleaning up, which goes on when
-// the context of the work has ended.
+// For is Until with a timeout. It suits cleanup, which must run even after the context of the work is done.
 func For(limit, interval time.Duration, check func() error) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

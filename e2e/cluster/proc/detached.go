@@ -6,14 +6,14 @@ import (
 	"os/exec"
 )
 
-// Place says where a process is recorded that outlives its parent.
+// Place defines where to record a process that outlives its parent.
 type Place struct {
-	Log  string // file that its output goes to, which is written anew
+	Log  string // path of its output, which is truncated
 	Dir  string // folder of the records, as Recorded reads them
 	Name string // of the record
 }
 
-// StartDetached starts a process that outlives us and holds on to none of our files, and records it.
+// StartDetached starts and records a process that outlives us and inherits none of our files.
 func StartDetached(command *exec.Cmd, place Place) error {
 	log, err := os.Create(place.Log)
 	if err != nil {

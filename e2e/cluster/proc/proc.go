@@ -1,5 +1,4 @@
-// Package proc names processes so that a recorded one is never mistaken for
-// a later process that was given the same number.
+// Package proc identifies processes so that a recorded process is never mistaken for a later one that reuses its PID.
 package proc
 
 import (
@@ -15,14 +14,14 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// ID identifies a process on this machine for good.
+// ID identifies a process on this machine uniquely.
 type ID struct {
 	PID   int
 	Start string // when it started, in the system's own units
-	Boot  string // which boot of the machine Start counts from
+	Boot  string // boot that Start is relative to
 }
 
-// ErrGone says that a process has ended.
+// ErrGone means that a process has ended.
 var ErrGone = errors.New("process has ended")
 
 // Of returns the identity of a running process, ErrGone if there is none.
@@ -34,20 +33,20 @@ func Of(pid int) (ID, error) {
 	return ID{PID: pid, Start: start, Boot: bootID()}, nil
 }
 
-// Alive tells whether the process still runs; a zombie does not.
+// Alive reports whether the process is still running; a zombie is not.
 func (id ID) Alive() bool {
 	now, err := Of(id.PID)
 	return err == nil && now == id
 }
 
-// Signal sends sig to the process and to no other: on Linux the handle is
-// taken before the identity is compared, so the number cannot change hands in between.
+// Signal sends sig to the process and to no other: on Linux it opens a handle before comparing the identity, so the PID
+// cannot be reused in between.
 func (id ID) Signal(sig syscall.Signal) error {
 	handle, err := os.FindProcess(id.PID)
 	if err != nil {
 		return err
 	}
-	defer handle.Release() //nolint:errcheck // fails only for a handle that is released
+	defer handle.Release() //nolint:errcheck // fails only for a released handle
 	if !id.Alive() {
 		return ErrGone
 	}
@@ -57,8 +56,8 @@ func (id ID) Signal(sig syscall.Signal) error {
 	return ErrGone
 }
 
-// Stop sends sig, and SIGKILL when the process outlives grace. It returns
-// once the process is gone, which is no error if it was gone before.
+// Stop sends sig, and SIGKILL if the process is still running after grace. It returns once the process has ended; it is
+// no error if it ended before.
 func (id ID) Stop(sig syscall.Signal, grace time.Duration) error {
 	if err := id.Signal(sig); err != nil {
 		return ignoreGone(err)
@@ -108,7 +107,7 @@ func Record(dir, name string, pid int) error {
 	return os.Rename(path+".tmp", path)
 }
 
-// Recorded returns every identity saved in dir, by name; none if dir is absent.
+// Recorded returns every identity saved in dir, by name; none if dir does not exist.
 func Recorded(dir string) (map[string]ID, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {

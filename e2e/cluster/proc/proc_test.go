@@ -18,10 +18,10 @@ func startSleep(t *testing.T) ID {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = command.Wait() // it ends by a signal
+		_ = command.Wait() // ends by a signal
 	}()
 	t.Cleanup(func() {
-		_ = command.Process.Kill() // gone, if the test did its work
+		_ = command.Process.Kill() // already ended, unless the test failed
 		<-ended
 	})
 	id, err := Of(command.Process.Pid)
@@ -36,7 +36,7 @@ func TestStop(t *testing.T) {
 	if !id.Alive() {
 		t.Fatal("a running process is not alive")
 	}
-	for range 2 { // the second time it is gone, which is fine
+	for range 2 { // the second time it has already ended, which is fine
 		if err := id.Stop(syscall.SIGTERM, 10*time.Second); err != nil {
 			t.Fatal(err)
 		}
@@ -46,8 +46,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A number that was given to another process must not be signalled.
-func TestSignalOther(t *testing.T) {
+// A reused PID must not be signaled.
+func TestSignalIgnoresReusedPID(t *testing.T) {
 	id := startSleep(t)
 	for why, other := range map[string]ID{
 		"it started at another time": {PID: id.PID, Start: id.Start + "0", Boot: id.Boot},

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// startTime reads field 22 of /proc/PID/stat, ticks since boot. The fields
-// are counted behind the last parenthesis, for a program's name may hold anything.
-// The state is that of the first thread, which is a zombie in a running process when it alone has ended. So it is
-// for a moment when another thread executes a program: execve(2) ends the first thread, and takes its place.
+// startTime reads field 22 of /proc/PID/stat, ticks since boot. The fields are counted after the last parenthesis,
+// because a program name may contain anything. The state is that of the first thread, which is a zombie in a running
+// process if it alone has ended. This also happens briefly when another thread calls execve(2), which ends the first
+// thread and takes its place.
 func startTime(pid int) (string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -27,6 +27,6 @@ func startTime(pid int) (string, error) {
 }
 
 func bootID() string {
-	data, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, start times alone must do
+	data, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, only start times are compared
 	return strings.TrimSpace(string(data))
 }

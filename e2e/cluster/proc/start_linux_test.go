@@ -16,7 +16,7 @@ import (
 
 const leaderless = "TEMPLATER_TEST_LEADERLESS"
 
-// In a process of the test's own, the first thread ends and another one stays.
+// In a child process of the test, the first thread ends while another one keeps running.
 func init() {
 	if os.Getenv(leaderless) == "" {
 		return
@@ -26,11 +26,11 @@ func init() {
 		fmt.Println("ready")
 		select {}
 	}()
-	time.AfterFunc(time.Minute, func() { os.Exit(1) })      // if nobody ends it
+	time.AfterFunc(time.Minute, func() { os.Exit(1) })      // in case it is never killed
 	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0) // does not return
 }
 
-func TestAProcessWhoseFirstThreadHasEndedIsAlive(t *testing.T) {
+func TestProcessWithExitedMainThreadIsAlive(t *testing.T) {
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), leaderless+"=1")
 	out, err := command.StdoutPipe()
@@ -63,7 +63,7 @@ func TestAProcessWhoseFirstThreadHasEndedIsAlive(t *testing.T) {
 	if err := command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	err = poll.For(10*time.Second, 5*time.Millisecond, func() error { // a zombie until it is waited for
+	err = poll.For(10*time.Second, 5*time.Millisecond, func() error { // a zombie until Wait
 		if id.Alive() {
 			return fmt.Errorf("it is alive: %s", stat())
 		}
@@ -72,5 +72,5 @@ func TestAProcessWhoseFirstThreadHasEndedIsAlive(t *testing.T) {
 	if err != nil || !strings.Contains(stat(), ") Z ") {
 		t.Errorf("error %v, %s", err, stat())
 	}
-	_ = command.Wait() // it ends by a signal
+	_ = command.Wait() // ends by a signal
 }

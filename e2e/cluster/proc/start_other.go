@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// startTime asks ps, whose lstart is a date and so needs no boot identity.
+// startTime asks ps, whose lstart is a date and does not depend on the boot.
 func startTime(pid int) (string, error) {
 	out, err := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid)).Output()
 	fields := strings.Fields(string(out))

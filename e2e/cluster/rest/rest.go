@@ -1,5 +1,5 @@
-// Package rest is the little of a Kubernetes client that bringing up a
-// cluster needs: it keeps client-go out of the program that builds the cluster.
+// Package rest is a minimal Kubernetes client for bringing up a cluster: it avoids a dependency on client-go in the
+// program that builds the cluster.
 package rest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/pki"
 )
 
-// Client talks to one API server as one user. It is safe for concurrent use.
+// Client sends requests to one API server as one user. It is safe for concurrent use.
 type Client struct {
 	server string
 	http   *http.Client
@@ -38,8 +38,8 @@ func New(server string, ca []byte, pair pki.Pair) (*Client, error) {
 	return &Client{server: server, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}, nil
 }
 
-// Admin returns a client for server as the administrator whose certificate is in the
-// folder dir, beside that of the authority.
+// Admin returns a client for server as the administrator. The folder dir holds the certificates of the administrator
+// and the authority.
 func Admin(server, dir string) (*Client, error) {
 	pair, err := pki.ReadPair(dir, "admin")
 	if err != nil {
@@ -52,7 +52,7 @@ func Admin(server, dir string) (*Client, error) {
 	return New(server, ca, pair)
 }
 
-// StatusError is an answer other than 2xx.
+// StatusError is a response other than 2xx.
 type StatusError struct {
 	Code int
 	Body string
@@ -60,7 +60,7 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("HTTP %d: %.300s", e.Code, e.Body) }
 
-// Get fetches path and decodes the JSON answer into out, unless out is nil.
+// Get fetches path and decodes the JSON response into out, unless out is nil.
 func (c *Client) Get(ctx context.Context, path string, out any) error {
 	return c.do(ctx, http.MethodGet, path, nil, out)
 }

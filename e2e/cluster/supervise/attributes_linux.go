@@ -2,7 +2,7 @@ package supervise
 
 import "syscall"
 
-// childAttributes make the kernel kill the children of a supervisor that was killed itself.
+// childAttributes make the kernel kill the children when the supervisor dies.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

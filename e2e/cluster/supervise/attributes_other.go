@@ -4,6 +4,6 @@ package supervise
 
 import "syscall"
 
-// childAttributes: nothing ties a child's life to ours here; the recorded
-// identities let `down` find what a killed supervisor left.
+// childAttributes is nil, because children cannot be tied to the supervisor here; `down` finds the processes of a
+// killed supervisor by their recorded identities.
 func childAttributes() *syscall.SysProcAttr { return nil }

@@ -22,8 +22,8 @@ type startAnswer struct {
 	err  error
 }
 
-// starter starts every process from one thread that never ends: on Linux,
-// children are killed when the thread that started them is gone.
+// starter starts every process from one thread that never ends: on Linux, children are killed when the thread that
+// started them ends.
 func (s *Supervisor) starter() {
 	runtime.LockOSThread()
 	for request := range s.start {
@@ -39,8 +39,7 @@ func (s *Supervisor) launch(p Process) (chan syscall.WaitStatus, error) {
 	return answer.done, answer.err
 }
 
-// fork uses the bare system call, because os.Process would wait for the child
-// by itself and miss it when Reap comes first.
+// fork uses the bare system call, because os.Process would wait for the child itself and miss it if Reap comes first.
 func (s *Supervisor) fork(p Process) (chan syscall.WaitStatus, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
@@ -71,8 +70,8 @@ func (s *Supervisor) fork(p Process) (chan syscall.WaitStatus, error) {
 	return done, nil
 }
 
-// environment returns ours with the variables in set instead of their
-// namesakes: of two, a Go program sees the first.
+// environment returns our environment with the variables in set replaced: of two variables with the same name, a Go
+// program uses the first.
 func environment(set []string) []string {
 	names := map[string]bool{}
 	for _, variable := range set {
@@ -86,7 +85,7 @@ func environment(set []string) []string {
 	return append(inherited, set...)
 }
 
-// Reap collects ended children, until there are none left after Stop.
+// Reap reaps ended children, until there are none left after Stop.
 func (s *Supervisor) Reap() {
 	for {
 		var status syscall.WaitStatus

@@ -1,7 +1,6 @@
 //go:build unix
 
-// Package supervise keeps a set of processes running. It can be PID 1: it
-// reaps every child it is given, its own and adopted ones.
+// Package supervise keeps a set of processes running. It can be PID 1: it reaps all children, including adopted ones.
 package supervise
 
 import (
@@ -21,14 +20,14 @@ const restartDelay = 500 * time.Millisecond
 
 // Process is a program to run.
 type Process struct {
-	Name string // names its log file
+	Name string // determines the log file
 	Path string
-	Args []string // without the program's name
-	Env  []string // added to our own environment
+	Args []string // without argv[0]
+	Env  []string // added to the current environment
 }
 
-// Supervisor starts processes and reaps them. There may be one at a time,
-// for it waits for all children of the process.
+// Supervisor starts processes and reaps them. Only one may exist at a time, because it waits for all children of the
+// process.
 type Supervisor struct {
 	logDir string
 	runDir string // empty: identities are not recorded
@@ -39,8 +38,8 @@ type Supervisor struct {
 	start    chan startRequest
 }
 
-// New returns a supervisor that writes NAME.log files to logDir and the
-// identities of the processes that it keeps to runDir, unless that is empty.
+// New returns a supervisor that writes NAME.log files to logDir and the identities of the processes from Keep to
+// runDir, unless that is empty.
 func New(logDir, runDir string) *Supervisor {
 	s := &Supervisor{
 		logDir:  logDir,
@@ -52,7 +51,7 @@ func New(logDir, runDir string) *Supervisor {
 	return s
 }
 
-// Keep starts the process, and starts it again whenever it ends, until Stop.
+// Keep starts the process, and restarts it whenever it ends, until Stop.
 func (s *Supervisor) Keep(p Process) {
 	go func() {
 		for {
@@ -80,7 +79,7 @@ func (s *Supervisor) Run(p Process) error {
 	return nil
 }
 
-// Stop asks all processes to end and kills those that have not after grace.
+// Stop terminates all processes, and kills those still running after grace.
 func (s *Supervisor) Stop(grace time.Duration) {
 	s.mu.Lock()
 	s.stopping = true
@@ -88,7 +87,7 @@ func (s *Supervisor) Stop(grace time.Duration) {
 	s.signal(syscall.SIGTERM)
 	if s.waitNone(grace) != nil {
 		s.signal(syscall.SIGKILL)
-		_ = s.waitNone(10 * time.Second) // what survives SIGKILL is beyond us
+		_ = s.waitNone(10 * time.Second) // nothing more can be done if one survives SIGKILL
 	}
 }
 
@@ -113,13 +112,12 @@ func (s *Supervisor) running() int {
 	return len(s.waiting)
 }
 
-// signal reaches children only: a number in s.waiting is not reaped yet, so it
-// cannot belong to another process.
+// signal reaches children only: a PID in s.waiting is not reaped yet, so it cannot belong to another process.
 func (s *Supervisor) signal(sig syscall.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for pid := range s.waiting {
-		_ = syscall.Kill(pid, sig) // one that has just ended needs no signal
+		_ = syscall.Kill(pid, sig) // fails only if it has just ended
 	}
 }
 
@@ -141,7 +139,7 @@ func (s *Supervisor) record(p Process, pid int) {
 		return
 	}
 	err := proc.Record(s.runDir, p.Name, pid)
-	if err != nil && !errors.Is(err, proc.ErrGone) { // one that ends at once needs no record
+	if err != nil && !errors.Is(err, proc.ErrGone) { // no record needed if it ended at once
 		s.note(p, err)
 	}
 }

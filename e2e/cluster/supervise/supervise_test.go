@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// There may be one supervisor at a time, so this is one test.
+// Only one supervisor may exist at a time, so this is a single test.
 func TestSupervisor(t *testing.T) {
 	logs, run := t.TempDir(), t.TempDir()
 	s := New(logs, run)

@@ -6,8 +6,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// initAttributes put the first process of a real node into namespaces of its
-// own. It makes the cgroup namespace itself, once it is in its cgroup.
+// initAttributes make the first process of a real node start in its own namespaces. It creates the cgroup namespace itself,
+// once it has entered its cgroup.
 func initAttributes(mode layout.Mode) *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setsid: true}
 	if mode == layout.Node {

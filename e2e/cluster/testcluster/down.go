@@ -12,8 +12,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// Down ends the cluster called name and removes everything of it but the
-// build outputs. It tells whether there was anything to remove.
+// Down stops the cluster called name and removes all its state, but not the build outputs. It reports whether there was
+// anything to remove.
 func Down(cacheDir, name string) (bool, error) {
 	if err := layout.CheckName(name); err != nil {
 		return false, err
@@ -37,13 +37,13 @@ func Down(cacheDir, name string) (bool, error) {
 	return true, c.remove()
 }
 
-// Down ends the cluster and removes everything of it but the build outputs.
+// Down stops the cluster and removes all its state, but not the build outputs.
 func (c *Cluster) Down() error {
 	_, err := Down(c.Cache.Dir, c.Name)
 	return err
 }
 
-// remove expects the lock of the cluster's name to be held.
+// remove requires the lock on the cluster's name.
 func (c *Cluster) remove() error {
 	if err := c.kill(); err != nil {
 		return err
@@ -59,9 +59,9 @@ func (c *Cluster) remove() error {
 	return nil
 }
 
-// kill ends every recorded process. With PID 1 of a real node, the kernel
-// ends all processes of the node and drops its mounts and interfaces; with
-// kwok, the first process ends the others, and what survives is found by record.
+// kill ends every recorded process. When PID 1 of a real node ends, the kernel kills all processes of the node and
+// drops its mounts and interfaces; with kwok, the first process ends the others, and survivors are found by their
+// records.
 func (c *Cluster) kill() error {
 	ids, err := proc.Recorded(c.RunDir())
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Cluster) kill() error {
 	return nil
 }
 
-// alive tells whether all processes that Up has started still run.
+// alive reports whether all processes that Up started are still running.
 func (c *Cluster) alive() bool {
 	ids, err := proc.Recorded(c.RunDir())
 	if err != nil || !ids[initName].Alive() {

@@ -12,10 +12,9 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// Kill ends one process of the cluster without warning: kube-apiserver, etcd,
-// kube-controller-manager, kube-scheduler or kwok. It is started again half a second later by
-// itself. The error is proc.ErrGone when the process does not run at the moment. The
-// processes of a real node cannot be killed.
+// Kill kills one process of the cluster: kube-apiserver, etcd, kube-controller-manager, kube-scheduler or kwok. The
+// supervisor restarts it after half a second. The error is proc.ErrGone if the process is not running at the moment.
+// Processes of a real node cannot be killed.
 func (c *Cluster) Kill(component string) error {
 	if c.Mode == layout.Node {
 		return fmt.Errorf("kill %s of cluster %s: a real node hides its processes: %w", component, c.Name, errors.ErrUnsupported)
@@ -34,8 +33,7 @@ func (c *Cluster) Kill(component string) error {
 	return nil
 }
 
-// AwaitReady returns when the API server and its store are ready, or with the
-// error of ctx. It polls.
+// AwaitReady polls until the API server and its store are ready, or returns the error of ctx.
 func (c *Cluster) AwaitReady(ctx context.Context) error {
 	client, err := c.client()
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// The names under which the processes that we start are recorded.
+// Names of the recorded processes.
 const (
 	initName    = "init"
 	forwardName = "forward"
 )
 
-// launch starts the first process of the cluster, which starts the others,
-// and for a real node the forwarder, which takes over the listener.
+// launch starts the first process of the cluster, which starts the others, and for a real node the forwarder, which
+// takes over the listener.
 func (c *Cluster) launch(listener *net.TCPListener) error {
 	if c.Mode == layout.Node {
 		if err := node.CreateCgroups(c.Cgroup()); err != nil {
@@ -47,7 +47,7 @@ func (c *Cluster) launch(listener *net.TCPListener) error {
 	return c.StartDetached(forward, forwardName)
 }
 
-// StartDetached starts a process that outlives us and holds on to none of our files. It ends with the cluster.
+// StartDetached starts a process that outlives us and inherits none of our files. It ends with the cluster.
 func (c *Cluster) StartDetached(command *exec.Cmd, name string) error {
 	return proc.StartDetached(command, proc.Place{Log: c.Log(name), Dir: c.RunDir(), Name: name})
 }

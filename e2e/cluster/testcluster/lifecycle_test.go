@@ -43,12 +43,12 @@ metadata: {name: nginx}
 spec: {selector: {app: web}, ports: [{port: 80}]}
 `
 
-// bring brings up a cluster of its own for the test, which must leave nothing.
+// bring starts a cluster for the test, which must remove it completely.
 func bring(t *testing.T, mode layout.Mode) *Cluster {
 	t.Helper()
 	if missing := build.Missing(mode); len(missing) > 0 {
 		why := fmt.Sprintf("mode %s is impossible here: %s", mode, strings.Join(missing, "; "))
-		if os.Getenv("CI") != "" { // nobody would see that it was left out
+		if os.Getenv("CI") != "" { // a skip would go unnoticed
 			t.Fatal(why)
 		}
 		t.Skip(why)
@@ -122,8 +122,7 @@ func TestRealNode(t *testing.T) {
 	checkSecondUp(t, c)
 }
 
-// fetch gets the URL from within a Pod. The proxy rules of a new Service take
-// a moment, so it tries for a while.
+// fetch gets the URL from within a Pod. The proxy rules of a new Service take a moment, so it retries for a while.
 func fetch(ctx context.Context, c *Cluster, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -134,7 +133,7 @@ func fetch(ctx context.Context, c *Cluster, url string) error {
 	})
 }
 
-// checkLoad runs an image that was made here: the pause program of the cache.
+// checkLoad runs a locally built image: the pause program of the cache.
 func checkLoad(t *testing.T, c *Cluster) {
 	t.Helper()
 	files, err := archive.FromPath(c.Cache.Bin("pause"))
@@ -153,7 +152,7 @@ func checkLoad(t *testing.T, c *Cluster) {
 	waitPhase(t, c, "loaded", "Running")
 }
 
-// checkSecondUp wants a second Up to find the first.
+// checkSecondUp checks that a second Up finds the running cluster.
 func checkSecondUp(t *testing.T, c *Cluster) {
 	t.Helper()
 	again, err := Up(t.Context(), Options{Name: c.Name})
@@ -175,7 +174,7 @@ func TestKwok(t *testing.T) {
 	checkSecondUp(t, c)
 }
 
-// checkKill wants killed components to come back with everything that they had stored.
+// checkKill checks that killed components are restarted without losing data.
 func checkKill(t *testing.T, c *Cluster) {
 	t.Helper()
 	for _, component := range []string{"kube-apiserver", "etcd"} {
@@ -210,8 +209,8 @@ func checkKill(t *testing.T, c *Cluster) {
 	}
 }
 
-// checkUser wants another user to have the rights that are granted, no others,
-// and each of its requests to be in the audit log.
+// checkUser checks that another user has exactly the granted permissions, and that each of its requests is in the audit
+// log.
 func checkUser(t *testing.T, c *Cluster) {
 	t.Helper()
 	kubeconfig, err := c.WriteUserKubeconfig(t.TempDir(), "alice", "readers")

@@ -11,9 +11,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// Load imports an image archive into the node, where Pods then find it under
-// its tags, unless they say imagePullPolicy: Always. With kwok there is
-// nothing to do: any image runs.
+// Load imports an image archive into the node, so that Pods can use its tags, unless they set imagePullPolicy: Always.
+// With kwok it does nothing: any image runs.
 func (c *Cluster) Load(ctx context.Context, archive string) error {
 	if c.Mode != layout.Node {
 		return nil
@@ -26,7 +25,7 @@ func (c *Cluster) Load(ctx context.Context, archive string) error {
 	if err != nil {
 		return err
 	}
-	// The socket is in the node's mount namespace, which /proc leads into.
+	// The socket is in the node's mount namespace, which is accessible through /proc.
 	socket := fmt.Sprintf("/proc/%d/root%s", ids[initName].PID, component.ContainerdSocket)
 	out, err := exec.CommandContext(ctx, c.Cache.Bin("ctr"), component.ImportArgs(socket, path)...).CombinedOutput()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/pki"
 )
 
-// prepare writes everything that the cluster's processes read.
+// prepare writes all input files of the cluster's processes.
 func (c *Cluster) prepare(options Options) error {
 	if err := c.checkPlace(); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (c *Cluster) prepare(options Options) error {
 	return c.Save()
 }
 
-// checkPlace refuses folders that a real node covers with its own.
+// checkPlace rejects folders that are hidden by mounts of a real node.
 func (c *Cluster) checkPlace() error {
 	for _, covered := range []string{"/run/", "/proc/", "/sys/", "/var/lib/", "/var/log/"} {
 		if c.Mode == layout.Node && strings.HasPrefix(c.Cache.Dir, covered) {
@@ -52,9 +52,8 @@ func (c *Cluster) checkPlace() error {
 	return nil
 }
 
-// choosePorts settles the ports on the host. A real node needs one, whose
-// open listener is returned; it is nil with kwok, where the API server itself
-// listens, and etcd needs two more.
+// choosePorts selects the ports on the host. A real node needs one, whose open listener is returned. With kwok the
+// listener is nil, because the API server itself listens, and etcd needs two more ports.
 func (c *Cluster) choosePorts(port int) (*net.TCPListener, error) {
 	listener, err := listen(port)
 	if port == 0 {
@@ -73,7 +72,7 @@ func (c *Cluster) choosePorts(port int) (*net.TCPListener, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer other.Close() // only now, so that the ports differ
+		defer other.Close() // deferred, so that the ports differ
 		*target = portOf(other)
 	}
 	return nil, nil
@@ -83,12 +82,12 @@ func listen(port int) (*net.TCPListener, error) {
 	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
 }
 
-// The ports from which one is taken. Systems give out others, commonly those above 32767, to
-// outgoing connections and to who asks for any: there another process could get the port of a
-// server that is not up yet, or that is down while a test has it restarted.
+// The range of ports to choose from. Systems use other ports, usually those above 32767, for outgoing connections and
+// for listeners on port 0; there, another process could get the port of a server that is not up yet, or that is being
+// restarted by a test.
 const firstPort, ports = 20000, 12000
 
-// listenAnywhere takes a port that nobody listens on.
+// listenAnywhere listens on a free port.
 func listenAnywhere() (*net.TCPListener, error) {
 	var err error
 	for range 100 {
@@ -102,7 +101,7 @@ func listenAnywhere() (*net.TCPListener, error) {
 
 func portOf(l *net.TCPListener) int { return l.Addr().(*net.TCPAddr).Port }
 
-// account is a client of the API server; empty groups give it a name only.
+// account is a client of the API server; an empty group means none.
 type account struct{ file, user, group string }
 
 var accounts = []account{
@@ -111,7 +110,7 @@ var accounts = []account{
 	{"kube-scheduler", "system:kube-scheduler", ""},
 	{"kube-proxy", "system:kube-proxy", ""},
 	{"apiserver-kubelet", "kube-apiserver-kubelet-client", "system:masters"},
-	// These two have no role of their own in a fresh cluster.
+	// These two have no role in a new cluster.
 	{"coredns", "system:coredns", "system:masters"},
 	{"kwok", "system:kwok", "system:masters"},
 }
@@ -157,7 +156,7 @@ func (c *Cluster) writePair(authority *pki.Authority, file string, subject pki.S
 	return os.WriteFile(c.PKI(file+".kubeconfig"), kubeconfig, 0o600)
 }
 
-// writeServers writes the pairs of the servers; the kubelet is a client, too.
+// writeServers writes the key pairs of the servers; the kubelet is also a client.
 func (c *Cluster) writeServers(authority *pki.Authority) error {
 	nodeIP := net.ParseIP(layout.NodeIP)
 	err := c.writePair(authority, "apiserver", pki.Subject{
@@ -177,7 +176,7 @@ func (c *Cluster) writeServers(authority *pki.Authority) error {
 	if err != nil {
 		return err
 	}
-	_, key, err := pki.NewKey() // signs tokens of ServiceAccounts
+	_, key, err := pki.NewKey() // signs service account tokens
 	if err != nil {
 		return err
 	}

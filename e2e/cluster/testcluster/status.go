@@ -11,9 +11,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// Status writes what is known of the cluster: where things are, whether its
-// processes run, and how the API server and the nodes are. The error, if any,
-// is the first thing found wrong.
+// Status writes the state of the cluster: paths, processes, and the health of the API server and the nodes. The error,
+// if any, is the first problem found.
 func (c *Cluster) Status(ctx context.Context, out io.Writer) error {
 	fmt.Fprintf(out, "name        %s\nmode        %s\nserver      %s\nkubeconfig  %s\naudit log   %s\nlogs        %s\n",
 		c.Name, c.Mode, c.HostServer(), c.Kubeconfig(), c.AuditLog(), filepath.Dir(c.Log("x")))

@@ -23,14 +23,13 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/rest"
 )
 
-// Options say which cluster is wanted. The zero value is the default cluster
-// in the best mode that the host is able to run.
+// Options select a cluster. The zero value is the default cluster in the best mode that the host supports.
 type Options struct {
 	Name        string      // empty means layout.DefaultName
 	Mode        layout.Mode // empty means layout.Auto
 	CacheDir    string      // empty means .cache/cluster in the repository
-	Port        int         // of the API server on 127.0.0.1; 0 takes a free one
-	Nodes       int         // nodes that kwok plays; 0 means 1; a real node is always one
+	Port        int         // of the API server on 127.0.0.1; 0 selects a free one
+	Nodes       int         // simulated nodes; 0 means 1; a real cluster always has one
 	AuditPolicy string      // file; empty means Metadata for all requests
 	Out         io.Writer   // progress; nil means none
 }
@@ -51,12 +50,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Cluster is a cluster that was brought up, by this program or an earlier one.
+// Cluster is a cluster that was started by this program or an earlier one.
 type Cluster struct {
 	*layout.Cluster
 }
 
-// ErrNotUp says that there is no such cluster, or that it does not run any more.
+// ErrNotUp means that there is no such cluster, or that it is not running.
 var ErrNotUp = errors.New("the cluster is not up")
 
 // Find returns the running cluster called name; ErrNotUp if there is none.
@@ -71,7 +70,7 @@ func Find(cacheDir, name string) (*Cluster, error) {
 	return c, nil
 }
 
-// load returns the cluster whose state folder is there, running or not.
+// load returns the cluster that has a state folder, running or not.
 func load(cacheDir, name string) (*Cluster, error) {
 	cache, err := layout.Find(cacheDir)
 	if err != nil {
@@ -87,8 +86,8 @@ func load(cacheDir, name string) (*Cluster, error) {
 	return &Cluster{spec}, nil
 }
 
-// UserKubeconfig returns a kubeconfig for a user with a client certificate of
-// its own. The user has the rights that RBAC gives to the name and the groups.
+// UserKubeconfig returns a kubeconfig for a user with a new client certificate. The user has the permissions that RBAC
+// grants to the name and the groups.
 func (c *Cluster) UserKubeconfig(name string, groups ...string) ([]byte, error) {
 	authority, err := pki.LoadAuthority(c.PKI(""))
 	if err != nil {

@@ -14,16 +14,15 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// snapshot is what a cluster could leave on the host: mounts, cgroups, network
-// interfaces, and folders in the usual places. Other clusters may be up and
-// change, so what belongs to them is left out.
+// snapshot is what a cluster could leave on the host: mounts, cgroups, network interfaces, and folders in the usual
+// locations. Entries of other running clusters are excluded.
 type snapshot map[string]bool
 
 func takeSnapshot(t *testing.T) snapshot {
 	t.Helper()
 	s := snapshot{}
 	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err == nil { // only Linux has it
+	if err == nil { // Linux only
 		for line := range strings.Lines(string(mounts)) {
 			s["mount "+strings.TrimSpace(line)] = true
 		}
@@ -61,10 +60,10 @@ func compareSnapshots(t *testing.T, before, after snapshot) {
 	}
 }
 
-// traces are what belongs to one cluster and to no other.
+// traces belong to exactly one cluster.
 type traces struct {
 	cluster   *Cluster
-	processes map[string]proc.ID // by number and command
+	processes map[string]proc.ID // by PID and command
 }
 
 // tracesOf records every process in the node's pid namespace, or, with kwok,

@@ -13,9 +13,8 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// Up builds what is missing, starts the cluster and waits until Pods can be
-// created and run. A cluster that is up already is returned as it is; what is
-// left of one that died is removed first.
+// Up builds what is missing, starts the cluster and waits until Pods can be created and run. A cluster that is already
+// up is returned unchanged; leftovers of one that died are removed first.
 func Up(ctx context.Context, options Options) (*Cluster, error) {
 	options = options.withDefaults()
 	if err := layout.CheckName(options.Name); err != nil {
@@ -65,8 +64,7 @@ func running(cache layout.Cache, options Options) (*Cluster, error) {
 	return c, nil
 }
 
-// start leaves the state folder of a cluster that fails to come up, for its
-// logs, but no process.
+// start starts the cluster. If that fails, it keeps the state folder for its logs, but no process.
 func start(ctx context.Context, cache layout.Cache, options Options) (*Cluster, error) {
 	started := time.Now()
 	c := &Cluster{&layout.Cluster{
@@ -92,7 +90,7 @@ func start(ctx context.Context, cache layout.Cache, options Options) (*Cluster, 
 	return c, nil
 }
 
-// confirm waits for a cluster whose start was broken off. A nil cluster is fine.
+// confirm waits for a cluster whose start was interrupted. A nil cluster is fine.
 func (c *Cluster) confirm(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -100,7 +98,7 @@ func (c *Cluster) confirm(ctx context.Context) error {
 	return c.waitUp(ctx, io.Discard, time.Now())
 }
 
-// publish puts the kubeconfig of the default cluster where it is easy to find.
+// publish writes the kubeconfig of the default cluster to an easy-to-find path.
 func (c *Cluster) publish() error {
 	path := c.PublicKubeconfig()
 	if path == "" {
@@ -113,7 +111,7 @@ func (c *Cluster) publish() error {
 	return os.WriteFile(path, data, 0o600)
 }
 
-// lock waits for the exclusive use of a cluster's name.
+// lock waits for an exclusive lock on a cluster's name.
 func lock(cache layout.Cache, name string) (func(), error) {
 	return layout.Lock(cache.Path("locks", name))
 }

@@ -16,7 +16,7 @@ import (
 
 const upLimit = 3 * time.Minute
 
-// nodeList is what we read of a list of Nodes.
+// nodeList holds the decoded fields of a NodeList.
 type nodeList struct {
 	Items []struct {
 		Metadata struct{ Name string }
@@ -37,7 +37,7 @@ func (l nodeList) ready() (ready int) {
 	return ready
 }
 
-// waitUp returns when every node is Ready and Pods are admitted.
+// waitUp returns once every node is Ready and Pods are admitted.
 func (c *Cluster) waitUp(ctx context.Context, out io.Writer, started time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, upLimit)
 	defer cancel()
@@ -66,7 +66,7 @@ func (c *Cluster) waitUp(ctx context.Context, out io.Writer, started time.Time) 
 	return nil
 }
 
-// poll repeats check until it succeeds, time is up, or the cluster has died.
+// poll repeats check until it succeeds, the timeout expires, or the cluster has died.
 func (c *Cluster) poll(ctx context.Context, check func() error) error {
 	return poll.Until(ctx, 50*time.Millisecond, func() error {
 		err := check()
@@ -88,7 +88,7 @@ func (c *Cluster) checkNodes(ctx context.Context, client *rest.Client) error {
 	return nil
 }
 
-// createNodes makes the nodes that kwok plays; a kubelet registers its own.
+// createNodes creates the simulated nodes; a kubelet registers its own.
 func (c *Cluster) createNodes(ctx context.Context, client *rest.Client) error {
 	if c.Mode == layout.Node {
 		return nil
@@ -104,7 +104,7 @@ func (c *Cluster) createNodes(ctx context.Context, client *rest.Client) error {
 		})
 		var status *rest.StatusError
 		if errors.As(err, &status) && status.Code == http.StatusConflict {
-			continue // made by an earlier attempt
+			continue // created by an earlier attempt
 		}
 		if err != nil {
 			return fmt.Errorf("create node %s: %w", name, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,51 +17,51 @@ import (
 // File is the name of the file that makes a folder a case.
 const File = manifest.CaseFile
 
-// Case is one case, as its file says.
+// Case is a test case.
 type Case struct {
-	// Folder holds the file, and all that it names.
+	// Folder contains the file, and the files that it names.
 	Folder string `json:"-"`
 	// Files are the files and folders with the TemplateController and CustomResourceDefinitions. Without any, it is the nearest
-	// templatecontroller.yaml, in the folder or above, and the crd.yaml beside that.
+	// templatecontroller.yaml in the folder or above, and the crd.yaml beside it.
 	Files []string `json:"files,omitempty"`
-	// Controller is the name of the TemplateController; needed where there are several.
+	// Controller is the name of the TemplateController; required if there are several.
 	Controller string `json:"controller,omitempty"`
-	// Parent is the file of the parent; parent.yaml if empty.
+	// Parent is the file of the parent; empty = parent.yaml.
 	Parent string `json:"parent,omitempty"`
-	// Objects and Related are files of objects that are there at the beginning: children, and others for spec.related.
+	// Objects and Related are files of objects that exist initially: children, and objects for spec.related.
 	Objects []string `json:"objects,omitempty"`
 	Related []string `json:"related,omitempty"`
-	// Time is when the first step is; the begin of 2026 if it is not given.
+	// Time is the time of the first step; zero = the beginning of 2026.
 	Time  time.Time `json:"time,omitzero"`
 	Steps []Step    `json:"steps"`
 
-	broken error // says why the file makes no sense
+	broken error // why the file is invalid
 }
 
-// Step is what happens, before templater makes passes until nothing is left to do.
+// Step has the changes before templater reconciles until nothing changes.
 type Step struct {
 	Name string `json:"name"`
-	// After is how long after the step before; 0 if empty.
+	// After is the time since the previous step; empty = 0.
 	After string `json:"after,omitempty"`
-	// Parent is merged into the parent: null takes a field away.
+	// Parent is merged into the parent: null removes a field.
 	Parent map[string]any `json:"parent,omitempty"`
-	// Delete is whether somebody deletes the parent: what spec.finalize says happens before it goes.
+	// Delete deletes the parent: spec.finalize runs before it is removed.
 	Delete bool `json:"delete,omitempty"`
-	// Observe is merged into objects that are there, or added: each has apiVersion, kind and metadata.name, and is in the namespace of the
-	// parent if it gives none.
+	// Observe is merged into existing objects, or added: each has apiVersion, kind and metadata.name. The namespace defaults to that of the
+	// parent.
 	Observe []map[string]any `json:"observe,omitempty"`
 	// Related is the same for related objects.
 	Related []map[string]any `json:"related,omitempty"`
-	// Logs are those of Pods from now on, by NAMESPACE/NAME and container.
+	// Logs are the logs of Pods from now on, by NAMESPACE/NAME and container.
 	Logs map[string]map[string]string `json:"logs,omitempty"`
-	// Remove takes objects away, of either sort, by apiVersion, kind and metadata.
+	// Remove removes objects (observed or related), by apiVersion, kind and metadata.
 	Remove []map[string]any `json:"remove,omitempty"`
-	// Ready are entries whose objects are ready in this step as soon as they are there; AllReady are all.
+	// Ready are child templates whose objects are ready in this step once they exist; AllReady means all.
 	Ready    []string `json:"ready,omitempty"`
 	AllReady bool     `json:"allReady,omitempty"`
 }
 
-// Find returns the cases in folders and below, in their order. A file or a folder that cannot be read is a Case, too: Run says why.
+// Find returns the cases in folders and below, in order. An unreadable file or folder is also a Case: Run returns the error.
 func Find(folders []string) []*Case {
 	var all []*Case
 	for _, folder := range folders {
@@ -86,7 +85,7 @@ func Find(folders []string) []*Case {
 	return all
 }
 
-// unreadable returns the Case that stands for a path which the system does not read.
+// unreadable returns a Case for an unreadable path.
 func unreadable(path string, err error) *Case {
 	if of, is := errors.AsType[*fs.PathError](err); is {
 		err = of.Err
@@ -94,12 +93,12 @@ func unreadable(path string, err error) *Case {
 	return &Case{Folder: path, broken: fmt.Errorf("%s: %w", path, err)}
 }
 
-// begin is when cases are that do not say.
+// begin is the default of Time.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // read reads the file of a case.
 func read(path string) *Case {
-	content, err := os.ReadFile(path)
+	content, err := manifest.ReadFile(path)
 	if err != nil {
 		return unreadable(path, err)
 	}
@@ -114,7 +113,7 @@ func read(path string) *Case {
 	return c
 }
 
-// fault says what is wrong with the steps, or "".
+// fault returns what is wrong with the steps, or "".
 func (c *Case) fault() string {
 	if len(c.Steps) == 0 {
 		return "no steps: add at least one"
@@ -129,14 +128,14 @@ func (c *Case) fault() string {
 			return fmt.Sprintf("steps[%d].after: write a duration such as 90s or 10m", i)
 		}
 		if slices.Contains(names, slug(s.Name)) {
-			return fmt.Sprintf("steps[%d]: another step is called %s, too", i, s.Name)
+			return fmt.Sprintf("steps[%d]: duplicate name %s", i, s.Name)
 		}
 		names = append(names, slug(s.Name))
 		switch {
 		case s.Delete && i == 0:
-			return "steps[0].delete: templater has created nothing for the parent yet: add a step before"
+			return "steps[0].delete: the parent has no children yet: add a step before it"
 		case s.Delete && deleted >= 0:
-			return fmt.Sprintf("steps[%d].delete: the parent is being deleted since steps[%d]", i, deleted)
+			return fmt.Sprintf("steps[%d].delete: the parent was already deleted in steps[%d]", i, deleted)
 		case s.Delete:
 			deleted = i
 		}
@@ -146,12 +145,12 @@ func (c *Case) fault() string {
 
 var noSlug = regexp.MustCompile(`[^a-z0-9]+`)
 
-// slug makes a name of a file of the name of a step.
+// slug returns a file name for the name of a step.
 func slug(name string) string {
 	return strings.Trim(noSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
 }
 
-// expected is the file of what a step is to come to.
+// expected returns the file with the expected result of a step.
 func (c *Case) expected(i int) string {
 	return filepath.Join(c.Folder, manifest.ExpectedFolder, fmt.Sprintf("%d-%s.yaml", i+1, slug(c.Steps[i].Name)))
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestNumbersAreExact(t *testing.T) {
+func TestCaseNumbersKeepPrecision(t *testing.T) {
 	file := filepath.Join(t.TempDir(), File)
 	const text = "steps:\n- name: a\n  parent: {spec: {large: 9007199254740993, part: 1.5, list: [1]}}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -24,7 +24,7 @@ func TestNumbersAreExact(t *testing.T) {
 	}
 }
 
-func TestTimeDoesNotGoBack(t *testing.T) {
+func TestNegativeAfterIsRejected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), File)
 	if err := os.WriteFile(file, []byte("steps:\n- {name: a, after: -5h}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 	}
 }
 
-func TestFoldersAreFoundByLinks(t *testing.T) {
+func TestFindFollowsLinkedFolder(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, File), []byte("steps: [{name: a}]\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestFoldersAreFoundByLinks(t *testing.T) {
 }
 
 // Git may check files out with the ends of lines that Windows has.
-func TestEndsOfLinesAreNoDifference(t *testing.T) {
+func TestCompareIgnoresLineEndings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "1-a.yaml")
 	if err := os.WriteFile(file, []byte("a: 1\r\nb: 2\r\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestEndsOfLinesAreNoDifference(t *testing.T) {
 }
 
 // The name of a folder is no pattern: files of another case are not to be removed.
-func TestStaleFilesAreThoseOfTheCase(t *testing.T) {
+func TestStaleFilesIgnoreOtherCases(t *testing.T) {
 	folder := t.TempDir()
 	for _, path := range []string{"a[1]/expected/1-a.yaml", "a[1]/expected/2-b.yaml", "a[1]/expected/README.md", "a1/expected/1-a.yaml"} {
 		if err := write(filepath.Join(folder, path), nil); err != nil {

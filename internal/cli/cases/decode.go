@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// decode reads the text of a case. Keys are as they are written; whole numbers are int64, and others float64. The error says what is wrong
+// decode decodes a case. Keys are case-sensitive; integers are int64, other numbers float64. The error says what is wrong
 // where.
 func (c *Case) decode(content []byte) error {
 	text, err := yaml.YAMLToJSONStrict(content)
@@ -37,8 +37,8 @@ func (c *Case) decode(content []byte) error {
 	return nil
 }
 
-// insteadOf says which field of a case, or of a step, may have been meant by one that there is not. It begins with a semicolon; "" means that
-// nobody can tell.
+// insteadOf suggests a field of a case or step for an unknown field. It begins with a semicolon; "" = no
+// suggestion.
 func insteadOf(path string) string {
 	ofCase, ofStep := fieldsOf[Case](), fieldsOf[Step]()
 	known, name := ofCase, path

@@ -9,9 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate"
 )
 
-// happen makes the changes of a step.
+// happen applies the changes of a step.
 func (w *world) happen(s Step) error {
-	after, _ := time.ParseDuration(s.After) // which was read before
+	after, _ := time.ParseDuration(s.After) // already validated
 	w.state.Now = w.state.Now.Add(after)
 	if s.Parent != nil {
 		before := w.state.Parent
@@ -50,7 +50,7 @@ func (w *world) happen(s Step) error {
 	return nil
 }
 
-// put merges an object into the one of its name, or adds it.
+// put merges an object into the existing one, or adds it.
 func (w *world) put(all *[]map[string]any, o map[string]any) error {
 	id, err := w.id(o)
 	if err != nil {
@@ -67,8 +67,8 @@ func (w *world) put(all *[]map[string]any, o map[string]any) error {
 	return nil
 }
 
-// checkObserved returns an error if the step has added an object to those that were there before it, and nobody takes note of that: no entry
-// yields it, it does not say whose it is, and no template can read it.
+// checkObserved returns an error if the step adds an object that nothing uses: no child template
+// renders it, it does not name its child template, and no template can read it.
 func (w *world) checkObserved(s Step, before []map[string]any, result simulate.Result) error {
 	var children []map[string]any
 	for _, c := range result.Children {
@@ -77,8 +77,8 @@ func (w *world) checkObserved(s Step, before []map[string]any, result simulate.R
 		}
 	}
 	for _, o := range s.Observe {
-		id, _ := w.id(o)                           // which was read before
-		left := w.find(id, w.state.Objects) == nil // as children do
+		id, _ := w.id(o)                           // already validated
+		left := w.find(id, w.state.Objects) == nil // deleted, as only children are
 		if left || saysWhose(o) || w.find(id, before) != nil || w.find(id, children) != nil {
 			continue
 		}
@@ -89,7 +89,7 @@ func (w *world) checkObserved(s Step, before []map[string]any, result simulate.R
 	return nil
 }
 
-// isRelated reports whether the templates can read an object by spec.related.
+// isRelated reports whether the templates can read an object through spec.related.
 func (w *world) isRelated(of id, result simulate.Result) bool {
 	for _, objects := range result.Related {
 		for _, o := range objects {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The format has no standard of its own: this is what its readers agree on. https://github.com/testmoapp/junitxml
+// There is no official standard for the format: this is the common subset. https://github.com/testmoapp/junitxml
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -31,7 +31,7 @@ type (
 	}
 )
 
-// JUnit writes a report: a suite for each case, and a test in it for each step.
+// JUnit writes a report with a suite for each case, and a test for each step.
 func JUnit(w io.Writer, all []Outcome) error {
 	var report junitSuites
 	for _, o := range all {

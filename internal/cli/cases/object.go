@@ -12,15 +12,15 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// id tells one object from another.
+// id identifies an object.
 type id struct{ group, kind, namespace, name string }
 
-// String is such as ConfigMap default/a.
+// String returns for example ConfigMap default/a.
 func (i id) String() string { return simulate.Named(i.kind, i.namespace, i.name) }
 
 var errNoObject = errors.New("an object needs apiVersion, kind and metadata.name")
 
-// id returns which object is meant. It is in the namespace of the parent unless it says another one, or its kind has none.
+// id returns the identity of an object. The namespace defaults to that of the parent if the kind is namespaced.
 func (w *world) id(o map[string]any) (id, error) {
 	metadata, _ := o["metadata"].(map[string]any)
 	apiVersion, _ := o["apiVersion"].(string)
@@ -34,7 +34,7 @@ func (w *world) id(o map[string]any) (id, error) {
 	return i, nil
 }
 
-// find returns the object that is meant, or nil.
+// find returns the object with that identity, or nil.
 func (w *world) find(of id, all []map[string]any) map[string]any {
 	for _, o := range all {
 		if other, _ := w.id(o); other == of {
@@ -44,7 +44,7 @@ func (w *world) find(of id, all []map[string]any) map[string]any {
 	return nil
 }
 
-// similar asks whether another object of the kind is meant, if there is one with a similar name.
+// similar suggests an object of the kind with a similar name, or returns "".
 func (w *world) similar(to id, all []map[string]any) string {
 	byName := map[string]string{}
 	for _, o := range all {
@@ -55,7 +55,7 @@ func (w *world) similar(to id, all []map[string]any) string {
 	return syntax.DidYouMean(byName[syntax.Nearest(to.name, slices.Sorted(maps.Keys(byName)))])
 }
 
-// saysWhose reports whether an object says by labels or owner references whose it is.
+// saysWhose reports whether labels or owner references of an object name its owner.
 func saysWhose(o map[string]any) bool {
 	metadata, _ := o["metadata"].(map[string]any)
 	labels, _ := metadata["labels"].(map[string]any)

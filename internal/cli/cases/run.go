@@ -15,29 +15,29 @@ import (
 	"github.com/templater-dev/templater/internal/lint/manifest"
 )
 
-// Outcome is what became of a case.
+// Outcome is the result of a case.
 type Outcome struct {
 	Folder string
 	Steps  []StepOutcome
-	// Stale are files of no step.
+	// Stale are expected files without a step.
 	Stale []string
 }
 
-// StepOutcome is what became of a step.
+// StepOutcome is the result of a step.
 type StepOutcome struct {
 	Name string
-	// Failure says on lines what is not as expected; "" if all is.
+	// Failure lists unexpected results, one per line; "" = success.
 	Failure string
 	Took    time.Duration
 }
 
-// Failed reports whether anything is not as expected.
+// Failed reports whether the case failed.
 func (o Outcome) Failed() bool {
 	return len(o.Stale) > 0 || slices.ContainsFunc(o.Steps, func(s StepOutcome) bool { return s.Failure != "" })
 }
 
-// Run goes through the steps of a case, and compares what they come to with what is expected; with update, it writes that instead. The
-// error says why the case makes no sense.
+// Run runs the steps of a case, and compares the results with the expected files; with update, it writes them instead. The
+// error says why the case is invalid.
 func (c *Case) Run(update bool) (Outcome, error) {
 	out := Outcome{Folder: c.Folder}
 	if c.broken != nil {
@@ -72,9 +72,9 @@ func (c *Case) Run(update bool) (Outcome, error) {
 	return out, err
 }
 
-var errGone = errors.New("the parent was deleted in the previous step: nothing more can happen")
+var errGone = errors.New("the parent was deleted in the previous step: remove this step")
 
-// Play goes through the steps of a case, and calls visit with the state after each. gone reports whether the parent was deleted by then.
+// Play runs the steps of a case, and calls visit with the state after each. gone is whether the parent is deleted.
 func (c *Case) Play(visit func(step int, after simulate.State, gone bool)) error {
 	if c.broken != nil {
 		return c.broken
@@ -92,7 +92,7 @@ func (c *Case) Play(visit func(step int, after simulate.State, gone bool)) error
 	return nil
 }
 
-// step lets a step happen. It returns what that comes to with the errors in it, or, in lines, what is wrong in any case.
+// step runs a step. It returns the result including its errors, or a failure that is independent of the expected file.
 func (w *world) step(s Step) (text []byte, faults []string, failure string, err error) {
 	result, err := w.advance(s)
 	if errors.Is(err, simulate.ErrRestless) {
@@ -105,7 +105,7 @@ func (w *world) step(s Step) (text []byte, faults []string, failure string, err 
 	return text, result.Faults, "", err
 }
 
-// advance lets a step happen, and reconciles until nothing is left to do.
+// advance applies the changes of a step, and reconciles until nothing changes.
 func (w *world) advance(s Step) (simulate.Result, error) {
 	if w.gone {
 		return simulate.Result{}, errGone
@@ -122,7 +122,7 @@ func (w *world) advance(s Step) (simulate.Result, error) {
 	return result, w.checkObserved(s, before, result)
 }
 
-// record writes what a step has come to. A file that is new or changes, and holds errors, is a failure, once: somebody has to read it.
+// record writes the result of a step. If a new or changed file contains errors, the step fails once, so that somebody reviews it.
 func record(file string, now []byte, faults []string) (failure string, err error) {
 	if len(faults) > 0 {
 		if failure, err = compare(file, now); err != nil {
@@ -138,9 +138,9 @@ func record(file string, now []byte, faults []string) (failure string, err error
 	return failure, write(file, now)
 }
 
-// compare returns the difference to a file, as lines. Git on Windows may have given these other ends.
+// compare returns the difference to a file by line. Git on Windows may have changed line ends.
 func compare(file string, now []byte) (string, error) {
-	want, err := os.ReadFile(file)
+	want, err := manifest.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return file + " does not exist: create it with --update, and review it\n", nil
 	}
@@ -151,13 +151,26 @@ func compare(file string, now []byte) (string, error) {
 }
 
 func write(file string, content []byte) error {
+	for _, path := range []string{filepath.Dir(file), file} {
+		if err := noLink(path); err != nil {
+			return err
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(file, content, 0o644) //nolint:gosec // it goes into a repository
+	return os.WriteFile(file, content, 0o644) //nolint:gosec // the file belongs to a repository
 }
 
-// stale returns the expected files of no step, or removes them.
+// noLink returns an error if a path is a symbolic link: --update would overwrite or remove files elsewhere.
+func noLink(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s is a symbolic link: replace it with a real file or directory, which --update can write", path)
+	}
+	return nil
+}
+
+// stale returns expected files without a step, or removes them.
 func (c *Case) stale(files []string, remove bool) ([]string, error) {
 	folder := filepath.Join(c.Folder, manifest.ExpectedFolder)
 	entries, err := os.ReadDir(folder)
@@ -173,6 +186,9 @@ func (c *Case) stale(files []string, remove bool) ([]string, error) {
 	}
 	if !remove {
 		return left, nil
+	}
+	if err := noLink(folder); err != nil {
+		return nil, err
 	}
 	for _, file := range left {
 		if err := os.Remove(file); err != nil {

@@ -51,7 +51,7 @@ func folder(t *testing.T, text string) *Case {
 	return c
 }
 
-func TestWhatStepsMayObserve(t *testing.T) {
+func TestStepObserveValidation(t *testing.T) {
 	const nobodys = "neither the label templater.dev/child nor an owner reference names its child template"
 	for why, row := range map[string]struct{ step, want string }{
 		"a child that is there":                  {"{name: b, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {x: z}}]}", ""},
@@ -82,8 +82,8 @@ func TestWhatStepsMayObserve(t *testing.T) {
 	}
 }
 
-// TestWhatIsObservedAsItIsMade has objects that come in the step in which templater would make them, or take them away.
-func TestWhatIsObservedAsItIsMade(t *testing.T) {
+// TestObservedObjectMatchingTemplateIsChild has objects that come in the step in which templater would make them, or take them away.
+func TestObservedObjectMatchingTemplateIsChild(t *testing.T) {
 	once := strings.Replace(controller, "      {apiVersion: v1", "      {{ if not .status.done }}{apiVersion: v1", 1)
 	once = strings.Replace(once, "| quote }}}}\n", "| quote }}}}{{ end }}\n  status: {template: 'done: true'}\n", 1)
 	const given = "{name: a, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {pods: \"0\"}}]}"
@@ -109,8 +109,8 @@ func TestWhatIsObservedAsItIsMade(t *testing.T) {
 	}
 }
 
-// TestStepsGoOn has each step begin with what the one before has left.
-func TestStepsGoOn(t *testing.T) {
+// TestStepsContinueFromPreviousState has each step begin with what the one before has left.
+func TestStepsContinueFromPreviousState(t *testing.T) {
 	c := folder(t, controller+`
 steps:
 - {name: a}
@@ -158,8 +158,8 @@ steps:
 	}
 }
 
-// TestAnObservedEditOfAChildIsRepaired has a step change a field that templater applied, and one that it did not.
-func TestAnObservedEditOfAChildIsRepaired(t *testing.T) {
+// TestObservedDriftIsRepaired has a step change a field that templater applied, and one that it did not.
+func TestObservedDriftIsRepaired(t *testing.T) {
 	const head, edit = "writes:\n- update ConfigMap team/map\n", "observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {%s: edited}}]"
 	for why, row := range map[string]struct {
 		field    string
@@ -185,20 +185,20 @@ func TestAnObservedEditOfAChildIsRepaired(t *testing.T) {
 const another = `{apiVersion: templater.dev/v1, kind: TemplateController, metadata: {name: others}, spec: {watch: {apiVersion: example.org/v1, kind: App}, children: [{name: secret, template: '{apiVersion: v1, kind: Secret, metadata: {name: others}}'}]}}
 `
 
-func TestCasesThatMakeNoSense(t *testing.T) {
+func TestInvalidCasesAreRejected(t *testing.T) {
 	const refers = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apps.example.org}, spec: {group: example.org, scope: Namespaced, names: {kind: App, plural: apps}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {$ref: "#/x"}}}]}}
 `
 	const steps = "steps: [{name: a}]\n"
 	for why, row := range map[string]struct{ text, want string }{
 		"no parent":                       {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team}}", "", 1) + steps, "parent.yaml: it contains no object"},
 		"two parents":                     {strings.Replace(controller, "namespace: team}}", "namespace: team}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: x}}", 1) + steps, "parent.yaml: 2 objects, want one: the parent"},
-		"a template that makes no sense":  {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "templatecontroller.yaml:11:84: children[map]:1:78: there is no .related.pod; did you mean .related.pods?; known: .related.pods"},
+		"a template that makes no sense":  {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "templatecontroller.yaml:11:84: children[map]:1:78: unknown name .related.pod; did you mean .related.pods?; known: .related.pods"},
 		"objects that are not there":      {controller + "objects: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
 		"a kind that does not fit":        {strings.Replace(controller, "apiVersion: example.org/v1, kind: App}", "apiVersion: v1, kind: Namespace, namespaces: [a]}", 1) + steps, "spec.watch: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
 		"a parent of another kind":        {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one", "{apiVersion: v1, kind: Pod, metadata: {name: one", 1) + steps, "it is a Pod, and TemplateController apps watches App.example.org"},
 		"a parent that is not there":      {controller + "parent: x.yaml\n" + steps, "x.yaml: no such file or directory"},
 		"related ones that are not there": {controller + "related: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
-		"nothing to test":                 {strings.Replace(controller, "-- templatecontroller.yaml --", "-- other.yaml --", 1) + steps, "case.yaml: no templatecontroller.yaml in this folder or above: set files"},
+		"nothing to test":                 {strings.Replace(controller, "-- templatecontroller.yaml --", "-- other.yaml --", 1) + steps, "case.yaml: no templatecontroller.yaml in this directory or above: set files"},
 		"two TemplateControllers":         {strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+"-- case/parent.yaml --", 1) + steps, "case.yaml: there are 2 TemplateControllers: name one of them in controller"},
 		"one that is none of two":         {strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+"-- case/parent.yaml --", 1) + "controller: more\n" + steps, "case.yaml: controller: no TemplateController more"},
 		"a definition that refers":        {strings.Replace(controller, "-- case/parent.yaml --", "-- crd.yaml --\n"+refers+"-- case/parent.yaml --", 1) + steps, "x-kubernetes-preserve-unknown-fields: true for a recursive one"},
@@ -212,8 +212,8 @@ func TestCasesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWhichFilesACaseIsAbout has one TemplateController of two, and the definition beside them, which puts the parents into no namespace.
-func TestWhichFilesACaseIsAbout(t *testing.T) {
+// TestCaseSelectsControllerParentAndCRD has one TemplateController of two, and the definition beside them, which puts the parents into no namespace.
+func TestCaseSelectsControllerParentAndCRD(t *testing.T) {
 	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+`-- crd.yaml --
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apps.example.org}, spec: {group: example.org, scope: Cluster, names: {kind: App, plural: apps}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}, subresources: {status: {}}}]}}
 -- case/whole.yaml --
@@ -228,17 +228,17 @@ func TestWhichFilesACaseIsAbout(t *testing.T) {
 	}
 }
 
-// TestWhatNeverRests is told of the step.
-func TestWhatNeverRests(t *testing.T) {
+// TestReconciliationLoopFailsTheStep is told of the step.
+func TestReconciliationLoopFailsTheStep(t *testing.T) {
 	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", "  status: {template: 'n: {{ add 1 (.status.n | default 0) }}'}\n-- case/parent.yaml --", 1)+"steps: [{name: a}]\n")
 	outcome, err := c.Run(true)
-	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "the reconciliation does not settle: each reconciliation writes again") || exists(c.expected(0)) {
+	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "the reconciliation does not settle: every reconciliation causes another write") || exists(c.expected(0)) {
 		t.Errorf("%v: %+v", err, outcome)
 	}
 }
 
-// TestTimeGoesOn until a parent goes without what is not done.
-func TestTimeGoesOn(t *testing.T) {
+// TestAfterAdvancesTimeToFinalizeTimeout until a parent goes without what is not done.
+func TestAfterAdvancesTimeToFinalizeTimeout(t *testing.T) {
 	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", `  finalize:
     timeout: 10m
     children: [{name: job, template: '{apiVersion: batch/v1, kind: Job, metadata: {name: last}}'}]
@@ -257,8 +257,8 @@ func TestTimeGoesOn(t *testing.T) {
 	}
 }
 
-// TestExpectedFilesThatCannotBe has a folder in the place of a file, and a file in that of a folder.
-func TestExpectedFilesThatCannotBe(t *testing.T) {
+// TestExpectedFilesOfWrongType has a folder in the place of a file, and a file in that of a folder.
+func TestExpectedFilesOfWrongType(t *testing.T) {
 	c := folder(t, controller+"steps: [{name: a}]\n-- case/expected/1-a.yaml/x --\n")
 	for _, update := range []bool{false, true} {
 		if _, err := c.Run(update); err == nil || !strings.HasSuffix(err.Error(), "is a directory") {
@@ -280,6 +280,39 @@ func TestExpectedFilesThatCannotBe(t *testing.T) {
 	}
 }
 
+// TestUpdateRejectsSymlinks has a link where --update writes and removes files, as a repository of somebody else may.
+func TestUpdateRejectsSymlinks(t *testing.T) {
+	elsewhere := t.TempDir()
+	precious := filepath.Join(elsewhere, "1-a.yaml")
+	for _, file := range []string{precious, filepath.Join(elsewhere, "other.yaml")} {
+		if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const want = " is a symbolic link: replace it with a real file or directory, which --update can write"
+	for link, target := range map[string]string{"expected": elsewhere, "expected/1-a.yaml": precious} {
+		c := folder(t, controller+"steps: [{name: a}]\n")
+		path := filepath.Join(c.Folder, filepath.FromSlash(link))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, path); err != nil {
+			t.Skip("this system makes no links: ", err)
+		}
+		if _, err := c.Run(true); err == nil || err.Error() != path+want {
+			t.Errorf("%s: error %v, want %q", link, err, path+want)
+		}
+		if _, err := c.stale(nil, true); link == "expected" && (err == nil || err.Error() != path+want) {
+			t.Errorf("%s: error %v, want %q", link, err, path+want)
+		}
+	}
+	for _, file := range []string{precious, filepath.Join(elsewhere, "other.yaml")} {
+		if text, err := os.ReadFile(file); string(text) != "precious" {
+			t.Errorf("%s holds %q: %v", file, text, err)
+		}
+	}
+}
+
 // failing is a file that takes no more after some bytes.
 type failing struct{ left int }
 
@@ -293,7 +326,7 @@ func (f *failing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestReports(t *testing.T) {
+func TestJUnitReport(t *testing.T) {
 	all := []Outcome{{Folder: "x", Steps: []StepOutcome{{Name: "a", Failure: "no\n"}}, Stale: []string{"y"}}, {Folder: "z", Steps: []StepOutcome{{Name: "b"}}}}
 	const want = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>
@@ -327,7 +360,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-func TestFoldersThatAreLeftOut(t *testing.T) {
+func TestFindSkipsHiddenFolders(t *testing.T) {
 	const steps = "steps: [{name: a}]\n"
 	below := folder(t, controller+steps+"-- case/.hidden/case.yaml --\nsteps: []\n-- case/.a --\n-- case/below/case.yaml --\n"+steps).Folder
 	root := filepath.Dir(below)
@@ -354,8 +387,8 @@ func TestFoldersThatAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestWhatStepsDo looks at the status, which shows what the templates see.
-func TestWhatStepsDo(t *testing.T) {
+// TestStepEffectsOnStatus looks at the status, which shows what the templates see.
+func TestStepEffectsOnStatus(t *testing.T) {
 	c := folder(t, `
 -- templatecontroller.yaml --
 apiVersion: templater.dev/v1
@@ -428,7 +461,7 @@ steps:
 	}
 }
 
-func TestFilesThatMakeNoSense(t *testing.T) {
+func TestInvalidCaseFilesAreRejected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), File)
 	for text, want := range map[string]string{
 		"steps: [":                          ":2:1: invalid YAML: ",
@@ -457,15 +490,15 @@ func TestFilesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestStepsThatMakeNoSense(t *testing.T) {
+func TestInvalidStepsAreRejected(t *testing.T) {
 	for steps, want := range map[string]string{
 		"[]":                        "no steps: add at least one",
 		"[{}]":                      "steps[0] has no name",
 		"[{name: a, after: soon}]":  "steps[0].after: write a duration such as 90s or 10m",
 		"[{name: a, after: 0s}]":    "",
-		"[{name: a}, {name: A!}]":   "steps[1]: another step is called A!, too",
-		"[{name: a, delete: true}]": "steps[0].delete: templater has created nothing for the parent yet: add a step before",
-		"[{name: a}, {name: b, delete: true}, {name: c}, {name: d, delete: true}]": "steps[3].delete: the parent is being deleted since steps[1]",
+		"[{name: a}, {name: A!}]":   "steps[1]: duplicate name A!",
+		"[{name: a, delete: true}]": "steps[0].delete: the parent has no children yet: add a step before it",
+		"[{name: a}, {name: b, delete: true}, {name: c}, {name: d, delete: true}]": "steps[3].delete: the parent was already deleted in steps[1]",
 		"[{name: a}, {name: b, delete: true}, {name: c}]":                          "",
 	} {
 		c := &Case{}
@@ -477,7 +510,7 @@ func TestStepsThatMakeNoSense(t *testing.T) {
 		}
 	}
 	c := folder(t, controller+"steps: [{name: a, ready: [map, mpa]}]\n")
-	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), `steps[0].ready: no entry "mpa" in spec.children or spec.finalize.children; did you mean map?`) {
+	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), `steps[0].ready: no child template "mpa" in spec.children or spec.finalize.children; did you mean map?`) {
 		t.Errorf("got %v", err)
 	}
 	c = folder(t, controller+"steps: [{name: a}, {name: b, delete: true}, {name: c}]\n")

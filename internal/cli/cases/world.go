@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// world is what a case is about, as it is after the steps so far.
+// world is the state of a case after the steps so far.
 type world struct {
 	controller string
 	simulator  *simulate.Simulator
@@ -69,7 +69,7 @@ func (c *Case) open() (*world, error) {
 	return w, err
 }
 
-// checkReady returns an error if a step has an entry become ready that is not there.
+// checkReady returns an error if a step marks an unknown child template as ready.
 func (c *Case) checkReady(children []v1.Child) error {
 	var names []string
 	for _, child := range children {
@@ -81,13 +81,13 @@ func (c *Case) checkReady(children []v1.Child) error {
 				continue
 			}
 			hint := syntax.DidYouMean(syntax.Nearest(name, names))
-			return fmt.Errorf("%s: steps[%d].ready: no entry %q in spec.children or spec.finalize.children%s", filepath.Join(c.Folder, File), i, name, hint)
+			return fmt.Errorf("%s: steps[%d].ready: no child template %q in spec.children or spec.finalize.children%s", filepath.Join(c.Folder, File), i, name, hint)
 		}
 	}
 	return nil
 }
 
-// noInput is for those who read no standard input: "-" is a file's name nowhere.
+// noInput replaces standard input, which cases do not read.
 var noInput io.Reader = strings.NewReader("")
 
 func (c *Case) load(files []string) ([]map[string]any, error) {
@@ -102,7 +102,7 @@ func (c *Case) load(files []string) ([]map[string]any, error) {
 	return set.Contents(), nil
 }
 
-// paths returns where the TemplateController and the definitions are.
+// paths returns the paths of the TemplateController and the CustomResourceDefinitions.
 func (c *Case) paths() ([]string, error) {
 	if len(c.Files) > 0 {
 		var paths []string
@@ -123,7 +123,7 @@ func (c *Case) paths() ([]string, error) {
 			return []string{file}, nil
 		}
 		if folder == filepath.Dir(folder) {
-			return nil, fmt.Errorf("%s: no templatecontroller.yaml in this folder or above: set files", filepath.Join(c.Folder, File))
+			return nil, fmt.Errorf("%s: no templatecontroller.yaml in this directory or above: set files", filepath.Join(c.Folder, File))
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate"
 )
 
-// applied is what a live object is likely to become where wanted is applied in the place of what was: what differs between these two
-// changes, and what others have set, such as defaults, stays. It is for what the server does not try.
+// applied predicts a live object after wanted is applied instead of was: differences between these two
+// change, and values of others, such as defaults, are kept. It is used if there is no dry run.
 func applied(live, was, wanted any) any {
 	switch wanted := wanted.(type) {
 	case map[string]any:
@@ -35,7 +35,7 @@ func appliedMap(live, was, wanted map[string]any) map[string]any {
 	return out
 }
 
-// appliedList takes lists of one length item by item.
+// appliedList merges lists of equal length by index.
 func appliedList(live []any, was any, wanted []any) []any {
 	before, _ := was.([]any)
 	out := make([]any, len(wanted))

@@ -15,8 +15,8 @@ func data(t *testing.T, text string) (out map[string]any) {
 	return out
 }
 
-// TestWhatIsAppliedWithoutTheServer keeps what others have set.
-func TestWhatIsAppliedWithoutTheServer(t *testing.T) {
+// TestLocalApplyKeepsForeignFields keeps what others have set.
+func TestLocalApplyKeepsForeignFields(t *testing.T) {
 	for why, row := range map[string]struct{ live, was, wanted, want string }{
 		"a field changes, a default stays":  {`{a: 1, d: 9}`, `{a: 1}`, `{a: 2}`, `{a: 2, d: 9}`},
 		"a field goes, a default stays":     {`{a: 1, b: 1, d: 9}`, `{a: 1, b: 1}`, `{a: 1}`, `{a: 1, d: 9}`},
@@ -42,8 +42,8 @@ func TestWhatIsAppliedWithoutTheServer(t *testing.T) {
 	}
 }
 
-// TestMaskedSecrets says what differs, and hides what.
-func TestMaskedSecrets(t *testing.T) {
+// TestSecretDataIsMasked says what differs, and hides what.
+func TestSecretDataIsMasked(t *testing.T) {
 	const kubectls = `annotations: {kubectl.kubernetes.io/last-applied-configuration: "top", own: x}`
 	was, is := masked(data(t, `{metadata: {`+kubectls+`}, data: {same: top, other: top, goes: top}, stringData: {a: top}}`), data(t, `{metadata: {`+kubectls+`}, data: {same: top, other: top2, comes: top}}`))
 	if diff := cmp.Diff(data(t, `{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "***", own: x}}, data: {same: "***", other: "*** (before)", goes: "***"}, stringData: {a: "***"}}`), was); diff != "" {

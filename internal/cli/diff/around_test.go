@@ -36,8 +36,8 @@ func (c *cluster) change(resource string, change func(content map[string]any)) {
 	}
 }
 
-// TestWhatIsBeingDeleted is left out: parents, and children of parents that stay.
-func TestWhatIsBeingDeleted(t *testing.T) {
+// TestObjectsBeingDeletedAreSkipped is left out: parents, and children of parents that stay.
+func TestObjectsBeingDeletedAreSkipped(t *testing.T) {
 	edited := strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!")
 	deleting := func(content map[string]any) {
 		if metadataText(content, "name") == "one" {
@@ -91,11 +91,11 @@ func TestRelatedObjectsAreRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsToBeKnownOfTheWhole(t *testing.T) {
+func TestReportNotes(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	report, _ := c.compare(configMap + "  suspend: true\n")
-	if diff := cmp.Diff([]string{"spec.suspend is true: nothing of this happens until it is false"}, report.Notes); diff != "" {
+	if diff := cmp.Diff([]string{"spec.suspend is true: none of these changes is made until it is false"}, report.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 	c.change("templatecontrollers", func(content map[string]any) {
@@ -115,8 +115,8 @@ func TestWhatIsToBeKnownOfTheWhole(t *testing.T) {
 	}
 }
 
-// TestAnEditThatNeverRests tells that of each parent, and does not end.
-func TestAnEditThatNeverRests(t *testing.T) {
+// TestReconciliationLoopIsReportedPerParent tells that of each parent, and does not end.
+func TestReconciliationLoopIsReportedPerParent(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	_, got := c.compare(configMap + "  status: {template: 'n: {{ add 1 (.status.n | default 0) }}'}\n")
@@ -125,8 +125,8 @@ func TestAnEditThatNeverRests(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeftAloneForAFault has an object that a template yields no longer, as far as it can be rendered.
-func TestNothingIsLeftAloneForAFault(t *testing.T) {
+// TestTemplateErrorReportsNoOrphans has an object that a template yields no longer, as far as it can be rendered.
+func TestTemplateErrorReportsNoOrphans(t *testing.T) {
 	const orphans = configMap + `
   - name: more
     prunePolicy: Orphan
@@ -147,8 +147,8 @@ func TestNothingIsLeftAloneForAFault(t *testing.T) {
 	}
 }
 
-// TestWhatStaysShowsWhatItWouldBe has an object that nobody has deleted yet.
-func TestWhatStaysShowsWhatItWouldBe(t *testing.T) {
+// TestOutdatedObjectShowsDiff has an object that nobody has deleted yet.
+func TestOutdatedObjectShowsDiff(t *testing.T) {
 	onDelete := strings.Replace(configMap, "- name: map\n", "- name: map\n    updateStrategy: {type: OnDelete}\n", 1)
 	c := newCluster(t)
 	c.serve(onDelete, nil, one)
@@ -167,8 +167,8 @@ func TestWhatStaysShowsWhatItWouldBe(t *testing.T) {
 	}
 }
 
-// TestWritesThatTheServerDoesNotTry are compared by what the live object has.
-func TestWritesThatTheServerDoesNotTry(t *testing.T) {
+// TestForbiddenDryRunFallsBackToLocalApply are compared by what the live object has.
+func TestForbiddenDryRunFallsBackToLocalApply(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "one", nil)
 	edited := strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!")
 	c := newCluster(t)
@@ -193,8 +193,8 @@ func TestWritesThatTheServerDoesNotTry(t *testing.T) {
 	}
 }
 
-// TestAServerThatDoesNotAnswer ends the comparison.
-func TestAServerThatDoesNotAnswer(t *testing.T) {
+// TestServerErrorEndsComparison ends the comparison.
+func TestServerErrorEndsComparison(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one, two)
 	c.answer = func(request.Location, *object.Object) (*object.Object, error) {
@@ -219,8 +219,8 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// TestKindsThatTheEditDoesNotName has children of a kind that no template yields any more: the status knows of it.
-func TestKindsThatTheEditDoesNotName(t *testing.T) {
+// TestChildrenOfRemovedKindsAreCompared has children of a kind that no template yields any more: the status knows of it.
+func TestChildrenOfRemovedKindsAreCompared(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	c.change("templatecontrollers", func(content map[string]any) {
@@ -231,8 +231,8 @@ func TestKindsThatTheEditDoesNotName(t *testing.T) {
 	}
 }
 
-// TestNamespacesThatTheEditDoesNotName has children where no parent is watched any more.
-func TestNamespacesThatTheEditDoesNotName(t *testing.T) {
+// TestChildrenInRemovedNamespacesAreCompared has children where no parent is watched any more.
+func TestChildrenInRemovedNamespacesAreCompared(t *testing.T) {
 	watches := func(namespace string) string {
 		return strings.Replace(configMap, "kind: App}", "kind: App, namespaces: ["+namespace+"]}", 1)
 	}
@@ -243,8 +243,8 @@ func TestNamespacesThatTheEditDoesNotName(t *testing.T) {
 	}
 }
 
-// TestAFaultAlone is a change, also where no status shows it.
-func TestAFaultAlone(t *testing.T) {
+// TestNewErrorWithoutStatusIsChange is a change, also where no status shows it.
+func TestNewErrorWithoutStatusIsChange(t *testing.T) {
 	const silent = configMap + "  status: {readyCondition: ''}\n"
 	c := newCluster(t)
 	c.serve(silent, nil, one)
@@ -254,8 +254,8 @@ func TestAFaultAlone(t *testing.T) {
 	}
 }
 
-// TestParentsThatBegin are those that the TemplateController in the cluster leaves out.
-func TestParentsThatBegin(t *testing.T) {
+// TestNewlySelectedParents are those that the TemplateController in the cluster leaves out.
+func TestNewlySelectedParents(t *testing.T) {
 	of := func(tier string) string {
 		return strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: "+tier+"}}}")
 	}
@@ -268,8 +268,8 @@ func TestParentsThatBegin(t *testing.T) {
 	}
 }
 
-// TestParentsThatChangeMeanwhile has one that matches no more when it is its turn.
-func TestParentsThatChangeMeanwhile(t *testing.T) {
+// TestParentThatStopsMatchingDuringComparison has one that matches no more when it is its turn.
+func TestParentThatStopsMatchingDuringComparison(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one, two)
 	c.lax = true
@@ -281,8 +281,8 @@ func TestParentsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
-// TestParentsAreInOrder has many.
-func TestParentsAreInOrder(t *testing.T) {
+// TestParentsAreSortedNaturally has many.
+func TestParentsAreSortedNaturally(t *testing.T) {
 	c := newCluster(t)
 	var parents, want []string
 	for _, name := range []string{"a-1", "a-2", "a-10", "b", "c", "d", "e", "f"} {
@@ -299,8 +299,8 @@ func TestParentsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestRelatedObjectsOfTheCluster has a kind without namespaces, and a child that is being deleted: it is gone in the end.
-func TestRelatedObjectsOfTheCluster(t *testing.T) {
+// TestRelatedClusterScopedAndDeletedObjects has a kind without namespaces, and a child that is being deleted: it is gone in the end.
+func TestRelatedClusterScopedAndDeletedObjects(t *testing.T) {
 	const related = configMap + `  related:
   - {name: zones, apiVersion: example.org/v1, kind: Zone}
   - {name: maps, apiVersion: v1, kind: ConfigMap}
@@ -330,8 +330,8 @@ func TestRelatedObjectsOfTheCluster(t *testing.T) {
 	}
 }
 
-// TestWhatStopsComing has a child that somebody has deleted, and that an edit has wait for what cannot be made.
-func TestWhatStopsComing(t *testing.T) {
+// TestMissingChildBlockedByFailedDependency has a child that somebody has deleted, and that an edit has wait for what cannot be made.
+func TestMissingChildBlockedByFailedDependency(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	delete(c.objects, schema.GroupResource{Resource: "configmaps"})
@@ -341,8 +341,8 @@ func TestWhatStopsComing(t *testing.T) {
 	}
 }
 
-// TestWhatIsMadeOnDelete is what is not there; what is there as it is to be is nothing to tell.
-func TestWhatIsMadeOnDelete(t *testing.T) {
+// TestOnDeleteReportsOnlyMissingObjects is what is not there; what is there as it is to be is nothing to tell.
+func TestOnDeleteReportsOnlyMissingObjects(t *testing.T) {
 	onDelete := strings.Replace(configMap, "- name: map\n", "- name: map\n    updateStrategy: {type: OnDelete}\n", 1)
 	c := newCluster(t)
 	c.serve(onDelete, nil, one)
@@ -361,8 +361,8 @@ func TestWhatIsMadeOnDelete(t *testing.T) {
 	}
 }
 
-// TestUpdatesThatChangeNothing are not told, unless the server refuses them.
-func TestUpdatesThatChangeNothing(t *testing.T) {
+// TestNoOpUpdatesAreHiddenUnlessRejected are not told, unless the server refuses them.
+func TestNoOpUpdatesAreHiddenUnlessRejected(t *testing.T) {
 	edited := strings.Replace(configMap, "{text:", "{more: x, text:", 1)
 	c := newCluster(t)
 	c.serve(configMap, func(o map[string]any) { simulate.Map(o["data"])["more"] = "x" }, one)
@@ -377,8 +377,8 @@ func TestUpdatesThatChangeNothing(t *testing.T) {
 	}
 }
 
-// TestQuestionsThatFail end the comparison: about kinds of new children, and about rights.
-func TestQuestionsThatFail(t *testing.T) {
+// TestDiscoveryAndAccessErrorsEndComparison end the comparison: about kinds of new children, and about permissions.
+func TestDiscoveryAndAccessErrorsEndComparison(t *testing.T) {
 	away := errors.New("the server is away")
 	edited := controllerFrom(t, strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!"))
 	c := newCluster(t)
@@ -401,8 +401,8 @@ func TestQuestionsThatFail(t *testing.T) {
 	}
 }
 
-// TestWritesThatAreNotTried are of several resources, which are named in order.
-func TestWritesThatAreNotTried(t *testing.T) {
+// TestForbiddenDryRunsAreNamedInOrder are of several resources, which are named in order.
+func TestForbiddenDryRunsAreNamedInOrder(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	c.allowed = false
@@ -425,8 +425,8 @@ func TestWritesThatAreNotTried(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeRead ends the comparison.
-func TestWhatCannotBeRead(t *testing.T) {
+// TestReadErrorEndsComparison ends the comparison.
+func TestReadErrorEndsComparison(t *testing.T) {
 	away := errors.New("the server is away")
 	for _, resource := range []string{"templatecontrollers", "apps", "configmaps", "customresourcedefinitions", "pods"} {
 		t.Run(resource, func(t *testing.T) {

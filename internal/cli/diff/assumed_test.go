@@ -9,8 +9,8 @@ import (
 	"github.com/templater-dev/templater/internal/lint/report"
 )
 
-// TestDeletionsBehindReadyWhenAreNotKnown: a deletion that waits for a readyWhen is shown as certain only if that is true of the objects as they are.
-func TestDeletionsBehindReadyWhenAreNotKnown(t *testing.T) {
+// TestDeletionsBehindReadyWhenAreUncertain: a deletion that waits for a readyWhen is shown as certain only if that is true of the objects as they are.
+func TestDeletionsBehindReadyWhenAreUncertain(t *testing.T) {
 	entries := func(readyWhen string) string {
 		return head + `
   children:
@@ -22,7 +22,7 @@ func TestDeletionsBehindReadyWhenAreNotKnown(t *testing.T) {
 	const map1 = `  - {name: map, DEPENDS template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: map-one}}'}` + "\n"
 	waits := strings.NewReplacer("DEPENDS", "dependsOn: [claim],").Replace(map1)
 	renamed := strings.ReplaceAll(waits, "map-one", "map-two")
-	// A Deployment becomes ready by itself, so that passes go on.
+	// A Deployment becomes ready by itself, so that reconciliations go on.
 	const server = "  - {name: server, template: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: server}, spec: {replicas: 2}}'}\n"
 	behind := func(entries string) string { return strings.ReplaceAll(entries, "[claim]", "[claim, server]") + server }
 	for why, row := range map[string]struct {
@@ -55,7 +55,7 @@ func TestDeletionsBehindReadyWhenAreNotKnown(t *testing.T) {
 				t.Fatal(err)
 			}
 			unknown := strings.Contains(strings.Join(got, "\n"), "unknown")
-			if says := strings.Contains(b.String(), "may be deleted (not known: depends on readyWhen)"); says != unknown {
+			if says := strings.Contains(b.String(), "may be deleted (depends on readyWhen)"); says != unknown {
 				t.Errorf("the text says that it is not known: %v, want %v:\n%s", says, unknown, b.String())
 			}
 		})

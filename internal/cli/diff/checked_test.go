@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
-// TestAnEditThatTypesRefuse has a template that reads a field that its parents do not have. What works already is compared all the same.
-func TestAnEditThatTypesRefuse(t *testing.T) {
+// TestTypeErrorKeepsComparingValidParts has a template that reads a field that its parents do not have. What works already is compared all the same.
+func TestTypeErrorKeepsComparingValidParts(t *testing.T) {
 	const maps = `
 apiVersion: templater.dev/v1
 kind: TemplateController

@@ -21,16 +21,16 @@ func annotation(content map[string]any, key string) string {
 
 func groupOf(apiVersion string) string { return schema.FromAPIVersionAndKind(apiVersion, "").Group }
 
-// liveOf returns a live object under the entry that its label names.
+// liveOf returns a live object with the child template that its label names.
 func liveOf(content map[string]any) *child.Live {
 	o, err := object.From(content)
 	if err != nil {
-		panic(err) // it was an object before
+		panic(err) // it was an object
 	}
 	return child.NewLive(kind.Guess(child.GVKOf(content)), o)
 }
 
-// changeOf names an object and its fate.
+// changeOf returns the change of an object.
 func changeOf(verb Verb, entry string, content map[string]any) Change {
 	id := child.IDOf(content)
 	return Change{Verb: verb, Entry: entry, APIVersion: simulate.Text(content["apiVersion"]), Kind: id.Kind.Kind, Namespace: id.Name.Namespace, Name: id.Name.Name}

@@ -23,19 +23,19 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// atATime is how many parents are compared at a time: the requests of most of them wait for the server.
+// atATime is the number of parents compared concurrently: most wait for the server.
 const atATime = 16
 
-// Comparer compares TemplateControllers with those of a cluster. It is safe for concurrent use.
+// Comparer compares edited TemplateControllers with a cluster. It is safe for concurrent use.
 type Comparer struct {
 	Source *snapshot.Source
 	Server Server
-	// Definitions are CustomResourceDefinitions that count before those of the cluster.
+	// Definitions are CustomResourceDefinitions that take precedence over those of the cluster.
 	Definitions []map[string]any
-	// Schemas are those of kinds, by which an edited TemplateController is checked; nil knows of none.
+	// Schemas has the schemas for checking an edited TemplateController; nil = none.
 	Schemas openapi.Set
 	Now     time.Time
-	// Progress hears how many of the parents have been compared; nil is for nobody. It is called by several at a time.
+	// Progress is called with the number of compared parents, concurrently; nil = none.
 	Progress func(done, all int)
 }
 
@@ -51,13 +51,13 @@ type side struct {
 // comparison compares one TemplateController.
 type comparison struct {
 	*Comparer
-	before   *side // nil where the cluster has none, or none that is served
+	before   *side // nil if the cluster has none, or none that is served
 	after    *side
 	children map[types.UID][]*object.Object
 	tries    *tries
 }
 
-// Compare tells what the TemplateController would do in the place of the one of its name.
+// Compare returns what the TemplateController would do if it replaced the one with its name.
 func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Report, error) {
 	old, err := c.Source.Controller(ctx, tc.Name)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 		return nil, err
 	}
 	if old != nil {
-		// What works already is not stopped by what types show of it.
+		// Type errors do not stop a TemplateController that is already accepted.
 		if was := lint.Check(old, nil); was.Rejection != nil {
 			report.note("the TemplateController in the cluster is not accepted, so all changes of this one are new: %s", was.Rejection.Message)
 		} else if x.before, err = c.side(ctx, old, was.Compiled, definitions); err != nil {
@@ -95,7 +95,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 		report.note("the cluster does not have the kind of related[%s]", entry)
 	}
 	if tc.Spec.Suspend {
-		report.note("spec.suspend is true: nothing of this happens until it is false")
+		report.note("spec.suspend is true: none of these changes is made until it is false")
 	}
 	specs := []*v1.TemplateControllerSpec{&tc.Spec}
 	if old != nil {
@@ -113,14 +113,14 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	return report, nil
 }
 
-// withStatus returns the TemplateController with the status that the cluster's has: it knows the kinds of the children.
+// withStatus returns the TemplateController with the status from the cluster, which lists the kinds of the children.
 func withStatus(tc, old *v1.TemplateController) *v1.TemplateController {
 	out := *tc
 	out.Status = old.Status
 	return &out
 }
 
-// side reads what the passes of a TemplateController see.
+// side reads the input of reconciliations of a TemplateController.
 func (c *Comparer) side(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*side, error) {
 	s := &side{tc: tc, compiled: compiled, parents: map[types.UID]*object.Object{}}
 	var rejection *spec.Rejection
@@ -138,7 +138,7 @@ func (c *Comparer) side(ctx context.Context, tc *v1.TemplateController, compiled
 	return s, err
 }
 
-// noteUnserved tells the simulator which kinds of children the cluster does not serve, unless a template yields definitions of kinds.
+// noteUnserved adds the kinds of children that the cluster does not serve, unless a template renders CustomResourceDefinitions.
 func (s *side) noteUnserved(source *snapshot.Source) error {
 	kinds := snapshot.ChildKinds(s.tc, s.compiled)
 	if slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool { return gvk.Kind == "CustomResourceDefinition" }) {
@@ -156,7 +156,7 @@ func (s *side) noteUnserved(source *snapshot.Source) error {
 	return nil
 }
 
-// all compares all parents, several at a time.
+// all compares all parents concurrently.
 func (x *comparison) all(ctx context.Context, report *Report) error {
 	parents := x.parents()
 	found := make([]*Parent, len(parents))
@@ -199,7 +199,7 @@ func (x *comparison) all(ctx context.Context, report *Report) error {
 	return context.Cause(ctx)
 }
 
-// parents returns those of both sides, by namespace and name, but for those that are being deleted.
+// parents returns the parents of both sides, by namespace and name, without those that are being deleted.
 func (x *comparison) parents() []*object.Object {
 	var out []*object.Object
 	for _, p := range x.after.parents {

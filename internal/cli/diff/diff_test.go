@@ -36,7 +36,7 @@ const configMap = head + `
 const one = `{apiVersion: example.org/v1, kind: App, metadata: {name: one}, spec: {text: hello, loud: true}}`
 const two = `{apiVersion: example.org/v1, kind: App, metadata: {name: two}, spec: {text: world}}`
 
-func TestWhatAnEditDoes(t *testing.T) {
+func TestCompareEdits(t *testing.T) {
 	pod := head + `
   children:
   - name: pod
@@ -116,7 +116,7 @@ func TestWhatAnEditDoes(t *testing.T) {
 	}
 }
 
-func TestANewTemplateController(t *testing.T) {
+func TestCompareNewTemplateController(t *testing.T) {
 	c := newCluster(t)
 	for _, text := range []string{one, two} {
 		parent := contents(t, text)[0]
@@ -134,8 +134,8 @@ func TestANewTemplateController(t *testing.T) {
 	}
 }
 
-// TestWhatHappensAnyway has a child that somebody has deleted: it comes again, with the edit and without it.
-func TestWhatHappensAnyway(t *testing.T) {
+// TestUnrelatedChangesAreHidden has a child that somebody has deleted: it comes again, with the edit and without it.
+func TestUnrelatedChangesAreHidden(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one, two)
 	delete(c.objects, schema.GroupResource{Resource: "configmaps"})
@@ -144,7 +144,7 @@ func TestWhatHappensAnyway(t *testing.T) {
 	}
 }
 
-func TestTheServerIsAsked(t *testing.T) {
+func TestServerDryRunResults(t *testing.T) {
 	edited := strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!")
 	configMaps := schema.GroupResource{Resource: "configmaps"}
 	created := strings.ReplaceAll(configMap, `"{{ .metadata.name }}"`, `"new-{{ .metadata.name }}"`)
@@ -160,7 +160,7 @@ func TestTheServerIsAsked(t *testing.T) {
 			"  update ConfigMap one of map: data: field is immutable; to replace the object, set updateStrategy.type to Recreate", nil, 0},
 		"it refuses a new one": {created, apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "new-one", field.ErrorList{field.Invalid(field.NewPath("data"), "secret", "is too long")}), true,
 			"  create ConfigMap new-one of map: data: invalid value", nil, 0},
-		"a rule of admission": {edited, apierrors.NewForbidden(configMaps, "one", nil), true, "  update ConfigMap one of map: an admission plugin of the API server forbids it; kubectl apply of the same object shows which", nil, 4},
+		"a rule of admission": {edited, apierrors.NewForbidden(configMaps, "one", nil), true, "  update ConfigMap one of map: denied by an admission plugin; run kubectl apply with the same object to see which one", nil, 4},
 		"no right": {edited, apierrors.NewForbidden(configMaps, "one", nil), false, "  update ConfigMap one of map",
 			[]string{"2 writes are compared without the API server, because you are not allowed to create and patch configmaps: defaults and rejections are not shown"}, 2},
 		"an object with another owner": {created, apierrors.NewConflict(configMaps, "new-one", nil), true,
@@ -194,8 +194,8 @@ func TestTheServerIsAsked(t *testing.T) {
 	}
 }
 
-// TestANamespaceThatIsYetToCome has a child in a Namespace that is created with it: the server cannot try that.
-func TestANamespaceThatIsYetToCome(t *testing.T) {
+// TestChildInNamespaceCreatedByEdit has a child in a Namespace that is created with it: the server cannot try that.
+func TestChildInNamespaceCreatedByEdit(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	_, got := c.compare(configMap + `
@@ -214,7 +214,7 @@ func TestANamespaceThatIsYetToCome(t *testing.T) {
 	}
 }
 
-func TestServersDefaultsShow(t *testing.T) {
+func TestServerDefaultsAppearInDiff(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)
 	c.answer = func(_ request.Location, body *object.Object) (*object.Object, error) {
@@ -240,8 +240,8 @@ func TestServersDefaultsShow(t *testing.T) {
 	}
 }
 
-// TestFieldsThatGo has a field of a child, and one of the status, that an edit removes; what others have set stays.
-func TestFieldsThatGo(t *testing.T) {
+// TestRemovedFieldsAppearInDiff has a field of a child, and one of the status, that an edit removes; what others have set stays.
+func TestRemovedFieldsAppearInDiff(t *testing.T) {
 	const old = configMap + "  status: {template: 'text: a'}\n"
 	c := newCluster(t)
 	c.serve(old, nil, one)
@@ -297,7 +297,7 @@ func TestFieldsThatGo(t *testing.T) {
 	}
 }
 
-func TestValuesOfSecretsAreHidden(t *testing.T) {
+func TestSecretValuesAreHidden(t *testing.T) {
 	secret := strings.NewReplacer("kind: ConfigMap", "kind: Secret", "data: {text:", "stringData: {same: top, text:").Replace(configMap)
 	c := newCluster(t)
 	c.serve(secret, nil, one)

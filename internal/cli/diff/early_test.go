@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestKindsThatNobodyMakes has a definition that is there and changes, and an object that only looks like one: neither keeps the server from
+// TestKindsNotCreatedByEditAreStillDryRun has a definition that is there and changes, and an object that only looks like one: neither keeps the server from
 // being asked.
-func TestKindsThatNobodyMakes(t *testing.T) {
+func TestKindsNotCreatedByEditAreStillDryRun(t *testing.T) {
 	const kinds = configMap + `
   - name: kind
     scope: Cluster
@@ -50,9 +50,9 @@ func TestKindsThatNobodyMakes(t *testing.T) {
 	}
 }
 
-// TestWhatAnEntryIsAboutToMake has children in a Namespace and of a kind that are created by the same edit: the server cannot try them, and
+// TestObjectsOfKindsAndNamespacesCreatedByEdit has children in a Namespace and of a kind that are created by the same edit: the server cannot try them, and
 // that they are not there yet is no refusal. A kind that nobody makes is one.
-func TestWhatAnEntryIsAboutToMake(t *testing.T) {
+func TestObjectsOfKindsAndNamespacesCreatedByEdit(t *testing.T) {
 	c := newCluster(t)
 	c.missing = []schema.GroupKind{{Group: "example.org", Kind: "Widget"}, {Group: "example.org", Kind: "Gadget"}}
 	c.serve(configMap, nil, one)

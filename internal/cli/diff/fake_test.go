@@ -38,7 +38,7 @@ type cluster struct {
 	answer  func(at request.Location, body *object.Object) (*object.Object, error)
 	allowed bool
 	lax     bool             // whether lists hold what no selector lets through
-	refused error            // of questions about rights
+	refused error            // of questions about permissions
 	broken  map[string]error // by resource: reading it fails; by kind and group: it cannot be found out where it is
 
 	mu    sync.Mutex

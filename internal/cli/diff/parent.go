@@ -17,22 +17,22 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
-// outcome is what a TemplateController makes of one parent in the end, once all children are ready.
+// outcome is the final state of one parent under a TemplateController, once all children are ready.
 type outcome struct {
 	effects map[child.ID]effect
 	wanted  map[child.ID]simulate.Child
 	faults  []string
-	all     bool           // nothing is wrong and nothing waits, so that wanted is all that there is to come
-	status  map[string]any // of the parent, whole
+	all     bool           // no errors and nothing waits, so wanted is complete
+	status  map[string]any // full status of the parent
 }
 
-// effect is what becomes of one object.
+// effect is the effect on one object.
 type effect struct {
 	verb Verb
-	hash string // of what is wanted
+	hash string // of the desired object
 }
 
-// parent compares one parent, and returns nil where nothing changes.
+// parent compares one parent, and returns nil if nothing changes.
 func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent, error) {
 	live := x.children[parent.UID()]
 	out := &Parent{Kind: parent.Kind(), Namespace: parent.Namespace(), Name: parent.Name(), Changes: []Change{}, Faults: []string{}}
@@ -64,7 +64,7 @@ func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent
 	return out, nil
 }
 
-// leave tells what becomes of the children of a parent that is none any more.
+// leave returns the changes of the children of an object that is no longer a parent.
 func (x *comparison) leave(out *Parent, live []*object.Object) {
 	entries := child.Entries(x.after.tc.Spec.Children)
 	for _, o := range live {
@@ -80,14 +80,14 @@ func (x *comparison) leave(out *Parent, live []*object.Object) {
 	}
 }
 
-// outcome makes passes over the parent until nothing is left to do.
+// outcome reconciles the parent until nothing changes.
 func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Object) *outcome {
 	own := map[string]bool{}
 	var stay []*object.Object
 	state := simulate.State{Parent: parent.Content(), Now: x.Now}
 	for _, o := range live {
 		own[string(o.UID())] = true
-		if !o.Deleting() { // it is gone in the end
+		if !o.Deleting() { // it will be deleted
 			state.Objects, stay = append(state.Objects, o.Content()), append(stay, o)
 		}
 	}
@@ -96,7 +96,7 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 	}
 	result, end, err := s.simulator.SettleReady(s.simulator.Holding(state, parent, stay), func(string) bool { return true })
 	out := &outcome{effects: map[child.ID]effect{}, wanted: map[child.ID]simulate.Child{}, status: statusOf(end.Parent)}
-	if err != nil { // it never rests, or has become none of the parents since these were read
+	if err != nil { // it never settles, or stopped matching since the parents were read
 		out.faults = append(out.faults, err.Error())
 	}
 	out.faults = append(out.faults, result.Faults...)
@@ -110,7 +110,7 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 	return out
 }
 
-// compare notes what has become of the objects.
+// compare computes the effects on the objects.
 func (o *outcome) compare(before []map[string]any, end simulate.State) {
 	there := map[child.ID]map[string]any{}
 	for _, content := range before {
@@ -127,7 +127,7 @@ func (o *outcome) compare(before []map[string]any, end simulate.State) {
 			e.verb = Create
 		case metadataText(was, "uid") != metadataText(content, "uid"):
 			e.verb = Recreate
-		case !wanted && o.all: // else it would be gone
+		case !wanted && o.all: // otherwise it would be deleted
 			e.verb, e.hash = Orphan, ""
 		case !wanted:
 			continue
@@ -147,7 +147,7 @@ func (o *outcome) compare(before []map[string]any, end simulate.State) {
 	}
 }
 
-// changes tells what becomes of the children that does not become of them without the edit.
+// changes returns the changes of children that only happen with the edit.
 func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Object, before, after *outcome) error {
 	there := map[child.ID]*object.Object{}
 	for _, o := range live {
@@ -194,7 +194,7 @@ func (o *outcome) kindsMade() map[schema.GroupKind]bool {
 	return made
 }
 
-// stays reports whether the object stays as it is until somebody deletes it, though its template yields something else now.
+// stays reports whether the object is kept as it is until somebody deletes it, although its template renders something else.
 func (d difference) stays(entries []v1.Child) bool {
 	return d.live != nil && d.was.Wanted != nil && !simulate.Same(d.was.Wanted, d.wanted.Wanted) && slices.ContainsFunc(entries, func(c v1.Child) bool {
 		return c.Name == d.wanted.Entry && c.UpdateStrategy.Type == v1.UpdateOnDelete

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// Verb is what would become of an object.
+// Verb is a change of an object.
 type Verb string
 
-// The verbs, in the order in which they are told.
+// The verbs in the order of the output.
 const (
 	Create   Verb = "create"
 	Update   Verb = "update"
-	Recreate Verb = "recreate" // it is deleted, and made anew
+	Recreate Verb = "recreate" // deleted and created again
 	Delete   Verb = "delete"
-	Unknown  Verb = "unknown"  // whether it is deleted depends on a readyWhen that is not true now
-	Orphan   Verb = "orphan"   // it stays, and no template yields it any more
-	Outdated Verb = "outdated" // it stays as it is, by its update strategy, though its template yields something else
+	Unknown  Verb = "unknown"  // deleted or not, depending on a readyWhen that is not true now
+	Orphan   Verb = "orphan"   // kept, although no template renders it any more
+	Outdated Verb = "outdated" // kept as it is by its update strategy, although its template renders something else
 )
 
 var verbs = []Verb{Create, Update, Recreate, Delete, Unknown, Orphan, Outdated}
@@ -25,25 +25,25 @@ var verbs = []Verb{Create, Update, Recreate, Delete, Unknown, Orphan, Outdated}
 // Report is what a TemplateController would do. Its JSON form is stable.
 type Report struct {
 	Controller string  `json:"templateController"`
-	New        bool    `json:"new"` // the cluster has none of that name
+	New        bool    `json:"new"` // the cluster has none with that name
 	Summary    Summary `json:"summary"`
-	// Parents are those for which something changes, by namespace and name.
+	// Parents are the parents with changes, by namespace and name.
 	Parents []*Parent `json:"parents"`
-	// Notes say what else is to be known of the whole.
+	// Notes are remarks about the whole report.
 	Notes []string `json:"notes"`
 }
 
 // Summary counts.
 type Summary struct {
-	Parents  int     `json:"parents"`  // all
-	Changed  int     `json:"changed"`  // those for which something changes
-	Failing  int     `json:"failing"`  // those that have faults which they do not have without the edit
-	Statuses int     `json:"statuses"` // those whose status changes
-	Refused  int     `json:"refused"`  // changes that the server refuses
+	Parents  int     `json:"parents"`  // total
+	Changed  int     `json:"changed"`  // parents with changes
+	Failing  int     `json:"failing"`  // parents with errors that they do not have without the edit
+	Statuses int     `json:"statuses"` // parents whose status changes
+	Refused  int     `json:"refused"`  // changes that the server rejects
 	Changes  []Count `json:"changes"`  // by verb and kind
 }
 
-// Count is how many objects of a kind have the same fate.
+// Count is the number of objects of a kind with the same change.
 type Count struct {
 	Verb  Verb   `json:"verb"`
 	Group string `json:"group"`
@@ -51,40 +51,40 @@ type Count struct {
 	Count int    `json:"count"`
 }
 
-// Parent is what would become of a parent and its children.
+// Parent has the changes of a parent and its children.
 type Parent struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Watched is "begins" where the object becomes a parent, and "ends" where it is none any more; else "".
+	// Watched is "begins" if the object becomes a parent, "ends" if it stops being one, else "".
 	Watched string   `json:"watched,omitempty"`
 	Changes []Change `json:"changes"`
 	// Status is the difference of the status as a unified diff.
 	Status string `json:"status,omitempty"`
-	// Faults are what is wrong, in the words of the ready condition.
+	// Faults are errors, as in the ready condition.
 	Faults []string `json:"faults"`
 }
 
-// Change is what would become of a child.
+// Change is the change of a child.
 type Change struct {
 	Verb       Verb   `json:"verb"`
-	Entry      string `json:"entry"` // of spec.children; "" where it is gone
+	Entry      string `json:"entry"` // of spec.children; "" if it was removed
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// Refused says why the server refuses the write; "" if it does not, or was not asked.
+	// Refused is the reason why the server rejects the write; "" if it does not, or without a dry run.
 	Refused string `json:"refused,omitempty"`
-	// Tried is whether the server has tried the write.
+	// Tried is whether there was a dry run.
 	Tried bool `json:"tried"`
-	// Diff is a unified diff of the object as YAML; "" for a verb under which it does not change.
+	// Diff is a unified diff of the object as YAML; "" for verbs without a change of content.
 	Diff string `json:"diff,omitempty"`
 }
 
-// Differs reports whether there is anything to tell.
+// Differs reports whether anything changes.
 func (r *Report) Differs() bool { return len(r.Parents) > 0 }
 
-// Limit keeps that many parents: those first that lose an object, or may, then those with faults, then the others, each by namespace and name.
+// Limit keeps at most n parents: first those that lose (or may lose) an object, then those with errors, then the others, by namespace and name.
 func (r *Report) Limit(n int) {
 	rank := func(p *Parent) int {
 		switch {
@@ -105,7 +105,7 @@ func (r *Report) note(format string, args ...any) {
 	}
 }
 
-// finish counts.
+// finish computes the summary.
 func (r *Report) finish() {
 	s := &r.Summary
 	counts := map[Count]int{}

@@ -16,7 +16,7 @@ func JSON(w io.Writer, all []*Report) error {
 	return report.WriteJSON(w, map[string]any{"reports": all})
 }
 
-// Text writes a report for people: the summary, and then the parents.
+// Text writes a report as text: the summary, then the parents.
 func Text(w io.Writer, colours report.Colours, r *Report) error {
 	t := &printer{colours: colours}
 	t.line("%s", colours.Bold("TemplateController "+r.Controller+": "+r.Summary.String()))
@@ -33,11 +33,11 @@ func Text(w io.Writer, colours report.Colours, r *Report) error {
 	return err
 }
 
-// would says what becomes of objects.
+// would has the words for the changes of objects.
 var would = map[Verb]string{
 	Create: "would be created", Update: "would be changed", Recreate: "would be recreated", Delete: "would be deleted",
-	Unknown: "may be deleted (not known: depends on readyWhen)",
-	Orphan:  "would be kept, though no template renders it", Outdated: "would be left unchanged by the update strategy of its entry",
+	Unknown: "may be deleted (depends on readyWhen)",
+	Orphan:  "would be kept, though no template renders it", Outdated: "would be left unchanged by its update strategy",
 }
 
 // String is such as "2 of 12 parents change: 3 Pods would be recreated, 1 ConfigMap would be deleted".
@@ -49,7 +49,7 @@ func (s Summary) String() string {
 	for _, c := range s.Changes {
 		words := would[c.Verb]
 		if c.Count > 1 {
-			words = strings.NewReplacer("it is", "they are", "its entry", "their entries", "renders it", "renders them").Replace(words)
+			words = strings.NewReplacer("it is", "they are", "its update", "their update", "renders it", "renders them").Replace(words)
 		}
 		parts = append(parts, problem.Count(c.Count, c.Kind, pluralOf(c.Kind))+" "+words)
 	}
@@ -73,7 +73,7 @@ func (s Summary) String() string {
 	return head + ": " + strings.Join(parts, ", ")
 }
 
-// pluralOf is the plural of a kind.
+// pluralOf returns the plural of a kind.
 func pluralOf(kind string) string {
 	switch {
 	case strings.HasSuffix(kind, "ss") || strings.HasSuffix(kind, "x") || strings.HasSuffix(kind, "ch"):
@@ -94,12 +94,12 @@ type printer struct {
 
 func (t *printer) line(format string, args ...any) { fmt.Fprintf(&t.out, format+"\n", args...) }
 
-// parent tells of one parent.
+// parent prints one parent.
 func (t *printer) parent(p *Parent) {
 	words := map[string]string{"begins": ": would become a parent", "ends": ": would no longer be a parent"}[p.Watched]
 	t.line("\n%s", t.colours.Cyan(simulate.Named(p.Kind, p.Namespace, p.Name)+words))
 	for _, fault := range p.Faults {
-		t.line("  %s", t.colours.Red("fault: "+fault))
+		t.line("  %s", t.colours.Red("error: "+fault))
 	}
 	for _, c := range p.Changes {
 		t.change(c)

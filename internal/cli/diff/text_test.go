@@ -29,8 +29,8 @@ func reported() *Report {
 	return r
 }
 
-// TestCountsAreInOrder has many: by verb, kind and group.
-func TestCountsAreInOrder(t *testing.T) {
+// TestSummaryCountsAreSorted has many: by verb, kind and group.
+func TestSummaryCountsAreSorted(t *testing.T) {
 	p, want := &Parent{}, []Count{}
 	for _, verb := range []Verb{Create, Update, Delete} {
 		for _, kind := range []string{"A", "B", "C"} {
@@ -47,8 +47,8 @@ func TestCountsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestColoursOfDiffs has what comes in green, what goes in red, and the rest as it is.
-func TestColoursOfDiffs(t *testing.T) {
+// TestDiffColors has what comes in green, what goes in red, and the rest as it is.
+func TestDiffColors(t *testing.T) {
 	var b strings.Builder
 	r := &Report{Parents: []*Parent{{Kind: "App", Name: "one", Status: "@@ -1 +1 @@\n c: 0\n-a: 1\n+a: 2\n"}}}
 	if err := Text(&b, report.Colours{On: true}, r); err != nil {
@@ -65,7 +65,7 @@ func TestText(t *testing.T) {
 Note: a note
 
 App team/one
-  fault: a fault
+  error: a fault
   ConfigMap team/a of children[map] would be changed
     the API server would reject it: no
      a: 1
@@ -94,8 +94,8 @@ Node three: would become a parent
 	}
 }
 
-// TestTextThatIsCut says how many parents are left out, unless all are.
-func TestTextThatIsCut(t *testing.T) {
+// TestTextReportsOmittedParents says how many parents are left out, unless all are.
+func TestTextReportsOmittedParents(t *testing.T) {
 	for shown, want := range map[int]string{0: "", 1: "2 more parents change: --limit 0 shows all", 2: "1 more parent changes: --limit 0 shows all", 3: ""} {
 		r := reported()
 		r.Parents = r.Parents[:shown]
@@ -109,16 +109,16 @@ func TestTextThatIsCut(t *testing.T) {
 	}
 }
 
-func TestSummaries(t *testing.T) {
+func TestSummaryString(t *testing.T) {
 	for want, s := range map[string]Summary{
-		"none of 0 parents changes":                          {},
-		"none of 1 parent changes":                           {Parents: 1},
-		"1 of 1 parent changes":                              {Parents: 1, Changed: 1},
-		"2 of 3 parents change: 2 statuses change":           {Parents: 3, Changed: 2, Statuses: 2},
-		"1 of 1 parent changes: 2 parents have new problems": {Parents: 1, Changed: 1, Failing: 2},
-		"1 of 1 parent changes: 3 writes would be rejected":  {Parents: 1, Changed: 1, Refused: 3},
-		"1 of 1 parent changes: 2 Pods would be recreated":   {Parents: 1, Changed: 1, Changes: []Count{{Recreate, "", "Pod", 2}}},
-		"1 of 1 parent changes: 2 Gateways would be left unchanged by the update strategy of their entries": {Parents: 1, Changed: 1, Changes: []Count{{Outdated, "", "Gateway", 2}}},
+		"none of 0 parents changes":                                                          {},
+		"none of 1 parent changes":                                                           {Parents: 1},
+		"1 of 1 parent changes":                                                              {Parents: 1, Changed: 1},
+		"2 of 3 parents change: 2 statuses change":                                           {Parents: 3, Changed: 2, Statuses: 2},
+		"1 of 1 parent changes: 2 parents have new problems":                                 {Parents: 1, Changed: 1, Failing: 2},
+		"1 of 1 parent changes: 3 writes would be rejected":                                  {Parents: 1, Changed: 1, Refused: 3},
+		"1 of 1 parent changes: 2 Pods would be recreated":                                   {Parents: 1, Changed: 1, Changes: []Count{{Recreate, "", "Pod", 2}}},
+		"1 of 1 parent changes: 2 Gateways would be left unchanged by their update strategy": {Parents: 1, Changed: 1, Changes: []Count{{Outdated, "", "Gateway", 2}}},
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

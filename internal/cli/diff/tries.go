@@ -17,37 +17,37 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Server tries writes; *kube.Client does.
+// Server sends dry runs. It is implemented by *kube.Client.
 type Server interface {
 	TryApply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error)
 	Allowed(ctx context.Context, right request.Right) (bool, error)
 }
 
-// tries has the server try writes, as far as the user may write. It is safe for concurrent use.
+// tries sends dry runs, as far as the user has permission. It is safe for concurrent use.
 type tries struct {
 	source  *snapshot.Source
 	server  Server
 	manager string
 
 	mu        sync.Mutex
-	forbidden map[place]int // writes that were not tried
+	forbidden map[place]int // writes without a dry run
 }
 
-// place is where a user may lack the right to write.
+// place is a resource and namespace for which the user can lack permission.
 type place struct {
 	resource  schema.GroupResource
 	namespace string
 }
 
-// difference is an object that is to be changed.
+// difference is an object to be changed.
 type difference struct {
-	live        *object.Object // nil if it is not there
-	was, wanted simulate.Child // Wanted is nil where the templates do not yield the object
+	live        *object.Object // nil if it does not exist
+	was, wanted simulate.Child // Wanted is nil if the templates do not render the object
 	effect      effect
-	early       bool // its namespace or its kind is yet to be created, so that the server cannot try it
+	early       bool // its namespace or kind does not exist yet, so there is no dry run
 }
 
-// change tells of a difference; nil says that there is none in the end.
+// change returns the change for a difference; nil = none after all.
 func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 	content, entry := d.wanted.Wanted, d.wanted.Entry
 	var live map[string]any
@@ -67,7 +67,7 @@ func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 	case Create, Update, Recreate:
 	}
 	after := d.wanted.Wanted
-	if live != nil { // by the server, if it tries
+	if live != nil { // applied by the server in a dry run
 		after = simulate.Map(applied(live, d.was.Wanted, after))
 	}
 	if out.Verb == Recreate {
@@ -79,13 +79,13 @@ func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 		after = simulate.Public(tried.Content())
 	}
 	if out.Verb == Update && out.Refused == "" && simulate.Same(live, after) {
-		return nil, nil //nolint:nilnil // another text, and the same object
+		return nil, nil //nolint:nilnil // different text, same object
 	}
 	out.Diff = diffOf(out, live, after)
 	return &out, nil
 }
 
-// try has the server try the write, and returns what the object would be; nil where that is not known.
+// try sends a dry run, and returns the resulting object; nil = unknown.
 func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Object, error) {
 	if d.early {
 		return nil, nil //nolint:nilnil // see above
@@ -102,7 +102,7 @@ func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Objec
 	if t.isForbidden(at, 1) {
 		return nil, nil //nolint:nilnil // see above
 	}
-	field, value := "resourceVersion", "1" // fails where there is an object of that name
+	field, value := "resourceVersion", "1" // fails if an object of that name exists
 	if d.live != nil {
 		field, value = "uid", string(d.live.UID())
 	}
@@ -114,7 +114,7 @@ func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Objec
 	return nil, t.refuse(ctx, c, at, err)
 }
 
-// refuse says why the server refuses a write. It returns an error where the server did not try it.
+// refuse returns why the server rejects a write. It returns an error if there was no dry run.
 func (t *tries) refuse(ctx context.Context, c *Change, at place, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -138,7 +138,7 @@ func (t *tries) refuse(ctx context.Context, c *Change, at place, err error) erro
 	return nil
 }
 
-// mayWrite reports whether the user may write there at all.
+// mayWrite reports whether the user has permission to write there.
 func (t *tries) mayWrite(ctx context.Context, at place) (bool, error) {
 	for _, verb := range []string{"patch", "create"} {
 		may, err := t.server.Allowed(ctx, request.Right{Verb: verb, Resource: at.resource, Namespace: at.namespace})
@@ -149,7 +149,7 @@ func (t *tries) mayWrite(ctx context.Context, at place) (bool, error) {
 	return true, nil
 }
 
-// isForbidden reports whether the user may not write there, and counts one more that is not tried for that.
+// isForbidden reports whether the user lacks permission to write there, and counts the write as skipped.
 func (t *tries) isForbidden(at place, more int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -160,7 +160,7 @@ func (t *tries) isForbidden(at place, more int) bool {
 	return true
 }
 
-// untried says which writes the server was not asked to try, or "".
+// untried returns a note about writes without a dry run, or "".
 func (t *tries) untried() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

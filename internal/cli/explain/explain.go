@@ -1,4 +1,4 @@
-// Package explain prints the docs of functions, keys and actions of templates, fields of TemplateControllers, conditions
+// Package explain documents functions, keys and actions of templates, fields of TemplateControllers, conditions
 // and their reasons, and codes of findings: templater explain. It needs no cluster.
 package explain
 
@@ -15,10 +15,10 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Kind is what a word is.
+// Kind is the kind of a name.
 type Kind string
 
-// The kinds of words, in the order of lists.
+// The kinds, in the order of the output.
 const (
 	Function  Kind = "function"
 	Key       Kind = "key"
@@ -29,10 +29,10 @@ const (
 	Code      Kind = "code"
 )
 
-// Kinds are all of them.
+// Kinds are all kinds.
 var Kinds = []Kind{Function, Key, Action, Field, Condition, Reason, Code}
 
-// Entry explains one word.
+// Entry explains one name.
 type Entry struct {
 	Kind  Kind   `json:"kind"`
 	Name  string `json:"name"`
@@ -40,7 +40,7 @@ type Entry struct {
 	More  string `json:"more,omitempty"` // lines
 }
 
-// all are the entries, by kind, and then in the order of their source.
+// all are the entries by kind, in the order of their source.
 var all = sync.OnceValue(func() []Entry {
 	return slices.Concat(functions(), keys(), actions(), fields(), conditions(), reasons(), codes())
 })
@@ -50,8 +50,8 @@ func All() []Entry { return slices.Clone(all()) }
 
 var inBrackets = regexp.MustCompile(`\[[^]]*\]`)
 
-// Find returns the entries of a word, in whatever case it is written. A path of templates, such as .children.db, stands for its
-// first key, and the last part of the path of a field for all fields that are called so where nothing else is.
+// Find returns the entries with a name, ignoring case. A path of a template, such as .children.db, finds its
+// first key. A field name without its path finds all fields with that name, if nothing else matches.
 func Find(word string) []Entry {
 	word = inBrackets.ReplaceAllString(word, "")
 	if strings.HasPrefix(word, ".") {
@@ -77,7 +77,7 @@ func Find(word string) []Entry {
 	})
 }
 
-// Nearest returns the known word that is most like another one, or "".
+// Nearest returns the most similar known name, or "".
 func Nearest(word string) string {
 	var names []string
 	for _, e := range all() {
@@ -86,28 +86,28 @@ func Nearest(word string) string {
 	return syntax.Nearest(word, names)
 }
 
-// functions explains those of templates, also those that are not there.
+// functions explains the template functions, including unsupported ones.
 func functions() []Entry {
 	var entries []Entry
 	for _, f := range funcs.All() {
 		e := Entry{Kind: Function, Name: f.Name, About: f.Doc}
 		if f.Refused != "" {
-			e.About = "not there: " + f.Refused
+			e.About = "unavailable: " + f.Refused
 			entries = append(entries, e)
 			continue
 		}
 		e.More = "Takes " + arguments(f.Min, f.Max) + ". Comes from " + f.Source + "."
 		if f.Nil {
-			e.More += "\nIts arguments may be missing."
+			e.More += "\nThe values of its arguments may be missing."
 		} else if f.Max != 0 {
-			e.More += "\nA missing argument is an error: set a default."
+			e.More += "\nA missing value is an error: set a default."
 		}
 		entries = append(entries, e)
 	}
 	return entries
 }
 
-// arguments says how many a function takes.
+// arguments describes the arguments of a function.
 func arguments(least, most int) string {
 	word := "arguments"
 	if most == 1 || most < 0 && least == 1 {
@@ -124,10 +124,12 @@ func arguments(least, most int) string {
 	return fmt.Sprintf("%d to %d %s", least, most, word)
 }
 
-// keys explains what templates see at the root.
+var inBackticks = regexp.MustCompile("`([^`]+)`")
+
+// keys explains the root keys of templates.
 func keys() []Entry {
 	var entries []Entry
-	for _, row := range rows(docs.Templates, "## What a template sees") {
+	for _, row := range rows(docs.Templates, "## What a template can read") {
 		for _, m := range inBackticks.FindAllStringSubmatch(row[0], -1) {
 			path := m[1]
 			key, _, _ := strings.Cut(strings.TrimPrefix(path, "."), ".")
@@ -137,7 +139,7 @@ func keys() []Entry {
 	return entries
 }
 
-// actions explains those of templates.
+// actions explains the actions of templates.
 func actions() []Entry {
 	var entries []Entry
 	for _, row := range rows(docs.Templates, "## Actions") {
@@ -146,59 +148,55 @@ func actions() []Entry {
 	return entries
 }
 
-// conditions explains those of a TemplateController.
+// conditions explains the conditions of a TemplateController.
 func conditions() []Entry {
 	var entries []Entry
-	for _, row := range rows(docs.Troubleshooting, "## What the conditions say") {
+	reasons := sections(docs.Reasons, reasonsOfControllers)
+	for _, row := range rows(docs.Reasons, "## Conditions") {
 		e := Entry{Kind: Condition, Name: plain(row[0]), About: plain(row[1])}
 		var names []string
-		for _, reason := range rows(docs.Troubleshooting, reasonsOfControllers) {
-			if m := reasonName.FindStringSubmatch(reason[1]); reason[0] == e.Name && m != nil {
-				names = append(names, m[1])
+		for _, s := range reasons {
+			if where, _ := s.where(); strings.Contains(where, "`"+e.Name+"`") {
+				names = append(names, s.title)
 			}
 		}
-		if len(names) > 0 {
-			e.More = "Reasons: " + strings.Join(slices.Compact(names), ", ") + "."
+		if slices.Sort(names); len(names) > 0 {
+			e.More = "Reasons: " + strings.Join(names, ", ") + "."
 		}
 		entries = append(entries, e)
 	}
 	return entries
 }
 
-const reasonsOfControllers = "## Conditions of a TemplateController"
+const reasonsOfControllers = "## Reasons of a TemplateController"
 
-// reasons explains those of conditions.
+// reasons explains the reasons of conditions.
 func reasons() []Entry {
 	var entries []Entry
-	for _, row := range rows(docs.Troubleshooting, reasonsOfControllers) {
-		entries = append(entries, reasonsIn(row[1], "Condition "+row[0]+" of a TemplateController", row[2], row[3])...)
+	for _, s := range sections(docs.Reasons, reasonsOfControllers) {
+		where, about := s.where()
+		entries = append(entries, s.entry(where+" of a TemplateController", about))
 	}
-	for _, row := range rows(docs.Troubleshooting, "## Ready condition of a parent, and Events") {
-		entries = append(entries, reasonsIn(row[0], "Ready condition of a parent, or Event", row[1], row[2])...)
+	for _, s := range sections(docs.Reasons, "## Reasons of a parent") {
+		entries = append(entries, s.entry("Ready condition of a parent, or Event", s.paragraphs[0]))
 	}
 	slices.SortStableFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	return entries
 }
 
-var (
-	inBackticks = regexp.MustCompile("`([^`]+)`")
-	reasonName  = regexp.MustCompile("`([A-Z][A-Za-z]+)`")
-)
-
-// reasonsIn returns the entries of the reasons that a cell names.
-func reasonsIn(cell, where, means, remedy string) []Entry {
-	var entries []Entry
-	rest := strings.Trim(reasonName.ReplaceAllString(cell, ""), " ,")
-	if rest != "" {
-		where += ", " + plain(rest)
-	}
-	for _, m := range reasonName.FindAllStringSubmatch(cell, -1) {
-		entries = append(entries, Entry{Kind: Reason, Name: m[1], About: plain(means), More: where + ".\nWhat to do: " + plain(remedy)})
-	}
-	return entries
+// where splits the first paragraph of a reason of TemplateControllers into its first sentence, which names the conditions, and the rest.
+func (s section) where() (conditions, rest string) {
+	conditions, rest, _ = strings.Cut(s.paragraphs[0], ". ")
+	return conditions, rest
 }
 
-// codes explains those of findings.
+// entry returns the entry for the reason in the title of a section.
+func (s section) entry(where, about string) Entry {
+	more := append([]string{where + "."}, s.paragraphs[1:]...)
+	return Entry{Kind: Reason, Name: s.title, About: plain(about), More: plain(strings.Join(more, "\n"))}
+}
+
+// codes explains the codes of lint findings.
 func codes() []Entry {
 	var entries []Entry
 	for _, r := range finding.Rules() {

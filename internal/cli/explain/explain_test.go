@@ -8,7 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-func TestEveryWordIsExplained(t *testing.T) {
+func TestEveryTermIsExplained(t *testing.T) {
 	count := map[Kind]int{}
 	for _, e := range All() {
 		count[e.Kind]++
@@ -37,11 +37,11 @@ func TestFind(t *testing.T) {
 		"now":                           "function now",
 		".children.db":                  "key .children",
 		"spec":                          "key .spec",
-		"childconflict":                 "reason ChildConflict, reason ChildConflict",
+		"childconflict":                 "reason ChildConflict",
 		"TL001":                         "code TL001",
 		"range":                         "action range",
 		"Linted":                        "condition Linted",
-		"NotAccepted":                   "reason NotAccepted, reason NotAccepted, reason NotAccepted, reason NotAccepted",
+		"NotAccepted":                   "reason NotAccepted",
 		"spec.children":                 "field spec.children",
 		"spec.children[web].template":   "field spec.children.template",
 		"spec.related[].logs.tailLines": "field spec.related.logs.tailLines",
@@ -71,7 +71,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestCodesHoldNoLinks(t *testing.T) {
+func TestCodeTextsContainNoMarkdownLinks(t *testing.T) {
 	for _, e := range codes() {
 		if strings.Contains(e.About+e.More, "](") {
 			t.Errorf("%s is Markdown: %s", e.Name, e.More)
@@ -79,12 +79,12 @@ func TestCodesHoldNoLinks(t *testing.T) {
 	}
 }
 
-func TestFieldsSayWhatTheyTake(t *testing.T) {
+func TestFieldsDescribeTheirType(t *testing.T) {
 	for word, want := range map[string]string{
 		"spec.children":    "Takes a list of mappings.\nFields: deletionPolicy, dependsOn, name, prunePolicy, readyWhen, scope, template, updateStrategy.",
 		"spec.whenDeleted": "Takes OrphanChildren, DeleteChildren.",
 		"spec.suspend":     "Takes true or false.",
-		"spec.helpers":     "Takes a text.",
+		"spec.helpers":     "Takes a string.",
 		"spec.watch":       "Takes a mapping.",
 	} {
 		found := Find(word)
@@ -94,7 +94,7 @@ func TestFieldsSayWhatTheyTake(t *testing.T) {
 	}
 }
 
-func TestConditionsNameTheirReasons(t *testing.T) {
+func TestConditionsListTheirReasons(t *testing.T) {
 	found := Find("Linted")
 	if len(found) != 1 || found[0].More != "Reasons: NoWarnings, NotAccepted, Warnings." {
 		t.Errorf("got %+v", found)

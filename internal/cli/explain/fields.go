@@ -9,14 +9,14 @@ import (
 	"github.com/templater-dev/templater/config/schema"
 )
 
-// fields explains those of the spec of a TemplateController, by their paths without marks of lists, such as spec.children.template.
+// fields explains the fields of a TemplateController's spec, by their paths without list markers, such as spec.children.template.
 func fields() []Entry {
 	var entries []Entry
 	below(schema.TemplateController().Properties["spec"], "spec", &entries)
 	return entries
 }
 
-// below adds the fields in a field, each before those in it.
+// below adds the fields of a field recursively, in depth-first order.
 func below(f *schema.Node, path string, entries *[]Entry) {
 	if f.Items != nil {
 		f = f.Items
@@ -47,7 +47,7 @@ func entry(f *schema.Node, path string) Entry {
 	return Entry{Kind: Field, Name: path, About: strings.TrimSuffix(about, "."), More: strings.Join(lines, "\n")}
 }
 
-// takes says what may be written there.
+// takes describes the type and the limits of a field.
 func takes(f *schema.Node) string {
 	switch {
 	case len(f.Enum) > 0:
@@ -61,7 +61,7 @@ func takes(f *schema.Node) string {
 	if several == nil {
 		several = []any{f.Type}
 	}
-	words := map[any]string{"object": "a mapping", "string": "a text", "integer": "an integer", "boolean": "true or false"}
+	words := map[any]string{"object": "a mapping", "string": "a string", "integer": "an integer", "boolean": "true or false"}
 	var all []string
 	for _, one := range several {
 		all = append(all, cmp.Or(words[one], "a value"))

@@ -1,4 +1,4 @@
-// Package playground renders and lints the texts of the editors in the playground. It needs no client, no network and no files, so that it runs
+// Package playground renders and lints the texts of the playground's editors. It needs no client, network or files, so it can run
 // in a browser.
 package playground
 
@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// The names of the texts, in places.
+// The names of the texts.
 const (
 	Controllers = "controllers"
 	Definitions = "definitions"
@@ -21,45 +21,45 @@ const (
 )
 
 const (
-	// largestText is how many bytes a text may have: as much as an object that etcd takes, for each of them.
+	// largestText is the maximum size of a text in bytes: that of an object in etcd.
 	largestText = 1 << 20
-	// mostParents is how many parents are looked at.
+	// mostParents is the maximum number of parents.
 	mostParents = 20
-	// mostChildren is how many children of a parent are shown, and mostBytes how long their texts are together.
+	// mostChildren is the maximum number of children shown for a parent, and mostBytes their maximum total size.
 	mostChildren = 200
 	mostBytes    = 1 << 20
 )
 
-// Request is what the page asks. The texts are YAML or JSON, of as many documents as there are to be, and may be empty.
+// Request is a request of the page. The texts are YAML or JSON with any number of documents, and can be empty.
 type Request struct {
-	Controllers string `json:"controllers"` // TemplateControllers; CustomResourceDefinitions and parents may stand there, too
+	Controllers string `json:"controllers"` // TemplateControllers; can also contain CustomResourceDefinitions and parents
 	Definitions string `json:"definitions"` // CustomResourceDefinitions
 	Parents     string `json:"parents"`
-	Observed    string `json:"observed"` // children as they are, by the rules of templater render --observed
-	Related     string `json:"related"`  // objects for spec.related to find
-	// AllReady takes all children for ready, and Ready those of some entries.
+	Observed    string `json:"observed"` // live children, as for templater render --observed
+	Related     string `json:"related"`  // objects for spec.related
+	// AllReady treats all children as ready, and Ready those of some child templates.
 	AllReady bool     `json:"allReady"`
 	Ready    []string `json:"ready"`
-	// Explain says in the text of children which line of which template each line is from.
+	// Explain adds comments to children with the template line of each field.
 	Explain bool `json:"explain"`
-	// Time is the clock of the passes, as of RFC 3339; "" is for now.
+	// Time is the current time for reconciliations (RFC 3339); "" = now.
 	Time string `json:"time"`
 }
 
-// Answer is what there is to show. Its lists are never null.
+// Answer is the response to the page. Its lists are never null.
 type Answer struct {
-	// Problems are what stopped something: a text that cannot be read, or a template that fails for this parent.
+	// Problems are errors: unreadable texts, and templates that fail for a parent.
 	Problems []Problem `json:"problems"`
-	// Findings are those of templater lint.
+	// Findings are the findings of templater lint.
 	Findings []Finding      `json:"findings"`
 	Summary  report.Summary `json:"summary"`
-	// Results are what became of each parent.
+	// Results has one result per parent.
 	Results []Result `json:"results"`
 }
 
-// Place is where in a text something is. Line and Column count from 1, the column in characters; 0 means not known.
+// Place is a place in a text. Line and Column start at 1, the column in characters; 0 = unknown.
 type Place struct {
-	Text   string `json:"text"` // its name, such as "controllers"; "" where it is about none
+	Text   string `json:"text"` // its name, such as "controllers"; "" = none
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 }
@@ -73,13 +73,13 @@ type Problem struct {
 // Finding is a finding with its place.
 type Finding struct {
 	Place
-	Length      int              `json:"length"` // in characters; 0 means not known
+	Length      int              `json:"length"` // in characters; 0 = unknown
 	Severity    finding.Severity `json:"severity"`
 	Code        finding.Code     `json:"code"`
 	Title       string           `json:"title"` // of the rule
 	Message     string           `json:"message"`
-	Replacement string           `json:"replacement"` // for those characters; "" means that nobody can tell
-	Page        string           `json:"page"`        // address of what the docs say of the code
+	Replacement string           `json:"replacement"` // suggested text; "" = none
+	Page        string           `json:"page"`        // URL of the docs of the code
 }
 
 func answer() Answer {
@@ -92,7 +92,7 @@ type builder struct {
 	*Session
 	answer Answer
 	now    time.Time
-	sets   map[string]*manifest.Set // by the names of texts
+	sets   map[string]*manifest.Set // by text name
 }
 
 func (b *builder) run() {
@@ -111,7 +111,7 @@ func (b *builder) run() {
 	b.renderAll(checked.controllers)
 }
 
-// readAll reads all texts, and reports whether they can be worked with.
+// readAll reads all texts, and reports whether they are usable.
 func (b *builder) readAll() bool {
 	b.sets = map[string]*manifest.Set{}
 	for _, of := range []struct{ name, text string }{
@@ -138,7 +138,7 @@ func (b *builder) readAll() bool {
 	return len(b.answer.Problems) == 0
 }
 
-// fail notes an error, which may be a [*manifest.Error].
+// fail adds an error, possibly a [*manifest.Error].
 func (b *builder) fail(err error) {
 	if e, ok := err.(*manifest.Error); ok { //nolint:errorlint // package manifest wraps none
 		b.problem(e)
@@ -151,7 +151,7 @@ func (b *builder) problem(e *manifest.Error) {
 	b.answer.Problems = append(b.answer.Problems, Problem{Place{e.File, e.Line, e.Column}, e.Message})
 }
 
-// find notes a finding, unless it is there.
+// find adds a finding, unless it exists.
 func (b *builder) find(l report.Located) {
 	f := Finding{
 		Place: Place{l.File, l.FileLine, l.FileColumn}, Length: l.Length, Severity: l.Severity, Code: l.Code, Message: l.Message,

@@ -35,8 +35,8 @@ func sample(t testing.TB, name string) Request {
 	}
 }
 
-// TestSamples compares what becomes of the samples with testdata.
-func TestSamples(t *testing.T) {
+// TestSampleResultsMatchGoldenFiles compares what becomes of the samples with testdata.
+func TestSampleResultsMatchGoldenFiles(t *testing.T) {
 	for _, name := range samples {
 		for _, ready := range []bool{false, true} {
 			r, golden := sample(t, name), name
@@ -73,8 +73,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// TestOrder shows what waits for what, and what is ready already.
-func TestOrder(t *testing.T) {
+// TestDependencyOrder shows what waits for what, and what is ready already.
+func TestDependencyOrder(t *testing.T) {
 	r := sample(t, "webshop")
 	r.Ready = []string{"db"}
 	var got []string
@@ -87,16 +87,16 @@ func TestOrder(t *testing.T) {
 	}
 	want := []string{
 		"service after : Service ready", "db after : Service ready StatefulSet ready", "migrate after db: Job not started yet",
-		"web after db,migrate: Deployment waits for other children",
+		"web after db,migrate: Deployment waiting for other children",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestProblems says of texts that something is wrong with, where and in which words.
-func TestProblems(t *testing.T) {
-	const tooMuch = "the templates exceed the budget of one reconciliation, about 64 MiB or 0.2 s for all of them together; use shorter loops or smaller text, or split the parent"
+// TestProblemsHavePositionAndMessage says of texts that something is wrong with, where and in which words.
+func TestProblemsHavePositionAndMessage(t *testing.T) {
+	const tooMuch = "the templates exceed the budget of one reconciliation (about 64 MiB of memory or 0.2 s of CPU time for all templates together): use shorter loops or less text, or split the parent"
 	for why, row := range map[string]struct {
 		change func(*Request)
 		want   []Problem
@@ -129,8 +129,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestFindings says of mistakes where they are, and what to write instead.
-func TestFindings(t *testing.T) {
+// TestLintFindings says of mistakes where they are, and what to write instead.
+func TestLintFindings(t *testing.T) {
 	r := sample(t, "simpledeployment")
 	r.Controllers = strings.Replace(r.Controllers, ".spec.sleepytime", ".spec.slepytime", 1)
 	a := new(Session).Answer(r)
@@ -144,8 +144,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestWhatIsShownIsBounded counts what is left out.
-func TestWhatIsShownIsBounded(t *testing.T) {
+// TestDisplayedChildrenAreLimited counts what is left out.
+func TestDisplayedChildrenAreLimited(t *testing.T) {
 	r := sample(t, "loadtest")
 	r.Parents = strings.Replace(r.Parents, "replicas: 5", "replicas: 300", 1)
 	for _, result := range new(Session).Answer(r).Results {
@@ -169,8 +169,8 @@ func TestAnswerJSON(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAParent has one that is being deleted: what spec.finalize makes is shown, and then that it is gone.
-func TestTheEndOfAParent(t *testing.T) {
+// TestDeletedParentShowsFinalizeChildren has one that is being deleted: what spec.finalize makes is shown, and then that it is gone.
+func TestDeletedParentShowsFinalizeChildren(t *testing.T) {
 	r := Request{Time: "2026-01-01T00:00:00Z", Controllers: `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -194,7 +194,7 @@ spec:
 	}
 	r.Ready = []string{"backup"}
 	of = new(Session).Answer(r).Results[0]
-	if of.Ready.Message != "the object is deleted" || len(of.Children) > 0 || of.Writes[len(of.Writes)-1] != "remove the finalizer of App default/one" {
+	if of.Ready.Message != "the object is being deleted" || len(of.Children) > 0 || of.Writes[len(of.Writes)-1] != "remove the finalizer of App default/one" {
 		t.Errorf("%+v", of)
 	}
 }

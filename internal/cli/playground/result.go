@@ -16,39 +16,39 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Result is what became of one parent once there was nothing left to do.
+// Result is the result of reconciling one parent until nothing changes.
 type Result struct {
 	TemplateController string      `json:"templateController"`
 	Parent             show.Parent `json:"parent"`
-	// Ready is what the ready condition says.
+	// Ready is the ready condition.
 	Ready show.Ready `json:"ready"`
-	// Waits say what waits for what, in the words of the ready condition. Faults are among the problems of the answer.
+	// Waits are the waits in the words of the ready condition. Errors are in Problems of the answer.
 	Waits []string `json:"waits"`
-	// Writes are what templater did, in order.
+	// Writes are the requests of templater, in order.
 	Writes   []string `json:"writes"`
 	Children []Child  `json:"children"`
-	// Left is how many children there are besides those that are shown.
+	// Left is the number of children that are not shown.
 	Left int `json:"left"`
-	// Status is what templater writes of the parent's status, as YAML; "" for kinds whose status it does not write.
+	// Status is the status that templater writes, as YAML; "" for kinds whose status it does not write.
 	Status string `json:"status"`
-	// Tree is the parent with its entries, what these wait for, and how their objects stand.
+	// Tree is the parent with its child templates, their dependencies, and the state of their objects.
 	Tree tree.Tree `json:"tree"`
 }
 
-// Child is an object that an entry yields, or one that is left of it.
+// Child is an object that a child template renders or has rendered.
 type Child struct {
 	Entry string `json:"entry"`
 	Kind  string `json:"kind"`
-	Name  string `json:"name"` // with its namespace, where it has one
-	// State is "ready", or why the object is not.
+	Name  string `json:"name"` // with its namespace, if any
+	// State is "ready", or the reason why the object is not.
 	State string `json:"state"`
-	// YAML is the object as the template yields it, in its namespace.
+	// YAML is the object as rendered, with its namespace.
 	YAML string `json:"yaml"`
-	// From is where its template begins to write it.
+	// From is the place in its template.
 	From Place `json:"from"`
 }
 
-// renderAll makes passes over all parents, by what the TemplateControllers come to.
+// renderAll reconciles all parents with the compiled TemplateControllers.
 func (b *builder) renderAll(controllers []controller) {
 	parents := slices.Concat(b.sets[Parents].Objects, b.sets[Controllers].Objects)
 	if len(parents) > mostParents {
@@ -59,7 +59,7 @@ func (b *builder) renderAll(controllers []controller) {
 	for _, c := range controllers {
 		for _, p := range parents {
 			if c.simulator == nil || c.simulator.OfKind(p.Content) {
-				watched[p] = true // where it is refused, that is said, and nothing else
+				watched[p] = true // if it is rejected, only that is reported
 			}
 			if c.simulator != nil && c.simulator.OfKind(p.Content) {
 				b.pass(c, p)
@@ -73,7 +73,7 @@ func (b *builder) renderAll(controllers []controller) {
 	}
 }
 
-// pass makes passes over one parent until there is nothing left to do.
+// pass reconciles one parent until nothing changes.
 func (b *builder) pass(c controller, parent *manifest.Object) {
 	at := func(err error) *manifest.Error {
 		return &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
@@ -103,12 +103,12 @@ func (b *builder) pass(c controller, parent *manifest.Object) {
 		}
 		r.Status = string(text)
 	}
-	result.Writes = nil // they are what led to the state, in which nothing is left to do
+	result.Writes = nil // they led to the observed state
 	r.Tree = tree.NewParent(out.Parent, []tree.Controller{tree.After(c.TemplateController, c.compiled, out, result)})
 	b.answer.Results = append(b.answer.Results, r)
 }
 
-// show adds the children that there is room for.
+// show adds children up to the limits.
 func (r *Result) show(c *manifest.Controller, children []simulate.Child, shown []show.Child, explain bool) {
 	room := mostBytes
 	for i, one := range shown {

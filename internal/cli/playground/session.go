@@ -13,8 +13,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Session answers requests, one at a time. It keeps what an answer has in common with the one before it: a text that has not changed is not
-// read again, and TemplateControllers are not compiled again where neither they nor the definitions have changed. The answers are those of a
+// Session answers requests, one at a time. It caches results between requests: an unchanged text is not
+// parsed again, and TemplateControllers are only compiled again if they or the CustomResourceDefinitions have changed. The answers are those of a
 // new Session. The zero Session is ready. It is safe for concurrent use.
 type Session struct {
 	mu      sync.Mutex
@@ -22,27 +22,27 @@ type Session struct {
 	checked checked
 }
 
-// text is what a text was read as.
+// text is a parsed text.
 type text struct {
 	content string
 	set     *manifest.Set
 	err     error
 }
 
-// checked is what TemplateControllers come to.
+// checked has the compiled TemplateControllers.
 type checked struct {
 	of          *manifest.Set      // with the TemplateControllers
-	definitions []*manifest.Object // that they were checked by
+	definitions []*manifest.Object // used for the check
 	located     []report.Located
 	summary     report.Summary
 	controllers []controller
 }
 
-// controller is a TemplateController with what it comes to.
+// controller is a compiled TemplateController.
 type controller struct {
 	*manifest.Controller
 	compiled  *spec.Compiled
-	simulator *simulate.Simulator // nil where the operator would not serve it
+	simulator *simulate.Simulator // nil if the operator would reject it
 }
 
 // Answer answers a request. It never panics.
@@ -61,7 +61,7 @@ func (s *Session) Answer(r Request) (a Answer) {
 	return b.answer
 }
 
-// AnswerJSON answers a request in JSON with an answer in JSON.
+// AnswerJSON is Answer with JSON.
 func (s *Session) AnswerJSON(request []byte) []byte {
 	var r Request
 	var a Answer
@@ -78,7 +78,7 @@ func (s *Session) AnswerJSON(request []byte) []byte {
 	return out
 }
 
-// read reads a text, or returns what it was read as before.
+// read parses a text, or returns the cached result.
 func (s *Session) read(name, content string) (*manifest.Set, error) {
 	last, there := s.texts[name]
 	if !there || last.content != content {
@@ -92,7 +92,7 @@ func (s *Session) read(name, content string) (*manifest.Set, error) {
 	return last.set, last.err
 }
 
-// check checks the TemplateControllers of the first set by the definitions in all of them, or returns what they came to before. The error is
+// check checks the TemplateControllers of the first set with the CustomResourceDefinitions of all sets, or returns the cached result. The error is
 // a [*manifest.Error] about one of the definitions.
 func (s *Session) check(sets []*manifest.Set) (*checked, error) {
 	var definitions []*manifest.Object

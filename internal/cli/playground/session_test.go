@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestASessionAnswersAsANewOne asks one Session one thing after the other.
-func TestASessionAnswersAsANewOne(t *testing.T) {
+// TestReusedSessionMatchesNewSession asks one Session one thing after the other.
+func TestReusedSessionMatchesNewSession(t *testing.T) {
 	type step struct {
 		why    string
 		change func(*Request)
@@ -46,8 +46,8 @@ func TestASessionAnswersAsANewOne(t *testing.T) {
 	}
 }
 
-// TestWhatHasNotChangedIsNotReadAgain types into one text after the other.
-func TestWhatHasNotChangedIsNotReadAgain(t *testing.T) {
+// TestUnchangedTextsAreNotParsedAgain types into one text after the other.
+func TestUnchangedTextsAreNotParsedAgain(t *testing.T) {
 	var s Session
 	r := sample(t, "webshop")
 	s.Answer(r)
@@ -71,8 +71,8 @@ func TestWhatHasNotChangedIsNotReadAgain(t *testing.T) {
 	}
 }
 
-// TestAFaultOfTemplaterIsForgotten has what is kept be what cannot be.
-func TestAFaultOfTemplaterIsForgotten(t *testing.T) {
+// TestSessionRecoversFromInternalError has what is kept be what cannot be.
+func TestSessionRecoversFromInternalError(t *testing.T) {
 	var s Session
 	r := sample(t, "loadtest")
 	s.Answer(r)
@@ -85,8 +85,8 @@ func TestAFaultOfTemplaterIsForgotten(t *testing.T) {
 	}
 }
 
-// BenchmarkAnswer types one key after the other: a comment below the parent, another value in it, and a comment below the TemplateController.
-func BenchmarkAnswer(b *testing.B) {
+// BenchmarkAnswerPerKeystroke types one key after the other: a comment below the parent, another value in it, and a comment below the TemplateController.
+func BenchmarkAnswerPerKeystroke(b *testing.B) {
 	for _, name := range samples {
 		for what, key := range map[string]func(r *Request, n int){
 			"comment": func(r *Request, n int) { r.Parents += strings.Repeat("#", n) },

@@ -8,12 +8,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// Definition is a CustomResourceDefinition to write: of a namespaced kind, with a status that holds the ready condition.
+// Definition is a CustomResourceDefinition to write: for a namespaced kind, with conditions in its status.
 type Definition struct {
 	GVK         schema.GroupVersionKind
 	Description string
 	Spec        map[string]any // schema of .spec
-	Status      map[string]any // schemas of fields of .status, by their names
+	Status      map[string]any // schemas of the fields of .status, by name
 }
 
 // conditions is the schema of .status.conditions.
@@ -79,7 +79,7 @@ func Example(gvk schema.GroupVersionKind, name string, spec map[string]any) stri
 	return text + "spec:" + inline(spec, 2)
 }
 
-// inline returns a map behind its key.
+// inline returns a map with its key.
 func inline(m map[string]any, by int) string {
 	if len(m) == 0 {
 		return " {}\n"
@@ -87,7 +87,7 @@ func inline(m map[string]any, by int) string {
 	return "\n" + indent(marshal(m), by)
 }
 
-// Kustomization applies files together.
+// Kustomization returns a kustomization.yaml for files.
 func Kustomization(files ...string) string {
 	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n# Without the example: its kind is only known once this has been applied.\nresources:\n"
 	for _, file := range files {

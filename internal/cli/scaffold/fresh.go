@@ -15,7 +15,7 @@ import (
 
 var kindName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-// CheckKind says what is wrong with the kind of parents to come, by the flags of templater new, or returns nil.
+// CheckKind validates the kind of new parents, and returns an error that names a flag of templater new, or nil.
 func CheckKind(gvk schema.GroupVersionKind) error {
 	const longest = 63
 	switch {
@@ -29,7 +29,7 @@ func CheckKind(gvk schema.GroupVersionKind) error {
 	return nil
 }
 
-// Fresh returns an operator to begin with, for a new kind: a Deployment and a Service.
+// Fresh returns an initial operator for a new kind: a Deployment and a Service.
 func Fresh(gvk schema.GroupVersionKind) (*Result, error) {
 	if err := CheckKind(gvk); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func Fresh(gvk schema.GroupVersionKind) (*Result, error) {
 	return withDefinition(&d, &c, example), nil
 }
 
-// withDefinition puts the files together for a new kind.
+// withDefinition assembles the files for a new kind.
 func withDefinition(d *Definition, c *Controller, example map[string]any) *Result {
 	return &Result{Files: []File{
 		{"crd.yaml", d.YAML()},
@@ -100,8 +100,8 @@ readyReplicas: {{ .status.readyReplicas | default 0 }}
 `
 )
 
-// Watching returns a TemplateController for a kind that is there already: one that comes with Kubernetes, or one of a
-// CustomResourceDefinition, the content of which is given; nil is for the others.
+// Watching returns a TemplateController for an existing kind: a built-in kind, or the kind of a
+// CustomResourceDefinition, given by its content; nil = built-in.
 func Watching(gvk schema.GroupVersionKind, definition map[string]any) (*Result, error) {
 	var known kind.Declared
 	if definition != nil {
@@ -136,7 +136,7 @@ func Watching(gvk schema.GroupVersionKind, definition map[string]any) (*Result, 
 	return &Result{Files: files}, nil
 }
 
-// fieldsOf returns the fields of .spec and .status by the schema of a kind, as templates read them.
+// fieldsOf returns the fields of .spec and .status in the schema of a kind, in template syntax.
 func fieldsOf(root map[string]any) []string {
 	var all []string
 	for _, part := range []string{"spec", "status"} {

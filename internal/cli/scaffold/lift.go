@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// lift makes fields of the parent of what its users want to choose in an object: replicas, images, hosts, and sizes of volumes.
+// lift turns typical settings of an object into fields of the parent: replicas, images, hosts, and sizes of volumes.
 func (m *manifests) lift(content map[string]any, entry string) {
 	spec, _ := content["spec"].(map[string]any)
 	if replicas, ok := spec["replicas"].(int64); ok {
@@ -37,7 +37,7 @@ func (m *manifests) lift(content map[string]any, entry string) {
 	}
 }
 
-// certified has the certificates of an Ingress be for the host that it serves.
+// certified makes the certificates of an Ingress use the lifted host.
 func certified(spec map[string]any, host string, now any) {
 	for tls := range mappings(spec, "tls") {
 		hosts, _ := tls["hosts"].([]any)
@@ -49,16 +49,16 @@ func certified(spec map[string]any, host string, now any) {
 	}
 }
 
-// shared notes the Secrets of certificates that are none of the objects: the Ingresses of all parents would name the same ones.
+// shared adds a note for certificate Secrets that are not among the objects: the Ingresses of all parents would share them.
 func (m *manifests) shared(ingress map[string]any) {
 	for tls := range mappings(ingress, "tls") {
 		if secret, _ := tls["secretName"].(string); secret != "" && !tokens.MatchString(secret) {
-			m.notes = append(m.notes, Note{m.file, m.line, "spec.tls[].secretName holds " + secret + " and is as it was, so that all parents share this Secret: if each is to have its own, print the name of the parent there"})
+			m.notes = append(m.notes, Note{m.file, m.line, "spec.tls[].secretName holds " + secret + " and is unchanged, so all parents share this Secret: to give each its own, use the parent's name there"})
 		}
 	}
 }
 
-// images lifts those of the containers of a Pod.
+// images lifts the images of the containers of a Pod.
 func (m *manifests) images(pod map[string]any, entry string) {
 	containers, _ := pod["containers"].([]any)
 	for _, item := range containers {
@@ -79,8 +79,8 @@ func (m *manifests) text1(in map[string]any, key, entry, field, description stri
 	}
 }
 
-// field adds a field of the parent and returns what prints it. Where there is one of that name and another value, it is called
-// after the entry, too.
+// field adds a field of the parent and returns the action that prints it. If the name is used with another value, the name of the
+// child template is added.
 func (m *manifests) field(entry, name string, value any, schema map[string]any) string {
 	taken := func(name string) bool { old, found := m.example[name]; return found && old != value }
 	if taken(name) {

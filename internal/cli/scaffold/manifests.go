@@ -18,15 +18,15 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// FromManifests returns an operator whose children are these objects. Their names are derived from that of the parent, and so is
-// whatever refers to them. Images, replicas, hosts and sizes of volumes become fields of the parent, with what they are as the default.
+// FromManifests returns an operator whose children are these objects. Their names, and references to them, are derived from the name
+// of the parent. Images, replicas, hosts and sizes of volumes become fields of the parent, with their values as defaults.
 func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Result, error) {
 	if err := CheckKind(gvk); err != nil {
 		return nil, err
 	}
 	objects = slices.DeleteFunc(slices.Clone(objects), func(o *manifest.Object) bool {
 		apiVersion, _ := o.Content["apiVersion"].(string)
-		return strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") // no object of a cluster
+		return strings.HasPrefix(apiVersion, "kustomize.config.k8s.io/") // not an API object
 	})
 	if len(objects) == 0 {
 		return nil, errors.New("no object to convert to a template")
@@ -36,7 +36,7 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Re
 	m.name(objects)
 	c := Controller{
 		Name: kind.Plural(gvk.Kind), GVK: gvk, Left: m.left, Right: m.right,
-		Comment: fmt.Sprintf("Made of %s. Each %s has its own.", problem.Count(len(objects), "object", "objects"), gvk.Kind),
+		Comment: fmt.Sprintf("Generated from %s. Each %s has its own.", problem.Count(len(objects), "object", "objects"), gvk.Kind),
 	}
 	for _, o := range objects {
 		c.Children = append(c.Children, m.child(o))
@@ -50,23 +50,23 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Re
 	return result, nil
 }
 
-// manifests makes templates of objects.
+// manifests converts objects to templates.
 type manifests struct {
-	left, right string            // delimiters, if others are needed
-	names       map[string]string // what stands for the names of objects, in templates
+	left, right string            // delimiters; "" = the default
+	names       map[string]string // template text for the names of objects
 	given       map[string]bool   // objects, by KIND/NAME
 	namespaces  map[string]bool   // of objects
-	taken       map[string]bool   // names of entries
+	taken       map[string]bool   // names of child templates
 	fields      map[string]any    // of the parent's spec: their schemas
 	example     map[string]any    // their values
-	printed     []string          // actions that stand in the objects, by their tokens
+	printed     []string          // actions in the objects, by token
 	notes       []Note
 
-	file string // of the object that is at hand
+	file string // of the current object
 	line int
 }
 
-// delimiters chooses others where the objects hold the usual ones.
+// delimiters chooses other delimiters if the objects contain the default ones.
 func (m *manifests) delimiters(objects []*manifest.Object) {
 	all := ""
 	for _, o := range objects {
@@ -87,7 +87,7 @@ func (m *manifests) delimiters(objects []*manifest.Object) {
 	}
 }
 
-// action returns what prints an expression.
+// action returns an action that prints an expression.
 func (m *manifests) action(expression string) string {
 	left, right := m.left, m.right
 	if left == "" {
@@ -96,7 +96,7 @@ func (m *manifests) action(expression string) string {
 	return left + " " + expression + " " + right
 }
 
-// token returns text that stands for what an action prints, until the object is text.
+// token returns a placeholder for the output of an action until the object is marshaled.
 func (m *manifests) token(action string) string {
 	m.printed = append(m.printed, action)
 	return fmt.Sprintf("xTEMPLATERx%dx", len(m.printed)-1)
@@ -104,7 +104,7 @@ func (m *manifests) token(action string) string {
 
 var tokens = regexp.MustCompile(`xTEMPLATERx([0-9]+)x`)
 
-// name finds the name that those of the objects have in common, and what stands for each of them.
+// name finds the common part of the names of the objects, and the template text for each of them.
 func (m *manifests) name(objects []*manifest.Object) {
 	base := ""
 	for _, o := range objects {
@@ -128,7 +128,7 @@ func (m *manifests) name(objects []*manifest.Object) {
 	}
 }
 
-// nameOf returns the name of an object. One that has none, as its name is generated when it is made, gets one.
+// nameOf returns the name of an object, or a new one for objects with generateName.
 func nameOf(o *manifest.Object) string {
 	metadata, _ := o.Content["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
@@ -137,10 +137,10 @@ func nameOf(o *manifest.Object) string {
 	return cmp.Or(name, strings.TrimRight(generated, "-."), strings.ToLower(kind))
 }
 
-// made are the fields of metadata that the API server fills in.
+// made are the fields of metadata that the API server sets.
 var made = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "generateName", "ownerReferences", "namespace", "finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
-// child makes an entry of an object.
+// child converts an object to a child template.
 func (m *manifests) child(o *manifest.Object) Child {
 	m.file, m.line = o.File, o.Line
 	content := runtime.DeepCopyJSON(o.Content)
@@ -161,7 +161,7 @@ func (m *manifests) child(o *manifest.Object) Child {
 	}
 	metadata["name"] = nameOf(o)
 	without(metadata, "annotations", "kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
-	content = m.copied(content, nil, nil).(map[string]any) //nolint:forcetypeassert // the copy of a mapping is one
+	content = m.copied(content, nil, nil).(map[string]any) //nolint:forcetypeassert // the copy of a mapping is a mapping
 	if kindName == "Secret" {
 		m.notes = append(m.notes, Note{o.File, o.Line, "the template contains the data of the Secret: everyone who can read the TemplateController can read it"})
 	}
@@ -170,7 +170,7 @@ func (m *manifests) child(o *manifest.Object) Child {
 	return Child{Name: name, Template: m.text(content), Cluster: cluster}
 }
 
-// copied returns a deep copy in which tokens stand for the names of the objects. What is a key stays. in is the mapping that a value is in.
+// copied returns a deep copy with tokens in place of the names of the objects, except in keys. in is the mapping that contains a value.
 func (m *manifests) copied(value any, path []string, in map[string]any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -75,8 +75,8 @@ metadata: {name: web}
 spec: {tls: [{hosts: [a.example.org], secretName: web}], rules: [{host: a.example.org, http: {paths: [{backend: {service: {name: web, port: {name: web}}}}]}}]}
 `
 
-// TestNames: names are derived where a field names an object that is given, and nowhere else. What the server fills in is gone.
-func TestNames(t *testing.T) {
+// TestDerivedNamesInReferences: names are derived where a field names an object that is given, and nowhere else. What the server fills in is gone.
+func TestDerivedNamesInReferences(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	if err := os.WriteFile(file, []byte(objects), 0o600); err != nil {
 		t.Fatal(err)
@@ -116,8 +116,8 @@ func TestNames(t *testing.T) {
 	for _, n := range result.Notes {
 		notes = append(notes, n.Message)
 	}
-	const tail = " holds web and is as it was: if that is the name of the object, print that of the parent there"
-	const shared = "spec.tls[].secretName holds web and is as it was, so that all parents share this Secret: if each is to have its own, print the name of the parent there"
+	const tail = " contains web and is unchanged: if that is the name of the object, use the parent's name there"
+	const shared = "spec.tls[].secretName holds web and is unchanged, so all parents share this Secret: to give each its own, use the parent's name there"
 	if want := "spec.template.spec.containers[].env[].value" + tail + "\ndata.web" + tail + "\n" + shared; strings.Join(notes, "\n") != want {
 		t.Errorf("got notes\n%s", strings.Join(notes, "\n"))
 	}

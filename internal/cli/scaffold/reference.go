@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// refer are the kinds of objects that fields name: by the field, or by the field and the one around it.
+// refer maps reference fields to kinds: by field name, or by field name and parent field.
 var refer = map[string]string{
 	"configMapKeyRef.name": "ConfigMap", "configMapRef.name": "ConfigMap", "configMap.name": "ConfigMap",
 	"secretKeyRef.name": "Secret", "secretRef.name": "Secret", "secret.name": "Secret", "imagePullSecrets.name": "Secret", "secretName": "Secret",
@@ -18,7 +18,7 @@ var refer = map[string]string{
 	"ingressClassName": "IngressClass", "runtimeClassName": "RuntimeClass",
 }
 
-// last returns the nth field of a path from its end, from 0, without the indexes of lists.
+// last returns the nth field of a path from its end, from 0, without list indexes.
 func last(path []string, n int) string {
 	for _, field := range slices.Backward(path) {
 		if field == "[]" {
@@ -32,7 +32,7 @@ func last(path []string, n int) string {
 	return ""
 }
 
-// renamed returns what stands for the name of an object at a path, if the value there is one. in is the mapping around it.
+// renamed returns the template text for a value at a path that references an object. in is the mapping around it.
 func (m *manifests) renamed(value string, path []string, in map[string]any) (printed string, ok bool) {
 	printed, isName := m.names[value]
 	field, around := last(path, 0), last(path, 1)
@@ -59,13 +59,13 @@ func (m *manifests) renamed(value string, path []string, in map[string]any) (pri
 	return printed, m.given[kind+"/"+value]
 }
 
-// word is a name as it can stand in a longer text.
+// word matches a name in a longer text.
 var word = regexp.MustCompile(`[a-z0-9]([-a-z0-9]*[a-z0-9])?`)
 
-// texts are the fields that programs read, and in which names of objects can stand.
+// texts are fields for programs that can contain names of objects.
 var texts = []string{"value", "args", "command", "resourceNames"}
 
-// remains notes the names of objects that stay in texts, as in the address of a Service.
+// remains adds notes about names of objects that are kept in texts, such as the address of a Service.
 func (m *manifests) remains(value string, path []string) {
 	inData := len(path) == 2 && slices.Contains([]string{"data", "stringData"}, path[0])
 	if !inData && !slices.Contains(texts, last(path, 0)) {
@@ -74,13 +74,13 @@ func (m *manifests) remains(value string, path []string) {
 	for _, found := range word.FindAllString(value, -1) {
 		if _, isName := m.names[found]; isName {
 			written := strings.ReplaceAll(strings.Join(path, "."), ".[]", "[]")
-			m.notes = append(m.notes, Note{m.file, m.line, fmt.Sprintf("%s holds %s and is as it was: if that is the name of the object, print that of the parent there", written, found)})
+			m.notes = append(m.notes, Note{m.file, m.line, fmt.Sprintf("%s contains %s and is unchanged: if that is the name of the object, use the parent's name there", written, found)})
 			return
 		}
 	}
 }
 
-// strip removes what the API server and controllers have filled in, so that it is not asked for anew.
+// strip removes fields that the API server and controllers set, so that the template does not set them.
 func strip(content map[string]any) {
 	spec, _ := content["spec"].(map[string]any)
 	metadata, _ := content["metadata"].(map[string]any)
@@ -116,7 +116,7 @@ func strip(content map[string]any) {
 	}
 }
 
-// withoutToken removes the volume that the API server adds to a Pod for the token of its account.
+// withoutToken removes the volume that the API server adds to a Pod for the token of its service account.
 func withoutToken(pod map[string]any) {
 	dropNamed(pod, "volumes")
 	for _, field := range []string{"containers", "initContainers"} {
@@ -126,7 +126,7 @@ func withoutToken(pod map[string]any) {
 	}
 }
 
-// mappings yields what a list in a mapping consists of, without what is no mapping.
+// mappings iterates over the mappings in a list of a mapping.
 func mappings(in map[string]any, field string) iter.Seq[map[string]any] {
 	return func(yield func(map[string]any) bool) {
 		all, _ := in[field].([]any)
@@ -138,7 +138,7 @@ func mappings(in map[string]any, field string) iter.Seq[map[string]any] {
 	}
 }
 
-// dropNamed removes the volume for the token, or what mounts it, from a list of them, and that if nothing is left.
+// dropNamed removes the token volume or its mount from a list, and removes an empty list.
 func dropNamed(in map[string]any, field string) {
 	all, _ := in[field].([]any)
 	if all == nil {
@@ -154,7 +154,7 @@ func dropNamed(in map[string]any, field string) {
 	}
 }
 
-// without removes keys of a mapping in a mapping, and that one if nothing is left.
+// without removes keys of a nested mapping, and removes an empty mapping.
 func without(in map[string]any, field string, keys ...string) {
 	from, _ := in[field].(map[string]any)
 	for _, key := range keys {

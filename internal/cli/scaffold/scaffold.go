@@ -9,24 +9,24 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Result is what there is to write.
+// Result has the files to write.
 type Result struct {
 	Files []File
-	// Notes say what could not be carried over, in the order of the files that it was in.
+	// Notes are the parts that could not be converted, in the order of the source files.
 	Notes []Note
 }
 
-// File is one file of the result.
+// File is a file to write.
 type File struct {
 	Name    string // with slashes, relative to the folder
 	Content string
 }
 
-// Note says what could not be carried over, or not as it was.
+// Note is a part that could not be converted, or not exactly.
 type Note struct {
 	File    string
-	Line    int    // from 1; 0 means that it is about the whole file
-	Message string // one line without a final full stop: what it is about, and what to do
+	Line    int    // from 1; 0 = the whole file
+	Message string // one line without a final period: the subject, and what to do
 }
 
 // String returns place and message on one line.
@@ -40,23 +40,23 @@ func (n Note) String() string {
 // Controller is a TemplateController to write.
 type Controller struct {
 	Name    string
-	GVK     schema.GroupVersionKind // of the parents
-	Labels  map[string]any          // that parents have; empty = any
-	Comment string                  // lines at the top, without #
-	// Left and Right are the delimiters; "" means {{ and }}.
+	GVK     schema.GroupVersionKind // kind of the parents
+	Labels  map[string]any          // label selector of parents; empty = all
+	Comment string                  // lines at the top of the file, without #
+	// Left and Right are the delimiters; "" = {{ and }}.
 	Left, Right string
 	Values      map[string]any
 	Helpers     string
 	Children    []Child
-	Finals      []Child // of finalize
+	Finals      []Child // of spec.finalize
 	Status      string
 }
 
-// Child is one entry to write.
+// Child is a child template to write.
 type Child struct {
 	Name, Comment, Template string
 	Cluster                 bool // scope: Cluster
-	Keep                    bool // its objects stay
+	Keep                    bool // its objects are kept
 }
 
 // YAML returns the manifest.

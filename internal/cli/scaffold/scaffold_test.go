@@ -122,8 +122,8 @@ status: {replicas: 3}
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: web}, rules: [{apiGroups: [""], resources: [secrets], resourceNames: [web-pull], verbs: [get]}]}
 `
 
-// TestFiles compares all that is written with testdata/NAME.txtar.
-func TestFiles(t *testing.T) {
+// TestScaffoldedFilesMatchGoldenFiles compares all that is written with testdata/NAME.txtar.
+func TestScaffoldedFilesMatchGoldenFiles(t *testing.T) {
 	for name, make := range map[string]func() (*Result, error){
 		"fresh": func() (*Result, error) { return Fresh(shop) },
 		"watching": func() (*Result, error) {
@@ -179,7 +179,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-func TestKindsThatCannotBe(t *testing.T) {
+func TestInvalidKindsAreRejected(t *testing.T) {
 	long := strings.Repeat("x", 63)
 	for gvk, want := range map[schema.GroupVersionKind]string{
 		{Group: "example.org", Version: "v1", Kind: "S" + long[1:]}: "",
@@ -207,7 +207,7 @@ func TestKindsThatCannotBe(t *testing.T) {
 }
 
 // What no API server takes is taken as it is, and lint tells.
-func TestObjectsThatMakeNoSense(t *testing.T) {
+func TestMalformedObjectsAreConverted(t *testing.T) {
 	for _, text := range []string{
 		"{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}, spec: {tls: [{hosts: [{a: b}]}, c], rules: [{host: {a: b}}, d]}}",
 		"{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}, spec: {tls: e, rules: [f]}}",
@@ -223,7 +223,7 @@ func TestObjectsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSource(t *testing.T) {
+func TestInvalidSourcesAreRejected(t *testing.T) {
 	if _, err := FromManifests(shop, load(t, "{apiVersion: kustomize.config.k8s.io/v1beta1, kind: Kustomization}")); err == nil || err.Error() != "no object to convert to a template" {
 		t.Errorf("got error %v", err)
 	}
@@ -235,13 +235,13 @@ func TestWhatIsNoSource(t *testing.T) {
 		t.Errorf("got %s and error %v", gvk, err)
 	}
 	for _, unserved := range []string{strings.ReplaceAll(apps, "served: true", "served: false"), strings.ReplaceAll(apps, "storage: true", "storage: false")} {
-		if gvk, err := kind.Stored(content(t, unserved)); err == nil || err.Error() != "the CustomResourceDefinition stores its objects in no version that it serves" {
+		if gvk, err := kind.Stored(content(t, unserved)); err == nil || err.Error() != "the CustomResourceDefinition does not serve its storage version" {
 			t.Errorf("got %s and error %v", gvk, err)
 		}
 	}
 }
 
-func TestNamesOfEntries(t *testing.T) {
+func TestChildTemplateNames(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "entry", "web": "web", "Web": "web", "my-web app": "myWebApp", "3scale": "n3scale", "-a_B": "aB", "-ab": "ab", "größe": "grE", "é": "entry", "a1-2b": "a12b",
 		strings.Repeat("x", 60): strings.Repeat("x", 60), strings.Repeat("x", 61): strings.Repeat("x", 60),
@@ -258,7 +258,7 @@ func TestNamesOfEntries(t *testing.T) {
 	}
 }
 
-func TestNotesHavePlaces(t *testing.T) {
+func TestNoteStringIncludesPosition(t *testing.T) {
 	for want, n := range map[string]Note{"a: b": {File: "a", Message: "b"}, "a:1: b": {File: "a", Line: 1, Message: "b"}} {
 		if got := n.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -271,7 +271,7 @@ func TestNotesHavePlaces(t *testing.T) {
 }
 
 // Texts come back as they were, whatever they hold.
-func TestTextsAreYAML(t *testing.T) {
+func TestGeneratedYAMLPreservesText(t *testing.T) {
 	for given, text := range map[string]string{
 		"a\n": "a\n", "\n\na\n": "\n\na\n", "  a\nb\n": "  a\nb\n", "\n  a\n": "\n  a\n", "a\n\n  b\n": "a\n\n  b\n", "a\x00\u2028b\n": "a\x00\u2028b\n", "\ta\n": "\ta\n",
 		"a": "a\n", "a\n\n": "a\n", // it ends with one line end

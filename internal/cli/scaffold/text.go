@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// marshal returns the YAML of plain data. It panics where there is none, which plain data always has.
+// marshal returns plain data as YAML. It panics on errors, which plain data does not cause.
 func marshal(value any) string {
 	text, err := yaml.Marshal(value)
 	if err != nil {
@@ -23,7 +23,7 @@ func scalar(text string) string { return strings.TrimSuffix(marshal(text), "\n")
 // quoted returns a string in single quotes.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// indent puts spaces before each line that is not empty.
+// indent indents each non-empty line.
 func indent(text string, by int) string {
 	pad := strings.Repeat(" ", by)
 	var out strings.Builder
@@ -36,7 +36,7 @@ func indent(text string, by int) string {
 	return out.String()
 }
 
-// literal returns a text as a block scalar whose lines are indented, or in quotes where that cannot hold it. It ends with one
+// literal returns a text as an indented block scalar, or quoted if a block scalar cannot represent it. It ends with one
 // line end.
 func literal(text string, by int) string {
 	text = strings.TrimRight(text, "\n") + "\n"
@@ -50,7 +50,7 @@ func literal(text string, by int) string {
 	return header + "\n" + indent(text, by)
 }
 
-// EntryName makes the name of an entry of a text: a lower-case letter, then letters and digits.
+// EntryName derives the name of a child template from a text: a lower-case letter, then letters and digits.
 func EntryName(text string) string {
 	var out strings.Builder
 	upper := false
@@ -77,7 +77,7 @@ func EntryName(text string) string {
 	return out.String()[:min(out.Len(), longest)]
 }
 
-// Unique returns a name that nobody has yet, and takes it.
+// Unique returns an unused name, and marks it as used.
 func Unique(name string, taken map[string]bool) string {
 	free := name
 	for i := 2; taken[free]; i++ {

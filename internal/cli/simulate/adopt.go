@@ -8,10 +8,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
-// Objects that somebody gives may lack what templater adds to its children: labels, an owner reference and a seal that holds. They get that
-// before the reconciliation, as if templater had made them.
+// Objects from users can lack the metadata that templater adds to its children: labels, an owner reference and a valid seal. It is added
+// before the reconciliation, as if templater had created them.
 
-// vouched returns the objects of the State with seals that hold. There are no keys here: what an object says of itself counts.
+// vouched returns the objects of the State with valid seals. Without keys, the metadata of an object is trusted.
 func (s *Simulator) vouched(in State) []map[string]any {
 	parent, out := read(in.Parent), slices.Clone(in.Objects)
 	for i, content := range out {
@@ -22,7 +22,7 @@ func (s *Simulator) vouched(in State) []map[string]any {
 	return out
 }
 
-// vouch returns an object with the labels of a child of the parent, and with a seal that holds.
+// vouch returns an object with the labels of a child of the parent, and with a valid seal.
 func (s *Simulator) vouch(content map[string]any, parent *object.Object) map[string]any {
 	o := read(content)
 	if o.Label(v1.LabelController) == "" || o.Label(v1.LabelParentUID) == "" {
@@ -36,7 +36,7 @@ func (s *Simulator) vouch(content map[string]any, parent *object.Object) map[str
 	return content
 }
 
-// adopted returns the objects of the State, of which those that the templates yield have what templater adds. changed is whether some lacked it.
+// adopted returns the objects of the State, with templater's metadata on those that the templates render. changed is whether some lacked it.
 func (s *Simulator) adopted(in State, desired []*child.Wanted) (out []map[string]any, changed bool) {
 	parent, out := read(in.Parent), slices.Clone(in.Objects)
 	yielded := map[child.ID]*child.Wanted{}
@@ -54,7 +54,7 @@ func (s *Simulator) adopted(in State, desired []*child.Wanted) (out []map[string
 		}
 		change := w.Mark(o)
 		change.Annotations[v1.AnnotationSeal] = nil
-		if current { // it has all that is wanted, so that it was applied for that
+		if current { // it has all desired fields, so it counts as applied
 			change.Annotations[v1.AnnotationHash] = w.Hash
 		}
 		metadata := map[string]any{"labels": change.Labels, "annotations": change.Annotations}
@@ -66,7 +66,7 @@ func (s *Simulator) adopted(in State, desired []*child.Wanted) (out []map[string
 	return out, changed
 }
 
-// maybeOurs reports whether neither labels nor owner references say that an object belongs to somebody else.
+// maybeOurs reports whether neither labels nor owner references name another owner.
 func (s *Simulator) maybeOurs(o, parent *object.Object) bool {
 	if owner, has := o.Controller(); has && owner.UID != parent.UID() {
 		return false

@@ -18,8 +18,8 @@ const needsMore = `
       {apiVersion: v1, kind: ConfigMap, metadata: {name: web}}
 `
 
-// TestWhatCountsAsReadyNeedsNoReadyWhen has an entry that wants more of its objects than a status that is made up can have.
-func TestWhatCountsAsReadyNeedsNoReadyWhen(t *testing.T) {
+// TestAssumedReadinessSkipsReadyWhen has an entry that wants more of its objects than a status that is made up can have.
+func TestAssumedReadinessSkipsReadyWhen(t *testing.T) {
 	s := simulator(t, needsMore)
 	result, in, writes := settle(t, s, state(t, app))
 	if result.Ready.Status != "False" || slices.Contains(writes, "create ConfigMap default/web") {
@@ -48,8 +48,8 @@ func TestWhatCountsAsReadyNeedsNoReadyWhen(t *testing.T) {
 	}
 }
 
-// TestWhatTemplaterAddsKeepsNobodyFromBeingReady renames an entry, whose objects get another label and stay as they were.
-func TestWhatTemplaterAddsKeepsNobodyFromBeingReady(t *testing.T) {
+// TestOwnLabelsDoNotAffectReadiness renames an entry, whose objects get another label and stay as they were.
+func TestOwnLabelsDoNotAffectReadiness(t *testing.T) {
 	s := simulator(t, needsMore)
 	_, in, err := s.SettleReady(state(t, app), func(entry string) bool { return entry == "db" })
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHowChildrenStand looks at them after one pass.
-func TestHowChildrenStand(t *testing.T) {
+// TestChildStates looks at them after one reconciliation.
+func TestChildStates(t *testing.T) {
 	const recreated = `
   children:
   - name: map
@@ -57,7 +57,7 @@ func TestHowChildrenStand(t *testing.T) {
 				t.Fatal(err)
 			}
 			row.change(&in)
-			result, _, err := s.Pass(in)
+			result, _, err := s.Reconcile(in)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,8 +68,8 @@ func TestHowChildrenStand(t *testing.T) {
 	}
 }
 
-// TestRecreatedChildrenAreOthers tells them apart by their UIDs, and counts their lives anew.
-func TestRecreatedChildrenAreOthers(t *testing.T) {
+// TestRecreatedChildrenGetNewIdentity tells them apart by their UIDs, and counts their lives anew.
+func TestRecreatedChildrenGetNewIdentity(t *testing.T) {
 	s := simulator(t, `
   children:
   - name: map
@@ -90,8 +90,8 @@ func TestRecreatedChildrenAreOthers(t *testing.T) {
 	}
 }
 
-// TestChildrenThatGoDoNotBecomeReady has one that a finalizer holds.
-func TestChildrenThatGoDoNotBecomeReady(t *testing.T) {
+// TestTerminatingChildrenDoNotBecomeReady has one that a finalizer holds.
+func TestTerminatingChildrenDoNotBecomeReady(t *testing.T) {
 	s := simulator(t, ordered)
 	_, in, _ := settle(t, s, state(t, app))
 	in.Objects[0] = deleted(in.Objects[0], in.Now)
@@ -101,8 +101,8 @@ func TestChildrenThatGoDoNotBecomeReady(t *testing.T) {
 	}
 }
 
-// TestPublicObjects lack what templater and the server add.
-func TestPublicObjects(t *testing.T) {
+// TestPublicRemovesTemplaterMetadata lack what templater and the server add.
+func TestPublicRemovesTemplaterMetadata(t *testing.T) {
 	const whole = `{metadata: {name: a, uid: u, resourceVersion: "1", labels: {own: x, templater.dev/child: maps, app.kubernetes.io/managed-by: templater}, annotations: {templater.dev/hash: x}}, data: {a: b}}`
 	in := data(t, whole)
 	if diff := cmp.Diff(data(t, `{metadata: {name: a, labels: {own: x}}, data: {a: b}}`), Public(in)); diff != "" {

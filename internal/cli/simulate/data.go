@@ -22,7 +22,7 @@ func Text(v any) string {
 // Same reports whether two values are the same JSON data.
 func Same(a, b any) bool { return bytes.Equal(object.Append(nil, a), object.Append(nil, b)) }
 
-// merged returns old with the fields of changes; lists are taken whole.
+// merged returns old with the fields of changes; lists are replaced.
 func merged(old, changes map[string]any) map[string]any {
 	out := maps.Clone(old)
 	if out == nil {
@@ -37,7 +37,7 @@ func merged(old, changes map[string]any) map[string]any {
 	return out
 }
 
-// Patch returns content with a JSON merge patch applied (RFC 7386): null takes a field away.
+// Patch returns content with a JSON merge patch applied (RFC 7386): null removes a field.
 func Patch(content, patch map[string]any) map[string]any {
 	out := maps.Clone(content)
 	if out == nil {
@@ -57,7 +57,7 @@ func Patch(content, patch map[string]any) map[string]any {
 	return out
 }
 
-// covers reports whether content has all fields of want, with the same values. Lists must be as long, item by item.
+// covers reports whether content has all fields of want, with the same values. Lists must have equal lengths.
 func covers(content, want any) bool {
 	switch want := want.(type) {
 	case map[string]any:

@@ -15,7 +15,7 @@ func data(t *testing.T, text string) (out map[string]any) {
 	return out
 }
 
-func TestHowDataIsChanged(t *testing.T) {
+func TestMergeAndPatch(t *testing.T) {
 	for why, row := range map[string]struct {
 		change            func(a, b map[string]any) map[string]any
 		a, b, want, again string // again is what is left of a
@@ -45,7 +45,7 @@ func TestHowDataIsChanged(t *testing.T) {
 	}
 }
 
-func TestWhatCovers(t *testing.T) {
+func TestCovers(t *testing.T) {
 	for _, row := range []struct {
 		there, want string
 		covers      bool

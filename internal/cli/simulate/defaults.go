@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// withDefaults returns a value with the defaults of its schema where nothing is given, or null where that is not allowed, as the API
-// server fills them in. The value itself does not change.
+// withDefaults returns a value with the defaults of its schema for missing fields, and for null if it is not allowed, as the API
+// server does. It does not modify the value.
 func withDefaults(value any, schema map[string]any) any {
 	switch value := value.(type) {
 	case map[string]any:

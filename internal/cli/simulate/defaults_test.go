@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestParentsHaveTheDefaultsOfTheirSchema(t *testing.T) {
+func TestParentsGetSchemaDefaults(t *testing.T) {
 	const schema = `
 properties:
   spec:

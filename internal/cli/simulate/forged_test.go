@@ -9,9 +9,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// TestAnnotationsThatWereChanged has children of a cluster whose keys nobody has here. The seals count, as they do in the operator, and not
+// TestTamperedAnnotationsAreIgnored has children of a cluster whose keys nobody has here. The seals count, as they do in the operator, and not
 // the annotations that repeat them.
-func TestAnnotationsThatWereChanged(t *testing.T) {
+func TestTamperedAnnotationsAreIgnored(t *testing.T) {
 	const entry = `  children:
   - name: maps
     updateStrategy: {type: Recreate}

@@ -9,8 +9,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
-// Holding returns a State that knows which fields of objects of a cluster the TemplateController has set: those go that it sets no longer.
-// Without it, and without managedFields, they count as set by others, and stay.
+// Holding returns a State that knows which fields of a cluster's objects the TemplateController applied, so that removed fields are removed.
+// Otherwise, without managedFields, they count as set by others, and are kept.
 func (s *Simulator) Holding(in State, parent *object.Object, children []*object.Object) State {
 	in = in.copy()
 	in.Parent = s.withManaged(in.Parent, parent, "status")
@@ -22,7 +22,7 @@ func (s *Simulator) Holding(in State, parent *object.Object, children []*object.
 	return in
 }
 
-// withManaged returns content with the managedFields of the TemplateController in an object.
+// withManaged returns content with the managedFields entry of the TemplateController from an object.
 func (s *Simulator) withManaged(content map[string]any, o *object.Object, subresource string) map[string]any {
 	manager := v1.FieldManagerPrefix + s.name
 	set := o.Applied(manager, subresource)

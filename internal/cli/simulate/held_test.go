@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// TestWhatTemplaterHeldGoes has a child and a status of a cluster, of which templater has set some fields, and others have set more.
-func TestWhatTemplaterHeldGoes(t *testing.T) {
+// TestFieldsOwnedByTemplaterAreRemoved has a child and a status of a cluster, of which templater has set some fields, and others have set more.
+func TestFieldsOwnedByTemplaterAreRemoved(t *testing.T) {
 	s := simulator(t, `
   children:
   - name: map

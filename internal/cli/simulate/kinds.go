@@ -9,16 +9,16 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// kinds are those of definitions, those built in, and those that are guessed.
+// kinds has the kinds of CustomResourceDefinitions, the built-in kinds, and guessed kinds.
 type kinds struct {
 	declared kind.Declared
 	unserved map[schema.GroupVersionKind]bool // see Simulator.Unserved
 }
 
-// resolve finds a kind. Nothing is guessed where it is known which kinds or versions there are.
+// resolve resolves a kind. It does not guess if the kinds or versions are known.
 func (k kinds) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	found, err := k.declared.Resolve(gvk)
-	ofGroup := func(gk schema.GroupKind) bool { return gk.Group == gvk.Group } // one that Kubernetes has holds no other kinds
+	ofGroup := func(gk schema.GroupKind) bool { return gk.Group == gvk.Group } // built-in groups have no other kinds
 	missing, _ := errors.AsType[*kind.NotFoundError](err)
 	if missing != nil && missing.Served == "" && !slices.ContainsFunc(kind.BuiltIn(), ofGroup) && !k.unserved[gvk] {
 		return guess(gvk), nil
@@ -26,7 +26,7 @@ func (k kinds) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	return found, err
 }
 
-// find is resolve for what is there, so that there is such a kind.
+// find is resolve for existing objects, so the kind exists.
 func (k kinds) find(gvk schema.GroupVersionKind) kind.Kind {
 	found, err := k.resolve(gvk)
 	if err != nil {
@@ -35,7 +35,7 @@ func (k kinds) find(gvk schema.GroupVersionKind) kind.Kind {
 	return found
 }
 
-// guess takes a kind for a custom one with all that templater can use of its status.
+// guess returns a custom kind with full support for status.
 func guess(gvk schema.GroupVersionKind) kind.Kind {
 	k := kind.Guess(gvk)
 	k.Custom, k.Status = true, &kind.StatusSchema{ObservedGeneration: true}

@@ -9,10 +9,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// simulatorWith compiles the spec of controller, and more of it, with CustomResourceDefinitions.
+// simulatorWith compiles the minimal spec, and more of it, with CustomResourceDefinitions.
 func simulatorWith(t *testing.T, rest string, definitions ...string) *Simulator {
 	t.Helper()
-	set, err := manifest.Load([]string{"-"}, strings.NewReader(controller+rest+"---\n"+strings.Join(definitions, "\n---\n")))
+	set, err := manifest.Load([]string{"-"}, strings.NewReader(minimal+rest+"---\n"+strings.Join(definitions, "\n---\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +39,8 @@ func definition(kind, scope, status string) string {
 		"}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {status: " + status + "}}}, subresources: {status: {}}}]}}"
 }
 
-// TestKindsOfChildren are those of definitions; what nobody defines is taken to be there, but for versions of what is.
-func TestKindsOfChildren(t *testing.T) {
+// TestChildKindsResolveFromCRDs are those of definitions; what nobody defines is taken to be there, but for versions of what is.
+func TestChildKindsResolveFromCRDs(t *testing.T) {
 	for why, row := range map[string]struct{ child, write, fault string }{
 		"nobody defines it":             {"{apiVersion: other.org/v1, kind: Thing, metadata: {name: x}}", "create Thing default/x", ""},
 		"it is defined":                 {"{apiVersion: example.org/v1, kind: Widget, metadata: {name: x}}", "create Widget default/x", ""},
@@ -60,8 +60,8 @@ func TestKindsOfChildren(t *testing.T) {
 	}
 }
 
-// TestMissingFieldsAreWaitedForAsTheSchemaSays: a field that the schema does not have never appears.
-func TestMissingFieldsAreWaitedForAsTheSchemaSays(t *testing.T) {
+// TestTemplatesWaitOnlyForFieldsInSchema: a field that the schema does not have never appears.
+func TestTemplatesWaitOnlyForFieldsInSchema(t *testing.T) {
 	database := definition("Database", "Namespaced", "{type: object, properties: {host: {type: string}}}")
 	for why, row := range map[string]struct{ db, field, reason, message string }{
 		"the schema of a CRD has the field":         {"{apiVersion: example.org/v1, kind: Database, metadata: {name: db}}", "status.host", "Waiting", "children[web] waits for .status.host of Database default/db"},
@@ -84,8 +84,8 @@ func TestMissingFieldsAreWaitedForAsTheSchemaSays(t *testing.T) {
 	}
 }
 
-// TestConditionsAsTheSchemaHasThem give a generation where there is a place for it.
-func TestConditionsAsTheSchemaHasThem(t *testing.T) {
+// TestObservedGenerationFollowsSchema give a generation where there is a place for it.
+func TestObservedGenerationFollowsSchema(t *testing.T) {
 	const plain = "type: {type: string}, status: {type: string}, reason: {type: string}, message: {type: string}, lastTransitionTime: {type: string}"
 	for more, want := range map[string]any{"": nil, ", observedGeneration: {type: integer}": int64(1)} {
 		status := "{type: object, properties: {conditions: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [type], items: {type: object, required: [type], properties: {" + plain + more + "}}}}}"

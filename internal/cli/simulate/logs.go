@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// logs are those of a State: see State.Logs. A Pod that has none there has not started.
+// logs are the logs of a State: see State.Logs. Pods without logs have not started.
 type logs struct{ of map[string]map[string]string }
 
 // Begin returns all logs.
@@ -18,12 +18,12 @@ func (l logs) Begin(queue.Key, string, time.Duration) podlogs.Reading { return l
 // Forget does nothing.
 func (l logs) Forget(queue.Key) {}
 
-// Logs returns those of a Pod.
+// Logs returns the logs of a Pod.
 func (l logs) Logs(pod *object.Object, _ request.LogOptions) map[string]string {
 	return l.of[pod.Namespace()+"/"+pod.Name()]
 }
 
-// Version is always the same: logs do not change meanwhile.
+// Version is constant: logs do not change during a reconciliation.
 func (l logs) Version() uint64 { return 0 }
 
 // End does nothing.

@@ -10,8 +10,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// TestParentsOfOtherKinds have no status that templater writes.
-func TestParentsOfOtherKinds(t *testing.T) {
+// TestParentWithoutWritableStatus have no status that templater writes.
+func TestParentWithoutWritableStatus(t *testing.T) {
 	s := simulatorOf(t, `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -49,8 +49,8 @@ func simulatorOf(t *testing.T, text string) *Simulator {
 	return s
 }
 
-// TestTemplateControllersThatAreNotServed are refused.
-func TestTemplateControllersThatAreNotServed(t *testing.T) {
+// TestNewRejectsInvalidTemplateController are refused.
+func TestNewRejectsInvalidTemplateController(t *testing.T) {
 	set, err := manifest.Load([]string{"-"}, strings.NewReader(`
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -69,8 +69,8 @@ spec:
 	}
 }
 
-// TestWhatIsGivenOfAParentStays fills in the rest.
-func TestWhatIsGivenOfAParentStays(t *testing.T) {
+// TestPlacedKeepsGivenFields fills in the rest.
+func TestPlacedKeepsGivenFields(t *testing.T) {
 	s := simulator(t, configMaps)
 	given := state(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team, uid: u, generation: 7, creationTimestamp: \"2026-01-01T00:00:00Z\"}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "{apiVersion: v1, kind: Namespace, metadata: {name: team}}", "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: other}}")
@@ -92,8 +92,8 @@ func TestWhatIsGivenOfAParentStays(t *testing.T) {
 	}
 }
 
-// TestChildrenThatWouldBeParents are refused, unless they are not watched.
-func TestChildrenThatWouldBeParents(t *testing.T) {
+// TestChildMatchingOwnWatchIsRejected are refused, unless they are not watched.
+func TestChildMatchingOwnWatchIsRejected(t *testing.T) {
 	for why, row := range map[string]struct {
 		watch, namespace string
 		faults           int
@@ -126,8 +126,8 @@ spec:
 	}
 }
 
-// TestStatusesOfLittle has a status template that yields nothing, and one that yields null.
-func TestStatusesOfLittle(t *testing.T) {
+// TestEmptyAndNullStatusTemplates has a status template that yields nothing, and one that yields null.
+func TestEmptyAndNullStatusTemplates(t *testing.T) {
 	for template, want := range map[string]map[string]any{"' '": nil, "'{a: null, b: 1}'": {"b": int64(1)}} {
 		s := simulator(t, "  status: {template: '{{ if eq .spec.text \"bye\" }}"+strings.Trim(template, "'")+"{{ else }}c: 1{{ end }}', readyCondition: ''}\n")
 		_, in, _ := settle(t, s, state(t, app))

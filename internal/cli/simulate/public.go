@@ -7,7 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// Public returns an object without the fields that templater and the server add: those of templates, users and status writers are left.
+// Public returns an object without the fields that templater and the server add: it keeps those of templates, users and status writers.
 func Public(content map[string]any) map[string]any {
 	content = maps.Clone(content)
 	metadata := maps.Clone(Map(content["metadata"]))

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
-// makeReady makes the children ready that are to be, but for those that go.
+// makeReady makes the requested children ready, except those to be deleted.
 func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out State, changed bool) {
 	out = in.copy()
 	for i, o := range in.Objects {
@@ -29,8 +29,8 @@ func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out Stat
 	return out, changed
 }
 
-// isAssumed reports whether a child counts as ready, whatever its child template says: it is the one that was assumed to be ready, and only
-// templater has changed what it adds.
+// isAssumed reports whether a child counts as ready, whatever its readyWhen says: it was assumed to be ready, and only
+// templater's metadata has changed since.
 func (s State) isAssumed(o *object.Object) bool {
 	now := o.Content()
 	assumed := s.assumed[child.IDOf(now)]
@@ -40,8 +40,8 @@ func (s State) isAssumed(o *object.Object) bool {
 // Unsure reports whether an object was deleted after a child had counted as ready though its readyWhen was not true: in a cluster, it may never be deleted.
 func (s State) Unsure(id child.ID) bool { return s.unsure[id] }
 
-// MakeReady returns an object with the status that its controller writes once it is ready, unless it is being deleted. It returns an object that
-// is ready already as it is. It does not evaluate readyWhen.
+// MakeReady returns an object with the status that its controller writes once it is ready, unless it is being deleted. It returns a ready
+// object unchanged. It does not evaluate readyWhen.
 func MakeReady(content map[string]any, now time.Time) map[string]any {
 	if readiness.IsReady(content) {
 		return content
@@ -68,7 +68,7 @@ func MakeReady(content map[string]any, now time.Time) map[string]any {
 	return out
 }
 
-// statusOf is what the controllers of Kubernetes write; nil for kinds that are not theirs.
+// statusOf returns the status that the controllers of Kubernetes write; nil for other kinds.
 func statusOf(gk schema.GroupKind, spec map[string]any, generation int64, at string) map[string]any {
 	n, ok := spec["replicas"].(int64)
 	if !ok {

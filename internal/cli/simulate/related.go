@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// readRelated has the controller read related objects.
+// readRelated makes the controller read related objects.
 func (w *world) readRelated() error {
 	for i := range w.compiled.Related {
 		r := &w.compiled.Related[i]
@@ -43,7 +43,7 @@ func (w *world) readRelated() error {
 	return nil
 }
 
-// watched returns the objects that the selectors of an entry select. Of several of one name the first one counts.
+// watched returns the objects that the selectors of an entry select. Of several objects with the same name, the first one counts.
 func (w *world) watched(r *spec.Related) ([]any, error) {
 	byLabels, err := labels.Parse(r.Labels)
 	if err != nil {
@@ -71,7 +71,7 @@ func (w *world) watched(r *spec.Related) ([]any, error) {
 	return out, nil
 }
 
-// lets reports whether objects in the namespace of o are watched. A namespace of which nothing is known is taken to match.
+// lets reports whether objects in the namespace of o are watched. An unknown namespace matches.
 func (w *world) lets(r *spec.Related, o *object.Object) bool {
 	if len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, o.Namespace()) {
 		return false
@@ -88,8 +88,8 @@ func (w *world) lets(r *spec.Related, o *object.Object) bool {
 	return true
 }
 
-// relatedTo is what templates see as .related.
-func (p *pass) relatedTo(name string) ([]map[string]any, error) {
+// relatedTo returns .related of templates.
+func (p *finished) relatedTo(name string) ([]map[string]any, error) {
 	objects, known := p.report.Related[name]
 	if !known {
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
@@ -97,8 +97,8 @@ func (p *pass) relatedTo(name string) ([]map[string]any, error) {
 	return child.DecodeAll(objects, &p.budget)
 }
 
-// logs are those that the State has. A Pod that has none there has not started.
-func (p *pass) logs(pod map[string]any) (map[string]string, error) {
+// logs returns the logs of the State. Pods without logs have not started.
+func (p *finished) logs(pod map[string]any) (map[string]string, error) {
 	metadata := Map(pod["metadata"])
 	return p.state.Logs[Text(metadata["namespace"])+"/"+Text(metadata["name"])], nil
 }

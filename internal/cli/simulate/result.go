@@ -7,50 +7,50 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// removal is the Verb that takes the finalizer from a parent.
+// removal is the Verb for removing the finalizer from a parent.
 const removal plan.Verb = "remove"
 
 // Write is a write of templater.
 type Write struct {
 	Verb  plan.Verb
-	Entry string // "" for what is of the parent, or where it is not known
-	Of    string // what is written, such as ConfigMap default/a
+	Entry string // "" for the parent, or if unknown
+	Of    string // the object, such as ConfigMap default/a
 }
 
-// String says what is done.
+// String describes the write.
 func (w Write) String() string { return string(w.Verb) + " " + w.Of }
 
 // Result is the result of a reconciliation.
 type Result struct {
-	// Children are the desired ones, in the order of the templates, and then those that no template yields.
+	// Children are the desired children, in the order of the templates, then those that no template renders.
 	Children []Child
-	// Ready is what the ready condition says, whether the parent can hold one or not.
+	// Ready is the ready condition, whether or not the parent has conditions.
 	Ready status.Verdict
-	// Faults and Waits are in the words of the ready condition: what is wrong, and what waits for what.
+	// Faults are errors, and Waits are waits, in the words of the ready condition.
 	Faults, Waits []string
-	// Status is what templater writes of the parent's status.
+	// Status is the part of the parent's status that templater writes.
 	Status map[string]any
-	// Gone is whether the parent was being deleted, and nothing of templater's holds it any more. Children are those that it leaves behind.
+	// Gone is whether the parent was being deleted, and has no finalizer of templater any more. Children are the remaining objects.
 	Gone bool
-	// Related are the related objects that the templates see, by entry; nil where that is not known.
+	// Related are the related objects of the templates, by entry; nil = unknown.
 	Related map[string][]*object.Object
-	// Writes are what the reconciliation has written. While there are some, another reconciliation is due.
+	// Writes are the writes of the reconciliation. If there are any, another reconciliation is due.
 	Writes []Write
 
-	changed bool // whether anything was written, also what templater adds
+	changed bool // whether anything was written, including templater's metadata
 }
 
-// Child is an object of an entry.
+// Child is an object of a child template.
 type Child struct {
 	Entry string
-	Line  int // of the template, where the object begins; 0 if no template yields it
-	// Wanted is the object as its template yields it, in its namespace; nil if no template yields it any more.
+	Line  int // first line of the object in the template; 0 if no template renders it
+	// Wanted is the rendered object, with its namespace; nil if no template renders it any more.
 	Wanted map[string]any
-	// Live is the object after the reconciliation, without what templater adds; nil if it does not exist.
+	// Live is the object after the reconciliation, without templater's metadata; nil if it does not exist.
 	Live map[string]any
-	// Places are where the fields of Wanted are from, by path, such as .spec.containers[0].image; nil unless asked for.
+	// Places are the template lines of the fields of Wanted, by path, such as .spec.containers[0].image; nil unless requested.
 	Places map[string]Place
-	// State says in a word or two how it stands: ready, or why it is not.
+	// State is "ready", or a short reason why it is not.
 	State string
 
 	wanted *child.Wanted

@@ -2,19 +2,19 @@ package simulate
 
 import "errors"
 
-// mostPasses is how many reconciliations Settle runs at most.
-const mostPasses = 100
+// mostReconciliations is the maximum number of reconciliations of Settle.
+const mostReconciliations = 100
 
-// ErrRestless means that each reconciliation writes again.
-var ErrRestless = errors.New("each reconciliation writes again, in an endless loop: the template depends on what templater itself wrote")
+// ErrRestless means that every reconciliation writes.
+var ErrRestless = errors.New("every reconciliation causes another write: the template depends on fields that templater writes")
 
-// Settle reconciles until nothing is written, or the parent is deleted, and returns the last result with all writes before it. The error may be
+// Settle reconciles until nothing is written, or the parent is deleted, and returns the last result with all writes before it. The error can be
 // [ErrRestless].
 func (s *Simulator) Settle(in State) (Result, State, error) {
 	var writes []Write
 	var last Result
-	for range mostPasses {
-		result, next, err := s.Pass(in)
+	for range mostReconciliations {
+		result, next, err := s.Reconcile(in)
 		if err != nil {
 			return result, in, err
 		}
@@ -28,12 +28,12 @@ func (s *Simulator) Settle(in State) (Result, State, error) {
 	return last, in, ErrRestless
 }
 
-// SettleReady is Settle where the children of some entries become ready as soon as they are there, also by the readyWhen of their entry.
-// ready is asked with "" for objects that carry no label of an entry.
+// SettleReady is like Settle, but the children of some child templates become ready once they exist, also by readyWhen.
+// ready is called with "" for objects without the label of a child template.
 func (s *Simulator) SettleReady(in State, ready func(entry string) bool) (Result, State, error) {
 	var writes []Write
 	var result Result
-	for range mostPasses {
+	for range mostReconciliations {
 		var next State
 		var err error
 		result, next, err = s.Settle(in)

@@ -1,7 +1,7 @@
 // Package simulate runs package reconcile for one parent without a cluster, against an API server in memory with the objects of a State.
 //
-// It needs no network, and the caller provides the clock. It does not simulate permissions, admission and defaults of a server, changes by others
-// to fields that a template sets, and namespaces that are being deleted.
+// It needs no network, and the caller sets the time. It does not simulate permissions, admission and defaults of a server, edits by others
+// of fields that a template sets, and terminating namespaces.
 package simulate
 
 import (
@@ -27,9 +27,9 @@ import (
 
 // Simulator reconciles parents of one TemplateController. It is safe for concurrent use.
 type Simulator struct {
-	// Explain is whether to say of children where their fields are from.
+	// Explain enables Places of children.
 	Explain bool
-	// InNamespace is where parents are that give no namespace; "" stands for "default".
+	// InNamespace is the namespace of parents without one; "" = "default".
 	InNamespace string
 
 	name     string
@@ -37,14 +37,14 @@ type Simulator struct {
 	compiled *spec.Compiled
 	kinds    kinds
 	parents  kind.Kind
-	schema   map[string]any // of the parents; nil = not known
+	schema   map[string]any // of the parents; nil = unknown
 	mayHave  func(object map[string]any, path []string) bool
 	seals    *seal.Ring
 }
 
-// New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
-// neither in these nor built in are taken for namespaced ones. known are the schemas of kinds; nil knows of none. The rejection says why the
-// operator would not serve it.
+// New returns the Simulator of a TemplateController with a compiled spec. definitions are CustomResourceDefinitions; kinds that are
+// neither defined there nor built in are assumed to be namespaced. known has the schemas of kinds; nil = none. The rejection is the reason why the
+// operator would not accept it.
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions kind.Declared, known openapi.Set) (*Simulator, *spec.Rejection) {
 	s := &Simulator{mayHave: openapi.MayHave(known), name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: definitions, unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), s.kinds.declared.Schema(compiled.GVK)
@@ -59,16 +59,16 @@ func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions kind.De
 	return s, nil
 }
 
-// Unserved declares that a cluster does not serve a kind, so that nothing is guessed about it: templates that yield it are in error, and nothing is
+// Unserved declares that a cluster does not serve a kind, so that it is not guessed: templates that render it fail, and nothing is
 // pruned. Call it before the first reconciliation.
 func (s *Simulator) Unserved(gvk schema.GroupVersionKind) { s.kinds.unserved[gvk] = true }
 
-// OfKind reports whether an object is of the kind that is watched, in any version.
+// OfKind reports whether an object is of the watched kind, in any version.
 func (s *Simulator) OfKind(content map[string]any) bool {
 	return child.GVKOf(content).GroupKind() == s.compiled.GVK.GroupKind()
 }
 
-// Matches returns why an object is no parent of the TemplateController, or "".
+// Matches returns why an object is not a parent of the TemplateController, or "".
 func (s *Simulator) Matches(content map[string]any) string {
 	if !s.OfKind(content) {
 		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", child.IDOf(content).Kind, s.name, s.compiled.GVK.GroupKind())
@@ -82,7 +82,7 @@ func (s *Simulator) Matches(content map[string]any) string {
 		return "its namespace is not in spec.watch.namespaces"
 	case !s.compiled.Labels.Matches(o):
 		return "its labels do not match spec.watch.labelSelector"
-	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(memserver.Fields(o.Content())): // it is the text of a selector
+	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(memserver.Fields(o.Content())): // the string of a valid selector
 		return "its fields do not match spec.watch.fieldSelector"
 	}
 	if admits, err := s.compiled.Program.Admits(o.Content()); err != nil {
@@ -98,7 +98,7 @@ func (s *Simulator) listed(namespace string) bool {
 	return len(all) == 0 || slices.Contains(all, namespace)
 }
 
-// factory makes the children as the operator does.
+// factory returns the factory of children that the operator uses.
 func (s *Simulator) factory(now clock.PassiveClock) *child.Factory {
 	return &child.Factory{
 		Ownership: &child.Ownership{

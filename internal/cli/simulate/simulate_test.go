@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-const controller = `
+const minimal = `
 apiVersion: templater.dev/v1
 kind: TemplateController
 metadata: {name: apps}
@@ -27,10 +27,10 @@ spec:
 
 const app = `{apiVersion: example.org/v1, kind: App, metadata: {name: one}, spec: {names: [a, b], text: hello}}`
 
-// simulator compiles the spec of controller, and more of it.
+// simulator compiles the minimal spec, and more of it.
 func simulator(t *testing.T, rest string) *Simulator {
 	t.Helper()
-	return simulatorOf(t, controller+rest)
+	return simulatorOf(t, minimal+rest)
 }
 
 func objects(t *testing.T, text string) []map[string]any {
@@ -55,7 +55,7 @@ func state(t *testing.T, parent string, others ...string) State {
 	return s
 }
 
-// settle makes passes until nothing is written, and tells the writes.
+// settle reconciles until nothing is written, and tells the writes.
 func settle(t *testing.T, s *Simulator, in State) (Result, State, []string) {
 	t.Helper()
 	result, out, err := s.Settle(in)
@@ -85,8 +85,8 @@ const configMaps = `
       count: {{ len .children.maps }}
 `
 
-// TestLifeOfChildren goes from nothing to children, to changed and to fewer ones.
-func TestLifeOfChildren(t *testing.T) {
+// TestChildrenAreCreatedUpdatedAndPruned goes from nothing to children, to changed and to fewer ones.
+func TestChildrenAreCreatedUpdatedAndPruned(t *testing.T) {
 	s := simulator(t, configMaps)
 	result, in, writes := settle(t, s, state(t, app))
 	want := []string{"create ConfigMap default/a", "create ConfigMap default/b", "update the status of App default/one"}
@@ -116,12 +116,12 @@ func TestLifeOfChildren(t *testing.T) {
 		t.Errorf("the condition is as it was since %v", since)
 	}
 	if _, _, writes = settle(t, s, in); len(writes) > 0 {
-		t.Errorf("one more pass writes: %v", writes)
+		t.Errorf("one more reconciliation writes: %v", writes)
 	}
 }
 
-// TestWhoseObjectsAre takes objects that were not made here.
-func TestWhoseObjectsAre(t *testing.T) {
+// TestOwnershipOfGivenObjects takes objects that were not made here.
+func TestOwnershipOfGivenObjects(t *testing.T) {
 	s := simulator(t, configMaps)
 	const current = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {text: hello, more: x}}"
 	const old = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: default}, data: {text: old}}"
@@ -138,8 +138,8 @@ func TestWhoseObjectsAre(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreTaken has an object that belongs to another TemplateController.
-func TestNamesThatAreTaken(t *testing.T) {
+// TestObjectOfAnotherControllerConflicts has an object that belongs to another TemplateController.
+func TestObjectOfAnotherControllerConflicts(t *testing.T) {
 	s := simulator(t, configMaps)
 	const others = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default, labels: {templater.dev/controller: other}}, data: {text: theirs}}"
 	result, out, writes := settle(t, s, state(t, app, others))
@@ -150,13 +150,13 @@ func TestNamesThatAreTaken(t *testing.T) {
 	if diff := cmp.Diff([]string{want}, result.Faults); diff != "" || result.Ready.Reason != "ChildConflict" {
 		t.Errorf("ready %v; faults (-want +got):\n%s", result.Ready, diff)
 	}
-	if got := result.Children[0].State; got != "an object with another owner has its name" || len(out.Objects) != 2 {
+	if got := result.Children[0].State; got != "conflict: an object with this name has another owner" || len(out.Objects) != 2 {
 		t.Errorf("the child is %q; objects %v", got, out.Objects)
 	}
 }
 
-// TestObjectsWithoutANamespace are in that of the parent.
-func TestObjectsWithoutANamespace(t *testing.T) {
+// TestObjectsWithoutNamespaceUseParentNamespace are in that of the parent.
+func TestObjectsWithoutNamespaceUseParentNamespace(t *testing.T) {
 	s := simulator(t, configMaps)
 	_, _, writes := settle(t, s, state(t, app, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {text: hello}}"))
 	if diff := cmp.Diff([]string{"create ConfigMap default/b", "update the status of App default/one"}, writes); diff != "" {
@@ -186,7 +186,7 @@ const ordered = `
       data: {ready: {{ (first .children.db).status.readyReplicas | quote }}}
 `
 
-func TestEntriesWait(t *testing.T) {
+func TestChildTemplatesWaitForDependencies(t *testing.T) {
 	s := simulator(t, ordered)
 	result, in, writes := settle(t, s, state(t, app))
 	if diff := cmp.Diff([]string{"create StatefulSet default/db", "update the status of App default/one"}, writes); diff != "" {
@@ -236,7 +236,7 @@ func TestRelatedObjects(t *testing.T) {
 	}
 }
 
-func TestTemplatesWaitForFieldsOfRelatedObjects(t *testing.T) {
+func TestTemplatesWaitForFieldsInRelatedObjects(t *testing.T) {
 	s := simulator(t, strings.ReplaceAll(relates, "yes", `"yes"`)+`
   status: {template: 'a: {{ (first .related.settings).data.a }}'}
 `)
@@ -251,13 +251,13 @@ func TestTemplatesWaitForFieldsOfRelatedObjects(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsTold(t *testing.T) {
+func TestErrorsAreReported(t *testing.T) {
 	for why, row := range map[string]struct{ rest, want string }{
 		"a template fails":             {"  children: [{name: a, template: '{{ fail \"no\" }}'}]", `children[a]:1:4: no`},
 		"a Job that has failed":        {"  children: [{name: a, template: '{apiVersion: batch/v1, kind: Job, metadata: {name: x}}'}]", "1 of 1 children have failed: Job default/x: failed (BackoffLimitExceeded)"},
 		"a status template that fails": {"  children: [{name: a, readyWhen: 'false', template: '{apiVersion: v1, kind: Pod, metadata: {name: x}}'}]\n  status: {template: '{{ if not .observed.a }}{{ else }}{{ fail \"no\" }}{{ end }}'}", "status:1:38: no"},
 		"a kind that there is not":     {"  children: [{name: a, template: '{apiVersion: v1, kind: Pode, metadata: {name: x}}'}]", "children[a]:1: the cluster does not serve kind Pode in v1: install it, or correct apiVersion and kind"},
-		"a kind without a namespace":   {"  children: [{name: a, template: '{apiVersion: v1, kind: Node, metadata: {name: x}}'}]", "children[a]:1: a Node is cluster-scoped and cannot be owned by the namespaced App: an owner reference cannot point from a cluster-scoped to a namespaced object; set scope: Cluster in this entry, or watch a cluster-scoped kind"},
+		"a kind without a namespace":   {"  children: [{name: a, template: '{apiVersion: v1, kind: Node, metadata: {name: x}}'}]", "children[a]:1: a Node is cluster-scoped and cannot be owned by the namespaced App: an owner reference cannot point from a cluster-scoped to a namespaced object; set scope: Cluster in this child template, or watch a cluster-scoped kind"},
 		"a status that cannot be":      {"  status: {template: 'conditions: 1'}", "status: conditions is not a list"},
 		"a selection that cannot be":   {"  related: [{name: a, apiVersion: v1, kind: Pod, select: 'x: 1'}]\n  children: [{name: a, template: '{{ if .related.a }}{{ end }}'}]", "related[a].select: it has an unknown key; valid keys are name, namespace, allNamespaces and labelSelector"},
 		"a readyWhen that cannot tell": {"  children: [{name: a, readyWhen: '.object.data', template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}'}]", "children[a].readyWhen:1:1: .object.data is a map"},
@@ -273,7 +273,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 }
 
 func TestFilter(t *testing.T) {
-	s := simulatorOf(t, strings.Replace(controller, "kind: App}", `kind: App, filter: 'eq .spec.text "hello"'}`, 1))
+	s := simulatorOf(t, strings.Replace(minimal, "kind: App}", `kind: App, filter: 'eq .spec.text "hello"'}`, 1))
 	for text, want := range map[string]string{
 		"hello": "", "bye": "spec.watch.filter is not true for it", "1": "spec.watch.filter cannot be evaluated: spec.watch.filter:1:1: eq: cannot compare a number with a string; int, float64 and toString convert",
 	} {
@@ -285,23 +285,23 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-func TestParentsThatAreNone(t *testing.T) {
+func TestNonParentsAreRejected(t *testing.T) {
 	s := simulator(t, "  children: [{name: a, template: ' '}]")
 	s.spec.Watch.Namespaces = []string{"team"}
 	for text, want := range map[string]string{
 		"{apiVersion: v1, kind: Pod, metadata: {name: x}}": "Pod x is not a parent: it is a Pod, and TemplateController apps watches App.example.org",
 		app: "App one is not a parent: its namespace is not in spec.watch.namespaces",
 	} {
-		if _, _, err := s.Pass(state(t, text)); err == nil || err.Error() != want {
+		if _, _, err := s.Reconcile(state(t, text)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
 
-func TestPassesWithoutAnEnd(t *testing.T) {
+func TestSettleLimitsReconciliations(t *testing.T) {
 	s := simulator(t, "  status:\n    template: |\n      n: {{ add 1 (.status.n | default 0) }}\n")
 	result, _, err := s.Settle(state(t, app))
-	if !errors.Is(err, ErrRestless) || result.Ready.Reason == "" || len(result.Writes) != mostPasses {
+	if !errors.Is(err, ErrRestless) || result.Ready.Reason == "" || len(result.Writes) != mostReconciliations {
 		t.Errorf("got %v, ready %v, %d writes", err, result.Ready, len(result.Writes))
 	}
 }
@@ -323,12 +323,12 @@ func TestRollout(t *testing.T) {
 	}
 	in.Objects[0] = Patch(in.Objects[0], map[string]any{"status": nil})
 	result, _, writes := settle(t, s, in)
-	if want := []string{"update ConfigMap default/a", status}; !slices.Equal(writes, want) || !strings.HasPrefix(result.Ready.Message, "children[maps]: rollout: 1 of 2 are up to date, waits for ConfigMap default/a: readyWhen is not true yet") {
+	if want := []string{"update ConfigMap default/a", status}; !slices.Equal(writes, want) || !strings.HasPrefix(result.Ready.Message, "children[maps]: rollout: 1 of 2 are up to date, waiting for ConfigMap default/a: readyWhen is not true yet") {
 		t.Errorf("one is down: writes %v, want %v; ready %v", writes, want, result.Ready)
 	}
 }
 
-func TestMadeReady(t *testing.T) {
+func TestMakeReady(t *testing.T) {
 	for _, text := range []string{
 		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: x}, spec: {replicas: 3}}",
 		"{apiVersion: apps/v1, kind: Deployment, metadata: {name: x, generation: 4}, spec: {progressDeadlineSeconds: 1}, status: {observedGeneration: 3}}",
@@ -362,8 +362,8 @@ func TestMadeReady(t *testing.T) {
 	}
 }
 
-// TestWhatMakesReady looks at what is made up.
-func TestWhatMakesReady(t *testing.T) {
+// TestMakeReadyStatus looks at what is made up.
+func TestMakeReadyStatus(t *testing.T) {
 	for text, want := range map[string]map[string]any{
 		"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x}, spec: {replicas: 3}}":                                            {"readyReplicas": int64(3), "observedGeneration": int64(1)},
 		"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x, generation: 4}}":                                                  {"readyReplicas": int64(1), "observedGeneration": int64(4)},
@@ -392,8 +392,8 @@ func TestWhatMakesReady(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatIsToBecomesReady has two entries, of which one is to, with an object that is ready by itself after it.
-func TestOnlyWhatIsToBecomesReady(t *testing.T) {
+// TestOnlySelectedChildrenBecomeReady has two entries, of which one is to, with an object that is ready by itself after it.
+func TestOnlySelectedChildrenBecomeReady(t *testing.T) {
 	s := simulator(t, `
   children:
   - name: one
@@ -411,8 +411,8 @@ func TestOnlyWhatIsToBecomesReady(t *testing.T) {
 	}
 }
 
-// TestManyRelatedObjectsAreAskedFor has a State with objects that are found by what a parent has chosen.
-func TestManyRelatedObjectsAreAskedFor(t *testing.T) {
+// TestManyRelatedObjectsAreSelected has a State with objects that are found by what a parent has chosen.
+func TestManyRelatedObjectsAreSelected(t *testing.T) {
 	s := simulator(t, `
   related:
   - {name: settings, apiVersion: v1, kind: ConfigMap, select: '{name: a}'}

@@ -18,34 +18,34 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
-// State is a cluster, as far as one parent is concerned. Contents are plain JSON data, which must not be changed. The zero State has no
+// State is the state of a cluster for one parent. Contents are plain JSON data, which must not be modified. The zero State has no
 // children and no related objects.
 type State struct {
 	Parent map[string]any
-	// Objects may be children: those that carry templater's labels for the parent are, and those that have kind and name of one. What
-	// else is in there is as good as not there.
+	// Objects are potential children: those with templater's labels for the parent, and those with the kind and name of a child.
+	// Other objects are ignored.
 	Objects []map[string]any
-	// Related are other objects. Entries of spec.related see Objects, too.
+	// Related are other objects. Entries of spec.related also select Objects.
 	Related []map[string]any
-	// Read returns more objects of an entry of spec.related: those that are watched and chosen. It is for callers that have many. Objects and
-	// Related take precedence over what it returns; nil is for no more.
+	// Read returns more objects of an entry of spec.related: those that are watched and selected. It is for callers with many objects. Objects and
+	// Related take precedence over its result; nil = none.
 	Read func(entry string, chosen related.Selection) []*object.Object
-	// Logs are those of Pods, by NAMESPACE/NAME and container.
+	// Logs are the logs of Pods, by NAMESPACE/NAME and container.
 	Logs map[string]map[string]string
 	Now  time.Time
 
 	version int // of the API server
 	made    int // objects so far
-	// assumed are children that count as ready whatever the readyWhen of their entry says, for as long as they stay as they were then.
+	// assumed are children that count as ready whatever their readyWhen says, until they change.
 	assumed map[child.ID]map[string]any
-	// guessed is whether a child has counted as ready though its readyWhen was not true. unsure are the objects that were deleted since then.
+	// guessed is whether a child counted as ready although its readyWhen was not true. unsure are the objects that were deleted since then.
 	guessed bool
 	unsure  map[child.ID]bool
-	gone    bool           // whether the parent is: see Result
+	gone    bool           // whether the parent is deleted: see Result
 	attempt *queue.Attempt // of the cleanup of the parent; nil = none
 }
 
-// copy returns a State that can be changed without a change of this one.
+// copy returns a copy that can be modified independently.
 func (s State) copy() State {
 	s.Objects, s.assumed, s.unsure = slices.Clone(s.Objects), maps.Clone(s.assumed), maps.Clone(s.unsure)
 	if s.assumed == nil {
@@ -57,7 +57,7 @@ func (s State) copy() State {
 	return s
 }
 
-// placed is a parent with what the server would have filled in.
+// placed returns a parent with the fields that the server sets.
 func (s *Simulator) placed(content map[string]any) map[string]any {
 	content = fieldsWithDefaults(content, s.schema)
 	metadata := maps.Clone(Map(content["metadata"]))
@@ -74,7 +74,7 @@ func (s *Simulator) placed(content map[string]any) map[string]any {
 	return content
 }
 
-// Placed returns the State as a reconciliation sees it: the parent has the defaults of the server, and objects without a namespace are in
+// Placed returns the State for a reconciliation: the parent has the defaults of the server, and objects without a namespace are in
 // that of the parent.
 func (s *Simulator) Placed(in State) State {
 	in.Parent = s.placed(in.Parent)
@@ -97,14 +97,14 @@ func (s *Simulator) inNamespace(objects []map[string]any, parent map[string]any)
 	return out
 }
 
-// uid makes a UID that is always the same one.
+// uid returns a deterministic UID.
 func uid(of string, n int) string {
 	sum := sha256.Sum256([]byte(of + "/" + strconv.Itoa(n)))
 	h := hex.EncodeToString(sum[:16])
 	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
 
-// check returns an error if one of the Objects cannot be read. What is made of those that can be, and of what templates yield, can be, too.
+// check returns an error if one of the Objects is invalid. Objects derived from valid ones, and rendered objects, are valid.
 func (s State) check() error {
 	for _, content := range s.Objects {
 		if _, err := object.From(content); err != nil {
@@ -114,7 +114,7 @@ func (s State) check() error {
 	return nil
 }
 
-// read is for contents that were checked.
+// read decodes contents that were checked.
 func read(content map[string]any) *object.Object {
 	o, err := object.From(content)
 	if err != nil {
@@ -123,12 +123,12 @@ func read(content map[string]any) *object.Object {
 	return o
 }
 
-// find returns where an object is among Objects, or -1.
+// find returns the index of an object in Objects, or -1.
 func (s State) find(id child.ID) int {
 	return slices.IndexFunc(s.Objects, func(o map[string]any) bool { return child.IDOf(o) == id })
 }
 
-// Namespace returns the namespace of an object that may be meant to be in that of the parent; "" where its kind has none.
+// Namespace returns the namespace of an object, which defaults to that of the parent; "" if its kind is cluster-scoped.
 func (s *Simulator) Namespace(content, parent map[string]any) string {
 	if namespace := Text(Map(content["metadata"])["namespace"]); namespace != "" || !s.kinds.find(child.GVKOf(content)).Namespaced {
 		return namespace
@@ -136,7 +136,7 @@ func (s *Simulator) Namespace(content, parent map[string]any) string {
 	return Text(Map(s.placed(parent)["metadata"])["namespace"])
 }
 
-// CountGeneration gives an object that was changed another generation, as a server does where more has changed than metadata and status.
+// CountGeneration increments the generation of a changed object, as a server does if anything but metadata and status changes.
 func CountGeneration(before, after map[string]any) {
 	rest := func(content map[string]any) map[string]any {
 		content = maps.Clone(content)

@@ -11,8 +11,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// TestFieldsThatATemplateDrops go, and those of others stay.
-func TestFieldsThatATemplateDrops(t *testing.T) {
+// TestDroppedFieldsAreRemoved go, and those of others stay.
+func TestDroppedFieldsAreRemoved(t *testing.T) {
 	s := simulator(t, `
   children:
   - name: map
@@ -35,7 +35,7 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, "update ConfigMap default/map")
 	if _, twice, _ := settle(t, s, in); !Same(twice.Objects[0]["data"], out.Objects[0]["data"]) {
-		t.Errorf("the same passes once more come to %v", twice.Objects[0])
+		t.Errorf("the same reconciliations once more come to %v", twice.Objects[0])
 	}
 	again := out.copy()
 	for _, words := range []string{"more", "less"} { // what an update has set goes, too
@@ -53,8 +53,8 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
 	}
 }
 
-// TestStatusOfSeveral joins what the template yields with what others have written.
-func TestStatusOfSeveral(t *testing.T) {
+// TestStatusMergesOtherManagers joins what the template yields with what others have written.
+func TestStatusMergesOtherManagers(t *testing.T) {
 	s := simulator(t, `
   status:
     template: |
@@ -89,8 +89,8 @@ func TestStatusOfSeveral(t *testing.T) {
 	}
 }
 
-// TestStatusThatFails stays as it was, and the ready condition says why.
-func TestStatusThatFails(t *testing.T) {
+// TestFailedStatusTemplateKeepsStatus stays as it was, and the ready condition says why.
+func TestFailedStatusTemplateKeepsStatus(t *testing.T) {
 	for why, row := range map[string]struct{ template, fault string }{
 		"the template fails":        {`{{ if eq .spec.text "bye" }}{{ fail "no" }}{{ end }}said: {{ .spec.text }}`, "status:1:32: no"},
 		"what it yields makes none": {`{said: {{ .spec.text }}, conditions: {{ if eq .spec.text "bye" }}1{{ else }}[]{{ end }}}`, "status: conditions is not a list"},
@@ -110,8 +110,8 @@ func TestStatusThatFails(t *testing.T) {
 	}
 }
 
-// TestGivenObjectsAreChildrenAfterAPass gives them what tells that, and changes nothing else. Templates of no other entry see them.
-func TestGivenObjectsAreChildrenAfterAPass(t *testing.T) {
+// TestGivenObjectsBecomeChildren gives them what tells that, and changes nothing else. Templates of no other entry see them.
+func TestGivenObjectsBecomeChildren(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) { givenObjectsAreChildren(t, strategy) })
 	}
@@ -144,21 +144,21 @@ func givenObjectsAreChildren(t *testing.T, strategy string) {
 	}
 }
 
-// TestOwnersTell has an object that another one controls, and one that the parent does.
-func TestOwnersTell(t *testing.T) {
+// TestOwnerReferencesDecideOwnership has an object that another one controls, and one that the parent does.
+func TestOwnerReferencesDecideOwnership(t *testing.T) {
 	s := simulator(t, configMaps)
 	in := state(t, app, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, ownerReferences: [{apiVersion: v1, kind: Pod, name: x, uid: other, controller: true}]}, data: {text: hello}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: b, ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}, data: {text: hello}}")
 	in.Parent = Patch(in.Parent, data(t, `{metadata: {uid: u}}`))
 	result, _, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
-	if diff := cmp.Diff(map[string]string{"a": "an object with another owner has its name", "b": "ready"}, states(result)); diff != "" || result.Ready.Reason != "ChildConflict" {
+	if diff := cmp.Diff(map[string]string{"a": "conflict: an object with this name has another owner", "b": "ready"}, states(result)); diff != "" || result.Ready.Reason != "ChildConflict" {
 		t.Errorf("ready %v, children (-want +got):\n%s", result.Ready, diff)
 	}
 }
 
-// TestPlacesOfFields says from which line of which template each field is.
-func TestPlacesOfFields(t *testing.T) {
+// TestFieldPositions says from which line of which template each field is.
+func TestFieldPositions(t *testing.T) {
 	s := simulator(t, configMaps)
 	s.Explain = true
 	result, _, _ := settle(t, s, state(t, app))
@@ -191,8 +191,8 @@ func deep() map[string]any {
 	return out
 }
 
-// TestObjectsThatCannotBeRead have the passes end.
-func TestObjectsThatCannotBeRead(t *testing.T) {
+// TestInvalidObjectsEndSimulation have the reconciliations end.
+func TestInvalidObjectsEndSimulation(t *testing.T) {
 	s := simulator(t, "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap}\n  children:\n  - {name: map, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a{{ len .related.maps }}}}'}\n"+
 		"  finalize: {children: [{name: last, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: last}}'}]}\n")
 	broken := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "x"}, "data": deep()}
@@ -221,8 +221,8 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKnownIsLeftAlone has a selection that fails after it was made.
-func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
+// TestFailedSelectKeepsChildrenAndStatus has a selection that fails after it was made.
+func TestFailedSelectKeepsChildrenAndStatus(t *testing.T) {
 	s := simulator(t, strings.ReplaceAll(relates, "yes", `"yes"`)+"  status: {template: 'maps: {{ len .related.settings }}'}\n")
 	in := state(t, app)
 	in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hello, labels: {use: "yes"}}, data: {a: x}}`)
@@ -235,8 +235,8 @@ func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestSelectionsThatFailAreToldOnce has places asked for, and a readyWhen that reads what nobody knows.
-func TestSelectionsThatFailAreToldOnce(t *testing.T) {
+// TestFailedSelectIsReportedOnce has places asked for, and a readyWhen that reads what nobody knows.
+func TestFailedSelectIsReportedOnce(t *testing.T) {
 	s := simulator(t, strings.Replace(strings.ReplaceAll(relates, "yes", `"yes"`), "- name: copy\n", "- name: copy\n    readyWhen: not (empty .related.settings)\n", 1))
 	in := state(t, app)
 	in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hello, labels: {use: "yes"}}, data: {a: x}}`)
@@ -253,8 +253,8 @@ func TestSelectionsThatFailAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestNamespacesOfRelatedObjects are selected by name, and by their labels where these are known.
-func TestNamespacesOfRelatedObjects(t *testing.T) {
+// TestRelatedNamespaceSelection are selected by name, and by their labels where these are known.
+func TestRelatedNamespaceSelection(t *testing.T) {
 	for why, row := range map[string]struct {
 		fields string
 		want   []string
@@ -292,8 +292,8 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 	}
 }
 
-// TestConditionsInAnAtomicList has a status that is open.
-func TestConditionsInAnAtomicList(t *testing.T) {
+// TestConditionsInAtomicList has a status that is open.
+func TestConditionsInAtomicList(t *testing.T) {
 	s := simulator(t, "\n  status: {template: 'a: b'}\n")
 	s.parents.Status = &kind.StatusSchema{Atomic: true}
 	_, out, _ := settle(t, s, state(t, app))

@@ -12,21 +12,21 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// gone is the verdict on a parent that was deleted.
-var gone = status.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is deleted"}
+// gone is the verdict for a deleted parent.
+var gone = status.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is being deleted"}
 
-// IsDeleting reports whether somebody has asked for the deletion of an object.
+// IsDeleting reports whether an object has a deletion timestamp.
 func IsDeleting(content map[string]any) bool {
 	return Map(content["metadata"])["deletionTimestamp"] != nil
 }
 
-// Deleted returns the State after somebody has asked for the deletion of the parent. Where that needs a finalizer, the parent has it.
+// Deleted returns the State after a deletion request for the parent. If its deletion needs a finalizer, the parent has it.
 func (s State) Deleted() State {
 	s.Parent = deleted(s.Parent, s.Now)
 	return s
 }
 
-// deleted returns an object that a finalizer holds after somebody has asked for its deletion.
+// deleted returns an object with a finalizer after a deletion request.
 func deleted(content map[string]any, now time.Time) map[string]any {
 	generation, ok := Map(content["metadata"])["generation"].(int64)
 	if !ok {
@@ -37,13 +37,13 @@ func deleted(content map[string]any, now time.Time) map[string]any {
 	}})
 }
 
-// isReleased reports whether the parent is deleted, or held by others alone.
+// isReleased reports whether the parent is deleted, or only has finalizers of others.
 func (w *world) isReleased() bool {
 	parent := w.server.Objects[w.parent]
 	return parent == nil || parent.GetDeletionTimestamp() != nil && !slices.Contains(parent.GetFinalizers(), w.controller.Finalizer)
 }
 
-// orphan is what the garbage collector does while a parent is deleted that is to leave its dependents behind.
+// orphan does what the garbage collector does when a parent is deleted with orphan propagation.
 func (w *world) orphan() {
 	parent := w.server.Objects[w.parent]
 	if parent == nil || parent.GetDeletionTimestamp() == nil || !plan.CascadesOrphan(read(parent.Object)) {
@@ -55,7 +55,7 @@ func (w *world) orphan() {
 	w.server.Store(w.parent, next)
 }
 
-// collect is what the garbage collector does when the parent is deleted. Owners that are not in the State may exist.
+// collect does what the garbage collector does after the parent is deleted. Owners that are not in the State can exist.
 func (w *world) collect(parent *object.Object) {
 	for _, at := range slices.Clone(w.order) {
 		o := w.server.Objects[at]

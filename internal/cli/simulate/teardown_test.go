@@ -80,8 +80,8 @@ func wantWrites(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// TestTeardown deletes a parent: first the objects of spec.finalize.children, then the children in order, then the parent.
-func TestTeardown(t *testing.T) {
+// TestTeardownOrder deletes a parent: first the objects of spec.finalize.children, then the children in order, then the parent.
+func TestTeardownOrder(t *testing.T) {
 	s := simulator(t, shop)
 	result, in, writes := settle(t, s, settledAndDeleted(t, s, state(t, app)))
 	wantWrites(t, writes, "create ConfigMap default/backup", ofStatus)
@@ -93,14 +93,14 @@ func TestTeardown(t *testing.T) {
 		t.Errorf("status %v", result.Status)
 	}
 	wantStates := map[string]string{
-		"backup": "readyWhen is not true yet", "report": "waits for other children",
+		"backup": "readyWhen is not true yet", "report": "waiting for other children",
 		"db": "is deleted before its parent", "web": "is deleted before its parent", "kept": "is kept after its parent",
 	}
 	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
 		t.Errorf("children (-want +got):\n%s", diff)
 	}
 	if _, _, writes := settle(t, s, in); len(writes) > 0 {
-		t.Errorf("one more pass writes: %v", writes)
+		t.Errorf("one more reconciliation writes: %v", writes)
 	}
 	at := in.find(childID("backup"))
 	in.Objects[at] = Patch(in.Objects[at], map[string]any{"data": map[string]any{"done": "yes"}})
@@ -122,8 +122,8 @@ func TestTeardown(t *testing.T) {
 	}
 }
 
-// TestTeardownAsIfReady has the objects of spec.finalize.children be ready as soon as they are there.
-func TestTeardownAsIfReady(t *testing.T) {
+// TestTeardownWithAssumedReadiness has the objects of spec.finalize.children be ready as soon as they are there.
+func TestTeardownWithAssumedReadiness(t *testing.T) {
 	s := simulator(t, shop)
 	result, out, err := s.SettleReady(settledAndDeleted(t, s, state(t, app)), func(entry string) bool { return entry == "backup" })
 	if err != nil || !result.Gone || len(out.Objects) != 2 {
@@ -136,8 +136,8 @@ func TestTeardownAsIfReady(t *testing.T) {
 	wantWrites(t, writes, "create ConfigMap default/backup", ofStatus, "create ConfigMap default/report", "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
 }
 
-// TestNothingBecomesReadyAfterTheEnd has a child stay that is not ready.
-func TestNothingBecomesReadyAfterTheEnd(t *testing.T) {
+// TestOrphansDoNotBecomeReadyAfterTeardown has a child stay that is not ready.
+func TestOrphansDoNotBecomeReadyAfterTeardown(t *testing.T) {
 	s := simulator(t, `
   children:
   - name: kept
@@ -151,7 +151,7 @@ func TestNothingBecomesReadyAfterTheEnd(t *testing.T) {
 	}
 }
 
-func TestDeletionsCountAsChanges(t *testing.T) {
+func TestDeletionIncrementsGeneration(t *testing.T) {
 	in := state(t, app)
 	metadata := Map(in.Deleted().Parent["metadata"])
 	if metadata["generation"] != int64(2) || metadata["deletionTimestamp"] != "2026-01-01T12:00:00Z" || metadata["name"] != "one" || IsDeleting(in.Parent) {
@@ -163,8 +163,8 @@ func TestDeletionsCountAsChanges(t *testing.T) {
 	}
 }
 
-// TestChildrenWithFinalizers has such a child hold up the order, until it is gone.
-func TestChildrenWithFinalizers(t *testing.T) {
+// TestChildFinalizersBlockTeardownOrder has such a child hold up the order, until it is gone.
+func TestChildFinalizersBlockTeardownOrder(t *testing.T) {
 	s := simulator(t, `
   children:
   - name: db
@@ -199,7 +199,7 @@ func TestChildrenWithFinalizers(t *testing.T) {
 	}
 }
 
-func TestTeardownThatTakesLong(t *testing.T) {
+func TestTeardownTimeout(t *testing.T) {
 	for why, row := range map[string]struct {
 		timeout string
 		before  time.Duration // from the deletion to the first attempt
@@ -228,8 +228,8 @@ func TestTeardownThatTakesLong(t *testing.T) {
 	}
 }
 
-// TestDeletionsWithoutSteps have parents go at once.
-func TestDeletionsWithoutSteps(t *testing.T) {
+// TestParentsDeletedWithoutFinalization have parents go at once.
+func TestParentsDeletedWithoutFinalization(t *testing.T) {
 	const template = `
   children:
   - name: bound
@@ -273,8 +273,8 @@ func TestDeletionsWithoutSteps(t *testing.T) {
 	}
 }
 
-// TestChildrenOfSeveralOwners go with the other one.
-func TestChildrenOfSeveralOwners(t *testing.T) {
+// TestChildWithAnotherOwnerOutlivesParent go with the other one.
+func TestChildWithAnotherOwnerOutlivesParent(t *testing.T) {
 	s := simulator(t, shop)
 	_, in, _ := settle(t, s, state(t, app))
 	at := in.find(childID("web"))
@@ -290,8 +290,8 @@ func TestChildrenOfSeveralOwners(t *testing.T) {
 	}
 }
 
-// TestFinalChildrenThatFail tells what is wrong, and keeps everything.
-func TestFinalChildrenThatFail(t *testing.T) {
+// TestFailedFinalizeTemplateBlocksTeardown tells what is wrong, and keeps everything.
+func TestFailedFinalizeTemplateBlocksTeardown(t *testing.T) {
 	s := simulator(t, strings.Replace(shop, "{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data", `{{ fail "no" }}{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data`, 1))
 	result, out, writes := settle(t, s, settledAndDeleted(t, s, state(t, app)))
 	wantWrites(t, writes, ofStatus)
@@ -300,8 +300,8 @@ func TestFinalChildrenThatFail(t *testing.T) {
 	}
 }
 
-// TestFinalChildrenThatNobodyCanJudge tells what is wrong with their readyWhen.
-func TestFinalChildrenThatNobodyCanJudge(t *testing.T) {
+// TestInvalidFinalizeReadyWhenIsReported tells what is wrong with their readyWhen.
+func TestInvalidFinalizeReadyWhenIsReported(t *testing.T) {
 	s := simulator(t, strings.Replace(shop, `eq (.object.data).done "yes"`, `.object.data`, 1))
 	result, _, _ := settle(t, s, settledAndDeleted(t, s, state(t, app)))
 	if result.Gone || result.Ready.Reason != "TemplateError" || len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "children[backup].readyWhen:1:1: .object.data is a map") {
@@ -309,8 +309,8 @@ func TestFinalChildrenThatNobodyCanJudge(t *testing.T) {
 	}
 }
 
-// TestGivenChildrenGoInOrder has objects that were there before, and that lack what their end needs.
-func TestGivenChildrenGoInOrder(t *testing.T) {
+// TestGivenChildrenAreDeletedInOrder has objects that were there before, and that lack what their end needs.
+func TestGivenChildrenAreDeletedInOrder(t *testing.T) {
 	s := simulator(t, strings.Replace(shop, "    timeout: 10m\n    children:\n", "    timeout: 10m\n", 1)[:strings.Index(shop, "    timeout: 10m\n")])
 	in := state(t, app, "{apiVersion: v1, kind: ConfigMap, metadata: {name: db}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}", "{apiVersion: v1, kind: Secret, metadata: {name: kept}}")
 	_, in, writes := settle(t, s, in)
@@ -322,8 +322,8 @@ func TestGivenChildrenGoInOrder(t *testing.T) {
 	}
 }
 
-// TestFinalChildrenAsTheyAreToBe has one that is ready, and not as its template says now.
-func TestFinalChildrenAsTheyAreToBe(t *testing.T) {
+// TestOutdatedFinalizeChildrenByStrategy has one that is ready, and not as its template says now.
+func TestOutdatedFinalizeChildrenByStrategy(t *testing.T) {
 	for strategy, want := range map[string]string{"OnDelete": "Finalizing False", "CreateOnly": "gone", "Apply": "gone"} {
 		t.Run(strategy, func(t *testing.T) {
 			s := simulator(t, `
@@ -351,8 +351,8 @@ func TestFinalChildrenAsTheyAreToBe(t *testing.T) {
 	}
 }
 
-// TestTheEndNeedsNoTemplate has children go in order though nobody knows any more what templates would read; the status stays.
-func TestTheEndNeedsNoTemplate(t *testing.T) {
+// TestTeardownIgnoresFailingSelect has children go in order though nobody knows any more what templates would read; the status stays.
+func TestTeardownIgnoresFailingSelect(t *testing.T) {
 	s := simulator(t, `
   related:
   - {name: maps, apiVersion: v1, kind: ConfigMap, select: '{name: {{ if eq .spec.text "bye" }}{{ fail "no" }}{{ end }}x}'}

@@ -21,15 +21,15 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// world is a cluster for one reconciliation: an API server in memory with the objects of a State, the caches that watches would fill, and the
+// world is a cluster for one reconciliation: an in-memory API server with the objects of a State, its caches, and the
 // running TemplateController.
 type world struct {
 	*Simulator
@@ -40,23 +40,23 @@ type world struct {
 	order      []request.Location // of the Objects of the State
 	key        queue.Key
 	parent     request.Location
-	controller *running.Controller
+	controller *controller.Controller
 	attempts   *queue.Attempts
-	unread     []schema.GroupVersionKind // kinds of children that are not read yet
+	unread     []schema.GroupVersionKind // child kinds that are not read yet
 	report     status.Report
-	began      int // the version of the server before the reconciliation
+	began      int // resourceVersion of the server before the reconciliation
 }
 
-// still is a clock that stands still.
+// still is a stopped clock.
 type still struct{ now time.Time }
 
 // Now returns the time of the State.
 func (c *still) Now() time.Time { return c.now }
 
-// Since returns the time from then on.
+// Since returns the time since t.
 func (c *still) Since(then time.Time) time.Duration { return c.now.Sub(then) }
 
-// open returns the world of a State, which is placed. Children of the kinds in read are read, too.
+// open returns the world of a placed State. It also reads children of the kinds in read.
 func (s *Simulator) open(in State, read []schema.GroupVersionKind) (*world, error) {
 	w := &world{Simulator: s, state: in, clock: &still{now: in.Now}, served: map[schema.GroupResource]kind.Kind{}, attempts: queue.NewAttempts()}
 	w.server = memserver.New(w.clock, func(resource schema.GroupResource) kind.Kind { return w.served[resource] })
@@ -72,7 +72,7 @@ func (s *Simulator) open(in State, read []schema.GroupVersionKind) (*world, erro
 	return w, w.run(read)
 }
 
-// load puts an object into the server.
+// load adds an object to the server.
 func (w *world) load(content map[string]any) request.Location {
 	k, metadata := w.know(child.GVKOf(content)), Map(content["metadata"])
 	at := request.Location{Resource: k.Resource, Namespace: Text(metadata["namespace"]), Name: Text(metadata["name"])}
@@ -93,7 +93,7 @@ func (w *world) load(content map[string]any) request.Location {
 	return at
 }
 
-// know returns a kind, of which the server serves the objects. All of them count generations.
+// know resolves a kind, and makes the server serve it. All objects have generations.
 func (w *world) know(gvk schema.GroupVersionKind) kind.Kind {
 	k := w.kinds.find(gvk)
 	served := k
@@ -102,7 +102,7 @@ func (w *world) know(gvk schema.GroupVersionKind) kind.Kind {
 	return k
 }
 
-// born completes an object that is created.
+// born sets the server's fields of a created object.
 func (w *world) born(o *unstructured.Unstructured) {
 	w.state.made++
 	id := child.IDOf(o.Object)
@@ -112,18 +112,18 @@ func (w *world) born(o *unstructured.Unstructured) {
 	w.order = append(w.order, request.Location{Resource: w.know(child.GVKOf(o.Object)).Resource, Namespace: id.Name.Namespace, Name: id.Name.Name})
 }
 
-// run makes the running TemplateController.
+// run creates the running TemplateController.
 func (w *world) run(read []schema.GroupVersionKind) error {
-	c := &running.Controller{
-		Definition: running.Definition{
+	c := &controller.Controller{
+		Definition: controller.Definition{
 			Name: w.name, Manager: v1.FieldManagerPrefix + w.name, Spec: w.spec, Program: w.compiled.Program, Order: w.compiled.Order, FinalOrder: w.compiled.FinalOrder, Resync: w.compiled.Resync, GVK: w.compiled.GVK, Generation: 1, Labels: w.compiled.Labels, ReadyCondition: w.compiled.ReadyCondition,
 		},
-		Access: running.Access{Cluster: w.server, Meter: record.Discard{}},
-		Mode: running.Mode{
+		Access: controller.Access{Cluster: w.server, Meter: record.Discard{}},
+		Mode: controller.Mode{
 			Finalizer: v1.FinalizerParentPrefix + w.name, NeedsFinalizer: spec.NeedsFinalizer(w.spec), MayHold: true,
 		},
-		Caches: running.Caches{
-			Kinds: w, Kind: w.parents, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{}, Settled: map[schema.GroupKind]bool{},
+		Caches: controller.Caches{
+			Kinds: w, Kind: w.parents, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]controller.Source{}, Settled: map[schema.GroupKind]bool{},
 		},
 		Factory: w.factory(w.clock),
 		MayHave: w.mayHave,
@@ -153,7 +153,7 @@ func (w *world) run(read []schema.GroupVersionKind) error {
 	return w.readRelated()
 }
 
-// readChildren has the controller read children of a kind.
+// readChildren makes the controller read children of a kind.
 func (w *world) readChildren(k kind.Kind) error {
 	gk := k.GroupKind()
 	if w.controller.Sources[gk].There() {
@@ -164,17 +164,17 @@ func (w *world) readChildren(k kind.Kind) error {
 		return err
 	}
 	cache.Each(func(o *object.Object) bool {
-		if o.Applied(w.controller.Manager, "") == nil { // it was given, and nothing shows which fields were applied
+		if o.Applied(w.controller.Manager, "") == nil { // an object from the user without managedFields
 			o.Note(object.Covered)
 		}
 		return true
 	})
 	w.controller.Settled[gk] = true
-	w.controller.Sources[gk] = running.Source{Kind: k, Caches: map[string]*watch.Cache{"": cache}}
+	w.controller.Sources[gk] = controller.Source{Kind: k, Caches: map[string]*watch.Cache{"": cache}}
 	return nil
 }
 
-// fill returns a cache with what the server has.
+// fill returns a cache with the objects of the server.
 func (w *world) fill(want watch.Want) (*watch.Cache, error) {
 	cache, err := watch.NewCache(want, func(watch.Event) {}, func() {})
 	if err == nil {
@@ -186,7 +186,7 @@ func (w *world) fill(want watch.Want) (*watch.Cache, error) {
 // reconcile reconciles the parent once.
 func (w *world) reconcile() {
 	now := w.clock.now
-	w.clock.now = now.Add(-time.Hour) // so that what was changed before this reconciliation was not just changed
+	w.clock.now = now.Add(-time.Hour) // so that earlier changes do not count as recent
 	tenants := queue.NewTenants()
 	history := queue.NewHistory(w.clock)
 	history.Attempts = w.attempts
@@ -199,7 +199,7 @@ func (w *world) reconcile() {
 	r.ReconcileAndReport(klog.NewContext(context.Background(), klog.Logger{}), w.key, &w.report)
 }
 
-// Resolve returns a kind.
+// Resolve resolves a kind.
 func (w *world) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	k, err := w.kinds.resolve(gvk)
 	if err == nil {
@@ -209,14 +209,14 @@ func (w *world) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 }
 
 // Enter returns the running TemplateController.
-func (w *world) Enter(string) (*running.Controller, func()) { return w.controller, func() {} }
+func (w *world) Enter(string) (*controller.Controller, func()) { return w.controller, func() {} }
 
-// AddKinds notes kinds of children that are not read yet.
+// AddKinds records child kinds that are not read yet.
 func (w *world) AddKinds(_ string, kinds []schema.GroupVersionKind) {
 	w.unread = append(w.unread, kinds...)
 }
 
-// Measure, Miss, Count and Left are for operators.
+// Measure, Miss, Count and Left are only used by the operator.
 func (w *world) Measure(string, record.Outcome, time.Duration) {}
 
 // Miss does nothing.
@@ -229,23 +229,23 @@ func (w *world) Count(queue.Key, status.ParentSummary) {}
 func (w *world) Left(queue.Key) {}
 
 // MayPrune reports that the TemplateController is current.
-func (w *world) MayPrune(context.Context, *running.Controller) bool { return true }
+func (w *world) MayPrune(context.Context, *controller.Controller) bool { return true }
 
 // Confirmed reports that the parent is current.
-func (w *world) Confirmed(context.Context, *running.Controller, *object.Object) bool { return true }
+func (w *world) Confirmed(context.Context, *controller.Controller, *object.Object) bool { return true }
 
 // Unchanged reports that the TemplateController is current.
-func (w *world) Unchanged(context.Context, *running.Controller) bool { return true }
+func (w *world) Unchanged(context.Context, *controller.Controller) bool { return true }
 
 // MayWrite reports that there is no other TemplateController.
 func (w *world) MayWrite(string, schema.GroupKind, types.NamespacedName) bool { return false }
 
-// nobody hears of Events.
+// nobody discards Events.
 type nobody struct{}
 
 func (nobody) Announce(request.Announcement) {}
 
-// observed returns the children as they are now.
+// observed returns the current children.
 func (w *world) observed(parent *object.Object) ([]*child.Live, error) {
 	for gk, s := range w.controller.Sources {
 		delete(w.controller.Sources, gk)

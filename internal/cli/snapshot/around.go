@@ -16,15 +16,15 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Around is what a pass of a TemplateController over one parent sees.
+// Around is the input of a reconciliation of one parent.
 type Around struct {
 	Definitions []map[string]any
 	Children    []*object.Object
 	Related     *Related
 }
 
-// Around reads what a pass over the parent sees, or returns nil where the object is no parent of the TemplateController. compiled is the
-// spec of that, which may have been rejected.
+// Around reads the input of a reconciliation of the parent, or returns nil if the object is not a parent of the TemplateController. compiled is its
+// compiled spec, which can be rejected.
 func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, parent *object.Object) (*Around, error) {
 	where, err := s.Resource(compiled.GVK)
 	if where == nil || err != nil {
@@ -42,7 +42,7 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled
 		return nil, failed(err, "list %s", where.Resource.GroupResource())
 	}
 	if !admits(compiled, parent) || !slices.ContainsFunc(matching, func(o *object.Object) bool { return o.UID() == parent.UID() }) {
-		return nil, nil //nolint:nilnil // it is no parent
+		return nil, nil //nolint:nilnil // not a parent
 	}
 	of := Labels{Controller: tc.Name, Parent: parent.UID(), Kinds: ChildKinds(tc, compiled), Namespaces: ChildNamespaces(&tc.Spec)}
 	if of.Namespaces != nil {
@@ -60,7 +60,7 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled
 	return out, err
 }
 
-// Find returns where objects are of the kind that a user names: app, apps, App or apps.example.org.
+// Find returns the resource for a kind argument of a user: app, apps, App or apps.example.org.
 func (s *Source) Find(word string) (*meta.RESTMapping, error) {
 	gr := schema.ParseGroupResource(strings.ToLower(word))
 	gvk, err := s.Kinds.KindFor(gr.WithVersion(""))

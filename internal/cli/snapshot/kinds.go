@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Resource returns where objects of a kind are, or nil where the cluster does not have it.
+// Resource returns the resource mapping of a kind, or nil if the cluster does not have it.
 func (s *Source) Resource(gvk schema.GroupVersionKind) (*meta.RESTMapping, error) {
 	mapping, err := s.Kinds.RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {
@@ -27,8 +27,8 @@ func (s *Source) Resource(gvk schema.GroupVersionKind) (*meta.RESTMapping, error
 	return mapping, nil
 }
 
-// ChildKinds returns the kinds of the children that a TemplateController has made, and of those that its templates show, without its
-// finalize entries. compiled may be nil.
+// ChildKinds returns the kinds in status.childKinds, and those that the templates contain, without
+// spec.finalize. compiled can be nil.
 func ChildKinds(tc *v1.TemplateController, compiled *spec.Compiled) []schema.GroupVersionKind {
 	var out []schema.GroupVersionKind
 	add := func(gvk schema.GroupVersionKind) {
@@ -53,7 +53,7 @@ func ChildKinds(tc *v1.TemplateController, compiled *spec.Compiled) []schema.Gro
 	return out
 }
 
-// AllKinds returns ChildKinds, the kind of the parents, and those of related objects.
+// AllKinds returns ChildKinds, the kind of the parents, and the kinds of related objects.
 func AllKinds(tc *v1.TemplateController, compiled *spec.Compiled) []schema.GroupVersionKind {
 	kinds := append(ChildKinds(tc, compiled), compiled.GVK)
 	for i := range compiled.Related {
@@ -64,8 +64,8 @@ func AllKinds(tc *v1.TemplateController, compiled *spec.Compiled) []schema.Group
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// Definitions returns the CustomResourceDefinitions of kinds. Where there is none, or the user may not read it, it is made up of what
-// discovery tells. Kinds that the cluster does not have are left out.
+// Definitions returns the CustomResourceDefinitions of kinds. If one does not exist or cannot be read, it is derived from
+// discovery. Kinds that the cluster does not have are omitted.
 func (s *Source) Definitions(ctx context.Context, kinds []schema.GroupVersionKind) ([]map[string]any, error) {
 	var out []map[string]any
 	builtIn, seen := kind.BuiltIn(), map[schema.GroupKind]bool{}
@@ -94,7 +94,7 @@ func (s *Source) Definitions(ctx context.Context, kinds []schema.GroupVersionKin
 	return out, nil
 }
 
-// madeUp is a definition of a kind of which no more is known than where its objects are: it may have any status.
+// madeUp returns a CustomResourceDefinition for a kind without a known schema: its status can have any field.
 func madeUp(mapping *meta.RESTMapping) map[string]any {
 	scope := "Cluster"
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {

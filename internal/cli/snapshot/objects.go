@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Parents returns the parents of a TemplateController, by namespace and name. It is nil where the cluster does not have the kind.
+// Parents returns the parents of a TemplateController, by namespace and name, or nil if the cluster does not have the kind.
 func (s *Source) Parents(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) ([]*object.Object, error) {
 	where, err := s.Resource(compiled.GVK)
 	if where == nil || err != nil {
@@ -36,7 +36,7 @@ func (s *Source) Parents(ctx context.Context, tc *v1.TemplateController, compile
 	return objects, nil
 }
 
-// admits reports whether the filter of a TemplateController admits an object. Where that cannot be evaluated, it does not.
+// admits reports whether watch.filter admits an object. If its evaluation fails, it does not.
 func admits(compiled *spec.Compiled, o *object.Object) bool {
 	if compiled.Program == nil || !compiled.Program.HasFilter() {
 		return true
@@ -57,7 +57,7 @@ func (s *Source) Parent(ctx context.Context, at request.Location) (*object.Objec
 	return o, nil
 }
 
-// inNamespaces leaves out objects in namespaces that the selector does not match; nil matches all.
+// inNamespaces filters objects by a namespace selector; nil matches all.
 func (s *Source) inNamespaces(ctx context.Context, objects []*object.Object, selector labels.Selector) ([]*object.Object, error) {
 	if selector == nil || len(objects) == 0 {
 		return objects, nil
@@ -73,8 +73,8 @@ func (s *Source) inNamespaces(ctx context.Context, objects []*object.Object, sel
 	return slices.DeleteFunc(objects, func(o *object.Object) bool { return !matching[o.Namespace()] }), nil
 }
 
-// Children returns the objects of kinds that carry the label of a TemplateController, by the UID of the parent that they name. Their
-// seals are not looked at: who has no key cannot tell.
+// Children returns the objects of kinds with the label of a TemplateController, by the UID of the parent in their labels. Their
+// seals are not verified, because the key is not available.
 func (s *Source) Children(ctx context.Context, of Labels) (map[types.UID][]*object.Object, error) {
 	set := labels.Set{v1.LabelController: of.Controller}
 	if of.Parent != "" {
@@ -107,15 +107,15 @@ func (s *Source) Children(ctx context.Context, of Labels) (map[types.UID][]*obje
 	return out, nil
 }
 
-// Labels say which children are asked for.
+// Labels selects children.
 type Labels struct {
 	Controller string
-	Parent     types.UID // "" = of all parents
+	Parent     types.UID // "" = all parents
 	Kinds      []schema.GroupVersionKind
 	Namespaces []string // nil = all
 }
 
-// ChildNamespaces returns the namespaces in which children are; nil means all. A user who may read no others needs no more.
+// ChildNamespaces returns the namespaces of children; nil = all. Permission to read other namespaces is not needed.
 func ChildNamespaces(specs ...*v1.TemplateControllerSpec) []string {
 	var out []string
 	for _, one := range specs {

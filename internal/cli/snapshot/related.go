@@ -13,14 +13,14 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Related is the objects that the entries of spec.related of a TemplateController watch. It is safe for concurrent use.
+// Related has the objects that the entries of spec.related watch. It is safe for concurrent use.
 type Related struct {
 	entries map[string]*entry
-	// Missing are the entries whose kind the cluster does not have.
+	// Missing are entries with kinds that the cluster does not have.
 	Missing []string
 }
 
-// entry is the objects of one entry, filed by what is asked for.
+// entry has the objects of one entry, indexed by the selections.
 type entry struct {
 	objects []*object.Object
 
@@ -28,7 +28,7 @@ type entry struct {
 	filed watch.ObjectIndex[*object.Object]
 }
 
-// Related reads what the entries watch.
+// Related reads the objects of all entries.
 func (s *Source) Related(ctx context.Context, compiled *spec.Compiled) (*Related, error) {
 	out := &Related{entries: map[string]*entry{}}
 	for i := range compiled.Related {
@@ -53,7 +53,7 @@ func (s *Source) Related(ctx context.Context, compiled *spec.Compiled) (*Related
 	return out, nil
 }
 
-// Read returns the objects of an entry that a parent has chosen, as simulate.State wants it.
+// Read returns the objects of an entry that a parent selects, for simulate.State.
 func (r *Related) Read(name string, chosen related.Selection) []*object.Object {
 	e := r.entries[name]
 	if e == nil {
@@ -72,7 +72,7 @@ func (r *Related) Read(name string, chosen related.Selection) []*object.Object {
 	return out
 }
 
-// each calls f for objects that the term may name.
+// each calls f for objects that can match the term.
 func (e *entry) each(t watch.Term, f func(*object.Object)) {
 	if !e.open(t.Facet()) {
 		for _, o := range e.objects {
@@ -85,7 +85,7 @@ func (e *entry) each(t watch.Term, f func(*object.Object)) {
 	e.filed.Each(t, f)
 }
 
-// open files the objects by a facet, and reports whether they are.
+// open indexes the objects by a facet, and reports whether that succeeded.
 func (e *entry) open(facet watch.Facet) bool {
 	e.mu.RLock()
 	has := e.filed.Has(facet)

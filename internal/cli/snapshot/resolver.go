@@ -9,21 +9,21 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// Resolver finds kinds: in definitions, and else in a cluster. It reads each kind there once. It is not safe for concurrent use.
+// Resolver resolves kinds: from definitions, or else from a cluster. It reads each kind once. It is not safe for concurrent use.
 type Resolver struct {
-	ctx    context.Context //nolint:containedctx // it is for one command, and those who ask have none
+	ctx    context.Context //nolint:containedctx // lives for one command, and its callers have no context
 	source *Source
 	known  kind.Declared
 	asked  map[schema.GroupVersionKind]bool
 }
 
-// Resolver returns what finds kinds in definitions, which count first, and in the cluster for as long as ctx lasts.
+// Resolver returns a Resolver for definitions, which take precedence, and the cluster. It uses ctx for requests.
 func (s *Source) Resolver(ctx context.Context, definitions kind.Declared) *Resolver {
 	return &Resolver{ctx, s, definitions, map[schema.GroupVersionKind]bool{}}
 }
 
-// Resolve returns the kind in that version. The error is a *[kind.NotFoundError] where neither definitions nor the cluster have it; any other
-// says that the cluster could not be asked.
+// Resolve returns the kind in that version. The error is a *[kind.NotFoundError] if neither the definitions nor the cluster have it; any other
+// error is a failed request.
 func (r *Resolver) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	found, err := r.known.Resolve(gvk)
 	missing, _ := errors.AsType[*kind.NotFoundError](err)

@@ -10,8 +10,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// TestResolver has a kind of a file, a built-in one, one that only the cluster has, and one that nobody has.
-func TestResolver(t *testing.T) {
+// TestResolverSources has a kind of a file, a built-in one, one that only the cluster has, and one that nobody has.
+func TestResolverSources(t *testing.T) {
 	in := &server{}
 	file := map[string]any{"spec": map[string]any{
 		"group": "example.org", "scope": "Cluster", "names": map[string]any{"kind": "Filed", "plural": "fileds"},

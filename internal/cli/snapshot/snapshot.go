@@ -1,4 +1,4 @@
-// Package snapshot reads from a cluster, once and without a watch, the objects that reconciliations of a TemplateController see. It writes
+// Package snapshot reads the objects that reconciliations of a TemplateController use from a cluster, once and without a watch. It writes
 // nothing.
 package snapshot
 
@@ -25,13 +25,13 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// Client reads from the API server; *kube.Client does.
+// Client reads from the API server. It is implemented by *kube.Client.
 type Client interface {
 	Get(ctx context.Context, at request.Location) (*object.Object, error)
 	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error)
 }
 
-// Kinds finds the resources of kinds, and the other way round; *kube.Discovery does.
+// Kinds maps kinds to resources and back. It is implemented by *kube.Discovery.
 type Kinds interface {
 	RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, error)
@@ -41,11 +41,11 @@ type Kinds interface {
 type Source struct {
 	Client Client
 	Kinds  Kinds
-	// Schemas are those of the kinds of the cluster, which are read when they are asked for; nil knows of none.
+	// Schemas reads the schemas of kinds from the cluster on demand; nil = none.
 	Schemas openapi.Set
 }
 
-// NewSource returns a Source that reads as the user of config, and the client that it reads by.
+// NewSource returns a Source for a client configuration, and its client.
 func NewSource(config *rest.Config) (*Source, *kube.Client, error) {
 	config = kube.WithoutWarnings(config)
 	client, err := kube.NewClient(config)
@@ -60,10 +60,10 @@ func NewSource(config *rest.Config) (*Source, *kube.Client, error) {
 	return &Source{client, kube.NewDiscovery(discovering), fields}, client, nil
 }
 
-// controllers is where TemplateControllers are.
+// controllers is the resource of TemplateControllers.
 var controllers = v1.GroupVersion.WithResource("templatecontrollers")
 
-// Controller returns the TemplateController of that name, or nil where there is none.
+// Controller returns the TemplateController with that name, or nil if it does not exist.
 func (s *Source) Controller(ctx context.Context, name string) (*v1.TemplateController, error) {
 	o, err := s.Client.Get(ctx, request.Location{Resource: controllers, Name: name})
 	if apierrors.IsNotFound(err) {
@@ -103,10 +103,10 @@ func controllerOf(o *object.Object) (*v1.TemplateController, error) {
 	return tc, nil
 }
 
-// pageSize is how many objects are asked for at a time, as kubectl does.
+// pageSize is the page size of lists, as in kubectl.
 const pageSize = 500
 
-// list reads all objects of a resource; an empty namespace is for all.
+// list reads all objects of a resource; namespace "" = all.
 func (s *Source) list(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) ([]*object.Object, error) {
 	o.Limit = pageSize
 	var out []*object.Object
@@ -115,9 +115,9 @@ func (s *Source) list(ctx context.Context, resource schema.GroupVersionResource,
 		if err != nil {
 			return nil, err
 		}
-		page := answer.(*object.List) //nolint:forcetypeassert // Client says so
+		page := answer.(*object.List) //nolint:forcetypeassert // see Client
 		for _, item := range page.Items {
-			out = append(out, item.(*object.Object)) //nolint:forcetypeassert // List says so
+			out = append(out, item.(*object.Object)) //nolint:forcetypeassert // see object.List
 		}
 		if o.Continue = page.Continue; o.Continue == "" {
 			return out, nil
@@ -125,7 +125,7 @@ func (s *Source) list(ctx context.Context, resource schema.GroupVersionResource,
 	}
 }
 
-// listIn is list in several namespaces; none is for all. Each object is there once.
+// listIn is list for several namespaces; none = all. The result has no duplicates.
 func (s *Source) listIn(ctx context.Context, resource schema.GroupVersionResource, namespaces []string, o metav1.ListOptions) ([]*object.Object, error) {
 	if len(namespaces) == 0 {
 		return s.list(ctx, resource, "", o)
@@ -146,11 +146,11 @@ func (s *Source) listIn(ctx context.Context, resource schema.GroupVersionResourc
 	return out, nil
 }
 
-// failed says what could not be done, and why.
+// failed wraps an error with what failed.
 func failed(err error, format string, args ...any) error {
 	what := fmt.Sprintf(format, args...)
 	if request, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("%s: the cluster does not answer: %w", what, request.Err)
+		return fmt.Errorf("%s: the API server does not respond: %w", what, request.Err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
 }

@@ -93,7 +93,7 @@ func compiled(t *testing.T, of v1.TemplateControllerSpec) *spec.Compiled {
 	return c
 }
 
-func TestParents(t *testing.T) {
+func TestParentsAreSelectedAndSorted(t *testing.T) {
 	in := &server{objects: map[string][]*object.Object{
 		"apps":       {named(t, "b", "x", ""), named(t, "a", "p-10", ""), named(t, "a", "p-2", "")},
 		"namespaces": {named(t, "", "a", "")},
@@ -123,8 +123,8 @@ func TestParents(t *testing.T) {
 	}
 }
 
-// TestRelatedObjectsAreFoundByWhatIsChosen also has a kind that the cluster does not have.
-func TestRelatedObjectsAreFoundByWhatIsChosen(t *testing.T) {
+// TestRelatedObjectsMatchSelection also has a kind that the cluster does not have.
+func TestRelatedObjectsMatchSelection(t *testing.T) {
 	in := &server{objects: map[string][]*object.Object{"configmaps": {named(t, "a", "x", "1"), named(t, "a", "y", "2"), named(t, "b", "x", "1")}}}
 	c := compiled(t, v1.TemplateControllerSpec{Related: []v1.Related{
 		{Name: "maps", APIVersion: "v1", Kind: "ConfigMap"}, {Name: "none", APIVersion: "example.org/v1", Kind: "Absent"},
@@ -169,8 +169,8 @@ func TestChildren(t *testing.T) {
 	}
 }
 
-// TestADefinitionIsMadeUp of a kind whose CustomResourceDefinition may not be read.
-func TestADefinitionIsMadeUp(t *testing.T) {
+// TestForbiddenCRDIsSubstituted of a kind whose CustomResourceDefinition may not be read.
+func TestForbiddenCRDIsSubstituted(t *testing.T) {
 	in := &server{failure: apierrors.NewForbidden(schema.GroupResource{}, "x", nil)}
 	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
 	got, err := (&Source{Client: in, Kinds: in}).Definitions(t.Context(), []schema.GroupVersionKind{app, app, {Version: "v1", Kind: "Pod"}, {Group: "example.org", Version: "v1", Kind: "Absent"}})
@@ -183,7 +183,7 @@ func TestADefinitionIsMadeUp(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotAnsweredIsTold(t *testing.T) {
+func TestRequestErrorsAreReported(t *testing.T) {
 	in := &server{failure: &url.Error{Op: "Get", URL: "https://127.0.0.1:1/apis", Err: errors.New("refused")}}
 	source := &Source{Client: in, Kinds: in}
 	tc := &v1.TemplateController{}
@@ -197,7 +197,7 @@ func TestWhatIsNotAnsweredIsTold(t *testing.T) {
 		"list configmaps for related[maps]":        func() error { _, err := source.Related(t.Context(), c); return err },
 		"read the CustomResourceDefinition of App": func() error { _, err := source.Definitions(t.Context(), app); return err },
 	} {
-		if err := call(); err == nil || err.Error() != want+": the cluster does not answer: refused" {
+		if err := call(); err == nil || err.Error() != want+": the API server does not respond: refused" {
 			t.Errorf("the error is %v, want %s", err, want)
 		}
 	}
@@ -221,7 +221,7 @@ func TestChildNamespaces(t *testing.T) {
 	}
 }
 
-func TestKindsAreFoundByWords(t *testing.T) {
+func TestFindResolvesKindsAndResources(t *testing.T) {
 	in := &server{}
 	source := &Source{Client: in, Kinds: in}
 	for _, word := range []string{"app", "App", "apps.example.org"} {
@@ -234,8 +234,8 @@ func TestKindsAreFoundByWords(t *testing.T) {
 	}
 }
 
-// TestAround also has an object that is no parent.
-func TestAround(t *testing.T) {
+// TestSnapshotRejectsNonParents also has an object that is no parent.
+func TestSnapshotRejectsNonParents(t *testing.T) {
 	parent := named(t, "a", "x", "1")
 	in := &server{objects: map[string][]*object.Object{"apps": {parent}, "configmaps": {named(t, "a", "m", "")}}}
 	tc := &v1.TemplateController{}

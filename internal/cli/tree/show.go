@@ -16,13 +16,13 @@ func JSON(w io.Writer, t Tree) error {
 	return report.WriteJSON(w, t)
 }
 
-// branch is a line of the text, with those below it.
+// branch is a line of the text, with the lines below it.
 type branch struct {
 	text  string
 	below []branch
 }
 
-// Text writes the tree for people.
+// Text writes the tree as text.
 func Text(w io.Writer, colours report.Colours, t Tree) error {
 	p := painter{colours}
 	root := branch{text: p.object(t.Parent)}
@@ -47,7 +47,7 @@ func (n branch) write(b *strings.Builder, indent string) {
 	}
 }
 
-// painter puts parts of a tree into words.
+// painter formats parts of a tree.
 type painter struct{ colours report.Colours }
 
 func (p painter) object(o Object) string {
@@ -114,7 +114,7 @@ type graph struct {
 type edge struct {
 	from, to int
 	label    string
-	dashed   bool // a dependency, or something that is only read
+	dashed   bool // a dependency or a related object
 }
 
 func (g *graph) node(text string) int {
@@ -172,7 +172,7 @@ func DOT(w io.Writer, t Tree) error {
 	return err
 }
 
-// Mermaid writes the tree as a flowchart, which Markdown of many sites shows. https://mermaid.js.org/syntax/flowchart.html
+// Mermaid writes the tree as a Mermaid flowchart, for Markdown. https://mermaid.js.org/syntax/flowchart.html
 func Mermaid(w io.Writer, t Tree) error {
 	g := graphOf(t)
 	var b strings.Builder

@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
    ├─ children[b]
    │  └─ ConfigMap team/b: being deleted
    ├─ children[a] needs children[b]: none
-   ├─ children of removed entries
+   ├─ children of removed child templates
    │  └─ Node "<n>": ready
    ├─ related[maps]
    │  └─ ConfigMap team/read
@@ -55,7 +55,7 @@ func TestDOT(t *testing.T) {
   n1 [label="children[b]"]
   n2 [label="ConfigMap team/b: being deleted"]
   n3 [label="children[a]"]
-  n4 [label="children of removed entries"]
+  n4 [label="children of removed child templates"]
   n5 [label="Node \"<n>\": ready"]
   n6 [label="related[maps]"]
   n7 [label="ConfigMap team/read"]
@@ -84,7 +84,7 @@ func TestMermaid(t *testing.T) {
   n1["children[b]"]
   n2["ConfigMap team/b: being deleted"]
   n3["children[a]"]
-  n4["children of removed entries"]
+  n4["children of removed child templates"]
   n5["Node #quot;#lt;n>#quot;: ready"]
   n6["related[maps]"]
   n7["ConfigMap team/read"]

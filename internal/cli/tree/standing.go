@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Rejected shows the children of a parent whose TemplateController is not served, and why it is not: templater leaves them as they are.
+// Rejected returns the tree for a rejected TemplateController: the reason, and the existing children, which templater does not change.
 // Objects that are no children are left out.
 func Rejected(tc *v1.TemplateController, why *spec.Rejection, parent map[string]any, objects []map[string]any) Controller {
 	out := standing(tc, nil, parent, objects)
@@ -17,7 +17,7 @@ func Rejected(tc *v1.TemplateController, why *spec.Rejection, parent map[string]
 	return out
 }
 
-// Leaving shows the children of a parent that is being deleted, with the entries of spec.finalize, and what the parent says of itself.
+// Leaving returns the tree of a parent that is being deleted: its children, including those of spec.finalize, and its ready condition.
 // Objects that are no children are left out.
 func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
 	out := standing(tc, compiled, parent, objects)
@@ -28,8 +28,8 @@ func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[stri
 	return out
 }
 
-// standing makes no pass: it has the children of a parent as their labels tell, and how they stand by themselves. compiled is nil for a
-// spec whose entries make no sense.
+// standing does not reconcile: it finds the children of a parent by their labels, and computes their readiness by kind. compiled is nil for a
+// spec with invalid child templates.
 func standing(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
 	out := Controller{Name: tc.Name, Children: []Entry{}, Related: []Entry{}, Faults: []string{}, Waits: []string{}, Pending: []string{}}
 	if compiled != nil {

@@ -41,8 +41,8 @@ kind: ConfigMap
 metadata: {name: another, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: v}}
 `
 
-// TestParentsThatGo shows what there is, and what the parent says of itself.
-func TestParentsThatGo(t *testing.T) {
+// TestDeletedParentMessage shows what there is, and what the parent says of itself.
+func TestDeletedParentMessage(t *testing.T) {
 	for why, row := range map[string]struct{ status, want string }{
 		"it says what it waits for":    {"status: {conditions: [{type: Other, status: 'False', reason: No}, {type: Ready, status: 'False', reason: Finalizing, message: waits}]}", "Finalizing: waits"},
 		"it says nothing":              {"", "Deleting: the parent is being deleted"},
@@ -69,8 +69,8 @@ func TestParentsThatGo(t *testing.T) {
 	}
 }
 
-// TestParentsThatAreNotServed show their children by what these say themselves.
-func TestParentsThatAreNotServed(t *testing.T) {
+// TestRejectedControllerShowsChildrenByOwnState show their children by what these say themselves.
+func TestRejectedControllerShowsChildrenByOwnState(t *testing.T) {
 	set := load(t, strings.Replace(ending, "STATUS", "", 1))
 	tc, why := set.Controllers[0].TemplateController, &spec.Rejection{Reason: "InvalidSpec", Message: "no"}
 	var objects []map[string]any
@@ -87,8 +87,8 @@ func TestParentsThatAreNotServed(t *testing.T) {
 	}
 }
 
-// TestTheFirstThatIsNotReadyTells of a parent with several TemplateControllers.
-func TestTheFirstThatIsNotReadyTells(t *testing.T) {
+// TestParentStateIsFirstNotReadyController of a parent with several TemplateControllers.
+func TestParentStateIsFirstNotReadyController(t *testing.T) {
 	parent := map[string]any{"apiVersion": "v1", "kind": "Node", "metadata": map[string]any{"name": "n"}}
 	for _, row := range []struct {
 		all  []Controller

@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Tree is a parent with what belongs to it. Its JSON form is stable.
+// Tree is a parent with its TemplateControllers and objects. Its JSON form is stable.
 type Tree struct {
 	Parent      Object       `json:"parent"`
 	Controllers []Controller `json:"templateControllers"`
@@ -27,54 +27,54 @@ type Object struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
-	// State is "ready", or why the object is not; "" for related objects, of which nothing is expected.
+	// State is "ready", or the reason why the object is not; "" for related objects.
 	State string `json:"state,omitempty"`
 }
 
-// Controller is what one TemplateController makes of the parent.
+// Controller has the objects of a parent for one TemplateController.
 type Controller struct {
 	Name string `json:"name"`
-	// Ready, Reason and Message are what the ready condition says, or why the TemplateController is not served.
+	// Ready, Reason and Message are those of the ready condition, or why the TemplateController is rejected.
 	Ready   bool   `json:"ready"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// Children are those of each entry of spec.children, and Related those of spec.related.
+	// Children has an entry per child template, and Related an entry per item of spec.related.
 	Children []Entry `json:"children"`
 	Related  []Entry `json:"related"`
-	// Faults say what is wrong, and Waits what waits for what, in the words of the ready condition.
+	// Faults are errors, and Waits are waits, in the words of the ready condition.
 	Faults []string `json:"faults"`
 	Waits  []string `json:"waits"`
-	// Pending is what templater is yet to do, such as "create ConfigMap default/a".
+	// Pending are pending changes, such as "create ConfigMap default/a".
 	Pending []string `json:"pending"`
 }
 
-// Entry is the objects of an entry.
+// Entry has the objects of an entry.
 type Entry struct {
-	Name string `json:"name"` // "" for children of removed entries
-	// WaitsFor are the entries that it depends on.
+	Name string `json:"name"` // "" for children of removed child templates
+	// WaitsFor are the child templates that it depends on.
 	WaitsFor []string `json:"waitsFor"`
 	Objects  []Object `json:"objects"`
 }
 
-// The States of an object that is ready, and of one that goes.
+// The states of ready objects, and of objects to be deleted.
 const (
 	Ready    = "ready"
 	Deleting = "being deleted"
 )
 
-// Of says how a parent stands by one TemplateController, which the simulator is of. It makes one pass, and tells of what that would
-// write as of what is yet to come. Whether the parent is ready is what its status says; the pass says it where the status says nothing. A parent
+// Of says how a parent stands by one TemplateController, which the simulator is of. It makes one reconciliation, and tells of what that would
+// write as of what is yet to come. Whether the parent is ready is what its status says; the reconciliation says it where the status says nothing. A parent
 // that is being deleted is shown as it is: see Leaving.
 func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulator, state simulate.State) (Controller, error) {
 	state = s.Placed(state)
-	result, _, err := s.Pass(state)
+	result, _, err := s.Reconcile(state)
 	if err != nil {
 		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Name, err)
 	}
 	return After(tc, compiled, state, result), nil
 }
 
-// After is Of for a pass that was made over that State, of parents and objects that have their namespaces.
+// After is Of for a reconciliation that was made over that State, of parents and objects that have their namespaces.
 func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.State, result simulate.Result) Controller {
 	if simulate.IsDeleting(state.Parent) {
 		return Leaving(tc, compiled, state.Parent, state.Objects)
@@ -102,7 +102,7 @@ func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.St
 		out.add(c.Entry, o)
 		delete(pending, o.id())
 	}
-	for _, w := range result.Writes { // what is deleted is gone after the pass
+	for _, w := range result.Writes { // what is deleted is gone after the reconciliation
 		if w.Verb == plan.Delete && pending[w.Of] != "" {
 			out.addGone(w, state.Objects)
 		}
@@ -118,7 +118,7 @@ func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.St
 	return out
 }
 
-// entriesOf are entries without their objects.
+// entriesOf returns the entries without objects.
 func entriesOf(children []v1.Child, order *spec.Order) []Entry {
 	out := []Entry{}
 	for i := range children {
@@ -128,12 +128,12 @@ func entriesOf(children []v1.Child, order *spec.Order) []Entry {
 	return out
 }
 
-// judge notes what the ready condition of the parent says, or, where there is none, what the pass does.
+// judge sets the ready condition of the parent or, if it has none, the result of the reconciliation.
 func (c *Controller) judge(parent map[string]any, condition string, passed status.Verdict) {
 	live := conditionOf(parent, condition)
 	if live == nil {
 		c.Ready, c.Reason, c.Message = passed.Status == "True", passed.Reason, passed.Message
-		if n := len(c.Pending); n > 0 && (c.Ready || c.Reason == v1.ReasonProgressing) { // it counts what it would have written
+		if n := len(c.Pending); n > 0 && (c.Ready || c.Reason == v1.ReasonProgressing) { // the message counts pending writes
 			c.Ready, c.Reason, c.Message = false, v1.ReasonProgressing, "children that templater has not written or deleted yet: "+strconv.Itoa(n)
 		}
 		return
@@ -141,11 +141,11 @@ func (c *Controller) judge(parent map[string]any, condition string, passed statu
 	c.Ready, c.Reason, c.Message = live["status"] == "True", simulate.Text(live["reason"]), simulate.Text(live["message"])
 	seen, known := live["observedGeneration"].(int64)
 	if is, _ := simulate.Map(parent["metadata"])["generation"].(int64); known && seen < is {
-		c.Pending = append(c.Pending, fmt.Sprintf("compare generation %d: the status is of generation %d", is, seen))
+		c.Pending = append(c.Pending, fmt.Sprintf("the status is stale: observedGeneration is %d, metadata.generation is %d", seen, is))
 	}
 }
 
-// conditionOf returns a condition of a parent's status, or nil.
+// conditionOf returns a condition of the parent's status, or nil.
 func conditionOf(parent map[string]any, condition string) map[string]any {
 	status, _ := parent["status"].(map[string]any)
 	list, _ := status["conditions"].([]any)
@@ -157,7 +157,7 @@ func conditionOf(parent map[string]any, condition string) map[string]any {
 	return nil
 }
 
-// pendingOf says of objects that are yet to be written what is to come.
+// pendingOf returns the pending changes by object.
 func pendingOf(writes []simulate.Write) map[string]string {
 	words := map[plan.Verb]string{plan.Create: "does not exist yet", plan.Update: "not updated yet", plan.Delete: "to be deleted"}
 	out := map[string]string{}
@@ -169,7 +169,7 @@ func pendingOf(writes []simulate.Write) map[string]string {
 	return out
 }
 
-// add files a child under its entry.
+// add adds a child to its entry.
 func (c *Controller) add(entry string, o Object) {
 	i := slices.IndexFunc(c.Children, func(e Entry) bool { return e.Name == entry })
 	if i < 0 {
@@ -179,7 +179,7 @@ func (c *Controller) add(entry string, o Object) {
 	c.Children[i].Objects = append(c.Children[i].Objects, o)
 }
 
-// addGone files an object that the pass has deleted.
+// addGone adds an object that the reconciliation deleted.
 func (c *Controller) addGone(w simulate.Write, objects []map[string]any) {
 	for _, content := range objects {
 		if o := objectOf(content); o.id() == w.Of {
@@ -190,7 +190,7 @@ func (c *Controller) addGone(w simulate.Write, objects []map[string]any) {
 	}
 }
 
-// NewParent names the parent, of which the State is what its TemplateControllers say together.
+// NewParent returns the object for the parent. Its State combines its TemplateControllers.
 func NewParent(content map[string]any, controllers []Controller) Tree {
 	parent := objectOf(content)
 	parent.State = Ready
@@ -211,13 +211,13 @@ func objectOf(content map[string]any) Object {
 	return Object{APIVersion: simulate.Text(content["apiVersion"]), Kind: simulate.Text(content["kind"]), Namespace: simulate.Text(metadata["namespace"]), Name: simulate.Text(metadata["name"])}
 }
 
-// id names the object as writes do.
+// id returns the identity of the object as in writes.
 func (o Object) id() string { return simulate.Named(o.Kind, o.Namespace, o.Name) }
 
-// title names an entry in the output.
+// title returns the title of an entry.
 func (e Entry) title(of func(string) string) string {
 	if e.Name == "" {
-		return "children of removed entries"
+		return "children of removed child templates"
 	}
 	return of(e.Name)
 }

@@ -41,8 +41,8 @@ func load(t *testing.T, text string) *manifest.Set {
 	return set
 }
 
-// TestWhatIsYetToCome has a child that is missing, one that is out of date, one that nobody wants, and a template that fails.
-func TestWhatIsYetToCome(t *testing.T) {
+// TestTreeShowsPendingChanges has a child that is missing, one that is out of date, one that nobody wants, and a template that fails.
+func TestTreeShowsPendingChanges(t *testing.T) {
 	parent, c := grown(t, `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -86,7 +86,7 @@ metadata: {name: gone, namespace: default, labels: {templater.dev/controller: ap
 	}
 }
 
-func TestNoChildIsReadyBeforeItIsThere(t *testing.T) {
+func TestMissingChildIsNotReady(t *testing.T) {
 	const configMap = `  - {name: map, template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}"}`
 	for why, row := range map[string]struct {
 		children string
@@ -114,8 +114,8 @@ spec:
 	}
 }
 
-// TestWhatTheParentSaysCounts has a parent whose status says something else than a pass would.
-func TestWhatTheParentSaysCounts(t *testing.T) {
+// TestParentStatusTakesPrecedence has a parent whose status says something else than a reconciliation would.
+func TestParentStatusTakesPrecedence(t *testing.T) {
 	const text = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -139,10 +139,10 @@ metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: ap
 			"'False'", "ChildForbidden", "no rights", "2", "new",
 			"App default/one: ChildForbidden\n└─ TemplateController apps: ChildForbidden: no rights\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n",
 		},
-		"a pass is due": {
+		"a reconciliation is due": {
 			"'True'", "Ready", "all is well", "1", "old",
 			"App default/one: ready\n└─ TemplateController apps: ready\n   ├─ children[map]\n   │  ├─ ConfigMap default/new: does not exist yet\n   │  └─ ConfigMap default/old: to be deleted\n" +
-				"   └─ pending: create ConfigMap default/new; delete ConfigMap default/old; compare generation 2: the status is of generation 1\n",
+				"   └─ pending: create ConfigMap default/new; delete ConfigMap default/old; the status is stale: observedGeneration is 1, metadata.generation is 2\n",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -158,8 +158,8 @@ metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: ap
 	}
 }
 
-// TestWhatStays has a child that nobody wants and that stays, and an object that only looks like what is to be made.
-func TestWhatStays(t *testing.T) {
+// TestTreeShowsOrphans has a child that nobody wants and that stays, and an object that only looks like what is to be made.
+func TestTreeShowsOrphans(t *testing.T) {
 	_, c := grown(t, `
 apiVersion: templater.dev/v1
 kind: TemplateController

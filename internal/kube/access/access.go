@@ -1,5 +1,5 @@
-// Package access authenticates and authorizes HTTP requests by TokenReview and SubjectAccessReview,
-// as kube-apiserver does for its own /metrics.
+// Package access authenticates and authorizes HTTP requests with TokenReview and SubjectAccessReview, like kube-apiserver for its
+// own /metrics.
 package access
 
 import (
@@ -17,49 +17,47 @@ import (
 )
 
 const (
-	// allowedFor is for how long an allowance counts, and so how long after a right or a token was taken
-	// away a request may still be let through.
-	allowedFor = time.Minute
-	// refusedFor is short: who was just given a right wants to use it.
-	refusedFor = 10 * time.Second
-	// remembered is how many answers of each sort are kept. A token that is good for nothing cannot drive
-	// out one that is allowed.
-	remembered = 256
-	// atOnce is how many questions may be on their way. Whoever sends many tokens keeps the API server no
-	// busier than that.
-	atOnce = 4
-	// reviewLimit is how long the answer to a request may take.
-	reviewLimit = 5 * time.Second
+	// allowedTTL is how long an "allowed" result is cached. After a permission or token is revoked, requests may still be allowed
+	// for this time.
+	allowedTTL = time.Minute
+	// deniedTTL is short, so that a newly granted permission takes effect soon.
+	deniedTTL = 10 * time.Second
+	// cacheSize is the size of each cache. "Allowed" results have their own cache, so that invalid tokens cannot evict them.
+	cacheSize = 256
+	// maxReviews limits concurrent reviews, and so the load on the API server if a client sends many tokens.
+	maxReviews = 4
+	// reviewTimeout is the timeout of the reviews for one request.
+	reviewTimeout = 5 * time.Second
 )
 
-// verdict is what the API server says about a request.
+// verdict is the result of the reviews.
 type verdict int
 
 const (
-	unknown   verdict = iota // nobody knows who sends it
-	forbidden                // the sender is known, and may not
+	unknown   verdict = iota // not authenticated
+	forbidden                // authenticated, but not authorized
 	allowed
 )
 
-// asker asks the API server.
+// asker performs reviews.
 type asker interface {
-	// ask returns what it says about a request with that token. The error says that it does not.
+	// ask reviews a request with that token. It returns an error if there is no result.
 	ask(ctx context.Context, token, verb, path string) (verdict, error)
 }
 
-// Guard decides which requests are let through. It is safe for concurrent use.
+// Guard authenticates and authorizes requests. It is safe for concurrent use.
 type Guard struct {
-	server               asker
-	clock                clock.PassiveClock
-	slots                chan struct{}
-	allowances, refusals *lru.Cache // question → answer
+	server              asker
+	clock               clock.PassiveClock
+	slots               chan struct{}
+	allowances, denials *lru.Cache // question → answer
 
-	mu     sync.Mutex
-	asking map[question]*inquiry
-	said   string // the error that was logged last; empty after an answer
+	mu        sync.Mutex
+	asking    map[question]*inquiry
+	lastError string // the last logged error; empty after a successful review
 }
 
-// question is what an answer holds for. The token itself is not kept.
+// question is the cache key of a result. It contains only a hash of the token.
 type question struct {
 	token      [sha256.Size]byte
 	verb, path string
@@ -70,7 +68,7 @@ type answer struct {
 	until   time.Time
 }
 
-// inquiry is a question on its way, for all that wait for the answer.
+// inquiry is a review in progress, shared by all requests that wait for it.
 type inquiry struct {
 	done    chan struct{}
 	verdict verdict
@@ -79,13 +77,13 @@ type inquiry struct {
 
 func newGuard(server asker, now clock.PassiveClock) *Guard {
 	return &Guard{
-		server: server, clock: now, slots: make(chan struct{}, atOnce),
-		allowances: lru.New(remembered), refusals: lru.New(remembered), asking: map[question]*inquiry{},
+		server: server, clock: now, slots: make(chan struct{}, maxReviews),
+		allowances: lru.New(cacheSize), denials: lru.New(cacheSize), asking: map[question]*inquiry{},
 	}
 }
 
-// Protect returns a handler that answers those requests with next that are let through: their bearer
-// token is known to the API server, and its user may use the method, in small letters, on the path as a nonResourceURL.
+// Protect wraps next with authentication and authorization. The bearer token must be valid, and its user must be allowed to use
+// the lower-case method on the path as a nonResourceURL.
 func (g *Guard) Protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		result, err := unknown, error(nil)
@@ -100,14 +98,14 @@ func (g *Guard) Protect(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "send a token that the API server accepts: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 		case result == forbidden:
-			http.Error(w, "not allowed: ask an administrator for a ClusterRole with {nonResourceURLs: ["+r.URL.Path+"], verbs: ["+verb+"]}", http.StatusForbidden)
+			http.Error(w, "forbidden: the user of the token needs a ClusterRole with the rule {nonResourceURLs: ["+r.URL.Path+"], verbs: ["+verb+"]}", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// bearer returns the token of a request, or "" when there is none.
+// bearer returns the bearer token of a request, or "" if there is none.
 func bearer(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "bearer") {
@@ -116,7 +114,7 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// decide returns what is known already, or asks once for all that want to know it.
+// decide returns a cached result, or performs one review for all concurrent requests with the same question.
 func (g *Guard) decide(ctx context.Context, token, verb, path string) (verdict, error) {
 	q := question{sha256.Sum256([]byte(token)), verb, path}
 	g.mu.Lock()
@@ -141,9 +139,9 @@ func (g *Guard) decide(ctx context.Context, token, verb, path string) (verdict, 
 	}
 }
 
-// inquire asks, also when the sender goes meanwhile: others may wait for the answer, too.
+// inquire performs the review. It ignores cancellation of ctx, because other requests may wait for the same result.
 func (g *Guard) inquire(ctx context.Context, q question, one *inquiry, token string) {
-	one.err = errors.New("the review was not answered") // unless it is
+	one.err = errors.New("the review was not answered") // replaced by the result
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -151,10 +149,10 @@ func (g *Guard) inquire(ctx context.Context, q question, one *inquiry, token str
 		if one.err == nil {
 			g.remember(q, one.verdict)
 		}
-		g.tell(ctx, one.err)
+		g.logError(ctx, one.err)
 		close(one.done)
 	}()
-	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewLimit)
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
 	defer cancel()
 	select {
 	case g.slots <- struct{}{}:
@@ -165,10 +163,10 @@ func (g *Guard) inquire(ctx context.Context, q question, one *inquiry, token str
 	}
 }
 
-// recall returns an answer that still counts.
+// recall returns a cached result that has not expired.
 func (g *Guard) recall(q question) (verdict, bool) {
-	for _, cache := range []*lru.Cache{g.allowances, g.refusals} {
-		if a, ok := cache.Get(q); ok && g.clock.Now().Before(a.(answer).until) { //nolint:forcetypeassert // remember puts no other type in
+	for _, cache := range []*lru.Cache{g.allowances, g.denials} {
+		if a, ok := cache.Get(q); ok && g.clock.Now().Before(a.(answer).until) { //nolint:forcetypeassert // remember stores only this type
 			return a.(answer).verdict, true //nolint:forcetypeassert // as above
 		}
 	}
@@ -177,21 +175,21 @@ func (g *Guard) recall(q question) (verdict, bool) {
 
 func (g *Guard) remember(q question, v verdict) {
 	if v == allowed {
-		g.allowances.Add(q, answer{v, g.clock.Now().Add(allowedFor)})
+		g.allowances.Add(q, answer{v, g.clock.Now().Add(allowedTTL)})
 		return
 	}
 	g.allowances.Remove(q)
-	g.refusals.Add(q, answer{v, g.clock.Now().Add(refusedFor)})
+	g.denials.Add(q, answer{v, g.clock.Now().Add(deniedTTL)})
 }
 
-// tell logs an error once, until there is an answer again.
-func (g *Guard) tell(ctx context.Context, err error) {
+// logError logs an error, unless the previous review failed with the same one.
+func (g *Guard) logError(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != g.said {
+	if text != "" && text != g.lastError {
 		klog.FromContext(ctx).Error(err, "cannot check who is allowed to read the metrics")
 	}
-	g.said = text
+	g.lastError = text
 }

@@ -19,7 +19,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// server is an API server that knows tokens; the others are nobody's.
+// server is an API server that knows these tokens; all others are invalid.
 type server struct {
 	mu    sync.Mutex
 	knows map[string]verdict
@@ -34,7 +34,7 @@ func (s *server) ask(_ context.Context, token, verb, path string) (verdict, erro
 	return s.knows[token], s.err
 }
 
-// get returns the code and the body that a guarded page answers to that Authorization.
+// get returns the status code and body of a guarded page for that Authorization header.
 func get(ctx context.Context, g *Guard, authorization string) (int, string, http.Header) {
 	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/metrics", nil)
 	if authorization != "" {
@@ -45,7 +45,7 @@ func get(ctx context.Context, g *Guard, authorization string) (int, string, http
 	return w.Code, w.Body.String(), w.Header()
 }
 
-func TestWhoIsLetThrough(t *testing.T) {
+func TestMetricsRequestsAreAuthorized(t *testing.T) {
 	for why, row := range map[string]struct {
 		authorization string
 		err           error
@@ -55,7 +55,7 @@ func TestWhoIsLetThrough(t *testing.T) {
 	}{
 		"who may":                           {"Bearer reader", nil, 200, "numbers", 1},
 		"the scheme is in any letters":      {"bearer  reader", nil, 200, "numbers", 1},
-		"who may not is told what to ask":   {"Bearer guest", nil, 403, "ask an administrator for a ClusterRole with {nonResourceURLs: [/metrics], verbs: [get]}", 1},
+		"who may not is told what to ask":   {"Bearer guest", nil, 403, "the user of the token needs a ClusterRole with the rule {nonResourceURLs: [/metrics], verbs: [get]}", 1},
 		"nobody's token":                    {"Bearer made-up", nil, 401, "send a token that the API server accepts", 1},
 		"no token costs no question":        {"", nil, 401, "Authorization: Bearer TOKEN", 0},
 		"neither does an empty one":         {"Bearer ", nil, 401, "send a token", 0},
@@ -79,7 +79,7 @@ func TestWhoIsLetThrough(t *testing.T) {
 	}
 }
 
-func TestAnswersCountForSomeTime(t *testing.T) {
+func TestReviewResultsAreCachedForLimitedTime(t *testing.T) {
 	s := &server{knows: map[string]verdict{"reader": allowed, "guest": forbidden}}
 	clock := testclock.NewFakePassiveClock(time.Now())
 	begin := clock.Now()
@@ -118,7 +118,7 @@ func TestAnswersCountForSomeTime(t *testing.T) {
 	}
 }
 
-func TestAFailureIsNotRememberedAndLoggedOnce(t *testing.T) {
+func TestReviewFailureIsLoggedOnceAndNotCached(t *testing.T) {
 	var log strings.Builder
 	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) { fmt.Fprintln(&log, args) }, funcr.Options{}))
 	s := &server{knows: map[string]verdict{"reader": allowed}, err: errors.New("no route")}
@@ -145,18 +145,18 @@ func TestAFailureIsNotRememberedAndLoggedOnce(t *testing.T) {
 	}
 }
 
-// slow answers when it is told to, or when its time is up.
+// slow responds when answer is closed or receives a value, or when ctx is done.
 type slow struct {
-	answer  chan struct{}
-	asked   atomic.Int32
-	atOnce  atomic.Int32
-	highest atomic.Int32
+	answer   chan struct{}
+	asked    atomic.Int32
+	inFlight atomic.Int32
+	highest  atomic.Int32
 }
 
 func (s *slow) ask(ctx context.Context, _, _, _ string) (verdict, error) {
 	s.asked.Add(1)
-	s.highest.Store(max(s.highest.Load(), s.atOnce.Add(1)))
-	defer s.atOnce.Add(-1)
+	s.highest.Store(max(s.highest.Load(), s.inFlight.Add(1)))
+	defer s.inFlight.Add(-1)
 	select {
 	case <-s.answer:
 		return allowed, nil
@@ -165,7 +165,7 @@ func (s *slow) ask(ctx context.Context, _, _, _ string) (verdict, error) {
 	}
 }
 
-func TestTheSameQuestionIsAskedOnce(t *testing.T) {
+func TestConcurrentIdenticalReviewsShareOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{answer: make(chan struct{})}
 		g := newGuard(s, testclock.NewFakePassiveClock(time.Now()))
@@ -182,7 +182,7 @@ func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		leave() // the others wait for the answer to it
+		leave() // the others wait for the same result
 		synctest.Wait()
 		close(s.answer)
 		for range 10 {
@@ -199,7 +199,7 @@ func TestTheSameQuestionIsAskedOnce(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsMayLeave(t *testing.T) {
+func TestWaitingRequestCanBeCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{answer: make(chan struct{})}
 		g := newGuard(s, testclock.NewFakePassiveClock(time.Now()))
@@ -221,7 +221,7 @@ func TestWhoWaitsMayLeave(t *testing.T) {
 	})
 }
 
-func TestManyTokensDoNotDrownTheAPIServer(t *testing.T) {
+func TestReviewConcurrencyIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{answer: make(chan struct{})}
 		g := newGuard(s, testclock.NewFakePassiveClock(time.Now()))
@@ -238,8 +238,8 @@ func TestManyTokensDoNotDrownTheAPIServer(t *testing.T) {
 				t.Errorf("got %d", code)
 			}
 		}
-		if s.highest.Load() > atOnce || time.Since(begin) > reviewLimit {
-			t.Errorf("%d questions at once, and an answer after %s; want at most %d and %s", s.highest.Load(), time.Since(begin), atOnce, reviewLimit)
+		if s.highest.Load() > maxReviews || time.Since(begin) > reviewTimeout {
+			t.Errorf("%d questions at once, and an answer after %s; want at most %d and %s", s.highest.Load(), time.Since(begin), maxReviews, reviewTimeout)
 		}
 		if len(g.asking) != 0 || len(g.slots) != 0 {
 			t.Errorf("%d inquiries and %d slots are left", len(g.asking), len(g.slots))
@@ -247,30 +247,30 @@ func TestManyTokensDoNotDrownTheAPIServer(t *testing.T) {
 	})
 }
 
-func TestTokensOfNobodyDoNotDriveOutAnAllowance(t *testing.T) {
+func TestUnknownTokensDoNotEvictAllowedToken(t *testing.T) {
 	s := &server{knows: map[string]verdict{"reader": allowed}}
 	g := newGuard(s, testclock.NewFakePassiveClock(time.Now()))
 	get(t.Context(), g, "Bearer reader")
-	for i := range 3 * remembered {
+	for i := range 3 * cacheSize {
 		get(t.Context(), g, fmt.Sprint("Bearer made-up-", i))
 	}
 	before := len(s.asked)
 	if code, _, _ := get(t.Context(), g, "Bearer reader"); code != 200 || len(s.asked) != before {
 		t.Errorf("got %d after %d more questions", code, len(s.asked)-before)
 	}
-	if g.refusals.Len() > remembered {
-		t.Errorf("%d refusals are remembered", g.refusals.Len())
+	if g.denials.Len() > cacheSize {
+		t.Errorf("%d refusals are remembered", g.denials.Len())
 	}
 }
 
-// panics is what no API server does.
+// panics is an asker that panics.
 type panics struct{}
 
 func (panics) ask(context.Context, string, string, string) (verdict, error) { panic("a defect") }
 
-func TestAPanicHoldsNobodyUp(t *testing.T) {
+func TestPanicReleasesReviewSlots(t *testing.T) {
 	g := newGuard(panics{}, testclock.NewFakePassiveClock(time.Now()))
-	for range 2 * atOnce {
+	for range 2 * maxReviews {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// New returns a guard that asks the server that config names. It needs the right to create
-// tokenreviews and subjectaccessreviews. The error is that of a config that makes no sense.
+// New returns a Guard that uses the API server of config. It needs permission to create tokenreviews and subjectaccessreviews. It
+// returns an error if config is invalid.
 func New(config *rest.Config) (*Guard, error) {
 	tokens, err := authenticationclient.NewForConfig(config)
 	if err != nil {
@@ -28,7 +28,7 @@ func New(config *rest.Config) (*Guard, error) {
 	return newGuard(&reviews{tokens.TokenReviews(), rights.SubjectAccessReviews()}, clock.RealClock{}), nil
 }
 
-// reviews asks by a TokenReview and a SubjectAccessReview.
+// reviews is an asker that uses TokenReview and SubjectAccessReview.
 type reviews struct {
 	tokens authenticationclient.TokenReviewInterface
 	rights authorizationclient.SubjectAccessReviewInterface
@@ -60,7 +60,7 @@ func (r *reviews) ask(ctx context.Context, token, verb, path string) (verdict, e
 	return forbidden, nil
 }
 
-// failure says what to do about a question that was not answered.
+// failure wraps the error of a review with advice.
 func failure(resource string, err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("grant templater the verb create on %s, as config/components/secure-metrics does: %w", resource, err)

@@ -13,11 +13,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviewer is an API server that answers reviews: it knows one token, and allows what may says.
+// reviewer is an API server for reviews. It knows one token, and allows requests according to may.
 type reviewer struct {
 	t      *testing.T
 	refuse string // the resource that templater is not allowed to create
-	broken string // the resource about which the server fails
+	broken string // the resource whose requests fail
 	status authorizationv1.SubjectAccessReviewStatus
 	asked  []authorizationv1.SubjectAccessReviewSpec
 }
@@ -64,7 +64,7 @@ func (s *reviewer) read(r *http.Request, into any) {
 	}
 }
 
-func TestReviews(t *testing.T) {
+func TestReviewVerdicts(t *testing.T) {
 	for why, row := range map[string]struct {
 		token string
 		reviewer
@@ -112,7 +112,7 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-func TestAConfigThatMakesNoSense(t *testing.T) {
+func TestNewRejectsInvalidConfig(t *testing.T) {
 	if _, err := New(&rest.Config{Host: "http://[::1"}); err == nil || !strings.HasPrefix(err.Error(), "create a client for tokenreviews: ") {
 		t.Errorf("error %v", err)
 	}

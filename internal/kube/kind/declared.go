@@ -9,11 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Declared finds kinds without a server: those of CustomResourceDefinitions, as files have them, and those that come with
-// Kubernetes. It is safe for concurrent use.
+// Declared resolves kinds offline: those of CustomResourceDefinitions in files, and built-in kinds. It is safe for concurrent
+// use.
 type Declared []map[string]any
 
-// Resolve returns the kind in that version. The error is a *NotFoundError.
+// Resolve returns the kind in that version, or a *NotFoundError.
 func (d Declared) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	missing := &NotFoundError{GVK: gvk}
 	for _, definition := range d {
@@ -31,7 +31,7 @@ func (d Declared) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	return Kind{}, missing
 }
 
-// Schema returns the schema of a kind in that version, or nil where no definition has one.
+// Schema returns the schema of a kind in that version, or nil if there is none.
 func (d Declared) Schema(gvk schema.GroupVersionKind) map[string]any {
 	for _, definition := range d {
 		if declares(definition) != gvk.GroupKind() {
@@ -46,7 +46,7 @@ func (d Declared) Schema(gvk schema.GroupVersionKind) map[string]any {
 	return nil
 }
 
-// All returns the groups and kinds of the definitions.
+// All returns the groups and kinds of the CustomResourceDefinitions.
 func (d Declared) All() []schema.GroupKind {
 	all := make([]schema.GroupKind, len(d))
 	for i, definition := range d {
@@ -55,23 +55,24 @@ func (d Declared) All() []schema.GroupKind {
 	return all
 }
 
-// Stored returns the kind that a CustomResourceDefinition asks for, in the version that its objects are stored in.
+// Stored returns the kind of a CustomResourceDefinition in its storage version. It returns an error if that version is not
+// served.
 func Stored(definition map[string]any) (schema.GroupVersionKind, error) {
 	for _, version := range versions(definition) {
 		if name, _ := version["name"].(string); version["storage"] == true && version["served"] == true {
 			return declares(definition).WithVersion(name), nil
 		}
 	}
-	return schema.GroupVersionKind{}, errors.New("the CustomResourceDefinition stores its objects in no version that it serves")
+	return schema.GroupVersionKind{}, errors.New("the CustomResourceDefinition does not serve its storage version")
 }
 
-// Guess returns what a kind is likely to be of which nothing is known but its name.
+// Guess returns the likely Kind for an unknown kind: namespaced, with a regular plural.
 func Guess(gvk schema.GroupVersionKind) Kind {
 	return Kind{Resource: plural(gvk), Kind: gvk.Kind, Namespaced: true}
 }
 
-// The kinds that come with Kubernetes, by their groups, those of its aggregator and of CustomResourceDefinitions included.
-// Those that are only ever sent, such as reviews, are left out.
+// The built-in kinds by group, including those of kube-aggregator and apiextensions. Kinds that are not stored, such as reviews,
+// are omitted.
 var (
 	namespacedKinds = map[string]string{
 		"":                          "ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
@@ -109,7 +110,7 @@ var (
 	}
 )
 
-// builtIn returns a kind that comes with Kubernetes. It takes any version.
+// builtIn returns a built-in kind. It accepts any version.
 func builtIn(gvk schema.GroupVersionKind) (Kind, bool) {
 	is := func(of map[string]string) bool { return slices.Contains(strings.Fields(of[gvk.Group]), gvk.Kind) }
 	if !is(namespacedKinds) && !is(clusterKinds) {
@@ -118,7 +119,7 @@ func builtIn(gvk schema.GroupVersionKind) (Kind, bool) {
 	return Kind{Resource: plural(gvk), Kind: gvk.Kind, Namespaced: is(namespacedKinds)}, true
 }
 
-// BuiltIn returns the groups and kinds that come with Kubernetes, in no order.
+// BuiltIn returns the groups and kinds of all built-in kinds, in no particular order.
 func BuiltIn() []schema.GroupKind {
 	var all []schema.GroupKind
 	for _, of := range []map[string]string{namespacedKinds, clusterKinds} {
@@ -131,11 +132,11 @@ func BuiltIn() []schema.GroupKind {
 	return all
 }
 
-// Plural returns the name of the resource of a kind, likewise.
+// Plural returns the likely resource name of a kind.
 func Plural(kind string) string { return plural(schema.GroupVersionKind{Kind: kind}).Resource }
 
-// plural returns the resource of a kind by the rules of English, which those of Kubernetes follow, but for mailboxes,
-// batches and dishes.
+// plural returns the likely resource of a kind, according to English plural rules. meta.UnsafeGuessKindToResource does not handle
+// plurals such as mailboxes, batches and dishes.
 func plural(gvk schema.GroupVersionKind) schema.GroupVersionResource {
 	lower := strings.ToLower(gvk.Kind)
 	if strings.HasSuffix(lower, "x") || strings.HasSuffix(lower, "ch") || strings.HasSuffix(lower, "sh") {

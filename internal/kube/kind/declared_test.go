@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-func TestKindsWithoutAServer(t *testing.T) {
+func TestDeclaredKindsResolveWithoutServer(t *testing.T) {
 	files := Declared{{"spec": map[string]any{
 		"group": "example.org", "scope": "Cluster", "names": map[string]any{"kind": "Shop", "plural": "shopz"},
 		"versions": []any{map[string]any{"name": "v1", "served": true, "subresources": map[string]any{"status": map[string]any{}}}, map[string]any{"name": "v2", "served": false}},
@@ -47,7 +47,7 @@ func TestKindsWithoutAServer(t *testing.T) {
 	}
 }
 
-func TestSchemaIsThatOfTheKindAndVersion(t *testing.T) {
+func TestSchemaMatchesKindAndVersion(t *testing.T) {
 	version := func(name, title string) map[string]any {
 		return map[string]any{"name": name, "schema": map[string]any{"openAPIV3Schema": map[string]any{"title": title}}}
 	}
@@ -68,7 +68,7 @@ func TestSchemaIsThatOfTheKindAndVersion(t *testing.T) {
 	}
 }
 
-func TestPluralsOfKinds(t *testing.T) {
+func TestPluralOfKind(t *testing.T) {
 	for kind, want := range map[string]string{
 		"Mailbox": "mailboxes", "Batch": "batches", "Dish": "dishes", "Ingress": "ingresses", "Policy": "policies", "Shop": "shops",
 	} {
@@ -81,9 +81,9 @@ func TestPluralsOfKinds(t *testing.T) {
 	}
 }
 
-// TestBuiltInKindsAreComplete compares the list with the kinds that client-go can store.
-func TestBuiltInKindsAreComplete(t *testing.T) {
-	sent := []string{ // or of servers that are long gone
+// TestBuiltInKindsMatchClientGoScheme compares the built-in kinds with the stored kinds that client-go knows.
+func TestBuiltInKindsMatchClientGoScheme(t *testing.T) {
+	sent := []string{ // kinds that are not stored, or no longer served
 		"Binding", "RangeAllocation", "Scale", "Eviction", "TokenRequest", "TokenReview", "SelfSubjectReview",
 		"LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview",
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Defined returns the group and kind that a CustomResourceDefinition defines: what
-// the server has accepted, which after a change may be another name than is asked for.
+// Defined returns the group and kind of a CustomResourceDefinition, with the kind in status.acceptedNames, which can differ from
+// spec.names after a change.
 func Defined(definition *object.Object) schema.GroupKind {
 	gk := schema.GroupKind{Group: definition.Text("spec", "group"), Kind: definition.Text("status", "acceptedNames", "kind")}
 	if gk.Kind == "" {
@@ -19,8 +19,8 @@ func Defined(definition *object.Object) schema.GroupKind {
 	return gk
 }
 
-// customKind reads a kind from its definition. It answers false while the
-// definition is not established, when it is being deleted, and when it does not serve that version.
+// customKind returns the kind of a CustomResourceDefinition. It returns false if the definition is not established, is being
+// deleted, or does not serve that version.
 func customKind(definition *object.Object, version string) (Kind, bool) {
 	if definition.Deleting() {
 		return Kind{}, false
@@ -28,7 +28,7 @@ func customKind(definition *object.Object, version string) (Kind, bool) {
 	return endingKind(definition, version)
 }
 
-// endingKind is customKind, but that the definition may be being deleted.
+// endingKind is customKind, but also for a definition that is being deleted.
 func endingKind(definition *object.Object, version string) (Kind, bool) {
 	content := definition.Content()
 	if !established(content) {
@@ -43,7 +43,8 @@ func endingKind(definition *object.Object, version string) (Kind, bool) {
 	return kind, true
 }
 
-// inDefinition reads a kind as its definition asks for it. It answers false where that does not serve the version.
+// inDefinition returns the kind in the spec of a CustomResourceDefinition. It returns false if the spec does not serve the
+// version.
 func inDefinition(content map[string]any, version string) (Kind, bool) {
 	gk := declares(content)
 	plural, _, _ := unstructured.NestedString(content, "spec", "names", "plural")
@@ -63,14 +64,14 @@ func inDefinition(content map[string]any, version string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// declares returns the group and kind that a definition asks for.
+// declares returns the group and kind in the spec of a CustomResourceDefinition.
 func declares(content map[string]any) schema.GroupKind {
 	group, _, _ := unstructured.NestedString(content, "spec", "group")
 	kind, _, _ := unstructured.NestedString(content, "spec", "names", "kind")
 	return schema.GroupKind{Group: group, Kind: kind}
 }
 
-// versions returns those of a definition.
+// versions returns the versions of a CustomResourceDefinition.
 func versions(content map[string]any) []map[string]any {
 	list, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
 	items, _ := list.([]any)
@@ -83,14 +84,14 @@ func versions(content map[string]any) []map[string]any {
 	return all
 }
 
-// Serves reports whether a definition is to serve a version.
+// Serves reports whether the spec of a CustomResourceDefinition serves a version.
 func Serves(definition *object.Object, version string) bool {
 	_, served := inDefinition(definition.Content(), version)
 	return served
 }
 
-// servedVersion returns a version that a definition serves its kind in, the one that objects are
-// stored in if it is served, or "" when it serves none.
+// servedVersion returns a version in which a CustomResourceDefinition currently serves its kind, preferably the storage version,
+// or "" if there is none.
 func servedVersion(definition *object.Object) string {
 	content := definition.Content()
 	if definition.Deleting() || !established(content) {
@@ -99,7 +100,7 @@ func servedVersion(definition *object.Object) string {
 	return anyVersion(content)
 }
 
-// anyVersion returns a version that a definition serves, the one that objects are stored in if it is served, or "".
+// anyVersion returns a served version in the spec of a CustomResourceDefinition, preferably the storage version, or "".
 func anyVersion(content map[string]any) string {
 	found := ""
 	for _, version := range versions(content) {
@@ -122,12 +123,12 @@ func established(definition map[string]any) bool {
 	return false
 }
 
-// rootSchema returns the schema of the objects of one version of a definition; nil means none.
+// rootSchema returns the schema of the objects of a version, or nil if there is none.
 func rootSchema(version map[string]any) map[string]any {
 	return inner(inner(version, "schema"), "openAPIV3Schema")
 }
 
-// statusSchema returns what one version of a definition lets .status hold.
+// statusSchema describes the schema of .status in a version. It returns nil if there is no status subresource.
 func statusSchema(version map[string]any) *StatusSchema {
 	if _, ok := inner(version, "subresources")["status"]; !ok {
 		return nil
@@ -139,7 +140,7 @@ func statusSchema(version map[string]any) *StatusSchema {
 	return &out
 }
 
-// These are what a structural schema says beside what JSON Schema has.
+// Extensions of JSON Schema in structural schemas.
 const (
 	preserveKey = "x-kubernetes-preserve-unknown-fields"
 	embeddedKey = "x-kubernetes-embedded-resource"
@@ -147,10 +148,10 @@ const (
 	listKeysKey = "x-kubernetes-list-map-keys"
 )
 
-// conditionFields are the fields that each condition has.
+// conditionFields are the required fields of a condition.
 var conditionFields = []string{"type", "status", "reason", "message", "lastTransitionTime"}
 
-// conditionsSchema returns what .status.conditions can hold.
+// conditionsSchema describes the schema of .status.conditions.
 func conditionsSchema(root, status map[string]any) StatusSchema {
 	conditions := inner(inner(status, "properties"), "conditions")
 	if preserves(root) && len(status) == 0 || preserves(status) && conditions == nil || preserves(conditions) {
@@ -161,7 +162,7 @@ func conditionsSchema(root, status map[string]any) StatusSchema {
 	case conditions["type"] != "array":
 		return StatusSchema{Conditions: "the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	case kind == "set" || kind == "map" && !byType(conditions):
-		return StatusSchema{Conditions: ".status.conditions is not a map list keyed by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
+		return StatusSchema{Conditions: "the schema does not declare .status.conditions as a list of type map with the key type: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	}
 	items := inner(conditions, "items")
 	for _, field := range conditionFields {
@@ -172,7 +173,7 @@ func conditionsSchema(root, status map[string]any) StatusSchema {
 	return StatusSchema{Atomic: kind != "map", ObservedGeneration: has(items, "observedGeneration")}
 }
 
-// byType reports whether the key of a map list is type alone.
+// byType reports whether type is the only key of a map list.
 func byType(list map[string]any) bool {
 	keys, _ := list[listKeysKey].([]any)
 	return len(keys) == 1 && keys[0] == "type"

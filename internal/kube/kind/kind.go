@@ -8,52 +8,51 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is a kind that the server has.
+// Kind is a kind that the API server serves.
 type Kind struct {
 	Resource   schema.GroupVersionResource
 	Kind       string
 	Namespaced bool
-	// Custom is whether a CustomResourceDefinition defines the kind.
+	// Custom reports whether a CustomResourceDefinition defines the kind.
 	Custom bool
-	// Revision differs for different contents of the definition of a custom kind; it is empty for others.
+	// Revision identifies the revision of the CustomResourceDefinition. It is empty for other kinds.
 	Revision string
-	// Status says what .status can hold. It is nil where Custom is false, or where
-	// the kind has no status subresource.
+	// Status describes the schema of .status. It is nil if Custom is false or the kind has no status subresource.
 	Status *StatusSchema
 }
 
-// StatusSchema says what the .status of a custom kind can hold.
+// StatusSchema describes the schema of .status of a custom kind.
 type StatusSchema struct {
-	// Conditions is "" when .status.conditions can hold conditions, else it says why it can't, with what to do.
+	// Conditions is empty if .status.conditions can contain conditions. Otherwise, it is an error message with advice.
 	Conditions string
-	// Atomic is whether .status.conditions is one value to the server, which only one manager can write.
+	// Atomic reports whether .status.conditions is atomic to the server, so that only one field manager can own it.
 	Atomic bool
-	// ObservedGeneration is whether a condition can hold observedGeneration.
+	// ObservedGeneration reports whether conditions have a field observedGeneration.
 	ObservedGeneration bool
-	// Fields are those that .status can hold; nil is any.
+	// Fields are the fields allowed in .status; nil allows any.
 	Fields *Fields
 }
 
-// GroupKind returns the group and kind, which are the same in every version.
+// GroupKind returns the group and kind. They are the same in all versions.
 func (k Kind) GroupKind() schema.GroupKind {
 	return schema.GroupKind{Group: k.Resource.Group, Kind: k.Kind}
 }
 
-// NotFoundError says that the server does not have a kind, or not in that version. Its text says what
-// there is instead.
+// NotFoundError means that the API server does not serve a kind, or not in that version. Its message lists alternatives.
 type NotFoundError struct {
 	GVK schema.GroupVersionKind
-	// Served is another version that the server has the kind in, "" when there is none.
+	// Served is another version in which the kind is served, or "".
 	Served string
-	// Definition is the name of a CustomResourceDefinition that defines the kind and does not
-	// serve it now, or "". There may be objects of the kind all the same.
+	// Definition is the name of a CustomResourceDefinition that defines the kind but does not currently serve it, or "". Objects
+	// of the kind may exist nevertheless.
 	Definition string
-	// Going is whether that CustomResourceDefinition is being deleted.
+	// Going reports whether that CustomResourceDefinition is being deleted.
 	Going bool
-	// Ending is the kind as it is served still where that CustomResourceDefinition waits for its objects to go, else nil.
+	// Ending is the kind if it is still served because that CustomResourceDefinition is being deleted but still has objects,
+	// otherwise nil.
 	Ending *Kind
-	// Away is whether the server had the kind before, and not by a CustomResourceDefinition, as far as is known: an API server of its own has
-	// it, which keeps the objects when it is away.
+	// Away reports whether the kind was served before, but not by a known CustomResourceDefinition: an aggregated API server
+	// serves it, and keeps the objects while it is unavailable.
 	Away bool
 }
 
@@ -72,21 +71,21 @@ func (e *NotFoundError) Error() string {
 	return text
 }
 
-// Gone reports whether there can be no object of the kind, in any version.
+// Gone reports whether no object of the kind can exist, in any version.
 func (e *NotFoundError) Gone() bool { return e.Served == "" && e.Definition == "" && !e.Away }
 
-// Watched reports whether a change of the definition will tell when the kind is there.
+// Watched reports whether a change of the watched CustomResourceDefinition will show when the kind is served.
 func (e *NotFoundError) Watched() bool { return e.Definition != "" }
 
-// Gone reports whether there is no object of a kind, because the server does not have the kind at all: err is why it cannot
-// be resolved.
+// Gone reports whether no object of a kind can exist, because the kind does not exist in any version. err is the error of
+// Resolve.
 func Gone(err error) bool {
 	notFound, ok := errors.AsType[*NotFoundError](err)
 	return ok && notFound.Gone()
 }
 
-// Ending returns a kind that is still served because the objects of its CustomResourceDefinition, which is being deleted, are not all gone;
-// nil where err, why it cannot be resolved, is another reason.
+// Ending returns a kind that is still served because its CustomResourceDefinition is being deleted but still has objects. err is
+// the error of Resolve. It returns nil if err has another cause.
 func Ending(err error) *Kind {
 	if notFound, ok := errors.AsType[*NotFoundError](err); ok {
 		return notFound.Ending
@@ -94,20 +93,20 @@ func Ending(err error) *Kind {
 	return nil
 }
 
-// Ended reports whether the server does not serve a kind because its CustomResourceDefinition is being deleted: err is why it cannot be resolved.
+// Ended reports whether a kind is not served because its CustomResourceDefinition is being deleted. err is the error of Resolve.
 func Ended(err error) bool {
 	notFound, ok := errors.AsType[*NotFoundError](err)
 	return ok && notFound.Going
 }
 
-// Missing reports whether the server does not have a kind, or not in that version: err is why it cannot be resolved.
+// Missing reports whether a kind is not served, or not in that version. err is the error of Resolve.
 func Missing(err error) bool {
 	_, ok := errors.AsType[*NotFoundError](err)
 	return ok
 }
 
-// Away reports whether the server had the kind before, by an API server of its own, which keeps the objects: err is why it cannot
-// be resolved.
+// Away reports whether the kind was served before by an aggregated API server, which keeps the objects. err is the error of
+// Resolve.
 func Away(err error) bool {
 	notFound, ok := errors.AsType[*NotFoundError](err)
 	return ok && notFound.Away

@@ -12,68 +12,66 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Definitions finds the CustomResourceDefinitions of a kind; a watch.Cache does.
+// Definitions finds the CustomResourceDefinitions of a kind. A watch.Cache implements it.
 type Definitions interface {
 	Definitions(kind schema.GroupKind) []*object.Object
-	// EverDefined reports whether there is or was one.
+	// EverDefined reports whether a CustomResourceDefinition of the kind exists or has existed.
 	EverDefined(kind schema.GroupKind) bool
 }
 
-// Discovery maps built-in and aggregated kinds; kube.Discovery does.
+// Discovery maps built-in and aggregated kinds. A kube.Discovery implements it.
 type Discovery interface {
 	RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error)
 	Reset()
 }
 
-// How often discovery is asked anew at most, for all who call: a discovery reads every kind of the cluster.
+// Minimum intervals between refreshes of discovery, for all callers together: each refresh reads all kinds of the cluster.
 const (
-	missingInterval = 10 * time.Second // when a kind is missing
-	doubtInterval   = 30 * time.Second // when a resource is not found
+	missingKindInterval = 10 * time.Second // if a kind is missing
+	notFoundInterval    = 30 * time.Second // if a resource is not found
 )
 
-// A Resolver answers which kinds the server has. Custom kinds come from the watched
-// definitions, so they are current; the others come from discovery, which is
-// asked anew now and then when a kind is missing. It is safe for concurrent use.
+// A Resolver resolves kinds. Custom kinds come from the watched CustomResourceDefinitions, so they are up to date. All other
+// kinds come from discovery, which is refreshed at a limited rate if a kind is missing. A Resolver is safe for concurrent use.
 type Resolver struct {
 	definitions Definitions
 	discovery   Discovery
 	now         func() time.Time
 
-	mu      sync.Mutex
-	reset   time.Time // when discovery was asked anew last
-	builtIn map[schema.GroupVersionKind]discovered
-	others  map[schema.GroupKind]bool // those that discovery has had
-	read    map[schema.GroupVersionKind]reading
+	mu              sync.Mutex
+	reset           time.Time // time of the last refresh of discovery
+	builtIn         map[schema.GroupVersionKind]discovered
+	discoveredKinds map[schema.GroupKind]bool // kinds that were found in discovery
+	read            map[schema.GroupVersionKind]reading
 }
 
-// discovered is a kind that discovery had when it had last been asked anew at that time.
+// discovered is a kind found in discovery. reset is the time of the discovery refresh that it is based on.
 type discovered struct {
 	kind  Kind
 	reset time.Time
 }
 
-// reading is what a definition says of one version of its kind.
+// reading is the parsed definition of one version of a kind.
 type reading struct {
 	definition *object.Object
 	kind       Kind
 	served     bool
 }
 
-// NewResolver returns a Resolver that reads from both sources, which must have
-// synced. now is the clock.
+// NewResolver returns a Resolver. Both sources must have synced. now returns the current time.
 func NewResolver(definitions Definitions, discovery Discovery, now func() time.Time) *Resolver {
-	return &Resolver{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]discovered{}, others: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
+	return &Resolver{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]discovered{}, discoveredKinds: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
 }
 
-// Resolve returns the kind in that version. The error is a *NotFoundError when the server does
-// not have it, else that of a failed request.
+// Resolve returns the kind in that version. It returns a *NotFoundError if the kind is not served, or the error of a failed
+// request.
 func (r *Resolver) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	if known := r.known(gvk); known != nil {
 		return known.kind, known.err
 	}
 	asOf := r.lastReset()
-	kind, err := r.discover(gvk) // without the lock: what has to be asked for holds up nobody who does not
-	if err != nil && r.mayReset(missingInterval) {
+	kind, err := r.discover(gvk) // without the lock, so that a slow request does not block callers with cached results
+	if err != nil && r.mayReset(missingKindInterval) {
 		r.discovery.Reset()
 		asOf = r.lastReset()
 		kind, err = r.discover(gvk)
@@ -87,10 +85,11 @@ func (r *Resolver) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	return kind, err
 }
 
-// Doubt reports whether Resolve may answer differently now. The caller has been told that a resource is not found which the server had: an upgrade
-// of the control plane removes versions of built-in kinds. Discovery is asked anew at most every 30 seconds; in between, all callers use its last answer.
+// Doubt must be called if a request for a known resource returned NotFound, for example because an upgrade of the control plane
+// removed a version of a built-in kind. It reports whether Resolve may now return another result. Discovery is refreshed at most
+// every 30 seconds; in between, all callers use its last result.
 func (r *Resolver) Doubt(resource schema.GroupVersionResource) bool {
-	renewed := r.mayReset(doubtInterval)
+	renewed := r.mayReset(notFoundInterval)
 	if renewed {
 		r.discovery.Reset()
 	}
@@ -103,30 +102,30 @@ func (r *Resolver) Doubt(resource schema.GroupVersionResource) bool {
 	return renewed || len(r.builtIn) < before
 }
 
-// note remembers what discovery has.
+// note caches a result of discovery.
 func (r *Resolver) note(gvk schema.GroupVersionKind, found discovered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.others[gvk.GroupKind()] = true
+	r.discoveredKinds[gvk.GroupKind()] = true
 	if !strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io") {
-		r.builtIn[gvk] = found // until somebody has reason to Doubt it
+		r.builtIn[gvk] = found // until Doubt is called
 	}
 }
 
-// away reports whether discovery has had the kind before.
+// away reports whether the kind was found in discovery before.
 func (r *Resolver) away(gk schema.GroupKind) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.others[gk]
+	return r.discoveredKinds[gk]
 }
 
-// resolved is the answer of Resolve.
+// resolved is the result of Resolve.
 type resolved struct {
 	kind Kind
 	err  error
 }
 
-// known answers without a request, or returns nil where that cannot be done.
+// known returns the result if no request is needed, otherwise nil.
 func (r *Resolver) known(gvk schema.GroupVersionKind) *resolved {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -136,7 +135,7 @@ func (r *Resolver) known(gvk schema.GroupVersionKind) *resolved {
 	}
 	delete(r.read, gvk)
 	if r.definitions.EverDefined(gvk.GroupKind()) {
-		return &resolved{err: &NotFoundError{GVK: gvk}} // though discovery may have it for some time yet, and remembers it
+		return &resolved{err: &NotFoundError{GVK: gvk}} // discovery may still list the kind, because it is cached
 	}
 	if known, ok := r.builtIn[gvk]; ok {
 		return &resolved{kind: known.kind}
@@ -144,14 +143,14 @@ func (r *Resolver) known(gvk schema.GroupVersionKind) *resolved {
 	return nil
 }
 
-// lastReset returns when discovery was asked anew last.
+// lastReset returns the time of the last refresh of discovery.
 func (r *Resolver) lastReset() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.reset
 }
 
-// mayReset reports whether the interval has passed since discovery was asked anew last, and takes note of the time.
+// mayReset reports whether the interval since the last refresh of discovery has passed, and if so, records the current time.
 func (r *Resolver) mayReset(interval time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,8 +162,8 @@ func (r *Resolver) mayReset(interval time.Duration) bool {
 	return true
 }
 
-// defined answers for a kind with definitions. There is more than one only while they fight for the name,
-// and then at most one serves.
+// defined resolves a kind with CustomResourceDefinitions. There is more than one only if their names conflict, and at most one of
+// them serves the kind.
 func (r *Resolver) defined(gvk schema.GroupVersionKind, definitions []*object.Object) (Kind, error) {
 	missing := &NotFoundError{GVK: gvk}
 	for _, definition := range definitions {
@@ -184,7 +183,7 @@ func (r *Resolver) defined(gvk schema.GroupVersionKind, definitions []*object.Ob
 	return Kind{}, missing
 }
 
-// elsewhere is the error for a kind that discovery does not have in that version.
+// elsewhere returns the error for a kind that discovery does not list in that version.
 func (r *Resolver) elsewhere(gvk schema.GroupVersionKind) error {
 	mapping, err := r.discovery.RESTMapping(gvk.GroupKind())
 	switch {
@@ -196,7 +195,7 @@ func (r *Resolver) elsewhere(gvk schema.GroupVersionKind) error {
 	return err
 }
 
-// reading reads a definition, once for each state of it.
+// reading parses a CustomResourceDefinition, once per state.
 func (r *Resolver) reading(gvk schema.GroupVersionKind, definition *object.Object) reading {
 	is := r.read[gvk]
 	if is.definition != definition {

@@ -81,7 +81,7 @@ func schemaOf(content map[string]any) map[string]any {
 	return inner(inner(rootOf(content), "properties"), "status")
 }
 
-func TestCustomKinds(t *testing.T) {
+func TestCustomKindsResolveFromCRD(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
 	want := Kind{
 		Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "loadtests"},
@@ -131,14 +131,14 @@ func TestCustomKinds(t *testing.T) {
 		},
 		"conditions are told apart by more than their type": {
 			version: "v1",
-			want:    with(".status.conditions is not a map list keyed by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    with("the schema does not declare .status.conditions as a list of type map with the key type: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
 			change: func(m map[string]any) {
 				inner(inner(schemaOf(m), "properties"), "conditions")["x-kubernetes-list-map-keys"] = []any{"type", "status"}
 			},
 		},
 		"conditions are told apart by something else": {
 			version: "v1",
-			want:    with(".status.conditions is not a map list keyed by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    with("the schema does not declare .status.conditions as a list of type map with the key type: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
 			change: func(m map[string]any) {
 				inner(inner(schemaOf(m), "properties"), "conditions")["x-kubernetes-list-map-keys"] = []any{"status"}
 			},
@@ -199,11 +199,11 @@ func TestCustomKinds(t *testing.T) {
 	}
 }
 
-// discovery is a fake of Discovery that counts.
+// fakeDiscovery is a fake of Discovery that counts requests.
 type fakeDiscovery struct {
 	known         map[schema.GroupKind]bool
 	learns        schema.GroupKind // known after a reset
-	only          string           // the version that it has, "" = every
+	only          string           // the served version, "" = all
 	asked, resets int
 	err           error
 }
@@ -232,7 +232,7 @@ func (d *fakeDiscovery) RESTMapping(gk schema.GroupKind, versions ...string) (*m
 	}, nil
 }
 
-func TestBuiltInKindsAreAskedForOnce(t *testing.T) {
+func TestBuiltInKindsAreDiscoveredOnce(t *testing.T) {
 	pod := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{pod.GroupKind(): true}}
 	kinds := NewResolver(definitions{}, d, time.Now)
@@ -247,10 +247,11 @@ func TestBuiltInKindsAreAskedForOnce(t *testing.T) {
 	}
 }
 
-// oldDeployment is a version of a built-in kind that an upgrade of the control plane removes.
+// oldDeployment is a version of a built-in kind that a control plane upgrade removes.
 var oldDeployment = schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}
 
-// resolvedOnce returns a Resolver that has resolved oldDeployment, its discovery and clock. Setting discovery.only to v1 is the upgrade.
+// resolvedOnce returns a Resolver that has resolved oldDeployment, its discovery and its clock. Setting discovery.only to v1
+// simulates the upgrade.
 func resolvedOnce(t *testing.T) (kinds *Resolver, discovery *fakeDiscovery, found Kind, now *time.Time) {
 	t.Helper()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -271,7 +272,7 @@ func wantServedInV1(t *testing.T, kinds *Resolver) {
 	}
 }
 
-func TestDiscoveryIsRefreshedForARemovedVersion(t *testing.T) {
+func TestDiscoveryIsRefreshedForRemovedVersion(t *testing.T) {
 	kinds, d, found, now := resolvedOnce(t)
 	d.only = "v1"
 	if !kinds.Doubt(found.Resource) || d.resets != 1 {
@@ -287,12 +288,12 @@ func TestDiscoveryIsRefreshedForARemovedVersion(t *testing.T) {
 	}
 }
 
-func TestAllWhoseResourceIsNotFoundShareOneDiscovery(t *testing.T) {
+func TestNotFoundResourcesShareOneDiscovery(t *testing.T) {
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{}}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	kinds := NewResolver(definitions{}, d, func() time.Time { return now })
 	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	for range 150 { // as many TemplateControllers, each of which asks every 30 seconds, for five minutes
+	for range 150 { // 150 TemplateControllers call it every 30 seconds, for five minutes
 		for range 10 {
 			kinds.Doubt(pods)
 		}
@@ -303,8 +304,8 @@ func TestAllWhoseResourceIsNotFoundShareOneDiscovery(t *testing.T) {
 	}
 }
 
-// A discovery that another missing kind has caused is as good as one of its own.
-func TestDoubtUsesADiscoveryThatAnotherKindHasCaused(t *testing.T) {
+// A refresh caused by another missing kind is sufficient.
+func TestRefreshReusesDiscoveryOfAnotherKind(t *testing.T) {
 	kinds, d, found, _ := resolvedOnce(t)
 	d.only = "v1"
 	if _, err := kinds.Resolve(schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}); err == nil || d.resets != 1 {
@@ -319,7 +320,7 @@ func TestDoubtUsesADiscoveryThatAnotherKindHasCaused(t *testing.T) {
 	}
 }
 
-func TestMissingKindsResetDiscoveryAtMostEveryTenSeconds(t *testing.T) {
+func TestMissingKindResetsDiscoveryEveryTenSeconds(t *testing.T) {
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{}}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	kinds := NewResolver(definitions{}, d, func() time.Time { return now })
@@ -345,7 +346,7 @@ func TestMissingKindsResetDiscoveryAtMostEveryTenSeconds(t *testing.T) {
 	}
 }
 
-func TestKindThatDiscoveryLearnsOfIsFoundAtOnce(t *testing.T) {
+func TestNewlyDiscoveredKindResolvesImmediately(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{}, learns: gvk.GroupKind()}
 	if kind, err := NewResolver(definitions{}, d, time.Now).Resolve(gvk); err != nil || kind.Resource.Resource != "things" {
@@ -353,7 +354,7 @@ func TestKindThatDiscoveryLearnsOfIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-func TestKindsThatMayGoAreAskedForEachTime(t *testing.T) {
+func TestAggregatedKindsAreDiscoveredEachTime(t *testing.T) {
 	for group, want := range map[string]int{"apps": 1, "storage.k8s.io": 1, "metrics.example.org": 2} {
 		gvk := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}
 		d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}
@@ -369,7 +370,7 @@ func TestKindsThatMayGoAreAskedForEachTime(t *testing.T) {
 	}
 }
 
-func TestKindIsGoneWithItsDefinitionWhateverDiscoverySays(t *testing.T) {
+func TestCustomKindIsMissingAfterCRDDeletion(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
 	there := &changing{definitions{definition(t, loadTests, func(map[string]any) {})}}
 	kinds := NewResolver(there, &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}, time.Now)
@@ -389,20 +390,20 @@ func TestKindIsGoneWithItsDefinitionWhateverDiscoverySays(t *testing.T) {
 	}
 }
 
-// changing are definitions that come and go, of kinds that all had one.
+// changing has kinds that all had a definition at some time.
 type changing struct{ definitions }
 
 func (changing) EverDefined(schema.GroupKind) bool { return true }
 
-func TestKindThatNobodyHasAskedForIsGoneWithItsDefinition(t *testing.T) {
+func TestUnresolvedCustomKindIsMissingWithoutCRD(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
-	d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}} // as it was told for another kind
+	d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}} // refreshed for another kind
 	if kind, err := NewResolver(&changing{}, d, time.Now).Resolve(gvk); !Gone(err) || d.asked > 0 {
 		t.Errorf("kind %+v, err %v, and discovery was asked %d times; want it gone", kind, err, d.asked)
 	}
 }
 
-func TestFailedDiscoveryIsNoMissingKind(t *testing.T) {
+func TestFailedDiscoveryDoesNotReportKindMissing(t *testing.T) {
 	failure := errors.New("no answer")
 	pod := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	d := &fakeDiscovery{err: failure, known: map[schema.GroupKind]bool{pod.GroupKind(): true}}
@@ -416,7 +417,7 @@ func TestFailedDiscoveryIsNoMissingKind(t *testing.T) {
 	}
 }
 
-func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
+func TestMissingKindErrorSuggestsServedVersions(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
 	setVersions := func(versions ...any) func(map[string]any) {
 		return func(m map[string]any) { m["spec"].(map[string]any)["versions"] = versions }
@@ -503,7 +504,7 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 	}
 }
 
-func TestVersionThatDiscoveryLacksIsNoMissingKind(t *testing.T) {
+func TestUndiscoveredVersionReportsServedVersion(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler"}
 	kinds := NewResolver(definitions{}, &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}, only: "v2"}, time.Now)
 	_, err := kinds.Resolve(gvk)
@@ -513,10 +514,10 @@ func TestVersionThatDiscoveryLacksIsNoMissingKind(t *testing.T) {
 	}
 }
 
-func TestRenamedKindIsKnownByTheNameThatTheServerHasAccepted(t *testing.T) {
+func TestRenamedKindResolvesByAcceptedName(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
 	renaming := definition(t, loadTests, func(m map[string]any) {
-		inner(inner(m, "spec"), "names")["kind"] = "Taken" // by another definition
+		inner(inner(m, "spec"), "names")["kind"] = "Taken" // the name is used by another definition
 		inner(m, "status")["acceptedNames"] = map[string]any{"kind": "LoadTest", "plural": "loadtests"}
 	})
 	kind, err := NewResolver(definitions{renaming}, &fakeDiscovery{}, time.Now).Resolve(gvk)
@@ -525,7 +526,7 @@ func TestRenamedKindIsKnownByTheNameThatTheServerHasAccepted(t *testing.T) {
 	}
 }
 
-func TestKindThatWasThereSaysSo(t *testing.T) {
+func TestUnservedKindErrorMentionsAPIService(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}
 	kinds := NewResolver(definitions{}, d, time.Now)

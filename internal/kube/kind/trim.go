@@ -10,11 +10,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// mostSchema is how many bytes of a definition say which fields .status can hold. In versions beyond that, it can hold any.
-const mostSchema = 64 << 10
+// maxSchemaBytes is the size limit of the kept .status schemas of a CustomResourceDefinition, in bytes. Versions beyond it allow any
+// field in .status.
+const maxSchemaBytes = 64 << 10
 
-// Trim returns a CustomResourceDefinition of which only that is left which is read: of its schemas the fields of .status. One that has been
-// trimmed is returned as it is.
+// Trim removes the unused parts of a CustomResourceDefinition. Of its schemas, it keeps the fields of .status. It returns a
+// trimmed object unchanged.
 func Trim(definition *object.Object) (*object.Object, error) {
 	if definition.Noted(object.Trimmed) {
 		return definition, nil
@@ -22,7 +23,7 @@ func Trim(definition *object.Object) (*object.Object, error) {
 	content := definition.Content()
 	unstructured.RemoveNestedField(content, "metadata", "annotations")
 	unstructured.RemoveNestedField(content, "spec", "conversion")
-	room := mostSchema
+	room := maxSchemaBytes
 	for _, version := range versions(content) {
 		room -= trimVersion(version, room)
 	}
@@ -36,8 +37,8 @@ func Trim(definition *object.Object) (*object.Object, error) {
 	return out, err
 }
 
-// trimVersion cuts a version of a definition down to what is read of it. It returns how many bytes its schema of .status takes, of which there
-// is room for so many.
+// trimVersion removes the unused parts of a version. It returns the size of the kept schema of .status in bytes, which is at most
+// room.
 func trimVersion(version map[string]any, room int) (size int) {
 	for _, key := range []string{"additionalPrinterColumns", "deprecationWarning", "selectableFields"} {
 		delete(version, key)
@@ -49,9 +50,9 @@ func trimVersion(version map[string]any, room int) (size int) {
 	}
 	kept := map[string]any{}
 	if status, ok := inner(root, "properties")["status"].(map[string]any); ok {
-		trimmed := fieldsAlone(status)
+		trimmed := fieldSchema(status)
 		if size = len(object.Append(nil, trimmed)); size > room {
-			trimmed, size = conditionsAlone(status), 0
+			trimmed, size = conditionSchema(status), 0
 		}
 		kept["status"] = trimmed
 	}
@@ -63,8 +64,8 @@ func trimVersion(version map[string]any, room int) (size int) {
 	return size
 }
 
-// fieldsAlone returns what is read of a schema of .status: see statusSchema.
-func fieldsAlone(status map[string]any) map[string]any {
+// fieldSchema returns the used parts of a schema of .status: see statusSchema.
+func fieldSchema(status map[string]any) map[string]any {
 	out := structure(status)
 	if conditions := inner(inner(status, "properties"), "conditions"); conditions != nil {
 		copyList(conditions, inner(inner(out, "properties"), "conditions"))
@@ -72,7 +73,7 @@ func fieldsAlone(status map[string]any) map[string]any {
 	return out
 }
 
-// structure returns what a schema says of the fields that there can be.
+// structure returns the parts of a schema that determine the allowed fields.
 func structure(schema map[string]any) map[string]any {
 	out := map[string]any{}
 	for _, key := range []string{"type", preserveKey, embeddedKey} {
@@ -95,7 +96,7 @@ func structure(schema map[string]any) map[string]any {
 	return out
 }
 
-// copyList copies what is read of how a list of conditions is merged.
+// copyList copies how a list of conditions is merged.
 func copyList(from, to map[string]any) {
 	if kind, ok := from[listTypeKey]; ok {
 		to[listTypeKey] = kind
@@ -105,8 +106,8 @@ func copyList(from, to map[string]any) {
 	}
 }
 
-// conditionsAlone returns a schema of .status that allows any field, and conditions as the schema does.
-func conditionsAlone(status map[string]any) map[string]any {
+// conditionSchema returns a schema of .status that allows any field, with the conditions of the given schema.
+func conditionSchema(status map[string]any) map[string]any {
 	out := map[string]any{"type": "object", preserveKey: true}
 	from := inner(inner(status, "properties"), "conditions")
 	if from == nil && preserves(status) {
@@ -132,13 +133,13 @@ func conditionsAlone(status map[string]any) map[string]any {
 	return out
 }
 
-// Fields says which fields a value can hold, as far as its schema tells. A nil Fields allows any. It never changes.
+// Fields describes the fields that a schema allows in a value. A nil Fields allows any. It is immutable.
 type Fields struct {
-	names map[string]*Fields // of a mapping with known keys; nil for others
-	items *Fields            // of a list, or of a mapping whose keys are not known
+	names map[string]*Fields // of a map with known keys, otherwise nil
+	items *Fields            // of a list, or of a map with arbitrary keys
 }
 
-// fieldsOf reads the fields that a structural schema allows.
+// fieldsOf returns the fields that a structural schema allows.
 func fieldsOf(schema map[string]any) *Fields {
 	if len(schema) == 0 || preserves(schema) || schema[embeddedKey] == true {
 		return nil
@@ -158,8 +159,8 @@ func fieldsOf(schema map[string]any) *Fields {
 	return nil
 }
 
-// DropUnknown removes from content the fields that it cannot hold. Before that, it calls unknown with the path of each of them, which
-// begins with at.
+// DropUnknown removes the fields from content that the schema does not allow. Before each removal, it calls unknown with the
+// path, which begins with at.
 func (f *Fields) DropUnknown(content any, at string, unknown func(path string)) {
 	if f == nil {
 		return

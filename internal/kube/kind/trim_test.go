@@ -21,7 +21,7 @@ func pack(t *testing.T, content map[string]any) *object.Object {
 	return o
 }
 
-func TestWhatIsNoDefinitionOfAVersionStaysAsItIs(t *testing.T) {
+func TestTrimKeepsMalformedCRDVersions(t *testing.T) {
 	const preserves = "x-kubernetes-preserve-unknown-fields"
 	trimmed, err := Trim(pack(t, map[string]any{
 		"metadata": map[string]any{"name": "x", "resourceVersion": "7"},
@@ -47,7 +47,7 @@ func TestWhatIsNoDefinitionOfAVersionStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyReadsOfADefinitionIsLeftOut(t *testing.T) {
+func TestTrimDropsUnusedCRDFields(t *testing.T) {
 	trimmed, err := Trim(pack(t, map[string]any{
 		"metadata": map[string]any{"name": "x", "annotations": map[string]any{"a": "long"}},
 		"spec": map[string]any{"group": "g", "conversion": map[string]any{}, "versions": []any{map[string]any{
@@ -75,7 +75,7 @@ func TestWhatNobodyReadsOfADefinitionIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestKindsThatCanHaveNoObjects(t *testing.T) {
+func TestNotFoundErrorGoneAndWatched(t *testing.T) {
 	for why, row := range map[string]struct {
 		missing       NotFoundError
 		gone, watched bool
@@ -91,12 +91,12 @@ func TestKindsThatCanHaveNoObjects(t *testing.T) {
 	}
 }
 
-// conditions is the schema of .status.conditions that conventions ask for, with more text.
+// conditionsText is the schema of .status.conditions recommended by the API conventions, with additional descriptions.
 const conditionsText = `{"type": "array", "description": "long", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"], "items": {"type": "object", "required": ["type"], "properties": {
 	"type": {"type": "string", "maxLength": 316}, "status": {"type": "string", "enum": ["True", "False"]}, "reason": {"type": "string"}, "message": {"type": "string"},
 	"lastTransitionTime": {"type": "string", "format": "date-time"}, "observedGeneration": {"type": "integer"}}}}`
 
-// withStatus is a definition of one version with these schemas of .status.
+// withStatus returns a definition whose versions have these schemas of .status.
 func withStatus(t *testing.T, schemas ...string) *object.Object {
 	t.Helper()
 	var versions []any
@@ -113,7 +113,7 @@ func withStatus(t *testing.T, schemas ...string) *object.Object {
 	return pack(t, map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"group": "g", "versions": versions}})
 }
 
-// statusOf returns what the versions of a definition let .status hold.
+// statusOf returns the status schemas of all versions of a definition.
 func statusOf(definition *object.Object) (all []*StatusSchema) {
 	for _, version := range versions(definition.Content()) {
 		all = append(all, statusSchema(version))
@@ -121,7 +121,7 @@ func statusOf(definition *object.Object) (all []*StatusSchema) {
 	return all
 }
 
-func TestTrimmedSchemasMeanTheSame(t *testing.T) {
+func TestTrimKeepsSchemaMeaning(t *testing.T) {
 	for why, status := range map[string]string{
 		"conditions":            `{"type": "object", "properties": {"conditions": ` + conditionsText + `}}`,
 		"an atomic list":        `{"type": "object", "properties": {"conditions": ` + strings.Replace(conditionsText, `"map",`, `"atomic",`, 1) + `}}`,
@@ -152,7 +152,7 @@ func TestTrimmedSchemasMeanTheSame(t *testing.T) {
 
 func must(text []byte, _ error) []byte { return text }
 
-func TestADefinitionTakesLittleMemoryWhateverItsSize(t *testing.T) {
+func TestTrimmedCRDSizeIsIndependentOfInput(t *testing.T) {
 	many := func(conditions string) string {
 		var fields []string
 		for i := range 20_000 {
@@ -164,8 +164,8 @@ func TestADefinitionTakesLittleMemoryWhateverItsSize(t *testing.T) {
 	large := strings.Replace(conditionsText, `"type": {"type": "string", "maxLength": 316}`, `"type": {"type": "object", `+many("")[len(`{"type": "object", `):], 1)
 	for why, row := range map[string]struct {
 		schemas []string
-		any     int  // how many of them allow any field
-		without bool // whether they have no conditions
+		any     int  // how many of the versions allow any field
+		without bool // whether the versions have no conditions
 	}{
 		"long descriptions":               {schemas: []string{strings.Replace(small, `"a": {`, `"a": {"description": "`+strings.Repeat("x", 1<<20)+`", `, 1)}},
 		"many fields":                     {schemas: []string{many(`"conditions": ` + conditionsText + ", ")}, any: 1},

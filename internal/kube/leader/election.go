@@ -16,43 +16,41 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// The times of the election. Another replica takes the lease leaseDuration after it has seen the
-// last renewal. The leader gives up before: it renews every renewPeriod and stops
-// when it could not for renewDeadline after a renewal was due, and its writes are refused from
-// fenceLimit on, which leaves time for a request that was let through to arrive.
+// Timing of the election. Another replica acquires the lease leaseDuration after it has observed the last renewal. The leader
+// stops earlier: it renews every renewPeriod, and stops if it could not renew for renewDeadline after a renewal was due. Its
+// writes are rejected from fenceLimit on, so that a request which was still allowed has time to arrive.
 const (
 	leaseDuration = 15 * time.Second
 	fenceLimit    = 13 * time.Second
 	renewDeadline = 10 * time.Second
 	renewPeriod   = 2 * time.Second
-	// tryPeriod is how often those that wait look at the lease, give or take: client-go
-	// makes up to 2.2 times as much of it. A lease that is released is taken after that time.
-	tryPeriod = 500 * time.Millisecond
-	// answerTime is how long the API server may take to answer about the lease.
-	answerTime = 5 * time.Second
+	// retryPeriod is how often candidates check the lease. client-go adds jitter, up to 2.2 times this period. A released lease is
+	// acquired within that time.
+	retryPeriod = 500 * time.Millisecond
+	// requestTimeout is the timeout of lease requests.
+	requestTimeout = 5 * time.Second
 )
 
-// ErrLost says that the lease was lost, so that all work had to stop.
+// ErrLost means that the lease was lost, so all work must stop.
 var ErrLost = errors.New("lost the lease")
 
-// Lease names a Lease and who wants to hold it.
+// Lease identifies a Lease and the candidate.
 type Lease struct {
 	Namespace, Name string
-	Identity        string // differs for each process
+	Identity        string // unique per process
 }
 
-// Election lets one of several replicas lead.
+// Election elects a leader among several replicas.
 type Election struct {
 	lock  resourcelock.Interface
 	name  string
 	fence *Fence
 }
 
-// New returns an election for the lease on the server that config names. The
-// error is that of a config that makes no sense.
+// New returns an election for a Lease on the API server of config. It returns an error if config is invalid.
 func New(config *rest.Config, lease Lease) (*Election, error) {
 	config = rest.CopyConfig(config)
-	config.Timeout = answerTime
+	config.Timeout = requestTimeout
 	client, err := coordinationv1.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("create a client for the lease: %w", err)
@@ -68,26 +66,26 @@ func newElection(lock resourcelock.Interface, name string) *Election {
 	return &Election{lock: lock, name: name, fence: NewFence(fenceLimit)}
 }
 
-// Guard returns a copy of config whose clients write only while this replica holds the
-// lease; else their writes fail with ErrFenced.
+// Guard returns a copy of config whose clients write only while this replica holds the lease. Otherwise, their writes fail with
+// ErrFenced.
 func (e *Election) Guard(config *rest.Config) *rest.Config { return e.fence.Guard(config) }
 
-// Run competes for the lease until ctx ends, and calls lead once this replica has it. All work must
-// be finished when ctx ends: Run then releases the lease, so that the next one begins
-// at once. It returns ErrLost, at once and without a release, when the lease could
-// not be renewed in time or another replica has it. It is called once.
+// Run runs leader election until ctx is done, and calls lead in a new goroutine once this replica acquires the lease. All work
+// must be finished when ctx is done: Run then releases the lease, so that the next replica starts immediately. If the lease could
+// not be renewed in time or another replica holds it, Run returns ErrLost immediately, without releasing the lease. Call it only
+// once.
 func (e *Election) Run(ctx context.Context, lead func()) error {
 	term, end := context.WithCancel(ctx)
 	defer end()
 	defer e.fence.Shut()
 	l := &lock{Interface: e.lock, fence: e.fence, every: renewPeriod, taken: end}
-	// client-go's own release comes also when the lease was lost, before anybody is told of that.
+	// ReleaseOnCancel is not set: client-go would also release the lease after losing it, before it calls OnStoppedLeading.
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: l, Name: e.name, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: tryPeriod,
+		Lock: l, Name: e.name, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { lead() }, OnStoppedLeading: func() {}},
 	})
 	if err != nil {
-		return fmt.Errorf("compete for the lease %s: %w", e.lock.Describe(), err)
+		return fmt.Errorf("acquire the Lease %s: %w", e.lock.Describe(), err)
 	}
 	elector.Run(term)
 	switch {
@@ -100,24 +98,23 @@ func (e *Election) Run(ctx context.Context, lead func()) error {
 	return nil
 }
 
-// lost tells why the lease was lost.
+// lost returns ErrLost with the cause.
 func (e *Election) lost(l *lock) error {
 	why := fmt.Sprintf("it was not renewed for %s, because this process or its machine was paused", renewDeadline)
 	switch {
 	case l.gone:
 		why = "another replica holds it"
 	case l.err != nil:
-		why = fmt.Sprintf("it could not be renewed for %s, last because of: %v", renewDeadline, l.err)
+		why = fmt.Sprintf("renewal failed for %s, last error: %v", renewDeadline, l.err)
 	}
-	return fmt.Errorf("%w %s: %s; this replica stops, and must be restarted, as the kubelet does for a Pod", ErrLost, e.lock.Describe(), why)
+	return fmt.Errorf("%w %s: %s; exiting, so that the kubelet (or another supervisor) restarts this replica", ErrLost, e.lock.Describe(), why)
 }
 
-// release gives the lease up, if it is still ours. Where that fails, the others wait until
-// it has run out.
+// release releases the lease if this replica still holds it. If that fails, other replicas wait until the lease expires.
 func (e *Election) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	// The last renewal may be on its way still, and change the Lease in between.
+	// The last renewal may still be in flight and change the Lease in between.
 	err := retry.OnError(retry.DefaultRetry, apierrors.IsConflict, func() error {
 		record, _, err := e.lock.Get(ctx)
 		if err != nil || record.HolderIdentity != e.lock.Identity() {
@@ -130,7 +127,7 @@ func (e *Election) release(ctx context.Context) {
 	})
 	logger := klog.FromContext(ctx).WithValues("lease", e.lock.Describe())
 	if err != nil {
-		logger.Info("lease not released, another replica takes over when it expires", "after", leaseDuration.String(), "because", err.Error())
+		logger.Info("lease not released, another replica takes over when it expires", "after", leaseDuration.String(), "reason", err.Error())
 		return
 	}
 	logger.V(2).Info("lease released")

@@ -20,19 +20,19 @@ import (
 
 var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 
-// errUnanswered is the error of a request that the server has carried out.
-var errUnanswered = errors.New("context canceled")
+// errResponseLost is the error of a request that the server has processed.
+var errResponseLost = errors.New("context canceled")
 
-// server holds one Lease.
+// server stores one Lease.
 type server struct {
 	mu      sync.Mutex
 	record  *resourcelock.LeaderElectionRecord
 	version int
 	writes  int
-	refuses error // what new replicas are answered
+	refuses error // the error that new replicas receive
 }
 
-// holder returns who holds the Lease, and how often it was written.
+// holder returns the holder of the Lease and the number of writes.
 func (s *server) holder() (string, int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *server) holder() (string, int) {
 	return s.record.HolderIdentity, s.writes
 }
 
-// replica is an election, with its own way to the server.
+// replica is an election with its own connection to the server.
 type replica struct {
 	*Election
 	server *server
@@ -50,15 +50,15 @@ type replica struct {
 	seen   int // version
 
 	mu     sync.Mutex
-	err    error         // what all requests answer
-	freeze time.Duration // how long the next request takes, whatever its context says
+	err    error         // the error of all requests
+	freeze time.Duration // duration of the next request, regardless of its context
 
 	leads  chan time.Time
 	result chan error
 	stop   context.CancelFunc
 }
 
-// start has a replica compete.
+// start starts a replica.
 func (s *server) start(ctx context.Context, id string) *replica {
 	ctx, stop := context.WithCancel(ctx)
 	r := &replica{server: s, id: id, leads: make(chan time.Time, 1), result: make(chan error, 1), stop: stop, err: s.refuses}
@@ -67,7 +67,7 @@ func (s *server) start(ctx context.Context, id string) *replica {
 	return r
 }
 
-// end stops the replica, and expects it to end well.
+// end stops the replica, and fails the test if Run returns an error.
 func (r *replica) end(t *testing.T) {
 	t.Helper()
 	r.stop()
@@ -90,7 +90,7 @@ func (r *replica) request(f func() error) error {
 	if freeze > 0 {
 		<-time.After(freeze)
 	}
-	if err != nil && !errors.Is(err, errUnanswered) {
+	if err != nil && !errors.Is(err, errResponseLost) {
 		return err
 	}
 	r.server.mu.Lock()
@@ -146,14 +146,14 @@ func (r *replica) RecordEvent(string) {}
 func (r *replica) Identity() string   { return r.id }
 func (r *replica) Describe() string   { return "ns/templater" }
 
-// compete runs a test with a server, in a time of its own.
+// compete runs a test with a server and a fake clock.
 func compete(t *testing.T, f func(t *testing.T, s *server)) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	synctest.Test(t, func(t *testing.T) { f(t, &server{}) })
 }
 
-func TestReleaseLetsTheNextOneBeginAtOnce(t *testing.T) {
+func TestReleasedLeaseIsAcquiredImmediately(t *testing.T) {
 	compete(t, func(t *testing.T, s *server) {
 		a := s.start(t.Context(), "a")
 		<-a.leads
@@ -186,7 +186,7 @@ func TestReleaseLetsTheNextOneBeginAtOnce(t *testing.T) {
 	})
 }
 
-func TestLeaderThatIsCutOffStopsBeforeTheNextOneBegins(t *testing.T) {
+func TestDisconnectedLeaderStopsBeforeSuccessorStarts(t *testing.T) {
 	compete(t, func(t *testing.T, s *server) {
 		a := s.start(t.Context(), "a")
 		<-a.leads
@@ -195,7 +195,7 @@ func TestLeaderThatIsCutOffStopsBeforeTheNextOneBegins(t *testing.T) {
 		start := time.Now()
 		a.set(errors.New("connection refused"), 0)
 		err := <-a.result
-		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "ns/templater: it could not be renewed for 10s, last because of: connection refused; this replica stops") {
+		if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "ns/templater: renewal failed for 10s, last error: connection refused; exiting, ") {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(start); took > fenceLimit {
@@ -211,7 +211,7 @@ func TestLeaderThatIsCutOffStopsBeforeTheNextOneBegins(t *testing.T) {
 	})
 }
 
-func TestFrozenLeaderIsFencedAndGivesUp(t *testing.T) {
+func TestPausedLeaderIsFencedAndStops(t *testing.T) {
 	compete(t, func(t *testing.T, s *server) {
 		a := s.start(t.Context(), "a")
 		<-a.leads
@@ -237,13 +237,13 @@ func TestFrozenLeaderIsFencedAndGivesUp(t *testing.T) {
 	})
 }
 
-// A machine that is suspended makes no request in time, and nobody need have taken the lease meanwhile.
-func TestOneThatStoodStillBlamesNobody(t *testing.T) {
+// A suspended machine sends no renewal in time, even if no other replica has acquired the lease.
+func TestLostLeaseErrorReportsCause(t *testing.T) {
 	e := newElection(&resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "ns", Name: "templater"}}, "templater")
 	for want, l := range map[string]*lock{
 		"it was not renewed for 10s, because this process or its machine was paused": {held: true},
-		"another replica holds it":         {held: true, gone: true},
-		"it could not be renewed for 10s,": {held: true, err: errors.New("refused")},
+		"another replica holds it": {held: true, gone: true},
+		"renewal failed for 10s,":  {held: true, err: errors.New("refused")},
 	} {
 		if err := e.lost(l); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), ": "+want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -251,11 +251,11 @@ func TestOneThatStoodStillBlamesNobody(t *testing.T) {
 	}
 }
 
-func TestFrozenLeaderGoesOnWhereNobodyElseWaits(t *testing.T) {
+func TestPausedLeaderContinuesWithoutCompetitor(t *testing.T) {
 	compete(t, func(t *testing.T, s *server) {
 		a := s.start(t.Context(), "a")
 		<-a.leads
-		a.set(nil, 9*time.Second) // in a request
+		a.set(nil, 9*time.Second) // during a request
 		<-time.After(30 * time.Second)
 		if !a.fence.Open() || len(a.result) > 0 {
 			t.Error("a leader that has renewed its lease again may not write")
@@ -268,7 +268,7 @@ func TestFrozenLeaderGoesOnWhereNobodyElseWaits(t *testing.T) {
 			t.Error("a leader gave up although the server was back in time")
 		}
 		s.mu.Lock()
-		s.record = nil // somebody deletes the Lease
+		s.record = nil // the Lease is deleted
 		s.mu.Unlock()
 		<-time.After(5 * time.Second)
 		if holder, _ := s.holder(); holder != "a" {
@@ -278,7 +278,7 @@ func TestFrozenLeaderGoesOnWhereNobodyElseWaits(t *testing.T) {
 	})
 }
 
-func TestLeaseThatCannotBeReleasedRunsOut(t *testing.T) {
+func TestUnreleasedLeaseExpires(t *testing.T) {
 	compete(t, func(t *testing.T, s *server) {
 		a := s.start(t.Context(), "a")
 		<-a.leads
@@ -299,12 +299,12 @@ func TestLeaseThatCannotBeReleasedRunsOut(t *testing.T) {
 	})
 }
 
-func TestReleaseFollowsARenewalThatWasOnItsWay(t *testing.T) {
+func TestReleaseRetriesAfterConflict(t *testing.T) {
 	compete(t, func(t *testing.T, s *server) {
 		a := s.start(t.Context(), "a")
 		<-a.leads
 		s.mu.Lock()
-		s.version++ // as if somebody had labelled the Lease
+		s.version++ // as if another client had changed the Lease
 		s.mu.Unlock()
 		a.end(t)
 		if holder, _ := s.holder(); holder != "" {
@@ -313,11 +313,11 @@ func TestReleaseFollowsARenewalThatWasOnItsWay(t *testing.T) {
 	})
 }
 
-func TestStopWhileTheLeaseIsBeingTaken(t *testing.T) {
+func TestStopDuringAcquisitionReleasesLease(t *testing.T) {
 	compete(t, func(t *testing.T, s *server) {
-		s.refuses = errUnanswered
+		s.refuses = errResponseLost
 		a := s.start(t.Context(), "a")
-		<-time.After(100 * time.Millisecond) // the first try is over, the next is not due
+		<-time.After(100 * time.Millisecond) // after the first try, before the next one
 		a.set(nil, 0)
 		a.end(t)
 		if holder, writes := s.holder(); holder != "" || writes != 2 {
@@ -326,7 +326,7 @@ func TestStopWhileTheLeaseIsBeingTaken(t *testing.T) {
 	})
 }
 
-func TestOneThatWaitsReleasesNothing(t *testing.T) {
+func TestWaitingCandidateDoesNotReleaseLease(t *testing.T) {
 	compete(t, func(t *testing.T, s *server) {
 		a := s.start(t.Context(), "a")
 		<-a.leads
@@ -341,7 +341,7 @@ func TestOneThatWaitsReleasesNothing(t *testing.T) {
 	})
 }
 
-func TestRightsAndNamespacesMayComeLater(t *testing.T) {
+func TestCandidateRetriesUntilLeaseIsWritable(t *testing.T) {
 	for why, err := range map[string]error{
 		"no right":     apierrors.NewForbidden(leases, "templater", errors.New("no")),
 		"no namespace": apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns"),
@@ -365,7 +365,7 @@ func TestRightsAndNamespacesMayComeLater(t *testing.T) {
 	}
 }
 
-func TestNewRefusesAConfigThatMakesNoSense(t *testing.T) {
+func TestNewRejectsInvalidConfig(t *testing.T) {
 	if _, err := New(&rest.Config{Host: "://"}, Lease{Namespace: "ns", Name: "templater", Identity: "a"}); err == nil {
 		t.Error("no error")
 	}
@@ -373,7 +373,7 @@ func TestNewRefusesAConfigThatMakesNoSense(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := election.Run(t.Context(), func() {}); err == nil || !strings.Contains(err.Error(), "compete for the lease ns/templater: ") {
+	if err := election.Run(t.Context(), func() {}); err == nil || !strings.Contains(err.Error(), "acquire the Lease ns/templater: ") {
 		t.Errorf("without an identity: %v", err)
 	}
 }

@@ -10,71 +10,69 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ErrFenced says that a write was not sent, because this replica does not hold the lease.
+// ErrFenced means that a write was not sent, because this replica does not hold the lease.
 var ErrFenced = errors.New("not sent: this replica does not hold the lease, so another one may be active")
 
-// Fence lets writes through for some time after each renewal of the lease, and refuses
-// them otherwise, at first and for good once it is shut. It is safe for concurrent use.
+// Fence allows writes for a limited time after each lease renewal. It rejects them before the first renewal, when that time has
+// passed, and after Shut. It is safe for concurrent use.
 type Fence struct {
 	limit   time.Duration
 	renewed atomic.Pointer[time.Time] // nil = closed
 }
 
-// NewFence returns a closed fence that a renewal opens for that long.
+// NewFence returns a closed fence that each renewal opens for limit. The operator uses fenceLimit in election.go.
 func NewFence(limit time.Duration) *Fence { return &Fence{limit: limit} }
 
-// Renew opens the fence; at is when the request was made that renewed the lease, which is
-// before anybody else can have seen the renewal.
+// Renew opens the fence. at is when the renewal request was sent, which is before any other replica can have observed the
+// renewal.
 func (f *Fence) Renew(at time.Time) { f.renewed.Store(&at) }
 
-// Shut closes the fence.
+// Shut closes the fence until the next Renew.
 func (f *Fence) Shut() { f.renewed.Store(nil) }
 
-// Open reports whether writes are let through.
+// Open reports whether writes are allowed.
 func (f *Fence) Open() bool { return f.within(f.limit) }
 
-// within reports whether the last renewal is no longer ago than that.
+// within reports whether the last renewal is at most limit ago.
 func (f *Fence) within(limit time.Duration) bool {
 	renewed := f.renewed.Load()
 	return renewed != nil && elapsed(*renewed, time.Now()) <= limit
 }
 
-// elapsed is the time between two readings of the clock: the longer one where the
-// monotonic clock and the wall clock disagree. The former may stand still while the machine
-// sleeps, the latter may be set back.
+// elapsed returns the time between two clock readings: the longer one if monotonic clock and wall clock disagree. The monotonic
+// clock may stop while the machine sleeps, the wall clock may be set back.
 func elapsed(from, to time.Time) time.Duration {
 	return max(to.Sub(from), to.Round(0).Sub(from.Round(0)))
 }
 
-// Guard returns a copy of config whose clients make no write but through the fence.
+// Guard returns a copy of config whose clients send writes only while the fence is open.
 func (f *Fence) Guard(config *rest.Config) *rest.Config {
 	guarded := rest.CopyConfig(config)
 	guarded.Wrap(func(next http.RoundTripper) http.RoundTripper { return &transport{f, next} })
 	return guarded
 }
 
-// transport refuses what the fence does not let through.
+// transport rejects writes while the fence is closed.
 type transport struct {
 	fence *Fence
 	next  http.RoundTripper
 }
 
-// RoundTrip makes the request, or returns ErrFenced.
+// RoundTrip sends the request, or returns ErrFenced.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if writes(r) && !t.fence.Open() {
 		if r.Body != nil {
-			_ = r.Body.Close() // as the interface demands; nothing was read, so nothing is lost
+			_ = r.Body.Close() // required by http.RoundTripper, even on errors
 		}
 		return nil, ErrFenced
 	}
 	return t.next.RoundTrip(r)
 }
 
-// WrappedRoundTripper returns what makes the requests, for client-go to find.
+// WrappedRoundTripper returns the wrapped transport, for client-go.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// writes reports whether a request changes something. A question about rights is a POST, but
-// changes nothing.
+// writes reports whether a request changes something. Access reviews are POST requests, but change nothing.
 func writes(r *http.Request) bool {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:

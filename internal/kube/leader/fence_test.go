@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// answering is a server that answers everything.
+// answering is a server that responds to all requests.
 type answering struct{ requests int }
 
 func (a *answering) RoundTrip(*http.Request) (*http.Response, error) {
@@ -28,7 +28,7 @@ type body struct {
 
 func (b *body) Close() error { b.closed = true; return nil }
 
-func TestFenceRefusesWritesOnly(t *testing.T) {
+func TestClosedFenceRejectsOnlyWrites(t *testing.T) {
 	closed, open := NewFence(time.Minute), NewFence(time.Minute)
 	open.Renew(time.Now())
 	shut := NewFence(time.Minute)
@@ -50,7 +50,7 @@ func TestFenceRefusesWritesOnly(t *testing.T) {
 		"a question about rights":          {closed, http.MethodPost, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", true},
 	} {
 		next, sent := &answering{}, &body{Reader: strings.NewReader("x")}
-		_, err := (&transport{c.fence, next}).RoundTrip(httptest.NewRequest(c.method, c.path, sent)) //nolint:bodyclose // there is none
+		_, err := (&transport{c.fence, next}).RoundTrip(httptest.NewRequest(c.method, c.path, sent)) //nolint:bodyclose // there is no response body
 		if c.sent != (next.requests == 1) || c.sent != (err == nil) {
 			t.Errorf("%s: %d requests, error %v", why, next.requests, err)
 		}
@@ -60,11 +60,11 @@ func TestFenceRefusesWritesOnly(t *testing.T) {
 	}
 }
 
-func TestFenceClosesByItself(t *testing.T) {
+func TestFenceClosesAfterLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := NewFence(fenceLimit)
 		start := time.Now()
-		for _, frozen := range []time.Duration{fenceLimit, time.Nanosecond} { // nothing runs meanwhile
+		for _, frozen := range []time.Duration{fenceLimit, time.Nanosecond} { // nothing runs in between
 			if start.Equal(time.Now()) {
 				f.Renew(start)
 			}
@@ -76,8 +76,8 @@ func TestFenceClosesByItself(t *testing.T) {
 	})
 }
 
-func TestElapsedBelievesTheLaterClock(t *testing.T) {
-	now := time.Now() // with both clocks
+func TestElapsedUsesLaterClock(t *testing.T) {
+	now := time.Now() // has a monotonic and a wall clock reading
 	for why, c := range map[string]struct {
 		from, to time.Time
 		want     time.Duration
@@ -94,16 +94,16 @@ func TestElapsedBelievesTheLaterClock(t *testing.T) {
 	}
 }
 
-func TestFenceCostsNothing(t *testing.T) {
+func TestFenceAllocatesNothing(t *testing.T) {
 	f := NewFence(time.Hour)
 	f.Renew(time.Now())
 	guarded, r := &transport{f, &answering{}}, httptest.NewRequest(http.MethodPatch, "/api/v1/pods/a", nil)
-	if n := testing.AllocsPerRun(100, func() { _, _ = guarded.RoundTrip(r) }); n != 0 { //nolint:bodyclose // there is none
+	if n := testing.AllocsPerRun(100, func() { _, _ = guarded.RoundTrip(r) }); n != 0 { //nolint:bodyclose // there is no response body
 		t.Errorf("%v allocations for each request, want none", n)
 	}
 }
 
-func TestGuardLeavesTheConfigAlone(t *testing.T) {
+func TestGuardDoesNotModifyConfig(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer server.Close()
 	config := &rest.Config{Host: server.URL}

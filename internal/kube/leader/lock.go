@@ -9,33 +9,32 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// lock is the lock that client-go's election works with. It opens the fence with each renewal,
-// renews no more often than needed, and notices when another replica has the lease.
-// One goroutine uses it.
+// lock is a resourcelock.Interface for client-go's leader election. It opens the fence with each renewal, renews no more often
+// than needed, and detects that another replica holds the lease. It must be used by one goroutine only.
 type lock struct {
 	resourcelock.Interface
 	fence *Fence
-	every time.Duration // between renewals
-	taken func()        // called when another replica has the lease that was ours
-	held  bool          // whether the lease has ever been ours
-	gone  bool          // whether another replica has the lease that was ours
-	tried bool          // whether it may be ours although no answer said so
+	every time.Duration // renewal interval
+	taken func()        // called when another replica has taken over our lease
+	held  bool          // whether this replica has ever held the lease
+	gone  bool          // whether another replica has taken over our lease
+	tried bool          // whether a write was tried, so that this replica may hold the lease even without a successful response
 	err   error         // of the last request
-	// hinted is the last hint that was given.
+	// hinted is the last hint that was logged.
 	hinted string
 }
 
-// Create makes the Lease, which is ours then.
+// Create creates the Lease, held by this replica.
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	err := l.hold(ctx, func() error { return l.Interface.Create(ctx, record) })
 	if apierrors.IsNotFound(err) {
-		l.hint(ctx, "waiting for the namespace of the lease: create it, or set another --lease-namespace")
+		l.hint(ctx, "waiting for the namespace of the lease: create it, or set another --leader-elect-resource-namespace")
 	}
 	return err
 }
 
-// Update takes or renews the lease. client-go has one period for renewing and for trying to
-// get the lease; for the latter it is short, so most renewals are left out.
+// Update acquires or renews the lease. client-go uses one RetryPeriod for acquiring and renewing. It is short for fast failover,
+// so Update skips most renewals.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if l.fence.within(l.every) {
 		return nil
@@ -66,8 +65,8 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// note takes note of the result of a request. One that was cut off in the end says less than the one
-// before.
+// note records the result of a request. If the context of a failed request has ended, an earlier error is kept, because it says
+// more.
 func (l *lock) note(ctx context.Context, err error) {
 	if err == nil || l.err == nil || ctx.Err() == nil {
 		l.err = err
@@ -77,7 +76,7 @@ func (l *lock) note(ctx context.Context, err error) {
 	}
 }
 
-// hint says once what the user can do.
+// hint logs what the user can do, unless that was the last hint.
 func (l *lock) hint(ctx context.Context, text string) {
 	if l.hinted != text {
 		klog.FromContext(ctx).Info(text, "lease", l.Describe())

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsCutOffInTheEndDoesNotHideTheCause(t *testing.T) {
+func TestCanceledRequestKeepsEarlierLockError(t *testing.T) {
 	refused := errors.New("refused")
 	ended, end := context.WithCancel(t.Context())
 	end()

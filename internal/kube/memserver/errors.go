@@ -13,17 +13,17 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// NotFound is the answer where there is no such object.
+// NotFound returns the error for an object that does not exist.
 func NotFound(at request.Location) error {
 	return apierrors.NewNotFound(at.Resource.GroupResource(), at.Name)
 }
 
-// Conflict is the answer where the object has changed, or is another one.
+// Conflict returns the error for an object with another resource version or UID.
 func Conflict(at request.Location) error {
 	return apierrors.NewConflict(at.Resource.GroupResource(), at.Name, errors.New("the object has been modified"))
 }
 
-// Refusal is an answer with that code, reason and message.
+// Refusal returns an API error with that code, reason and message.
 func Refusal(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
@@ -31,19 +31,19 @@ func Refusal(code int32, reason metav1.StatusReason, message string, causes ...m
 	}}
 }
 
-// otherUID is the answer to a patch of an object that has another UID.
+// otherUID returns the error for a patch with the UID of another object.
 func otherUID(at request.Location, uid string) error {
 	faults := field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")}
 	return apierrors.NewInvalid(schema.GroupKind{Group: at.Resource.Group, Kind: at.Resource.Resource}, at.Name, faults)
 }
 
-// nullStatus is the answer where a status would become null.
+// nullStatus returns the error for a status that would become null.
 func nullStatus() error {
 	const message = "status: Invalid value: \"null\": status in body must be of type object: \"null\""
 	return Refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, message)
 }
 
-// fieldConflict is the answer to an apply without force that would change fields of other managers.
+// fieldConflict returns the error for an apply without force that would change fields of other managers.
 func fieldConflict(paths []string) error {
 	var causes []metav1.StatusCause
 	for _, path := range paths {

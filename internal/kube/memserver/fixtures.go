@@ -9,14 +9,14 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// tester fails a test; a testing.TB does. The package is part of the program, which needs none of testing.
+// tester fails a test. A testing.TB implements it. The binary contains this package, and must not import testing.
 type tester interface {
 	Helper()
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// Parse reads one YAML document for a test.
+// Parse parses one YAML document for a test.
 func Parse(t tester, text string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))
@@ -30,7 +30,7 @@ func Parse(t tester, text string) *unstructured.Unstructured {
 	return u
 }
 
-// Pack returns the object as the operator reads it.
+// Pack converts an object to the operator's format.
 func Pack(t tester, o *unstructured.Unstructured) *object.Object {
 	t.Helper()
 	p, err := object.From(o.Object)
@@ -40,7 +40,8 @@ func Pack(t tester, o *unstructured.Unstructured) *object.Object {
 	return p
 }
 
-// With replaces, in a manifest, the first of each pair of texts by the second one, where it is first found. It must be there.
+// With replaces the first occurrence of the first string of each pair in a manifest by the second one. It fails the test if there
+// is none.
 func With(t tester, manifest string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {

@@ -10,15 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Ownership of fields, as managedFields record it. Sets of fields are those of FieldsV1.
+// Field ownership, as recorded in managedFields. Sets of fields have the format of FieldsV1.
 
-// Lists are the names of lists that are merged by a key of their items (listType=map), with that key. All other lists are atomic.
+// Lists maps the names of lists with listType=map to the key of their items. All other lists are atomic.
 type Lists map[string]string
 
 // Usual are the Lists of objects whose conditions are merged by type.
 var Usual = Lists{"ownerReferences": "uid", "conditions": "type"}
 
-// FieldsOf returns the set of all leaves.
+// FieldsOf returns the set of all leaf fields.
 func (l Lists) FieldsOf(content map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range content {
@@ -44,7 +44,7 @@ func (l Lists) fieldsBelow(name string, value any) map[string]any {
 	return map[string]any{}
 }
 
-// itemName returns the key of an item of a list in a set, "" where the list is atomic.
+// itemName returns the key of a list item in a set, or "" if the list is atomic.
 func (l Lists) itemName(list string, item any) string {
 	content, ok := item.(map[string]any)
 	key := l[list]
@@ -55,7 +55,8 @@ func (l Lists) itemName(list string, item any) string {
 	return "k:" + string(text)
 }
 
-// Held returns the set that a manager owns after it has applied content. Nobody owns what identifies an object.
+// Held returns the set that a manager owns after applying content. It excludes the fields that identify an object, which have no
+// owner.
 func (l Lists) Held(content map[string]any, subresource string) map[string]any {
 	set := l.FieldsOf(content)
 	if subresource != "" {
@@ -82,34 +83,6 @@ func tidy(set map[string]any, name string) map[string]any {
 	return set
 }
 
-// Applied returns the object after a server-side apply with force: the fields of content are set, fields that the manager owned and no longer
-// sets are removed unless another manager owns them, and other managers lose the fields that change.
-func (l Lists) Applied(there *unstructured.Unstructured, content map[string]any, manager, subresource string) *unstructured.Unstructured {
-	next, set := there.DeepCopy(), l.Held(content, subresource)
-	before, others := Holdings(there, manager, subresource)
-	dropped := without(before, set)
-	for _, other := range others {
-		dropped = without(dropped, other)
-	}
-	l.drop(next.Object, dropped)
-	changed := l.Differing(there.Object, content, set)
-	l.join(next.Object, content)
-	Deprive(next, changed)
-	Own(next, manager, subresource, set)
-	return next
-}
-
-// owned returns the paths of the fields that an apply changes and that other managers own, sorted.
-func (l Lists) owned(there *unstructured.Unstructured, content map[string]any, manager, subresource string) []string {
-	changed := l.Differing(there.Object, content, l.Held(content, subresource))
-	_, others := Holdings(there, manager, subresource)
-	paths := map[string]bool{}
-	for _, other := range others {
-		eachLeaf("", without(changed, without(changed, other)), func(path string) { paths[path] = true })
-	}
-	return slices.Sorted(maps.Keys(paths))
-}
-
 // eachLeaf calls do with the path of each leaf of a set.
 func eachLeaf(path string, set map[string]any, do func(path string)) {
 	for name, value := range set {
@@ -128,7 +101,7 @@ func eachLeaf(path string, set map[string]any, do func(path string)) {
 	}
 }
 
-// Holdings returns the set that a manager has applied, and the sets of all others.
+// Holdings returns the set that a manager owns by Apply, and the sets of all other entries.
 func Holdings(o *unstructured.Unstructured, manager, subresource string) (own map[string]any, others []map[string]any) {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	for _, each := range entries {
@@ -148,7 +121,7 @@ func isOf(entry map[string]any, manager, subresource string) bool {
 	return entry["manager"] == manager && sub == subresource && entry["operation"] == "Apply"
 }
 
-// Own makes a set the one that a manager has applied.
+// Own replaces the set that a manager owns by Apply.
 func Own(o *unstructured.Unstructured, manager, subresource string, set map[string]any) {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	entries = slices.DeleteFunc(entries, func(e any) bool {
@@ -173,7 +146,7 @@ func Updated(o *unstructured.Unstructured, manager string, set map[string]any) {
 	o.Object["metadata"].(map[string]any)["managedFields"] = append(entries, entry)
 }
 
-// Deprive removes a set of fields from those of all managers.
+// Deprive removes a set of fields from the sets of all managers.
 func Deprive(o *unstructured.Unstructured, set map[string]any) {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	left := []any{}
@@ -188,7 +161,7 @@ func Deprive(o *unstructured.Unstructured, set map[string]any) {
 	o.Object["metadata"].(map[string]any)["managedFields"] = left
 }
 
-// without returns a set less the leaves of another one.
+// without returns a set without the leaves of another set.
 func without(set, other map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range set {
@@ -206,7 +179,7 @@ func without(set, other map[string]any) map[string]any {
 	return out
 }
 
-// drop removes the fields of a set from content, and maps and lists that become empty.
+// drop removes the fields of a set from content, including maps and lists that become empty.
 func (l Lists) drop(content, set map[string]any) {
 	for name, value := range set {
 		field, below := name[2:], value.(map[string]any)
@@ -273,7 +246,7 @@ func (l Lists) joinItems(list string, into, items []any) []any {
 	return into
 }
 
-// Differing returns the fields of a set whose values differ.
+// Differing returns the fields of a set whose values differ in a and b.
 func (l Lists) Differing(a, b, set map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range set {

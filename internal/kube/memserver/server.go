@@ -1,6 +1,7 @@
-// Package memserver is an API server in memory that applies, deletes and collects garbage as a real one does, and fills the caches of watches.
+// Package memserver is an in-memory fake API server with server-side apply, deletion and garbage collection. It also feeds watch
+// caches.
 //
-// It is given its clock, checks no schemas, permissions or quotas, and serves one version of each kind.
+// It uses the caller's clock. It does not check schemas, permissions or quotas, and serves one version per kind.
 package memserver
 
 import (
@@ -9,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	serveryaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -20,30 +20,31 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// Server is an API server in memory, as one user who may do everything. It is not safe for concurrent use. Its fields may change between
-// requests.
+// Server is an in-memory fake API server, used as cluster admin. It is not safe for concurrent use. Its fields may be changed
+// between requests.
 type Server struct {
 	Clock clock.PassiveClock
 	// Kind returns the kind of a resource.
 	Kind func(schema.GroupResource) kind.Kind
-	// Objects are all objects. Whoever changes one stores another one: see Store.
+	// Objects are all stored objects. Do not modify them: see Store.
 	Objects map[request.Location]*unstructured.Unstructured
 	// Version is the resource version of the last write.
 	Version int
 
-	// Before is called before each request, and its error is the answer; nil is for nothing.
+	// Before is called before each request. If it returns an error, the request fails with it. Optional.
 	Before func(verb string, at request.Location) error
-	// Validate is called with what is to be applied, and its error is the answer; nil is for nothing.
+	// Validate is called with the applied content. If it returns an error, the request fails with it. Optional.
 	Validate func(at request.Location, content map[string]any, manager string) error
-	// Admit changes an object that is about to be applied; nil is for nothing.
+	// Admit mutates an object before an apply stores it. Optional.
 	Admit func(o *unstructured.Unstructured, manager string)
-	// Born completes an object that is about to be created; nil is for nothing.
+	// Born sets defaults in a new object. Optional.
 	Born func(o *unstructured.Unstructured)
 
-	log []change // all writes so far
+	log []change // all writes since New
 }
 
-// New returns a Server without objects. No object gets the resource version 1, with which templater creates objects.
+// New returns a Server without objects. The first write gets resource version 2, because templater uses version 1 to create
+// objects.
 func New(clock clock.PassiveClock, kinds func(schema.GroupResource) kind.Kind) *Server {
 	return &Server{Clock: clock, Kind: kinds, Version: 1, Objects: map[request.Location]*unstructured.Unstructured{}}
 }
@@ -73,7 +74,7 @@ func (s *Server) Get(_ context.Context, at request.Location) (*object.Object, er
 	return nil, NotFound(at)
 }
 
-// GetDated is Get with the Date of the answer, which has no fractions.
+// GetDated is Get, and also returns the Date header of the response, in whole seconds.
 func (s *Server) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
 	o, err := s.Get(ctx, at)
 	return o, s.Clock.Now().Truncate(time.Second), err
@@ -88,7 +89,7 @@ func (s *Server) Selected(_ context.Context, at request.Location, labels, fields
 	return o != nil && selected(o, labels, fields), nil
 }
 
-// Allowed reports that everything is allowed.
+// Allowed returns true.
 func (s *Server) Allowed(context.Context, request.Right) (bool, error) { return true, nil }
 
 // Apply is a server-side apply with force.
@@ -135,7 +136,7 @@ func (s *Server) Apply(_ context.Context, at request.Location, body []byte, mana
 	return pack(s.Store(at, after)), nil
 }
 
-// ApplyStatus is a server-side apply of the status. Without force it is refused where it changes fields that other managers own.
+// ApplyStatus is a server-side apply of the status. Without force, it fails if it changes fields that other managers own.
 func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte, manager string, force bool) (*object.Object, error) {
 	if err := s.before("status", at); err != nil {
 		return nil, err
@@ -168,7 +169,7 @@ func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte
 	return pack(s.Store(at, lists.Applied(there, status, manager, "status"))), nil
 }
 
-// atomic are the Lists of kinds whose conditions are one value.
+// atomic are the Lists of kinds whose conditions are atomic.
 var atomic = Lists{"ownerReferences": Usual["ownerReferences"]}
 
 func listsOf(kind kind.Kind) Lists {
@@ -178,8 +179,8 @@ func listsOf(kind kind.Kind) Lists {
 	return Usual
 }
 
-// emptied reports whether an apply has an empty map in place of one of which the manager holds fields. Server-side apply makes null of it, which
-// a schema refuses.
+// emptied reports whether an apply has an empty map in which the manager owns fields. Server-side apply replaces it by null,
+// which schemas reject.
 func emptied(applied, before any) bool {
 	content, isMap := applied.(map[string]any)
 	set, _ := before.(map[string]any)
@@ -194,28 +195,7 @@ func emptied(applied, before any) bool {
 	return len(content) == 0 && len(set) > 0
 }
 
-// Delete deletes the object with that UID and, unless it is empty, that resource version. One with finalizers, or with dependents that are to be deleted first, is deleted later: see
-// CollectGarbage.
-func (s *Server) Delete(_ context.Context, at request.Location, d request.Deletion) error {
-	verb := "delete"
-	if d.Propagation == metav1.DeletePropagationForeground {
-		verb = "delete-foreground"
-	}
-	if err := s.before(verb, at); err != nil {
-		return err
-	}
-	o := s.Objects[at]
-	if o == nil {
-		return nil
-	}
-	if o.GetUID() != d.UID || d.Version != "" && d.Version != o.GetResourceVersion() {
-		return Conflict(at)
-	}
-	s.End(at, d.Propagation)
-	return nil
-}
-
-// SetFinalizers replaces the finalizers of an object at that resource version.
+// SetFinalizers replaces the finalizers of an object if it has that resource version.
 func (s *Server) SetFinalizers(_ context.Context, at request.Location, version string, finalizers []string) (*object.Object, error) {
 	if err := s.before("finalizers["+strings.Join(finalizers, " ")+"]", at); err != nil {
 		return nil, err
@@ -232,7 +212,7 @@ func (s *Server) SetFinalizers(_ context.Context, at request.Location, version s
 	return pack(s.Store(at, next)), nil
 }
 
-// Holders returns the objects of a resource that have a finalizer, in order.
+// Holders returns the objects of a resource that have the finalizer, sorted by name.
 func (s *Server) Holders(_ context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
 	everywhere := namespace
 	if everywhere == "" {
@@ -273,7 +253,7 @@ func (s *Server) SetMetadata(_ context.Context, at request.Location, m request.M
 	next.SetAnnotations(patched(next.GetAnnotations(), m.Annotations))
 	metadata := map[string]any{"labels": m.Labels, "annotations": m.Annotations}
 	if m.Owners != nil {
-		next.Object["metadata"].(map[string]any)["ownerReferences"] = m.Owners //nolint:forcetypeassert // it has a name
+		next.Object["metadata"].(map[string]any)["ownerReferences"] = m.Owners //nolint:forcetypeassert // it is not nil, because the object has a name
 		metadata["ownerReferences"] = m.Owners
 	}
 	Updated(next, manager, Usual.Differing(o.Object, next.Object, Usual.Held(map[string]any{"metadata": metadata}, "")))
@@ -296,17 +276,17 @@ func patched(now map[string]string, change map[string]any) map[string]string {
 	return out
 }
 
-// unpack reads what is applied as an API server does: as YAML.
+// unpack parses an apply request like an API server: as YAML.
 func unpack(body []byte) (content map[string]any, err error) {
 	err = serveryaml.UnmarshalStrict(body, &content)
 	return content, err
 }
 
-// pack returns an object as clients read it.
+// pack converts an object to the format that clients return.
 func pack(o *unstructured.Unstructured) *object.Object {
 	out, err := object.From(o.Object)
 	if err != nil {
-		panic(err) // it was JSON
+		panic(err) // cannot happen: it is JSON data
 	}
 	return out
 }

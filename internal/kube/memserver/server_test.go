@@ -13,10 +13,10 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 )
 
-// newServer returns a server with ConfigMaps and Apps.
+// newServer returns a server for ConfigMaps and Apps.
 func newServer() *Server {
 	apps := kind.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{}}
 	return New(clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)), func(resource schema.GroupResource) kind.Kind {
@@ -103,8 +103,8 @@ func TestConditionsAreMergedByType(t *testing.T) {
 	}
 }
 
-// TestAppliesWithoutForceTakeNoFields that other managers own, unless the values are the same.
-func TestAppliesWithoutForceTakeNoFields(t *testing.T) {
+// TestApplyWithoutForceReportsConflicts applies fields of other managers. There is no conflict if the values are the same.
+func TestApplyWithoutForceReportsConflicts(t *testing.T) {
 	const theirs = `{"count": 1, "more": {"a": 1}, "conditions": [{"type": "Ready", "status": "True"}]}`
 	for why, row := range map[string]struct {
 		status string
@@ -148,7 +148,7 @@ func TestAppliesWithoutForceTakeNoFields(t *testing.T) {
 	}
 }
 
-func TestRequestsForAnotherObjectAreRefused(t *testing.T) {
+func TestRequestsWithMismatchedObjectAreRejected(t *testing.T) {
 	body := func(more string) []byte {
 		return []byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "ns", ` + more + `}}`)
 	}
@@ -168,7 +168,7 @@ func TestRequestsForAnotherObjectAreRefused(t *testing.T) {
 		"an update of what is another object by now": {there, func(s *Server) error {
 			_, err := s.Apply(t.Context(), configMap, body(`"uid": "other"`), "x")
 			return err
-		}, func(err error) bool { return apierrors.IsInvalid(err) && running.Stale(err) }},
+		}, func(err error) bool { return apierrors.IsInvalid(err) && controller.Stale(err) }},
 		"an update of what is gone": {nothing, func(s *Server) error {
 			_, err := s.Apply(t.Context(), configMap, body(`"uid": "other"`), "x")
 			return err
@@ -179,11 +179,11 @@ func TestRequestsForAnotherObjectAreRefused(t *testing.T) {
 		"a deletion of what has changed": {there, func(s *Server) error {
 			o := s.Objects[configMap]
 			return s.Delete(t.Context(), configMap, request.Deletion{UID: o.GetUID(), Version: o.GetResourceVersion() + "0", Propagation: metav1.DeletePropagationBackground})
-		}, running.Stale},
+		}, controller.Stale},
 		"labels for what is another object by now": {there, func(s *Server) error {
 			_, err := s.SetMetadata(t.Context(), configMap, request.Metadata{UID: "other"}, "x")
 			return err
-		}, running.Stale},
+		}, controller.Stale},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := newServer()

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Fill gives a cache its list. It returns the position from which Bring continues.
+// Fill sends all objects to a cache, like a list. It returns the position from which Bring continues.
 func (s *Server) Fill(want watch.Want, cache *watch.Cache) (position int, err error) {
 	var list []any
 	for _, at := range s.sorted() {
@@ -23,7 +23,7 @@ func (s *Server) Fill(want watch.Want, cache *watch.Cache) (position int, err er
 	return len(s.log), cache.Replace(list, strconv.Itoa(s.Version))
 }
 
-// Bring gives a cache all changes since a position, as a watch does, and returns the next position.
+// Bring sends all changes since a position to a cache, like a watch, and returns the next position.
 func (s *Server) Bring(want watch.Want, cache *watch.Cache, since int) (position int, err error) {
 	for _, each := range s.log[since:] {
 		if each.at.Resource != want.Resource {
@@ -48,7 +48,7 @@ func bring(want watch.Want, cache *watch.Cache, each change) error {
 	return nil
 }
 
-// matches reports whether the watch of a want returns an object.
+// matches reports whether an object matches the want.
 func matches(want watch.Want, o *unstructured.Unstructured) bool {
 	return o != nil && (want.Namespace == "" || want.Namespace == o.GetNamespace()) && selected(o, want.Labels, want.Fields)
 }
@@ -63,7 +63,7 @@ func selected(o *unstructured.Unstructured, labelSelector, fieldSelector string)
 	return err == nil && byLabel.Matches(labels.Set(o.GetLabels())) && byField.Matches(Fields(o.Object))
 }
 
-// Fields are the fields of an object as a field selector finds them: by paths such as status.phase.
+// Fields are the fields of an object for field selectors, by paths such as status.phase.
 type Fields map[string]any
 
 // Has reports whether there is a value at a path.

@@ -7,14 +7,13 @@ import (
 	"testing"
 )
 
-// TestAllocations holds what each event, each answer of the server and each use of an object
-// costs. When a number goes up, find out why with the benchmark of that name, -memprofile and
-// -memprofilerate 1, and raise the limit only if what is allocated is needed. When it goes down,
-// lower the limit. It may be 10 % above what is measured, for other versions of Go.
+// TestAllocations limits the allocations of each event, each response and each use of an object. If a number increases, find out
+// why with the benchmark of that name, -memprofile and -memprofilerate 1, and raise the limit only if the allocations are needed.
+// If it decreases, lower the limit. The limit may be 10% above the measured value, for other versions of Go.
 func TestAllocations(t *testing.T) {
 	o := decode(t, child)
 	content := o.Content()
-	// A collection would empty the pool of decoders.
+	// A garbage collection would empty the pool of decoders.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for what, c := range map[string]struct {
 		do    func()
@@ -24,7 +23,7 @@ func TestAllocations(t *testing.T) {
 			if _, err := Decode([]byte(child)); err != nil {
 				t.Fatal(err)
 			}
-		}, 8}, // measured: 8, of which one is the text
+		}, 8}, // measured: 8, including the text
 		"Content":  {func() { o.Content() }, 50},                           // measured: 46
 		"Applied":  {func() { o.Applied("templater/apps", "") }, 14},       // measured: 13
 		"Append":   {func() { Append(make([]byte, 0, 1024), content) }, 1}, // measured: 1

@@ -7,10 +7,8 @@ import (
 	"strconv"
 )
 
-// Append appends JSON data to b as compact JSON text, with the keys of maps in
-// order, so that equal data have equal texts. The data are of the types that
-// Content yields. It panics at any other type, which is a defect of the caller,
-// and writes what JSON cannot hold as null.
+// Append appends JSON data to b as compact JSON with sorted keys, so that equal data has equal text. The data must have the types
+// that Content returns. Append panics on any other type, which is a bug in the caller, and encodes NaN and infinities as null.
 func Append(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
@@ -48,8 +46,7 @@ func appendMap(b []byte, m map[string]any) []byte {
 	return append(b, '}')
 }
 
-// AppendKey appends what stands before the value of member i of an object: its name, and a comma
-// before all but the first.
+// AppendKey appends the key of member i of an object, preceded by a comma unless it is the first.
 func AppendKey(b []byte, i int, key string) []byte {
 	if i > 0 {
 		b = append(b, ',')
@@ -57,8 +54,7 @@ func AppendKey(b []byte, i int, key string) []byte {
 	return append(AppendText(b, key), ':')
 }
 
-// Keys appends the keys of m to keys, in order. Given an empty slice with room, it allocates
-// nothing.
+// Keys appends the sorted keys of m to keys. It does not allocate if keys is empty and has enough capacity.
 func Keys(keys []string, m map[string]any) []string {
 	for key := range m {
 		keys = append(keys, key)
@@ -78,5 +74,5 @@ func appendFloat(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, format, -1, 64)
 }
 
-// From packs JSON data, as Append takes it.
+// From creates an Object from JSON data. See Append for the types.
 func From(content map[string]any) (*Object, error) { return Decode(Append(nil, content)) }

@@ -10,9 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// comesBack holds the text of content against the two ways in which the server reads what it is sent: an
-// apply as YAML, all else as JSON.
-func comesBack(t *testing.T, content map[string]any) {
+// checkRoundTrip checks that content round-trips in both formats that the server parses: apply requests as YAML, all others as JSON.
+func checkRoundTrip(t *testing.T, content map[string]any) {
 	t.Helper()
 	text := Append(nil, content)
 	for how, read := range map[string]func([]byte, any) error{
@@ -28,26 +27,26 @@ func comesBack(t *testing.T, content map[string]any) {
 	}
 }
 
-func TestEveryCharacterComesBack(t *testing.T) {
+func TestEveryRuneRoundTripsThroughYAML(t *testing.T) {
 	for r := range rune(utf8.MaxRune + 1) {
 		if !utf8.ValidRune(r) {
 			continue
 		}
-		// YAML has rules of its own for the first and the last character, and at the ends of lines.
+		// YAML has special rules for the first and the last character, and at the ends of lines.
 		if c := string(r); r < 0x3000 || r >= 0xd000 && r < 0x10100 || r%997 == 0 || r&0xfffe == 0xfffe {
-			comesBack(t, map[string]any{c: c, "in": "a" + c + "b: c " + c + c + " d", "at the end": "a " + c})
+			checkRoundTrip(t, map[string]any{c: c, "in": "a" + c + "b: c " + c + c + " d", "at the end": "a " + c})
 		}
 	}
 }
 
-func TestTextsThatMeanSomethingElseInYAMLComeBack(t *testing.T) {
+func TestSpecialYAMLStringsRoundTrip(t *testing.T) {
 	for _, s := range []string{"", "<<", "~", "null", "true", "no", "1", "0x1", "1e3", "2001-01-01", "!!str a", "&a", "*a", "- a", "a: b", "a #b", "? a", "%YAML 1.1", "---\n...", "\\u0085", "\\/", "'", "\"", "{{", "\r\n", " a ", "\ta\t"} {
-		comesBack(t, map[string]any{s: s, "list": []any{s, s}, "map": map[string]any{"k": s}})
+		checkRoundTrip(t, map[string]any{s: s, "list": []any{s, s}, "map": map[string]any{"k": s}})
 	}
 }
 
-// The hash of a child is one of its text: another form of the same text would have every child written anew.
-func TestOnlyWhatYAMLReadsOtherwiseIsEscaped(t *testing.T) {
+// The hash of a child is a hash of its text, so another encoding of the same data would update all children.
+func TestAppendEscapesOnlyWhatYAMLReadsDifferently(t *testing.T) {
 	for s, want := range map[string]string{
 		"é\u00a0語\ufffd\ue000\U0001f600~ /<&":  `"é` + "\u00a0" + `語` + "\ufffd\ue000\U0001f600" + `~ /<&"`,
 		"\x00\b\t\n\f\r\x1f\"\\\x7f\u009f":     `"\u0000\b\t\n\f\r\u001f\"\\\u007f\u009f"`,
@@ -59,14 +58,14 @@ func TestOnlyWhatYAMLReadsOtherwiseIsEscaped(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoUTF8IsReplaced(t *testing.T) {
+func TestInvalidUTF8IsReplaced(t *testing.T) {
 	text := AppendText(nil, "a\xff\xc2b\xed\xa0\x80\xe2\x80")
 	if got, want := string(text), "\"a\ufffd\ufffdb\ufffd\ufffd\ufffd\ufffd\ufffd\""; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestKeysAreAsLongAsYAMLReadsThem(t *testing.T) {
+func TestLongKeyMatchesYAMLLimit(t *testing.T) {
 	for why, row := range map[string]struct {
 		content map[string]any
 		want    string
@@ -90,8 +89,7 @@ func TestKeysAreAsLongAsYAMLReadsThem(t *testing.T) {
 	}
 }
 
-// FuzzAppend has any text come back as it was, as a value and as a key, unless LongKey says that the key
-// cannot be read.
+// FuzzAppend checks that any text round-trips, as a value and as a key, unless LongKey reports that the key is too long.
 func FuzzAppend(f *testing.F) {
 	for _, s := range []string{"a", "a\u0085b: c", "\u2028", "\x7f", "\ufffe", "\ufeff", "\U0001f600", "\xff", "<<", strings.Repeat("a", LongestKey)} {
 		f.Add(s)
@@ -100,13 +98,13 @@ func FuzzAppend(f *testing.F) {
 		s = strings.ToValidUTF8(s, "\ufffd")
 		content := map[string]any{"value": s, "list": []any{s}, "key": map[string]any{s: "x"}}
 		if LongKey(content) == "" {
-			comesBack(t, content)
+			checkRoundTrip(t, content)
 			return
 		}
 		if yaml.Unmarshal(Append(nil, content), &map[string]any{}) == nil {
 			t.Errorf("a key of %d bytes is taken for too long", len(s))
 		}
 		delete(content, "key")
-		comesBack(t, content)
+		checkRoundTrip(t, content)
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-func TestFractionsAreWrittenAsEverywhere(t *testing.T) {
+func TestFloatsAreFormattedAsEncodingJSONDoes(t *testing.T) {
 	for _, f := range []float64{0, 1.5, -2.25, 1e-6, 9.9e-7, 1e-7, 1e20, 9.9e20, 1e21, -1e21, 5e300, math.SmallestNonzeroFloat64} {
 		want, err := json.Marshal(f)
 		if err != nil {
@@ -31,13 +31,13 @@ func TestFractionsAreWrittenAsEverywhere(t *testing.T) {
 	}
 }
 
-func TestNumbersThatFitNowhereAreInfinite(t *testing.T) {
+func TestOutOfRangeNumbersAreInfinite(t *testing.T) {
 	if got := decode(t, `{"n":1e999}`).Content()["n"]; got != math.Inf(1) {
 		t.Errorf("got %v", got)
 	}
 }
 
-func TestErrorsDoNotQuoteTheText(t *testing.T) {
+func TestDecodeErrorsDoNotQuoteInput(t *testing.T) {
 	_, err := Decode([]byte(`{"metadata":{"name":"a"},"data":{"password":secret}}`))
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "the text is not JSON after byte ") {
 		t.Errorf("err = %v", err)
@@ -52,7 +52,7 @@ func TestErrorsDoNotQuoteTheText(t *testing.T) {
 	}
 }
 
-func TestMetadataOfOddForms(t *testing.T) {
+func TestMalformedMetadataReadsAsEmpty(t *testing.T) {
 	o := decode(t, `{"kind":"A","metadata":{"name":77,"namespace":null,"deletionTimestamp":null,"generation":"x","resourceVersion":"99999999999999999999999",`+
 		`"labels":{"a":7,"b":"c"},"annotations":[],"managedFields":7,"ownerReferences":[{"x":{"uid":"no"},"name":{"uid":"no"},"uid":"u"}]}}`+"\n\n")
 	value, has := o.Lookup("a")
@@ -68,7 +68,7 @@ func TestMetadataOfOddForms(t *testing.T) {
 	}
 }
 
-func TestOwnersAreFoundByWhatTheyAre(t *testing.T) {
+func TestOwnersAreFoundByUID(t *testing.T) {
 	o := decode(t, `{"metadata":{"ownerReferences":[{"uid":"1","controller":true,"blockOwnerDeletion":true,"name":"a"},{"blockOwnerDeletion":false,"uid":"2","controller":false},{"uid":"3"}]}}`)
 	for uid, want := range map[types.UID]Owner{"1": {UID: "1", Controller: true, Block: true, Name: "a"}, "2": {UID: "2"}, "3": {UID: "3"}} {
 		if got, ok := o.Owner(uid); !ok || got != want {
@@ -83,7 +83,7 @@ func TestOwnersAreFoundByWhatTheyAre(t *testing.T) {
 	}
 }
 
-// managed has entries of managedFields that look alike.
+// managed has similar managedFields entries.
 const managed = `{"metadata":{"name":"a","managedFields":[
 	{"manager":"templater/a","operation":"Apply","fieldsV1":{"f:data":{"f:x":{}}, "f:spec": {"f:conditions":{}}}},
 	{"manager":"templater/b","operation":"Update","fieldsV1":{"f:data":{"f:b":{}}}},
@@ -93,8 +93,8 @@ const managed = `{"metadata":{"name":"a","managedFields":[
 	{"manager":"templater/e","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{"f:e":{}}}},
 	{"manager":"helm","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{"f:helm":{}}}}]}}`
 
-func TestManagersAreToldApart(t *testing.T) {
-	for how, text := range map[string]string{"as it is": managed, "without white space": compact(t, managed), "labelled": strings.Replace(managed, `"name":"a"`, `"name":"a","labels":{"templater.dev/parent-uid":"f:x"}`, 1)} {
+func TestFieldManagersAreDistinguished(t *testing.T) {
+	for how, text := range map[string]string{"as it is": managed, "without white space": compact(t, managed), "labeled": strings.Replace(managed, `"name":"a"`, `"name":"a","labels":{"templater.dev/parent-uid":"f:x"}`, 1)} {
 		o := decode(t, text)
 		field := func(name string) map[string]any { return map[string]any{name: map[string]any{}} }
 		for who, want := range map[[2]string]FieldSet{
@@ -149,7 +149,7 @@ func compact(t *testing.T, text string) string {
 	return out.String()
 }
 
-func TestAnswersOfOddForms(t *testing.T) {
+func TestUnusualResponsesAreDecoded(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"kind":"Status","apiVersion":"v2","metadata":{"name":"a"}}`:                           "object a",
 		`{"kind":"Review","status":{"allowed":true}}`:                                           "object ",
@@ -175,7 +175,7 @@ func TestAnswersOfOddForms(t *testing.T) {
 	}
 }
 
-func TestACopyOfAListIsAListOfItsOwn(t *testing.T) {
+func TestListDeepCopyIsIndependent(t *testing.T) {
 	l := &List{Items: nil}
 	for _, name := range []string{"a", "b"} {
 		l.Items = append(l.Items, decode(t, `{"metadata":{"name":"`+name+`"}}`))

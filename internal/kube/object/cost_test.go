@@ -8,8 +8,8 @@ import (
 
 const pod = `{"volumes":[{"name":"kube-api-access-x","projected":{"sources":[{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}},{"configMap":{"name":"kube-root-ca.crt","items":[{"key":"ca.crt","path":"ca.crt"}]}},{"downwardAPI":{"items":[{"path":"namespace","fieldRef":{"apiVersion":"v1","fieldPath":"metadata.namespace"}}]}}],"defaultMode":420}}],"containers":[{"name":"simple","image":"busybox","command":["sh","-x","-c"],"args":["echo 1"],"resources":{},"volumeMounts":[{"name":"kube-api-access-x","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}],"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"IfNotPresent"}],"restartPolicy":"Never","terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","serviceAccountName":"default","serviceAccount":"default","nodeName":"node","securityContext":{},"schedulerName":"default-scheduler","tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300},{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}],"priority":0,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority"}`
 
-// TestContentCosts reads what takes most for its length.
-func TestContentCosts(t *testing.T) {
+// TestContentMemoryIsWithinEstimate reads the inputs that need the most memory for their length.
+func TestContentMemoryIsWithinEstimate(t *testing.T) {
 	for why, inner := range map[string]string{
 		"maps":               "[" + strings.Repeat(`{},`, 5000) + "{}]",
 		"maps of one":        "[" + strings.Repeat(`{"":1},`, 5000) + "{}]",
@@ -39,7 +39,7 @@ func TestContentCosts(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		o.Content()
 		runtime.ReadMemStats(&after)
-		if bytes, most := after.TotalAlloc-before.TotalAlloc, uint64(o.ContentBytes()); bytes > most { //nolint:gosec // it is not negative
+		if bytes, most := after.TotalAlloc-before.TotalAlloc, uint64(o.ContentBytes()); bytes > most { //nolint:gosec // not negative
 			t.Errorf("%s: %d bytes, more than %d", why, bytes, most)
 		} else {
 			t.Logf("%s: %d of %d bytes", why, bytes, most)
@@ -47,7 +47,7 @@ func TestContentCosts(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		o.At("spec")
 		runtime.ReadMemStats(&after)
-		if bytes, most := after.TotalAlloc-before.TotalAlloc, uint64(o.BytesAt("spec")); bytes > most { //nolint:gosec // it is not negative
+		if bytes, most := after.TotalAlloc-before.TotalAlloc, uint64(o.BytesAt("spec")); bytes > most { //nolint:gosec // not negative
 			t.Errorf("%s: %d bytes of a part, more than %d", why, bytes, most)
 		}
 	}

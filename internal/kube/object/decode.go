@@ -13,8 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Decode makes an Object of its JSON text, of which it keeps a copy. What is no character becomes
-// U+FFFD. The error says that the text is not JSON, or no object.
+// Decode parses an Object from JSON, and keeps a copy of the text. Invalid UTF-8 and unpaired surrogates are replaced by U+FFFD.
+// It returns an error if the text is not a JSON object. Errors do not quote the text.
 func Decode(text []byte) (*Object, error) {
 	o, err := decodeStrictly(text)
 	if err == nil {
@@ -28,7 +28,7 @@ func Decode(text []byte) (*Object, error) {
 	return nil, fmt.Errorf("decode an object: %w", withoutText(err))
 }
 
-// decodeStrictly is Decode for a text that holds nothing but characters.
+// decodeStrictly is Decode for valid UTF-8 without unpaired surrogates.
 func decodeStrictly(text []byte) (*Object, error) {
 	s := scanner{text: text, o: &Object{}}
 	s.decoder = newDecoder(text)
@@ -39,7 +39,7 @@ func decodeStrictly(text []byte) (*Object, error) {
 	return s.finish(), nil
 }
 
-// withoutText returns an error that says where the text is not JSON, and does not quote it.
+// withoutText returns an error with the position of the JSON syntax error, but without a quote from the text.
 func withoutText(err error) error {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
@@ -48,13 +48,13 @@ func withoutText(err error) error {
 	return err
 }
 
-// scanner walks through the text of one object once.
+// scanner scans the text of one object once.
 type scanner struct {
 	text    []byte
 	decoder *decoder
 	o       *Object
 	managed span // the value of managedFields
-	cut     span // what is left out: managedFields with its name and comma
+	cut     span // the part to omit: managedFields with its key and comma
 
 	namespace, name, deletion, generation span
 }
@@ -76,7 +76,7 @@ func (s *scanner) object() error {
 }
 
 func (s *scanner) metadata() error {
-	before := uint32(0) // the end of the member before
+	before := uint32(0) // end of the previous member
 	return s.decoder.members(func(name []byte) error {
 		from := s.decoder.offset() - uint32(len(name)) //nolint:gosec // as in offset
 		if s.o.metadata == 0 {
@@ -95,7 +95,7 @@ func (s *scanner) metadata() error {
 	})
 }
 
-// target returns where the span of a member of metadata goes, or nil.
+// target returns where to store the span of a member of metadata, or nil.
 func (s *scanner) target(name []byte) *span {
 	switch string(name) {
 	case `"namespace"`:
@@ -122,7 +122,7 @@ func (s *scanner) target(name []byte) *span {
 	return nil
 }
 
-// finish puts the Object together.
+// finish creates the Object from the scanned spans.
 func (s *scanner) finish() *Object {
 	o := s.o
 	o.namespace = unique.Make(s.unquoted(s.namespace))
@@ -131,7 +131,7 @@ func (s *scanner) finish() *Object {
 	if s.deletion.to > s.deletion.from && s.text[s.deletion.from] == '"' {
 		o.Note(deleting)
 	}
-	s.leaveOut()
+	s.copyData()
 	for _, mapping := range []*span{&o.labels, &o.annotations, &o.owners} {
 		*mapping = s.moved(*mapping)
 	}
@@ -142,10 +142,10 @@ func (s *scanner) finish() *Object {
 	return o
 }
 
-// leaveOut copies the text without managedFields.
-func (s *scanner) leaveOut() {
+// copyData copies the text without managedFields.
+func (s *scanner) copyData() {
 	s.text = bytes.TrimRight(s.text, "\n")
-	if s.cut.to > s.cut.from && s.cut.from == s.o.metadata { // it came first: the comma behind goes
+	if s.cut.to > s.cut.from && s.cut.from == s.o.metadata { // it came first: omit the comma after it
 		behind := bytes.TrimLeft(s.text[s.cut.to:], " \t\r\n")
 		if len(behind) > 0 && behind[0] == ',' {
 			s.cut.to = uint32(len(s.text) - len(behind) + 1) //nolint:gosec // as in offset
@@ -158,7 +158,7 @@ func (s *scanner) leaveOut() {
 	s.o.data = b.String()
 }
 
-// moved returns where a span of the text is in data.
+// moved returns the span in data for a span of the text.
 func (s *scanner) moved(at span) span {
 	if at.from >= s.cut.to {
 		gone := s.cut.to - s.cut.from
@@ -167,7 +167,7 @@ func (s *scanner) moved(at span) span {
 	return at
 }
 
-// inner is the span of a string without its quotes.
+// inner returns the span of a string without its quotes.
 func inner(at span) span {
 	if at.to-at.from < 2 {
 		return span{}
@@ -175,7 +175,7 @@ func inner(at span) span {
 	return span{at.from + 1, at.to - 1}
 }
 
-// unquoted returns the string at a span as a string of its own.
+// unquoted returns a copy of the string at a span.
 func (s *scanner) unquoted(at span) string {
 	raw := s.text[at.from:at.to]
 	if len(raw) < 2 || raw[0] != '"' {
@@ -184,20 +184,20 @@ func (s *scanner) unquoted(at span) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
 	}
-	out, _ := jsontext.AppendUnquote(nil, raw) // the decoder has taken it
+	out, _ := jsontext.AppendUnquote(nil, raw) // the decoder has accepted it
 	return string(out)
 }
 
-// decoder is a jsontext.Decoder over bytes, which is used again.
+// decoder is a reusable jsontext.Decoder over bytes.
 type decoder struct {
 	*jsontext.Decoder
 	buffer bytes.Buffer
-	lines  []byte // room for ownershipOf
+	lines  []byte // scratch buffer of takeOwnership
 }
 
 var decoders = sync.Pool{New: func() any { return &decoder{Decoder: jsontext.NewDecoder(&bytes.Buffer{})} }}
 
-var options = jsontext.AllowDuplicateNames(true) // the server never sends them, so do not look
+var options = jsontext.AllowDuplicateNames(true) // the server never sends duplicates, so skip the check
 
 func newDecoder(text []byte) *decoder {
 	d, _ := decoders.Get().(*decoder)
@@ -213,7 +213,7 @@ func freeDecoder(d *decoder) {
 
 func (d *decoder) offset() uint32 { return uint32(d.InputOffset()) } //nolint:gosec // texts are far shorter than 4 GiB
 
-// value reads a value and returns where it is in the text.
+// value reads a value and returns its span in the text.
 func (d *decoder) value() (span, error) {
 	value, err := d.ReadValue()
 	to := d.offset()
@@ -222,8 +222,8 @@ func (d *decoder) value() (span, error) {
 
 var errNoObject = errors.New("the text is not a JSON object")
 
-// members reads an object, and calls f with the name of each member, in quotes.
-// f must read the member's value, and must not keep the name.
+// members reads an object, and calls f with the name of each member, including quotes. f must read the member's value, and must
+// not retain the name.
 func (d *decoder) members(f func(name []byte) error) error {
 	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
 		return errNoObject
@@ -244,27 +244,26 @@ func (d *decoder) members(f func(name []byte) error) error {
 	return err
 }
 
-// What Content allocates, found by trying the worst; see TestContentCosts.
+// The most that Content allocates, measured with the worst inputs; see TestContentMemoryIsWithinEstimate.
 const (
-	objectBytes = 300 // an object that is not empty
-	memberBytes = 40  // a member of it, besides its comma
-	itemBytes   = 70  // an item of a list, and the list with it
+	objectBytes = 300 // per object that is not empty
+	memberBytes = 40  // per member, in addition to its comma
+	itemBytes   = 70  // per list and per item
 )
 
-// Len returns how many bytes the text of the object has.
+// Len returns the size of the object as JSON in bytes, without managedFields.
 func (o *Object) Len() int { return len(o.data) }
 
-// ContentBytes returns how many bytes Content allocates at most. It takes the time of
-// looking at the text, and no memory.
+// ContentBytes returns an upper limit of the memory that Content allocates, in bytes. It scans the text without allocating.
 func (o *Object) ContentBytes() int { return bytesOf(o.data) }
 
-// BytesAt returns how many bytes At allocates at most.
+// BytesAt returns an upper limit of the memory that At allocates, in bytes.
 func (o *Object) BytesAt(path ...string) int { return bytesOf(o.JSON(path...)) }
 
 func bytesOf(text string) int {
 	const least = 1024
 	n := least + itemBytes*strings.Count(text, "[") + objectBytes*strings.Count(text, "{") + itemBytes*strings.Count(text, ",") + memberBytes*strings.Count(text, ":")
-	if strings.Contains(text, `\`) { // texts with escapes are copied
+	if strings.Contains(text, `\`) { // strings with escapes are copied
 		n += 2 * len(text)
 	}
 	return n

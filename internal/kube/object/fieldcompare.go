@@ -1,16 +1,13 @@
 package object
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Same reports whether current has every value of content. Lists that the set
-// knows item by item are compared so; others as a whole.
+// Same reports whether current has all values of content. Lists whose items are owned individually are compared by item, other
+// lists as a whole.
 func (f FieldSet) Same(content, current any) bool {
 	switch content := content.(type) {
 	case map[string]any:
@@ -37,9 +34,9 @@ func (f FieldSet) sameList(content, current []any) bool {
 	if !f.itemized() {
 		return slices.EqualFunc(content, current, EqualValues)
 	}
+	index := f.index(current)
 	for _, element := range content {
-		below, _ := f.Item(element)
-		has, ok := f.find(element, current)
+		below, has, ok := index.find(element)
 		if !ok || !below.Same(element, has) {
 			return false
 		}
@@ -47,9 +44,16 @@ func (f FieldSet) sameList(content, current []any) bool {
 	return true
 }
 
-// Holds reports whether current has every value of content, as the server shows them: it may have filled in more, also in the items of
-// a list, and leaves out what is empty. Scalars are compared by equal.
-func (f FieldSet) Holds(content, current any, equal func(a, b any) bool) bool {
+// Holds reports whether current, as returned by the server, has all values of content. The server may have added fields, also in
+// list items, and may have omitted empty values.
+func (f FieldSet) Holds(content, current any) bool { return f.holds(content, current, noQuantity) }
+
+// HoldsQuantities is Holds for built-in kinds: quantities are compared by value, because the server may have changed 1000m to 1.
+func (f FieldSet) HoldsQuantities(content, current any) bool {
+	return f.holds(content, current, aboveQuantity)
+}
+
+func (f FieldSet) holds(content, current any, at quantityPlace) bool {
 	switch content := content.(type) {
 	case map[string]any:
 		there, _ := current.(map[string]any)
@@ -58,40 +62,36 @@ func (f FieldSet) Holds(content, current any, equal func(a, b any) bool) bool {
 			if leafless(value) || !ok && empty(value) {
 				continue
 			}
-			if below, _ := f.Field(name); !below.Holds(value, has, equal) {
+			if below, _ := f.Field(name); !below.holds(value, has, at.below(name)) {
 				return false
 			}
 		}
 		return there != nil || len(content) == 0
 	case []any:
 		there, _ := current.([]any)
-		return f.holdsList(content, there, equal)
+		return f.holdsList(content, there, at)
 	}
-	return equal(content, current)
+	if at == inQuantity {
+		return SameQuantity(content, current)
+	}
+	return sameScalar(content, current)
 }
 
-func (f FieldSet) holdsList(content, current []any, equal func(a, b any) bool) bool {
-	if !f.itemized() && len(content) != len(current) {
-		return false
+func (f FieldSet) holdsList(content, current []any, at quantityPlace) bool {
+	if !f.itemized() {
+		return slices.EqualFunc(content, current, func(element, has any) bool { return (FieldSet{}).holds(element, has, at) })
 	}
-	for i, element := range content {
-		if !f.itemized() {
-			if !(FieldSet{}).Holds(element, current[i], equal) {
-				return false
-			}
-			continue
-		}
-		below, _ := f.Item(element)
-		has, ok := f.find(element, current)
-		if !ok || !below.Holds(element, has, equal) {
+	index := f.index(current)
+	for _, element := range content {
+		below, has, ok := index.find(element)
+		if !ok || !below.holds(element, has, at) {
 			return false
 		}
 	}
 	return true
 }
 
-// empty reports whether the server may leave a field with that value out: built-in kinds omit most fields that have the zero value of
-// their type.
+// empty reports whether the server may omit a field with that value: built-in kinds omit most fields with the zero value.
 func empty(value any) bool {
 	switch value := value.(type) {
 	case []any:
@@ -107,37 +107,20 @@ func empty(value any) bool {
 	return value == nil || value == "" || value == false || sameScalar(value, int64(0))
 }
 
-// SameQuantity compares JSON scalars, and takes two texts of one quantity for equal: the server may have changed 1000m into 1.
-func SameQuantity(a, b any) bool {
-	if sameScalar(a, b) {
-		return true
-	}
-	x, errX := resource.ParseQuantity(fmt.Sprint(a))
-	y, errY := resource.ParseQuantity(fmt.Sprint(b))
-	return errX == nil && errY == nil && x.Cmp(y) == 0
-}
-
-// itemized reports whether the set knows the items of a list one by one.
+// itemized reports whether the items of a list are owned individually.
 func (f FieldSet) itemized() bool { return !f.whole() }
 
-// find returns the item of list that stands for element.
-func (f FieldSet) find(element any, list []any) (any, bool) {
-	for k := range f {
-		if !itemKey(k, element) {
-			continue
-		}
-		if has, ok := pick(k, list); ok {
-			return has, true
-		}
-	}
-	return nil, false
-}
-
-// Exceeds reports whether the set holds a field that content does not set.
+// Exceeds reports whether the set has a field that content does not set.
 func (f FieldSet) Exceeds(content any) bool {
+	list, isList := content.([]any)
+	index := f.index(list)
 	for k, below := range f {
 		value, ok := content, true
-		if k != "." {
+		switch {
+		case k == ".":
+		case isList:
+			value, ok = index.pick(k)
+		default:
 			value, ok = pick(k, content)
 		}
 		set, _ := below.(map[string]any)
@@ -148,7 +131,7 @@ func (f FieldSet) Exceeds(content any) bool {
 	return false
 }
 
-// pick returns the field or list item of content that the key of a set names.
+// pick returns the field or list item of content for a key of a set.
 func pick(key string, content any) (any, bool) {
 	if name, ok := strings.CutPrefix(key, "f:"); ok {
 		m, _ := content.(map[string]any)
@@ -164,7 +147,7 @@ func pick(key string, content any) (any, bool) {
 	return nil, false
 }
 
-// Extract returns that part of current that the set holds.
+// Extract returns the part of current that is in the set.
 func (f FieldSet) Extract(current any) any {
 	if f.whole() {
 		return current
@@ -180,8 +163,9 @@ func (f FieldSet) Extract(current any) any {
 		return out
 	case []any:
 		var out []any
+		index := f.index(current)
 		for _, element := range current {
-			if below, ok := f.Item(element); ok {
+			if _, below, ok := index.first(element); ok {
 				out = append(out, below.Extract(element))
 			}
 		}
@@ -190,7 +174,7 @@ func (f FieldSet) Extract(current any) any {
 	return current
 }
 
-// EqualValues compares JSON data; numbers by value.
+// EqualValues compares JSON data; numbers are compared by value.
 func EqualValues(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:

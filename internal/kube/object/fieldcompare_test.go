@@ -31,7 +31,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestEqual(t *testing.T) {
+func TestEqualValues(t *testing.T) {
 	for _, row := range []struct {
 		a, b string
 		want bool
@@ -61,13 +61,13 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-func TestItemThatTheSetAloneHasExceeds(t *testing.T) {
+func TestExceedsReportsItemsMissingFromContent(t *testing.T) {
 	if !set(t, `{"f:a":{"v:\"x\"":{}}}`).Exceeds(data(t, `{"a":[]}`)) {
 		t.Error("an item of a list that is no longer rendered goes unnoticed")
 	}
 }
 
-func TestExtractTakesWhatIsHeldWholeAsItIs(t *testing.T) {
+func TestExtractCopiesAtomicFields(t *testing.T) {
 	for _, value := range []string{`{"a":{"b":1}}`, `{"a":[1,{"b":2}]}`, `{"a":1}`} {
 		if got := set(t, `{"f:a":{}}`).Extract(data(t, value)); !EqualValues(got, data(t, value)) {
 			t.Errorf("extract of %s = %v", value, got)
@@ -75,8 +75,8 @@ func TestExtractTakesWhatIsHeldWholeAsItIs(t *testing.T) {
 	}
 }
 
-// TestHolds compares what an author wants with what a server shows.
-func TestHolds(t *testing.T) {
+// TestHoldsComparesDesiredWithCurrent compares desired content with the content that a server returns.
+func TestHoldsComparesDesiredWithCurrent(t *testing.T) {
 	const byName = `{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:name":{},"f:image":{}}}}}`
 	for why, row := range map[string]struct {
 		set, content, current string
@@ -98,16 +98,18 @@ func TestHolds(t *testing.T) {
 		"others have added to a list by keys":  {byName, `{"spec":{"containers":[{"name":"web","image":"a"}]}}`, `{"spec":{"containers":[{"name":"sidecar"},{"name":"web","image":"a","tty":false}]}}`, true, true},
 		"an item of a list by keys differs":    {byName, `{"spec":{"containers":[{"name":"web","image":"a"}]}}`, `{"spec":{"containers":[{"name":"web","image":"b"}]}}`, false, false},
 		"an item of a list by keys is missing": {byName, `{"spec":{"containers":[{"name":"web","image":"a"}]}}`, `{"spec":{"containers":[]}}`, false, false},
-		"a quantity is written otherwise":      {`{}`, `{"cpu":"1000m"}`, `{"cpu":"1"}`, false, true},
-		"a quantity is a number":               {`{}`, `{"cpu":2}`, `{"cpu":"2"}`, false, true},
-		"another quantity":                     {`{}`, `{"cpu":"1000m"}`, `{"cpu":"2"}`, false, false},
+		"a quantity is written otherwise":      {`{}`, `{"limits":{"cpu":"1000m"}}`, `{"limits":{"cpu":"1"}}`, false, true},
+		"a quantity is a number":               {`{}`, `{"spec":[{"hard":{"pods":2}}]}`, `{"spec":[{"hard":{"pods":"2"}}]}`, false, true},
+		"another quantity":                     {`{}`, `{"limits":{"cpu":"1000m"}}`, `{"limits":{"cpu":"2"}}`, false, false},
+		"a text that looks like a quantity":    {`{}`, `{"env":[{"value":"1.10"}]}`, `{"env":[{"value":"1.1"}]}`, false, false},
+		"a text under the name of a quantity":  {`{}`, `{"data":{"limits":"1.10"}}`, `{"data":{"limits":"1.1"}}`, false, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			set := FieldSet(jsonOf(t, row.set).(map[string]any))
-			if got := set.Holds(jsonOf(t, row.content), jsonOf(t, row.current), EqualValues); got != row.want {
+			if got := set.Holds(jsonOf(t, row.content), jsonOf(t, row.current)); got != row.want {
 				t.Errorf("by value: %v, want %v", got, row.want)
 			}
-			if got := set.Holds(jsonOf(t, row.content), jsonOf(t, row.current), SameQuantity); got != row.quantities {
+			if got := set.HoldsQuantities(jsonOf(t, row.content), jsonOf(t, row.current)); got != row.quantities {
 				t.Errorf("by quantity: %v, want %v", got, row.quantities)
 			}
 		})

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestHash compares the hashes of two contents, of which fields are owned.
-func TestHash(t *testing.T) {
+// TestHashCoversOwnedFieldsOnly compares the hashes of two contents with owned and other fields.
+func TestHashCoversOwnedFieldsOnly(t *testing.T) {
 	const (
 		byName = `{"f:l":{"k:{\"name\":\"x\"}":{".":{},"f:name":{},"f:v":{}},"k:{\"name\":\"y\"}":{".":{},"f:name":{},"f:v":{}}}}`
 		items  = `{"f:l":{"v:\"x\"":{},"v:\"y\"":{}}}`
@@ -49,7 +49,7 @@ func TestHash(t *testing.T) {
 	})
 }
 
-// BenchmarkHash is for a Pod template with 100 variables, of which others own none.
+// BenchmarkHash hashes a Pod template with 100 variables, all of them owned.
 func BenchmarkHash(b *testing.B) {
 	owned, content := variables(100)
 	b.ReportAllocs()
@@ -58,7 +58,7 @@ func BenchmarkHash(b *testing.B) {
 	}
 }
 
-// variables returns a list of so many items by name, and the set that owns them.
+// variables returns a list of n items keyed by name, and the set that owns them.
 func variables(n int) (FieldSet, map[string]any) {
 	owned, list := map[string]any{}, []any{}
 	for i := range n {
@@ -69,8 +69,8 @@ func variables(n int) (FieldSet, map[string]any) {
 	return FieldSet{"f:env": owned}, map[string]any{"env": list}
 }
 
-// TestItemsOfLongLists finds items among many keys: by the text of the key, and where the server has filled in a part of it.
-func TestItemsOfLongLists(t *testing.T) {
+// TestListItemsAreFoundAmongManyKeys finds items by the text of their key, and with a key field that the server has defaulted.
+func TestListItemsAreFoundAmongManyKeys(t *testing.T) {
 	owned, content := variables(100)
 	if path := owned.Uncovered(content); path != "" || owned.Exceeds(content) || !owned.Same(content, content) {
 		t.Errorf("%s is not found, or an item is taken for another", path)

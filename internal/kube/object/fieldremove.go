@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Remove removes from content what the set holds, and returns the path of the first of it, or "". What only says
-// that a mapping is there, or that a list has a value, two may say.
+// Remove removes the fields in the set from content, and returns the path of the first removed field, prefixed with at, or "". It
+// keeps a mapping if the set has only the mapping itself, and items that the set has by value, because these can have several
+// owners.
 func (f FieldSet) Remove(content map[string]any, at string) string {
 	first := ""
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -26,7 +27,7 @@ func (f FieldSet) Remove(content map[string]any, at string) string {
 	return first
 }
 
-// removeValue is Remove for the value under a name; gone is whether nothing of it is left.
+// removeValue is Remove for the field with that name. gone reports whether nothing of its value is left.
 func (f FieldSet) removeValue(content map[string]any, name string) (path string, gone bool) {
 	switch value := content[name].(type) {
 	case map[string]any:
@@ -49,24 +50,18 @@ func (f FieldSet) removeValue(content map[string]any, name string) (path string,
 	return "." + name, true
 }
 
-// without returns the items of a list that the set does not hold by their keys.
+// without returns the items of a list that are not in the set by their keys.
 func (f FieldSet) without(list []any) []any {
-	return slices.DeleteFunc(slices.Clone(list), f.holds)
+	index := f.index(list)
+	return slices.DeleteFunc(slices.Clone(list), func(element any) bool {
+		key, _, ok := index.first(element)
+		return ok && strings.HasPrefix(key, "k:")
+	})
 }
 
-// holds reports whether the set holds an item of a list by its keys.
-func (f FieldSet) holds(element any) bool {
-	for key := range f {
-		if strings.HasPrefix(key, "k:") && itemKey(key, element) {
-			return true
-		}
-	}
-	return false
-}
-
-// WithoutEmptied returns content without the empty mappings of which the set holds fields, and whether there are any. Server-side apply
-// replaces such a mapping by null, which schemas refuse: it removes the fields, then drops what is empty, and keeps the key, which is
-// applied. So these fields have to be released before.
+// WithoutEmptied returns content without the empty mappings that have fields in the set, and whether there are any. Server-side
+// apply would replace such a mapping by null, which schemas reject: it removes the fields, drops the empty mapping, and keeps its
+// key, because the key is applied. So these fields must be released first.
 func (f FieldSet) WithoutEmptied(content map[string]any) (rest map[string]any, emptied bool) {
 	rest = content
 	for name, value := range content {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWhatSetsOfFieldsTakeFromAStatus(t *testing.T) {
+func TestRemoveDeletesOwnedStatusFields(t *testing.T) {
 	for why, row := range map[string]struct {
 		held, status, left string // JSON
 		path               string
@@ -37,7 +37,7 @@ func TestWhatSetsOfFieldsTakeFromAStatus(t *testing.T) {
 	}
 }
 
-func TestAMappingOfWhichNothingIsTakenStays(t *testing.T) {
+func TestRemoveKeepsEmptyMap(t *testing.T) {
 	content := map[string]any{"a": map[string]any{}}
 	held := FieldSet{"f:a": map[string]any{"f:b": map[string]any{}}}
 	if path := held.Remove(content, ".status"); path != "" || len(content) != 1 {
@@ -45,7 +45,7 @@ func TestAMappingOfWhichNothingIsTakenStays(t *testing.T) {
 	}
 }
 
-func TestMappingsThatBecomeEmptyAreReleasedFirst(t *testing.T) {
+func TestEmptiedMapsAreReleasedFirst(t *testing.T) {
 	const owned = `{"f:a":{"f:b":{"f:c":{}}},"f:d":{}}`
 	for why, row := range map[string]struct {
 		content, want string

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// FieldSet is a set of fields as managedFields holds it (FieldsV1): a tree whose keys
-// are "f:name" for a field, `k:{…}` for a list item by its key fields, `v:…` for a
-// list item by its value, and "." for the node itself.
+// FieldSet is a set of fields in the format of managedFields (FieldsV1): a tree with the keys "f:name" for a field, `k:{…}` for a
+// list item by its key fields, `v:…` for a list item by its value, and "." for the node itself.
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 type FieldSet map[string]any
 
@@ -21,8 +20,7 @@ func (f FieldSet) Field(name string) (FieldSet, bool) {
 	return set, ok
 }
 
-// whole reports whether the set holds the node with all that is below it: an
-// atomic value, or a scalar.
+// whole reports whether the set has the node with its whole value: it is atomic or a scalar.
 func (f FieldSet) whole() bool {
 	for k := range f {
 		if k != "." {
@@ -32,9 +30,8 @@ func (f FieldSet) whole() bool {
 	return true
 }
 
-// Uncovered returns the path of the first field that content sets and the set
-// does not hold, or "" when it holds all. apiVersion, kind, and the object's
-// name and namespace are never in a set.
+// Uncovered returns the path of the first field in content that is not in the set, or "" if all are. apiVersion, kind, and the
+// object's name and namespace are ignored, because they are never in a set.
 func (f FieldSet) Uncovered(content map[string]any) string {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		value := content[name]
@@ -68,9 +65,8 @@ func (f FieldSet) uncoveredField(name string, value any) string {
 	return ""
 }
 
-// leafless reports whether a value may leave nothing in a set. The server drops
-// nulls. Of an empty list it keeps an entry only where the list is atomic,
-// which is not known here: so whoever fills such a list is not noticed.
+// leafless reports whether a value may add nothing to a set. The server drops nulls. It records an empty list only if the list is
+// atomic, which is not known here, so it is not detected if another client adds items to an empty list.
 func leafless(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -88,7 +84,7 @@ func leafless(value any) bool {
 	return false
 }
 
-// UncoveredValue is Uncovered for a value whose node has something below it in the set.
+// UncoveredValue is Uncovered for a value whose node has children in the set.
 func (f FieldSet) UncoveredValue(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
@@ -98,8 +94,9 @@ func (f FieldSet) UncoveredValue(value any) string {
 			}
 		}
 	case []any:
+		index := f.index(value)
 		for _, element := range value {
-			below, ok := f.Item(element)
+			_, below, ok := index.first(element)
 			if !ok {
 				return "[]"
 			}
@@ -114,22 +111,14 @@ func (f FieldSet) UncoveredValue(value any) string {
 	return ""
 }
 
-// Item returns the set below a list item. A key field that the element lacks was
-// filled in by the server, so any value of it will do.
+// Item returns the set below a list item. If the element lacks a key field, the server has defaulted it, so any value matches.
 func (f FieldSet) Item(element any) (FieldSet, bool) {
 	_, below, ok := f.item(element)
 	return below, ok
 }
 
-// item is Item with the key of the item.
+// item is Item, and also returns the key of the item.
 func (f FieldSet) item(element any) (key string, below FieldSet, ok bool) {
-	if len(f) > few {
-		key = f.likelyKey(element)
-		if below, ok := f[key]; ok {
-			set, _ := below.(map[string]any)
-			return key, set, true
-		}
-	}
 	for k, below := range f {
 		if itemKey(k, element) {
 			set, _ := below.(map[string]any)
@@ -139,32 +128,7 @@ func (f FieldSet) item(element any) (key string, below FieldSet, ok bool) {
 	return "", nil, false
 }
 
-// few is how many keys of a list are compared with an item one by one.
-const few = 8
-
-// likelyKey returns the key that the set has for a list item, if the server writes it as Append does and has filled in no key field.
-// So the items of a long list need not be compared with all keys.
-func (f FieldSet) likelyKey(element any) string {
-	item, ok := element.(map[string]any)
-	if !ok {
-		return string(Append([]byte("v:"), element))
-	}
-	for key := range f {
-		text, ok := strings.CutPrefix(key, "k:")
-		if !ok {
-			continue
-		}
-		parsed, _ := Parse(text)
-		keys, _ := parsed.(map[string]any)
-		for name := range keys {
-			keys[name] = item[name]
-		}
-		return string(Append([]byte("k:"), keys))
-	}
-	return ""
-}
-
-// itemKey reports whether the key of a set names the list item.
+// itemKey reports whether a key of a set identifies the list item.
 func itemKey(key string, element any) bool {
 	if text, ok := strings.CutPrefix(key, "v:"); ok {
 		return sameJSON(text, element)
@@ -196,7 +160,7 @@ func hasKeys(text string, element any) bool {
 	return true
 }
 
-// sameScalar compares JSON scalars; numbers by value, whatever their Go type.
+// sameScalar compares JSON scalars; numbers are compared by value, whatever their Go type.
 func sameScalar(a, b any) bool {
 	switch a := a.(type) {
 	case int:
@@ -221,7 +185,7 @@ func sameScalar(a, b any) bool {
 	return false
 }
 
-// sameNumber compares without rounding: above 2^53 several integers have one nearest float64.
+// sameNumber compares without rounding: above 2^53, several integers have the same nearest float64.
 func sameNumber(n int64, f float64) bool {
 	return f >= -1<<63 && f < 1<<63 && f == math.Trunc(f) && int64(f) == n
 }
@@ -239,13 +203,14 @@ func withoutIdentity(metadata any) any {
 
 var seed = maphash.MakeSeed()
 
-// Hash returns a hash of the fields that the set holds, and of their values in current; it is not 0. Fields of others and the order of items
-// that are owned one by one do not count. Nobody outside of the process can tell which values have one hash.
+// Hash returns a hash, never 0, of the fields in the set and their values in current. Fields that are not in the set, and the
+// order of items that are owned individually, do not matter. The hash is seeded per process, so that clients cannot precompute
+// collisions.
 func (f FieldSet) Hash(current any) uint32 {
-	return max(1, uint32(f.sum(current))) //nolint:gosec // any bits will do
+	return max(1, uint32(f.sum(current))) //nolint:gosec // truncated on purpose
 }
 
-// member is a field or an item by the key of the set, and the sum of what is below it.
+// member is a field or an item by its key, and the hash of its value.
 type member struct {
 	key string
 	sum uint64
@@ -255,7 +220,7 @@ func (f FieldSet) sum(current any) uint64 {
 	if len(f) == 0 {
 		return maphash.Bytes(seed, Append(make([]byte, 0, 64), current))
 	}
-	var sum uint64 // the same in any order
+	var sum uint64 // independent of the order
 	switch current := current.(type) {
 	case map[string]any:
 		for name, value := range current {
@@ -264,8 +229,9 @@ func (f FieldSet) sum(current any) uint64 {
 			}
 		}
 	case []any:
+		index := f.index(current)
 		for _, element := range current {
-			if key, below, ok := f.item(element); ok {
+			if key, below, ok := index.first(element); ok {
 				sum += maphash.Comparable(seed, member{key, below.sum(element)})
 			}
 		}

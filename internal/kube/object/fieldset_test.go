@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// data parses JSON as the API machinery does: whole numbers are int64.
+// data parses JSON like apimachinery: integers are int64.
 func data(t *testing.T, text string) any {
 	t.Helper()
 	u := &unstructured.Unstructured{}
@@ -19,7 +19,7 @@ func data(t *testing.T, text string) any {
 	return u.Object["it"]
 }
 
-// mapping is data for what is a mapping.
+// mapping is data for a JSON object.
 func mapping(t *testing.T, text string) map[string]any {
 	t.Helper()
 	m, ok := data(t, text).(map[string]any)
@@ -38,13 +38,13 @@ func set(t *testing.T, text string) FieldSet {
 	return out
 }
 
-func TestUncovered(t *testing.T) {
+func TestUncoveredReturnsFirstUnownedPath(t *testing.T) {
 	for why, row := range map[string]struct{ set, content, want string }{
 		"every leaf is there": {
 			`{"f:data":{"f:a":{}}}`, `{"data":{"a":"1"}}`, "",
 		},
 		"a leaf was taken over": {
-			`{"f:data":{}}`, `{"data":{"a":"1"}}`, "", // data alone in the set is atomic
+			`{"f:data":{}}`, `{"data":{"a":"1"}}`, "", // data without fields below it is atomic
 		},
 		"one of two leaves was taken over": {
 			`{"f:data":{"f:a":{}}}`, `{"data":{"a":"1","b":"2"}}`, ".data.b",
@@ -184,7 +184,7 @@ func TestStatusComparison(t *testing.T) {
 	}
 }
 
-func TestExtractKeepsWhatIsOurs(t *testing.T) {
+func TestExtractKeepsOwnedFields(t *testing.T) {
 	owned := set(t, `{"f:state":{},"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:type":{},"f:status":{}}}}`)
 	current := data(t, `{"state":"a","foreign":1,"conditions":[{"type":"Other","status":"True"},{"type":"Ready","status":"True","foreign":2}]}`)
 	want := data(t, `{"state":"a","conditions":[{"type":"Ready","status":"True"}]}`)
@@ -193,13 +193,13 @@ func TestExtractKeepsWhatIsOurs(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoJSONIsTheSameAsNothing(t *testing.T) {
+func TestInvalidJSONEqualsNothing(t *testing.T) {
 	if sameJSON("{", nil) || !sameJSON("null", nil) || !sameJSON("1", int64(1)) {
 		t.Error("an item is found by what is no JSON, or not by what is")
 	}
 }
 
-func TestNumbersAreTheSameByValue(t *testing.T) {
+func TestNumbersAreComparedByValue(t *testing.T) {
 	for _, row := range []struct {
 		n    int64
 		f    float64
@@ -214,7 +214,7 @@ func TestNumbersAreTheSameByValue(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreNoneNameNothing(t *testing.T) {
+func TestInvalidKeysMatchNoItem(t *testing.T) {
 	if hasKeys("{", map[string]any{}) || hasKeys("{}", "text") {
 		t.Error("an item is found by what is no key")
 	}

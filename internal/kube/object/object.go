@@ -13,31 +13,30 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// Object is an object as the server had it at one resource version. It is
-// immutable, and safe for concurrent use. Its fields are many as there may be millions of objects: each is in the smallest form. It has a
-// method for each part of an object that anybody reads, as metav1.Object has.
+// Object is an API object at one resource version. It is immutable, except for the facts noted about it, and safe for concurrent
+// use. Its fields are compact, because there can be millions of objects. Its accessors are similar to those of metav1.Object.
 type Object struct {
 	data      string                // JSON without managedFields
-	namespace unique.Handle[string] // as name a copy, which may be kept without keeping data
+	namespace unique.Handle[string] // a copy like name, so that keeping it does not keep data
 	name      string
 
-	// Where in data the values of members of metadata are; texts without their quotes.
+	// Spans in data of the values of members of metadata; those of strings exclude the quotes.
 	uid, version, labels, annotations, owners span
-	metadata                                  uint32        // where the members of metadata begin; 0 = there is none
+	metadata                                  uint32        // start of the members of metadata; 0 = no metadata
 	owned                                     atomic.Uint32 // see SetOwned
 	generation                                int64
-	ownership                                 unique.Handle[string] // see ownership.go
+	ownership                                 unique.Handle[string] // see managedfields.go
 
 	noted   atomic.Uint32 // see facts.go
-	applied uint32        // see Applied; seconds since 1970
+	applied uint32        // see AppliedAt; Unix seconds
 }
 
-// span is a part of a text: from is the first byte, to the one after the last.
+// span is a part of a text: from is the first byte, to is the byte after the last.
 type span struct{ from, to uint32 }
 
 func (o *Object) text(s span) string { return o.data[s.from:s.to] }
 
-// Namespace returns the namespace, "" for a cluster-scoped object.
+// Namespace returns the namespace, or "" for a cluster-scoped object.
 func (o *Object) Namespace() string { return o.namespace.Value() }
 
 // Name returns the name.
@@ -48,15 +47,14 @@ func (o *Object) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: o.Namespace(), Name: o.name}
 }
 
-// UID returns the UID. Keeping it keeps the whole text of the object; so does
-// keeping any other string from here on.
+// UID returns the UID. Keeping the returned string keeps the whole text of the object in memory. The same holds for all strings
+// returned by the methods below.
 func (o *Object) UID() types.UID { return types.UID(o.text(o.uid)) }
 
-// ResourceVersion returns the resource version as the server wrote it.
+// ResourceVersion returns the resource version as sent by the server.
 func (o *Object) ResourceVersion() string { return o.text(o.version) }
 
-// Version returns the resource version as a number, or 0 where it is none (an
-// aggregated API server may have versions of its own kind).
+// Version returns the resource version as a number, or 0 if it is not a number: an aggregated API server may use another format.
 func (o *Object) Version() uint64 {
 	v, err := strconv.ParseUint(o.ResourceVersion(), 10, 64)
 	if err != nil {
@@ -65,8 +63,7 @@ func (o *Object) Version() uint64 {
 	return v
 }
 
-// String names the object: "ConfigMap default/a". What prints or logs an object must not
-// show what it holds.
+// String identifies the object: "ConfigMap default/a". It contains no field values, so it is safe for logs.
 func (o *Object) String() string {
 	if o.Namespace() == "" {
 		return o.Kind() + " " + o.name
@@ -74,10 +71,10 @@ func (o *Object) String() string {
 	return o.Kind() + " " + o.Key().String()
 }
 
-// LogValue is String: client-go's Reflector logs objects that a cache does not take.
+// LogValue is String: client-go's Reflector logs objects that a cache rejects.
 func (o *Object) LogValue() slog.Value { return slog.StringValue(o.String()) }
 
-// Generation returns the generation, 0 where there is none.
+// Generation returns the generation, or 0 if there is none.
 func (o *Object) Generation() int64 { return o.generation }
 
 // Deleting reports whether the object has a deletionTimestamp.
@@ -89,7 +86,7 @@ func (o *Object) APIVersion() string { return o.Text("apiVersion") }
 // Kind returns the kind.
 func (o *Object) Kind() string { return o.Text("kind") }
 
-// Text returns the text at a path of keys, or "" where there is none.
+// Text returns the string at a path of keys, or "" if there is none.
 func (o *Object) Text(path ...string) string {
 	r := reader{s: o.data}
 	if !r.seek(path) || r.next() != '"' {
@@ -98,7 +95,7 @@ func (o *Object) Text(path ...string) string {
 	return r.text()
 }
 
-// Int returns the whole number at a path of keys, or 0 where there is none.
+// Int returns the integer at a path of keys, or 0 if there is none.
 func (o *Object) Int(path ...string) int64 {
 	n, err := strconv.ParseInt(o.JSON(path...), 10, 64)
 	if err != nil {
@@ -107,20 +104,19 @@ func (o *Object) Int(path ...string) int64 {
 	return n
 }
 
-// Label returns the value of a label, "" where there is none.
+// Label returns the value of a label, or "" if there is none.
 func (o *Object) Label(key string) string {
 	value, _ := o.Lookup(key)
 	return value
 }
 
-// Annotation returns the value of an annotation, "" where there is none.
+// Annotation returns the value of an annotation, or "" if there is none.
 func (o *Object) Annotation(key string) string {
 	value, _ := lookup(o.text(o.annotations), key)
 	return value
 }
 
-// Has reports whether there is such a label. Has, Get and Lookup make Object a
-// labels.Labels, which selectors take.
+// Has reports whether the label exists. Has, Get and Lookup implement labels.Labels for selectors.
 func (o *Object) Has(label string) bool {
 	_, ok := o.Lookup(label)
 	return ok
@@ -129,18 +125,18 @@ func (o *Object) Has(label string) bool {
 // Get is Label.
 func (o *Object) Get(label string) string { return o.Label(label) }
 
-// Lookup returns the value of a label and whether there is one.
+// Lookup returns the value of a label, and whether it exists.
 func (o *Object) Lookup(label string) (string, bool) { return lookup(o.text(o.labels), label) }
 
-// SameLabels reports whether both objects have the same labels, written alike.
+// SameLabels reports whether both objects have byte-identical labels.
 func (o *Object) SameLabels(other *Object) bool { return o.text(o.labels) == other.text(other.labels) }
 
-// SameAt reports whether both objects have the same at a path of keys, written alike, or neither has anything there.
+// SameAt reports whether both objects have byte-identical values at a path of keys, or neither has a value there.
 func (o *Object) SameAt(other *Object, path []string) bool {
 	return o.JSON(path...) == other.JSON(path...)
 }
 
-// JSON returns the text of what is at a path of keys, or "" where there is nothing.
+// JSON returns the value at a path of keys as JSON text, or "" if there is none.
 func (o *Object) JSON(path ...string) string {
 	r := reader{s: o.data}
 	if !r.seek(path) {
@@ -152,7 +148,7 @@ func (o *Object) JSON(path ...string) string {
 	return r.s[from:r.at]
 }
 
-// lookup returns the text under a key of a mapping of texts.
+// lookup returns the string for a key of a string map.
 func lookup(mapping, key string) (string, bool) {
 	r := reader{s: mapping}
 	if mapping == "" || !r.find(key) || r.next() != '"' {
@@ -166,12 +162,11 @@ type Owner struct {
 	APIVersion, Kind, Name string
 	UID                    types.UID
 	Controller             bool
-	// Block is whether the owner waits for the object where it is deleted in the foreground.
+	// Block is blockOwnerDeletion.
 	Block bool
 }
 
-// Controller returns the owner reference that has controller: true, or false
-// where there is none.
+// Controller returns the owner reference with controller: true, or false if there is none.
 func (o *Object) Controller() (Owner, bool) {
 	for owner := range o.eachOwner {
 		if owner.Controller {
@@ -181,7 +176,7 @@ func (o *Object) Controller() (Owner, bool) {
 	return Owner{}, false
 }
 
-// Owner returns the owner reference to the object with that UID, or false where there is none.
+// Owner returns the owner reference to the object with that UID, or false if there is none.
 func (o *Object) Owner(uid types.UID) (Owner, bool) {
 	for owner := range o.eachOwner {
 		if owner.UID == uid {
@@ -200,7 +195,7 @@ func (o *Object) Owners() int {
 	return n
 }
 
-// HasFinalizer reports whether the object has that finalizer.
+// HasFinalizer reports whether the object has the finalizer.
 func (o *Object) HasFinalizer(name string) bool {
 	for finalizer := range o.eachFinalizer {
 		if finalizer == name {
@@ -258,10 +253,9 @@ func (o *Object) eachOwner(yield func(Owner) bool) {
 	}
 }
 
-// Content returns the object as JSON data, without managedFields and
-// resourceVersion, which change although nothing else does: a fresh copy whose maps
-// and lists the caller may change. Its strings may be parts of the text of the
-// object. Numbers are int64 where they are integers that fit, else float64.
+// Content returns the object as JSON data, without managedFields and resourceVersion, which can change on their own. It is a
+// fresh copy whose maps and lists the caller may modify. Its strings may keep the text of the object in memory. Numbers are int64
+// if they are integers that fit, otherwise float64.
 func (o *Object) Content() map[string]any {
 	r := reader{s: o.data}
 	content, _ := r.value().(map[string]any)
@@ -271,8 +265,8 @@ func (o *Object) Content() map[string]any {
 	return content
 }
 
-// Unmarshal reads the object, or what it has at a path of keys, into something typed, which it leaves alone where there is nothing. managedFields are
-// left out.
+// Unmarshal decodes the object, or the value at a path of keys, into a typed value. If there is no value, into is not modified.
+// managedFields are omitted.
 func (o *Object) Unmarshal(into any, path ...string) error {
 	text := o.JSON(path...)
 	if text == "" {
@@ -284,7 +278,7 @@ func (o *Object) Unmarshal(into any, path ...string) error {
 	return nil
 }
 
-// At returns what is at a path of keys, as Content has it, or nil where there is nothing.
+// At returns the value at a path of keys in the format of Content, or nil if there is none.
 func (o *Object) At(path ...string) any {
 	text := o.JSON(path...)
 	if text == "" {
@@ -294,8 +288,7 @@ func (o *Object) At(path ...string) any {
 	return r.value()
 }
 
-// Terminating returns the object with that deletionTimestamp (RFC 3339), or the
-// object itself when it has one.
+// Terminating returns the object with that deletionTimestamp (RFC 3339), or the object itself if it already has one.
 func (o *Object) Terminating(since string) *Object {
 	if o.Deleting() || o.metadata == 0 {
 		return o

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// child is a ConfigMap as the API server writes it.
+// child is a ConfigMap as returned by the API server.
 const child = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","uid":"u-1","resourceVersion":"17","generation":3,` +
 	`"creationTimestamp":"2026-01-01T00:00:00Z","labels":{"templater.dev/controller":"apps","templater.dev/parent-uid":"p-1","q\"<":"\u003c"},` +
 	`"annotations":{"templater.dev/applied-hash":"0123"},"ownerReferences":[{"apiVersion":"v1","kind":"Other","name":"o","uid":"o-1"},` +
@@ -33,7 +33,7 @@ func decode(t *testing.T, text string) *Object {
 	return o
 }
 
-func TestAnObjectKeepsAllButWhatChangesByItself(t *testing.T) {
+func TestObjectKeepsAllButVolatileMetadata(t *testing.T) {
 	for name, text := range map[string]string{
 		"as the server writes it":         child,
 		"managedFields last":              `{"apiVersion":"v1","kind":"A","metadata":{"name":"a","managedFields":[{"manager":"m"}]}}`,
@@ -65,7 +65,7 @@ func TestAnObjectKeepsAllButWhatChangesByItself(t *testing.T) {
 	}
 }
 
-func TestHalfACharacterIsReplaced(t *testing.T) {
+func TestUnpairedSurrogatesAreReplaced(t *testing.T) {
 	for text, want := range map[string]string{
 		`\ud83d`: "\ufffd", `\ude00`: "\ufffd", `a\ud83db`: "a\ufffdb", `\ud83d\u0061`: "\ufffda", `\ud83d\ud83d\ude00`: "\ufffd\U0001f600",
 		`\uDE00\uD83D`: "\ufffd\ufffd", `\\ud83d`: `\ud83d`, `\ud83d\\ude00`: "\ufffd\\ude00", `\ud83d\n`: "\ufffd\n", "\xff\xc3x": "\ufffd\ufffdx", `é\u00e9` + "\xff": "éé\ufffd",
@@ -82,7 +82,7 @@ func TestHalfACharacterIsReplaced(t *testing.T) {
 	}
 }
 
-func TestAnObjectAnswersForItsMetadata(t *testing.T) {
+func TestObjectReadsMetadata(t *testing.T) {
 	o := decode(t, child)
 	owner, _ := o.Controller()
 	quoted, has := o.Lookup(`q"<`)
@@ -99,7 +99,7 @@ func TestAnObjectAnswersForItsMetadata(t *testing.T) {
 	}
 }
 
-func TestAnObjectWithoutMetadataAnswersToo(t *testing.T) {
+func TestObjectWithoutMetadataReadsAsEmpty(t *testing.T) {
 	o := decode(t, `{"kind":7}`)
 	_, owned := o.Controller()
 	got := []any{o.Key().String(), string(o.UID()), o.Version(), o.Kind(), o.Label("a"), owned, o.Owners(), o.Applied("templater/a", ""), o.Terminating("now") == o}
@@ -108,7 +108,7 @@ func TestAnObjectWithoutMetadataAnswersToo(t *testing.T) {
 	}
 }
 
-func TestAnObjectKnowsWhatTemplaterOwns(t *testing.T) {
+func TestAppliedReturnsFieldsOwnedByManager(t *testing.T) {
 	o := decode(t, child)
 	want := FieldSet{
 		"f:data":     map[string]any{"f:x": map[string]any{}},
@@ -129,7 +129,7 @@ func TestAnObjectKnowsWhatTemplaterOwns(t *testing.T) {
 	}
 }
 
-func TestChildrenOfOneTemplateShareTheirOwnership(t *testing.T) {
+func TestChildrenOfOneTemplateShareManagedFields(t *testing.T) {
 	one := decode(t, child)
 	other := decode(t, strings.ReplaceAll(strings.ReplaceAll(child, "p-1", "p-2"), `"name":"a"`, `"name":"b"`))
 	if one.ownership != other.ownership {
@@ -140,7 +140,7 @@ func TestChildrenOfOneTemplateShareTheirOwnership(t *testing.T) {
 	}
 }
 
-func TestWhoeverLabelsAnObjectCannotHideWhoOwnsIt(t *testing.T) {
+func TestLabelCannotHideFieldManagers(t *testing.T) {
 	want := decode(t, child)
 	for _, label := range []string{"A", "C", "templater", "templater/apps", "status", "f", "kubelet", "Ready"} {
 		o := decode(t, strings.Replace(child, `"templater.dev/parent-uid":"p-1"`, `"templater.dev/parent-uid":"`+label+`"`, 1))
@@ -154,12 +154,12 @@ func TestWhoeverLabelsAnObjectCannotHideWhoOwnsIt(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff([]string{"kubelet"}, managers); diff != "" {
-			t.Errorf("label %q: holders of the condition Ready (-want +got):\n%s", label, diff)
+			t.Errorf("label %q: holders of the Ready condition (-want +got):\n%s", label, diff)
 		}
 	}
 }
 
-func TestTerminatingLeavesTheObjectAsItIs(t *testing.T) {
+func TestTerminatingDoesNotModifyObject(t *testing.T) {
 	o := decode(t, child)
 	marked := o.Terminating("2026-01-02T00:00:00Z")
 	if o.Deleting() || !marked.Deleting() {
@@ -178,7 +178,7 @@ func TestTerminatingLeavesTheObjectAsItIs(t *testing.T) {
 	}
 }
 
-func TestFactsFollowTheObjectAsFarAsTheyHold(t *testing.T) {
+func TestFactsAreKeptWhileOwnedFieldsAreUnchanged(t *testing.T) {
 	for why, row := range map[string]struct {
 		from, to string
 		want     bool
@@ -203,7 +203,7 @@ func TestFactsFollowTheObjectAsFarAsTheyHold(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObjectIsAnError(t *testing.T) {
+func TestDecodeRejectsInvalidObjects(t *testing.T) {
 	for _, text := range []string{``, `7`, `[]`, `null`, `{`, `{"metadata":{"name":"a"}`, `{"metadata":{"name":}}`, `{"a":"` + "\n" + `"}`, `{} 7`, `{}}`} {
 		if o, err := Decode([]byte(text)); err == nil {
 			t.Errorf("%q is taken as %v", text, o.Content())
@@ -244,8 +244,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzContent holds the reader against encoding/json: it must yield the same data for all
-// that Decode takes for valid.
+// FuzzContent compares the reader with encoding/json: both must return the same data for all text that Decode accepts.
 func FuzzContent(f *testing.F) {
 	for _, text := range []string{child, `{}`, `{"a":[1,"\\",{"b":"\""}],"metadata":{"managedFields":[{}],"labels":{"a":"b"}}}`} {
 		f.Add([]byte(text))
@@ -264,7 +263,7 @@ func FuzzContent(f *testing.F) {
 		}
 		again, err := json.Marshal(o.Content())
 		if err != nil {
-			return // a number that is out of range
+			return // a number out of range
 		}
 		var got map[string]any
 		if err := json.Unmarshal(again, &got); err != nil {
@@ -287,7 +286,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkUnstructured is what client-go's dynamic client does instead.
+// BenchmarkUnstructured measures the alternative, client-go's dynamic client.
 func BenchmarkUnstructured(b *testing.B) {
 	text := []byte(child)
 	b.ReportAllocs()
@@ -333,7 +332,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-func TestPrintedAndLoggedObjectsShowTheirNamesOnly(t *testing.T) {
+func TestLoggedObjectsShowOnlyKindAndName(t *testing.T) {
 	o := decode(t, child)
 	var text, line bytes.Buffer
 	slog.New(slog.NewTextHandler(&text, nil)).Info("a", "object", o)

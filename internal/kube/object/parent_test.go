@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func TestWhatAChildSaysOfItsParent(t *testing.T) {
+func TestParentOfChildIsReadFromMetadata(t *testing.T) {
 	const owned = `ownerReferences: [{apiVersion: example.org/v1, kind: App, name: owner, uid: u, controller: true}]`
 	for why, row := range map[string]struct {
 		metadata        string

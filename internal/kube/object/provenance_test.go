@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// TestWhoHasWrittenAnObject compares states of one object. The seals are those of no key: whether they hold is for others to say. Of the
-// state before, the hash of what we own is 7.
-func TestWhoHasWrittenAnObject(t *testing.T) {
+// TestFollowRecordsAuthorOfChange compares states of one object. The seals are not signed, because Follow does not verify them.
+// The owned hash of the earlier state is 7.
+func TestFollowRecordsAuthorOfChange(t *testing.T) {
 	const (
 		five = "1:2:5:x:::maps"
 		six  = "1:2:6:x:::maps"
-		old  = "1:4:x:maps" // of format 1
+		old  = "1:4:x:maps" // format 1
 		text = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u", "labels": {"templater.dev/controller": "apps"}, ` +
 			`"annotations": {"templater.dev/seal": "SEAL"}, "managedFields": [{"manager": "templater/apps", "operation": "Apply", "fieldsType": "FieldsV1", ` +
 			`"fieldsV1": {"f:data": {"f:x": {}}, "f:metadata": {"f:labels": {"f:templater.dev/controller": {}}, "f:ownerReferences": {"k:{\"uid\":\"p\"}": {}}}}}]}, ` +
@@ -24,7 +24,7 @@ func TestWhoHasWrittenAnObject(t *testing.T) {
 		}
 		return strings.Replace(sealed(five), was, is, 1)
 	}
-	owning := func(references string) string { // beside metadata, where a kind may have such a field
+	owning := func(references string) string { // a top-level field of that name, which a kind may have
 		return strings.NewReplacer(`"f:data"`, `"f:ownerReferences": {}, "f:data"`, `"more": 1`, `"ownerReferences": `+references).Replace(sealed(five))
 	}
 	type facts struct {
@@ -72,8 +72,8 @@ func TestWhoHasWrittenAnObject(t *testing.T) {
 	}
 }
 
-// TestResponseToAWriteShowsItsAuthor comes after the watch has brought the same state.
-func TestResponseToAWriteShowsItsAuthor(t *testing.T) {
+// TestApplyResponseOverridesWatchProvenance receives the watch event before the response with the same state.
+func TestApplyResponseOverridesWatchProvenance(t *testing.T) {
 	event, answer := decode(t, `{"metadata": {"name": "a", "uid": "u"}}`), decode(t, `{"metadata": {"name": "a", "uid": "u"}}`)
 	event.Note(Restored)
 	answer.Note(Ours | OwnWrite)

@@ -8,14 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// reader reads JSON text that Decode has found to be valid. Strings without
-// escapes are parts of the text and cost nothing.
+// reader reads JSON text that Decode has validated. Strings without escapes are slices of the text, without allocation.
 type reader struct {
 	s  string
 	at int
 }
 
-// Parse reads JSON text as data, as Content has them, and reports whether it is JSON.
+// Parse decodes JSON text into the types of Content, and reports whether it is valid.
 func Parse(text string) (any, bool) {
 	if !jsontext.Value(text).IsValid() {
 		return nil, false
@@ -24,7 +23,7 @@ func Parse(text string) (any, bool) {
 	return r.value(), true
 }
 
-// next skips white space and returns the byte that follows, which stays unread.
+// next skips white space and returns the next byte without consuming it.
 func (r *reader) next() byte {
 	for r.at < len(r.s) {
 		switch c := r.s[r.at]; c {
@@ -37,10 +36,9 @@ func (r *reader) next() byte {
 	return 0
 }
 
-// items steps through a list or an object, from before its opening bracket: it
-// reports whether there is another item, and leaves the reader in front of it.
-// The caller must read each item. When there is none left the closing
-// bracket is read.
+// items iterates over a list or an object. Initially, the reader is in front of the opening bracket. items reports whether there
+// is another item, and moves the reader in front of it. The caller must read each item. After the last one, items consumes the
+// closing bracket.
 func (r *reader) items(opening, closing byte) bool {
 	switch r.next() {
 	case opening:
@@ -69,7 +67,7 @@ func (r *reader) key() string {
 	return name
 }
 
-// find goes to the value of a member of an object, and reports whether there is one.
+// find moves to the value of a member of an object, and reports whether there is one.
 func (r *reader) find(name string) bool {
 	for r.items('{', '}') {
 		if r.key() == name {
@@ -80,7 +78,7 @@ func (r *reader) find(name string) bool {
 	return false
 }
 
-// seek goes to the value at a path of keys, and reports whether there is one.
+// seek moves to the value at a path of keys, and reports whether there is one.
 func (r *reader) seek(path []string) bool {
 	for _, key := range path {
 		if r.next() != '{' || !r.find(key) {
@@ -90,7 +88,7 @@ func (r *reader) seek(path []string) bool {
 	return true
 }
 
-// text reads a string; anything else is skipped and yields "".
+// text reads a string. It skips any other value and returns "".
 func (r *reader) text() string {
 	if r.next() != '"' {
 		r.skip()
@@ -101,11 +99,11 @@ func (r *reader) text() string {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw
 	}
-	out, _ := jsontext.AppendUnquote(nil, r.s[start:r.at]) // Decode has taken it
+	out, _ := jsontext.AppendUnquote(nil, r.s[start:r.at]) // Decode has accepted it
 	return string(out)
 }
 
-// quoted reads a string and returns what is between the quotes, as it is written.
+// quoted reads a string and returns the text between the quotes, without unescaping it.
 func (r *reader) quoted() string {
 	start := r.at + 1
 	for i := start; i < len(r.s); i++ {
@@ -122,7 +120,7 @@ func (r *reader) quoted() string {
 	return ""
 }
 
-// escapes reports whether what follows the text is a part of an escape that begins in it.
+// escapes reports whether the text ends with an odd number of backslashes, so that they escape the next character.
 func escapes(text string) bool {
 	n := 0
 	for n < len(text) && text[len(text)-1-n] == '\\' {
@@ -156,7 +154,7 @@ func (r *reader) skip() {
 	}
 }
 
-// scalar reads a number, true, false or null, and returns it as it is written.
+// scalar reads a number, true, false or null, and returns its text.
 func (r *reader) scalar() string {
 	start := r.at
 	for r.at < len(r.s) {
@@ -200,17 +198,16 @@ func (r *reader) value() any {
 	}
 }
 
-// number returns an int64 for an integer that fits, else a float64, as apimachinery
-// does.
+// number returns an int64 for an integer that fits, otherwise a float64, like apimachinery.
 func number(s string) any {
-	if len(s) <= len("-9223372036854775808") && !strings.ContainsAny(s, ".eE") { // an error of ParseInt is dear
+	if len(s) <= len("-9223372036854775808") && !strings.ContainsAny(s, ".eE") { // errors of ParseInt are expensive
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return n
 		}
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return math.Inf(1) // out of range: the renderer refuses what is not finite
+		return math.Inf(1) // out of range: the renderer rejects numbers that are not finite
 	}
 	return f
 }

@@ -13,9 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Serializer has a client of client-go read objects as *Object, lists as *List,
-// and a Status as *metav1.Status. It encodes nothing: bodies of requests are
-// made with Append.
+// Serializer returns a serializer for client-go clients that decodes objects to *Object, lists to *List, and a Status to
+// *metav1.Status. It does not support encoding: request bodies are built with Append.
 func Serializer() runtime.NegotiatedSerializer {
 	s := serializer{}
 	return runtime.NewSimpleNegotiatedSerializer(runtime.SerializerInfo{
@@ -25,31 +24,31 @@ func Serializer() runtime.NegotiatedSerializer {
 	})
 }
 
-// List is a list as the server answers it, of *Object.
+// List is a list of *Object, as returned by the server.
 type List struct {
 	metav1.TypeMeta
 	metav1.ListMeta
 	Items []runtime.Object
 }
 
-// GetObjectKind makes List a runtime.Object.
+// GetObjectKind implements runtime.Object.
 func (l *List) GetObjectKind() schema.ObjectKind { return &l.TypeMeta }
 
-// DeepCopyObject makes List a runtime.Object. The objects are immutable, and shared.
+// DeepCopyObject implements runtime.Object. The copy shares the objects, which are immutable.
 func (l *List) DeepCopyObject() runtime.Object {
 	copied := *l
 	copied.Items = append([]runtime.Object(nil), l.Items...)
 	return &copied
 }
 
-// GetObjectKind makes Object a runtime.Object. Nobody may set a kind.
+// GetObjectKind implements runtime.Object. The kind cannot be set.
 func (o *Object) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// DeepCopyObject makes Object a runtime.Object: an immutable one needs no copy.
+// DeepCopyObject implements runtime.Object. It returns o, which is immutable.
 func (o *Object) DeepCopyObject() runtime.Object { return o }
 
-// GetObjectMeta gives a Reflector what it asks for: identity and version, and
-// the annotations of a bookmark, which has no name.
+// GetObjectMeta returns the metadata that a Reflector uses: identity and resource version, and the annotations of a bookmark,
+// which has no name.
 func (o *Object) GetObjectMeta() metav1.Object {
 	m := &metav1.ObjectMeta{Namespace: o.Namespace(), Name: o.name, UID: o.UID(), ResourceVersion: o.ResourceVersion()}
 	if o.name != "" {
@@ -77,8 +76,12 @@ func (serializer) Encode(runtime.Object, io.Writer) error {
 
 func (serializer) Decode(text []byte, _ *schema.GroupVersionKind, _ runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	o, err := Decode(text)
+	items := ""
 	if err != nil {
-		return nil, nil, err
+		refused := err
+		if o, items, err = decodeDeepList(text); err != nil {
+			return nil, nil, refused
+		}
 	}
 	gvk := schema.FromAPIVersionAndKind(o.APIVersion(), o.Kind())
 	if gvk.Version == "v1" && gvk.Kind == "Status" && gvk.Group == "" {
@@ -88,15 +91,16 @@ func (serializer) Decode(text []byte, _ *schema.GroupVersionKind, _ runtime.Obje
 		}
 		return status, &gvk, nil
 	}
-	if list, err := o.list(gvk); list != nil || err != nil {
+	if list, err := o.list(gvk, items); list != nil || err != nil {
 		return list, &gvk, err
 	}
 	return o, &gvk, nil
 }
 
-// list takes the object for a list: it has no name, but items, which may be null where there are none. The kind does
-// not tell, for a definition may call its lists as it likes. list returns nil where it is none.
-func (o *Object) list(gvk schema.GroupVersionKind) (runtime.Object, error) {
+// list decodes the object as a list, or returns nil if it is none. A list has no name, but items, which may be null if there are
+// none. The kind cannot be used, because a CustomResourceDefinition can choose any list kind. items is the text of the items if
+// they are too deep and were therefore removed from the object.
+func (o *Object) list(gvk schema.GroupVersionKind, items string) (runtime.Object, error) {
 	r := reader{s: o.data}
 	if o.name != "" || !r.find("items") || r.next() != '[' && r.next() != 'n' {
 		return nil, nil
@@ -107,6 +111,9 @@ func (o *Object) list(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	if head.find("metadata") && head.find("continue") {
 		l.Continue = strings.Clone(head.text())
 	}
+	if items != "" {
+		r = reader{s: items}
+	}
 	for r.items('[', ']') {
 		from := r.at
 		r.skip()
@@ -116,11 +123,13 @@ func (o *Object) list(gvk schema.GroupVersionKind) (runtime.Object, error) {
 		}
 		l.Items = append(l.Items, item)
 	}
+	if items != "" && (r.at != len(items) || items[r.at-1] != ']') {
+		return nil, errDeepList
+	}
 	return l, nil
 }
 
-// typed adds apiVersion and kind, which the server leaves out of the items of
-// a list of a built-in kind.
+// typed adds apiVersion and kind, which the server omits in the items of a list of a built-in kind.
 func typed(item, apiVersion, kind string) string {
 	r := reader{s: item}
 	if r.find("kind") || !strings.HasPrefix(item, "{") {
@@ -140,8 +149,8 @@ func (events) Identifier() runtime.Identifier { return "templater-events" }
 
 func (events) Encode(runtime.Object, io.Writer) error { return serializer{}.Encode(nil, nil) }
 
-// Decode fills a *metav1.WatchEvent from a frame, which the framer has found to be valid JSON.
-// Its object is a part of the frame.
+// Decode fills a *metav1.WatchEvent from a frame, which the framer has found to be valid JSON. Its object is a slice of the
+// frame.
 func (events) Decode(frame []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	event, ok := into.(*metav1.WatchEvent)
 	if !ok {
@@ -163,32 +172,35 @@ func (events) Decode(frame []byte, _ *schema.GroupVersionKind, into runtime.Obje
 	return event, nil, nil
 }
 
-// framer tells the frames of a watch, which are JSON texts one after the other.
+// framer splits a watch into frames, which are consecutive JSON texts.
 type framer struct{}
 
 func (framer) NewFrameWriter(io.Writer) io.Writer { return nil }
 
 func (framer) NewFrameReader(r io.ReadCloser) io.ReadCloser {
-	return &frames{source: r, decoder: jsontext.NewDecoder(r, options, jsontext.AllowInvalidUTF8(true))} // Decode looks
+	return &frames{source: r, from: r, decoder: newFrameDecoder(r)}
 }
 
 type frames struct {
 	source  io.Closer
+	from    io.Reader // input of the decoder
 	decoder *jsontext.Decoder
-	rest    []byte // of the present frame
+	rest    []byte // of the current frame
 }
 
-// Read fills p from the present frame; io.ErrShortBuffer says that there is more of it.
+// Read fills p from the current frame. It returns io.ErrShortBuffer if the frame has more data.
 func (f *frames) Read(p []byte) (int, error) {
 	if len(f.rest) == 0 {
 		value, err := f.decoder.ReadValue()
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return 0, io.ErrUnexpectedEOF // unwrapped, a torn connection is known for what it is, and the watch goes on where it was
+			return 0, io.ErrUnexpectedEOF // must be unwrapped, so that client-go detects a lost connection and resumes the watch
 		}
 		if err != nil {
-			return 0, withoutText(err)
+			if value, err = f.deepFrame(err); err != nil {
+				return 0, withoutText(err)
+			}
 		}
-		f.rest = value // the decoder keeps it until it reads on
+		f.rest = value // valid until the decoder's next read
 	}
 	n := copy(p, f.rest)
 	if f.rest = f.rest[n:]; len(f.rest) > 0 {

@@ -16,7 +16,7 @@ import (
 	restwatch "k8s.io/client-go/rest/watch"
 )
 
-// stream returns what a client of client-go reads from the body of a watch.
+// stream returns the watch that a client-go client reads from body.
 func stream(body io.Reader) watch.Interface {
 	info := Serializer().SupportedMediaTypes()[0]
 	frames := info.StreamSerializer.Framer.NewFrameReader(io.NopCloser(body))
@@ -24,7 +24,7 @@ func stream(body io.Reader) watch.Interface {
 	return watch.NewStreamWatcher(decoder, apierrors.NewClientErrorReporter(500, "GET", "ClientWatchDecoding"))
 }
 
-// text says what a watch brings.
+// text describes an event.
 func text(e watch.Event) string {
 	switch o := e.Object.(type) {
 	case *Object:
@@ -36,7 +36,7 @@ func text(e watch.Event) string {
 }
 
 func TestWatchFrames(t *testing.T) {
-	long := strings.Repeat("x", 5000) // longer than client-go's first buffer
+	long := strings.Repeat("x", 5000) // longer than client-go's initial buffer
 	const added = `{"type":"ADDED","object":{"kind":"A","metadata":{"name":"a","resourceVersion":"5"}}}`
 	for name, row := range map[string]struct {
 		body string
@@ -75,7 +75,7 @@ func TestWatchFrames(t *testing.T) {
 	}
 }
 
-// torn is a body that ends as a lost connection does.
+// torn is a body that ends like a lost connection.
 type torn struct{ io.Reader }
 
 func (r torn) Read(p []byte) (int, error) {
@@ -86,13 +86,13 @@ func (r torn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestALostConnectionEndsTheWatchWithoutAnError(t *testing.T) {
+func TestLostConnectionEndsWatchWithoutError(t *testing.T) {
 	for e := range stream(torn{strings.NewReader(`{"type":"ADDED",`)}).ResultChan() {
 		t.Errorf("the watch brings %s", text(e))
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestResponsesAreDecodedByKind(t *testing.T) {
 	for name, row := range map[string]struct{ body, want string }{
 		"an object":                      {`{"kind":"A","metadata":{"name":"a"}}`, "object a"},
 		"a status":                       {`{"kind":"Status","apiVersion":"v1","reason":"Conflict","code":409}`, "status Conflict 409"},

@@ -8,16 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// The server reads what is applied as YAML, of which JSON is nearly a part. What is
-// written here means the same in both.
+// The server parses applied objects as YAML, of which JSON is almost a subset. The output of this file means the same in both.
 
-// AppendText appends a JSON string, which YAML reads as the same text. Invalid UTF-8 in it becomes U+FFFD.
+// AppendText appends a JSON string that YAML parses as the same text. Invalid UTF-8 is replaced by U+FFFD.
 //
-// Characters that mean something else to a reader of YAML, or that it refuses, are escaped; all
-// others are written as they are. YAML joins no surrogates, so what takes two must not be escaped.
+// It escapes the characters that YAML would interpret differently or reject, and no others. YAML has no surrogate pairs, so
+// characters outside the BMP must not be escaped.
 func AppendText(b []byte, s string) []byte {
 	b = append(b, '"')
-	from := 0 // where what is still to be appended begins
+	from := 0 // start of the text that is not appended yet
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
 			if plain[c] {
@@ -51,8 +50,8 @@ var plain = func() (set [utf8.RuneSelf]bool) {
 	return set
 }()
 
-// otherInYAML reports whether YAML takes a character from U+0080 on for the end of a line, for a byte order mark, or
-// for none that may be in a text. https://yaml.org/spec/1.1/#c-printable
+// otherInYAML reports whether YAML treats a character from U+0080 on as a line break, as a byte order mark, or as not printable.
+// https://yaml.org/spec/1.1/#c-printable
 func otherInYAML(r rune) bool {
 	switch {
 	case r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
@@ -81,8 +80,7 @@ func appendEscape(b []byte, r rune) []byte {
 	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
 
-// Cut returns a text of at most so many bytes, three at least: one that is longer is cut between characters, and
-// ends with ….
+// Cut truncates s to at most most bytes, which must be at least 3, on a rune boundary and with a trailing ….
 func Cut(s string, most int) string {
 	const end = "…"
 	if len(s) <= most {
@@ -95,12 +93,12 @@ func Cut(s string, most int) string {
 	return s[:at] + end
 }
 
-// Line returns a text as one line of at most so many bytes, three at least, as people can be shown it wherever it comes
-// from: line ends and tabs are spaces in it, and what is invisible, or changes how other characters are shown, is U+FFFD.
+// Line sanitizes untrusted text for display. It returns a single line of at most most bytes, which must be at least 3. Line
+// breaks and tabs are replaced by spaces; invisible characters, and characters that change how others are displayed, by U+FFFD.
 func Line(s string, most int) string {
 	s = Cut(s, most)
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c >= '\x7f' { // most texts are plain
+		if c := s[i]; c < ' ' || c >= '\x7f' { // fast path for ASCII
 			return Cut(strings.Map(shown, s), most)
 		}
 	}
@@ -117,12 +115,12 @@ func shown(r rune) rune {
 	return r
 }
 
-// LongestKey is how many characters a key of a mapping may take in YAML, with its quotes, and as
-// it is written. https://yaml.org/spec/1.1/#id927557
+// LongestKey is the maximum length of a mapping key in YAML, in characters, including quotes and escapes.
+// https://yaml.org/spec/1.1/#id927557
 const LongestKey = 1024
 
-// LongKey returns the path of the first mapping that holds a key which is too long for the server to read it in what
-// is applied, "." for the outermost one, and "" where there is none.
+// LongKey returns the path of the first mapping with a key that is too long for the server to parse in an applied object, "." for
+// the root, or "" if there is none.
 func LongKey(content map[string]any) string {
 	path, found := longKey(content)
 	if found && path == "" {
@@ -154,14 +152,14 @@ func longKey(v any) (path string, found bool) {
 }
 
 func tooLong(key string) bool {
-	const longestEscape = len(`\u0000`)
-	if len(key) <= LongestKey/longestEscape-2 {
+	const maxEscapeBytes = len(`\u0000`)
+	if len(key) <= LongestKey/maxEscapeBytes-2 {
 		return false
 	}
 	return utf8.RuneCount(AppendText(nil, key)) > LongestKey
 }
 
-// join joins two parts of a path; that below may be empty.
+// join joins two parts of a path; below may be empty.
 func join(part, below string) string {
 	if below == "" || below[0] == '[' {
 		return part + below
@@ -169,8 +167,7 @@ func join(part, below string) string {
 	return part + "." + below
 }
 
-// repair returns JSON text with U+FFFD in the place of each byte that is not UTF-8, and of each escape that is half
-// of a pair without the other half, as encoding/json reads them.
+// repair replaces each invalid UTF-8 byte and each unpaired surrogate escape in JSON text by U+FFFD, like encoding/json.
 func repair(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
@@ -196,8 +193,8 @@ func repair(text []byte) []byte {
 	return out
 }
 
-// escapeLength returns how long the escape is that the text begins with, a pair counting as one; 0 says that it is half
-// of a pair.
+// escapeLength returns the length of the escape at the beginning of the text, where a surrogate pair counts as one escape, or 0
+// for an unpaired surrogate.
 func escapeLength(text []byte) int {
 	first, ok := escaped(text)
 	switch {
@@ -213,7 +210,7 @@ func escapeLength(text []byte) int {
 	return 2 * len(`\u0000`)
 }
 
-// escaped returns the character that an escape \u0000 at the beginning of the text stands for.
+// escaped returns the code unit of the \u0000 escape at the beginning of the text.
 func escaped(text []byte) (rune, bool) {
 	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
 		return 0, false

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestLines(t *testing.T) {
+func TestLineSanitizesText(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                     "",
 		"as it is: é 日本 😀 – \"…\"":             "as it is: é 日本 😀 – \"…\"",
@@ -32,7 +32,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-func TestPlainLinesAllocateNothing(t *testing.T) {
+func TestLineOfPlainTextAllocatesNothing(t *testing.T) {
 	text := strings.Repeat("all children are ready ", 10)
 	if n := testing.AllocsPerRun(100, func() { _ = Line(text, 1000) }); n != 0 {
 		t.Errorf("%v allocations", n)

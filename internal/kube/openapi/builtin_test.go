@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-func TestDamagedBuiltInKinds(t *testing.T) {
+func TestUnpackRejectsDamagedData(t *testing.T) {
 	for why, packed := range map[string][]byte{"not compressed": []byte("{}"), "cut off": builtInText[:len(builtInText)/2]} {
 		if _, err := unpack(packed); err == nil {
 			t.Errorf("%s: no error", why)
@@ -45,7 +45,7 @@ func BenchmarkBuiltIn(b *testing.B) {
 	}
 }
 
-func TestBuiltInKindsThatThereAreNot(t *testing.T) {
+func TestLookupOfUnknownBuiltInKind(t *testing.T) {
 	set := BuiltIn()
 	for _, row := range []struct {
 		group, version, kind string
@@ -69,7 +69,7 @@ func TestBuiltInKindsThatThereAreNot(t *testing.T) {
 	}
 }
 
-func TestBuiltInKindsSayWhatIsThere(t *testing.T) {
+func TestBuiltInKindsHaveFieldTypes(t *testing.T) {
 	for path, want := range map[string]string{
 		"apps/v1 Deployment metadata name":                                      "string!",
 		"apps/v1 Deployment metadata namespace":                                 "string!",
@@ -114,15 +114,15 @@ func TestBuiltInKindsSayWhatIsThere(t *testing.T) {
 	}
 }
 
-// The Go types are another source than the documents that the set is made of.
-func TestBuiltInKindsAreThoseOfTheGoTypes(t *testing.T) {
+// The Go types are independent of the documents from which the Set is generated.
+func TestBuiltInKindsMatchGoTypes(t *testing.T) {
 	compared := 0
 	for gvk, goType := range scheme.Scheme.AllKnownTypes() {
 		if meta, ok := goType.FieldByName("ObjectMeta"); !ok || !meta.Anonymous {
 			continue
 		}
 		found, _ := BuiltIn().Lookup(gvk)
-		if found == nil { // Kubernetes serves it no more
+		if found == nil { // no longer served
 			continue
 		}
 		compared++
@@ -144,7 +144,7 @@ func TestBuiltInKindsAreThoseOfTheGoTypes(t *testing.T) {
 	t.Logf("%d kinds compared", compared)
 }
 
-// compare tells which fields only one of both has.
+// compare reports the fields that exist only in the Set or only in the Go type.
 func compare(t *testing.T, at string, found *Type, goType reflect.Type, outer []reflect.Type) {
 	for goType.Kind() == reflect.Pointer {
 		goType = goType.Elem()
@@ -156,7 +156,7 @@ func compare(t *testing.T, at string, found *Type, goType reflect.Type, outer []
 	switch goType.Kind() {
 	case reflect.Struct:
 		fields := jsonFields(goType)
-		if len(fields) == 0 { // such as an emptyDir of CEL: nothing to compare
+		if len(fields) == 0 { // nothing to compare, such as for an emptyDir of CEL
 			return
 		}
 		for name, inner := range fields {
@@ -164,7 +164,7 @@ func compare(t *testing.T, at string, found *Type, goType reflect.Type, outer []
 			switch {
 			case ok:
 				compare(t, at+"."+name, f.Type, inner, outer)
-			case name != "namespace" || !strings.HasSuffix(at, ".metadata"): // which some kinds cannot have
+			case name != "namespace" || !strings.HasSuffix(at, ".metadata"): // cluster-scoped kinds have no namespace
 				t.Errorf("%s has a field %s in Go, and not in the set", at, name)
 			}
 		}
@@ -196,7 +196,7 @@ func compare(t *testing.T, at string, found *Type, goType reflect.Type, outer []
 	}
 }
 
-// jsonFields returns the types of the fields of a struct by their names in JSON.
+// jsonFields returns the types of the fields of a struct by their JSON names.
 func jsonFields(goType reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for f := range goType.Fields() {

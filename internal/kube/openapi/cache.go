@@ -13,77 +13,78 @@ import (
 )
 
 const (
-	// mostTypes is how many bytes all types may take. One kind takes between 5 and 80 KB.
-	mostTypes = 20 << 20
-	// lookupTime is how long Lookup may take where the server does not answer.
-	lookupTime = 5 * time.Second
-	// After a failure, the server is asked again first after one time, and at last after each time of the other.
-	firstRead, lastRead = 5 * time.Second, 10 * time.Minute
-	// publishedFor is how long the documents are taken to be as they were: other kinds than custom ones change with the
-	// release of their server. That there is none for a kind is believed for absentFor.
-	publishedFor, absentFor = 10 * time.Minute, 10 * time.Second
-	// MostRead is how many bytes are read of a definition, or of a document. The largest ones of Kubernetes have about 3 MB. Reading
-	// takes many times the memory of the text.
+	// maxTypeBytes limits the memory for all types, in bytes. One kind takes between 5 and 80 KB.
+	maxTypeBytes = 20 << 20
+	// lookupTimeout is the timeout of Lookup if the server does not respond.
+	lookupTimeout = 5 * time.Second
+	// Backoff after failed requests: the first and the maximum delay.
+	minBackoff, maxBackoff = 5 * time.Second, 10 * time.Minute
+	// documentTTL is how long a document without a hash is cached: kinds that are not custom change only with the release of
+	// their server. absentTTL is how long it is cached that there is no document for a kind.
+	documentTTL, absentTTL = 10 * time.Minute, 10 * time.Second
+	// MostRead is the maximum size of a CustomResourceDefinition or document, in bytes. The largest ones of Kubernetes have about
+	// 3 MB. Parsing takes many times that memory.
 	MostRead = 6 << 20
-	// mostCustom is the same where nobody watches the definitions: a document has all custom kinds of a version of a group.
-	mostCustom = 32 << 20
-	// mostReaders is how many are read at a time.
-	mostReaders = 1
+	// maxCustomRead is the same if CustomResourceDefinitions are not watched: a document then contains all custom kinds of a group
+	// version.
+	maxCustomRead = 32 << 20
+	// maxReaders limits concurrent reads.
+	maxReaders = 1
 )
 
-// CacheOptions are what a Cache works with.
+// CacheOptions configure a Cache.
 type CacheOptions struct {
 	Reader Reader
-	// Definitions returns the CustomResourceDefinitions of a kind, be they trimmed; a watch.Cache has them. With them,
-	// what is known of custom kinds is never older than they are. Nil is for where nobody watches them.
+	// Definitions returns the CustomResourceDefinitions of a kind, possibly trimmed; a watch.Cache provides them. With it, cached
+	// schemas of custom kinds are never older than the watched definitions. It is nil if CustomResourceDefinitions are not
+	// watched.
 	Definitions func(schema.GroupKind) []*object.Object
-	// Serve reports whether CustomResourceDefinitions serve kinds in a version of a group. Nil is for where nobody watches them.
+	// Serve reports whether CustomResourceDefinitions serve kinds in a group version. It is nil if they are not watched.
 	Serve func(schema.GroupVersion) bool
-	// Again is called, later and in a goroutine of its own, for the kinds that could not be read: ask for them again. Nil is
-	// for who does not want to know.
+	// Again is called in a separate goroutine for each kind that could not be read, when it should be looked up again. Optional.
 	Again  func(schema.GroupKind)
 	Clock  clock.WithDelayedExecution
 	Logger klog.Logger
 }
 
-// Reader makes requests; a kube.Client does.
+// Reader reads from the API server. A kube.Client implements it.
 type Reader interface {
-	// Read reads what is at a path of the server, as JSON. More than so many bytes are an error.
+	// Read sends a GET request for path and returns the JSON body. It returns an error if the body has more than most bytes.
 	Read(ctx context.Context, path string, most int64) ([]byte, error)
 }
 
-// Cache is a schema.Set of the kinds of a cluster. Of what the server does not tell, or tells to others only, nothing is known.
-// It is safe for concurrent use. Who asks for what is not known yet makes the request: a Cache has no goroutines.
+// Cache is a Set of the kinds of a cluster. Schemas that the server does not publish, or that are forbidden, are unknown. A Cache
+// is safe for concurrent use. It starts no goroutines: the caller who needs an uncached schema makes the request.
 type Cache struct {
 	CacheOptions
-	turns chan struct{} // of those who read
+	turns chan struct{} // semaphore for reads
 
 	mu      sync.Mutex
 	sources map[string]*source // by path
 	bytes   int                // of all sources
 	uses    uint64
-	away    time.Time // until when the server is taken not to answer
+	away    time.Time // until then, the server is assumed to be unavailable
 }
 
-// NewCache returns a Cache that knows nothing yet.
+// NewCache returns an empty Cache.
 func NewCache(o CacheOptions) *Cache {
-	return &Cache{CacheOptions: o, turns: make(chan struct{}, mostReaders), sources: map[string]*source{}}
+	return &Cache{CacheOptions: o, turns: make(chan struct{}, maxReaders), sources: map[string]*source{}}
 }
 
-// Lookup returns the type of the objects of a kind, after some seconds at most.
+// Lookup returns the type of the objects of a kind. It returns after a few seconds at the latest.
 func (c *Cache) Lookup(gvk schema.GroupVersionKind) (*Type, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
 	return c.lookup(ctx, gvk, time.Time{})
 }
 
-// Within returns a Set that knows what the Cache knows, or can read until ctx ends.
+// Within returns a Set that contains the cached kinds, and those that can be read until ctx is done.
 func (c *Cache) Within(ctx context.Context) Set {
 	return lookup(func(gvk schema.GroupVersionKind) (*Type, bool) { return c.lookup(ctx, gvk, time.Time{}) })
 }
 
-// Anew is Within, but that definitions are read once more, whatever is known of them. It is for who has to be sure, such as
-// to refuse something: what is watched can be late.
+// Anew is like Within, but reads CustomResourceDefinitions again even if they are cached. Use it before rejecting something,
+// because the watch may be stale.
 func (c *Cache) Anew(ctx context.Context) Set {
 	began := c.Clock.Now()
 	return lookup(func(gvk schema.GroupVersionKind) (*Type, bool) { return c.lookup(ctx, gvk, began) })
@@ -101,7 +102,7 @@ func (c *Cache) lookup(ctx context.Context, gvk schema.GroupVersionKind, after t
 	return set.Lookup(gvk)
 }
 
-// of returns what tells of a kind, or nil.
+// of returns the Set for a kind, or nil.
 func (c *Cache) of(ctx context.Context, gvk schema.GroupVersionKind, after time.Time) Set {
 	gk := gvk.GroupKind()
 	if c.Definitions != nil {
@@ -109,7 +110,7 @@ func (c *Cache) of(ctx context.Context, gvk schema.GroupVersionKind, after time.
 		case 0:
 		case 1:
 			return c.defined(ctx, gk, definitions[0], after)
-		default: // which fight for the name
+		default: // whose names conflict
 			return nil
 		}
 	}

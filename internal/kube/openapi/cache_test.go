@@ -26,13 +26,13 @@ import (
 
 var errAway = errors.New("connection refused")
 
-// server answers with texts by path.
+// server returns texts by path.
 type server struct {
 	mu      sync.Mutex
 	texts   map[string]string
 	hangs   bool
 	asked   []string
-	most    int64 // that was to be read, of all requests
+	most    int64 // the largest size limit of all requests
 	defined map[schema.GroupKind][]*object.Object
 	again   []string
 }
@@ -54,7 +54,7 @@ func (s *server) Read(ctx context.Context, path string, most int64) ([]byte, err
 	return []byte(text), nil
 }
 
-// requests returns what has been asked for since the last time.
+// requests returns the paths requested since the last call.
 func (s *server) requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,14 +63,14 @@ func (s *server) requests() []string {
 	return asked
 }
 
-// told returns the kinds that are to be asked for again.
-func (s *server) told() []string {
+// calledAgain returns the kinds for which Again was called since the last call.
+func (s *server) calledAgain() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	told := s.again
+	calledAgain := s.again
 	s.again = nil
-	slices.Sort(told)
-	return told
+	slices.Sort(calledAgain)
+	return calledAgain
 }
 
 func (s *server) cache() *Cache {
@@ -118,7 +118,7 @@ func indexOf(paths ...string) string {
 	return `{"paths": {` + strings.Join(all, ",") + `}}`
 }
 
-// define has the server define a kind whose .spec has a field.
+// define adds a CustomResourceDefinition whose .spec has the field.
 func (s *server) define(t testing.TB, kind, field string, generation int64) {
 	t.Helper()
 	s.defineAs(t, kind, generation, &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{field: {Type: "string"}}})
@@ -140,7 +140,7 @@ func (s *server) defineAs(t testing.TB, kind string, generation int64, spec *api
 	if err != nil {
 		t.Fatal(err)
 	}
-	unstructured.RemoveNestedField(content, "spec", "versions") // nobody reads them
+	unstructured.RemoveNestedField(content, "spec", "versions") // not used by the Cache
 	trimmed, err := object.From(content)
 	if err != nil {
 		t.Fatal(err)
@@ -175,9 +175,9 @@ func fieldsOf(set Set, gvk schema.GroupVersionKind) string {
 	return strings.Join(names, " ")
 }
 
-// pass lets time pass in a bubble, where that takes none, and what is to happen then.
+// pass advances the fake clock of a synctest bubble, and waits until its goroutines are blocked.
 func pass(d time.Duration) {
-	time.Sleep(d) //nolint:forbidigo // waits for no time
+	time.Sleep(d) //nolint:forbidigo // fake clock
 	synctest.Wait()
 }
 
@@ -191,7 +191,7 @@ func expect(t *testing.T, why string, s *server, got, want string, requests ...s
 	}
 }
 
-func TestOtherKindsAreReadOnce(t *testing.T) {
+func TestPublishedDocumentsAreCachedByHash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{texts: map[string]string{indexPath: indexOf(appsPath), appsPath: apps}}
 		c := s.cache()
@@ -200,44 +200,44 @@ func TestOtherKindsAreReadOnce(t *testing.T) {
 		expect(t, "a kind that the document does not have", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Daemon"}), "no such kind")
 		expect(t, "a version that the index does not have", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}), "nothing")
 
-		pass(absentFor)
+		pass(absentTTL)
 		expect(t, "it may have it now", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}), "nothing", indexPath)
-		pass(publishedFor)
+		pass(documentTTL)
 		expect(t, "the same after a time", s, fieldsOf(c, deployment()), "replicas", indexPath)
 
 		newer := "/openapi/v3/apis/apps/v1?hash=2"
 		s.texts[indexPath], s.texts[newer] = indexOf(newer), strings.ReplaceAll(apps, "replicas", "copies")
-		pass(publishedFor)
+		pass(documentTTL)
 		expect(t, "another release", s, fieldsOf(c, deployment()), "copies", indexPath, newer)
 
 		s.texts = nil
-		pass(publishedFor)
+		pass(documentTTL)
 		expect(t, "the server is away", s, fieldsOf(c, deployment()), "copies", indexPath)
 		expect(t, "and not asked at once", s, fieldsOf(c, deployment()), "copies")
 	})
 }
 
-func TestDocumentsWithoutAHash(t *testing.T) {
+func TestDocumentWithoutHashIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := "/openapi/v3/apis/apps/v1"
 		s := &server{texts: map[string]string{indexPath: indexOf(path), path: apps}}
 		c := s.cache()
 		expect(t, "first", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
-		pass(publishedFor)
+		pass(documentTTL)
 		expect(t, "after a time", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
 		s.texts[path] = "<html>"
-		pass(publishedFor)
+		pass(documentTTL)
 		expect(t, "no document any more", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
 	})
 }
 
-func TestTheCoreGroup(t *testing.T) {
+func TestCoreGroupDocumentIsRead(t *testing.T) {
 	path := "/openapi/v3/api/v1?hash=1"
 	s := &server{texts: map[string]string{indexPath: indexOf(path), path: strings.ReplaceAll(apps, `"apps"`, `""`)}}
 	expect(t, "core", s, fieldsOf(s.cache(), schema.GroupVersionKind{Version: "v1", Kind: "Deployment"}), "replicas", indexPath, path)
 }
 
-func TestCustomKindsAreAsCurrentAsTheirDefinitions(t *testing.T) {
+func TestCustomKindSchemasFollowCRDChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		s.define(t, "Shop", "size", 1)
@@ -269,7 +269,7 @@ func TestCustomKindsAreAsCurrentAsTheirDefinitions(t *testing.T) {
 	})
 }
 
-func TestDefinitionsThatCannotBeUsed(t *testing.T) {
+func TestUnusableCRDsHaveNoSchema(t *testing.T) {
 	for why, text := range map[string]string{
 		"another form": `[]`,
 		"too deep":     strings.Repeat("[", 10000),
@@ -281,7 +281,7 @@ func TestDefinitionsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestWithoutDefinitions(t *testing.T) {
+func TestCacheWithoutCRDsReadsGroupDocument(t *testing.T) {
 	path := "/openapi/v3/apis/example.org/v1?hash=1"
 	s := &server{texts: map[string]string{indexPath: indexOf(path), path: strings.NewReplacer(`"apps"`, `"example.org"`, `"Deployment"`, `"Shop"`).Replace(apps)}}
 	c := NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
@@ -291,12 +291,12 @@ func TestWithoutDefinitions(t *testing.T) {
 	expect(t, "that cannot be read, and nobody wants to know", s, fieldsOf(c, shop), "nothing", indexPath, path)
 }
 
-// The document of a group holds the schemas of all its custom kinds, however many there are.
-func TestTheDocumentOfCustomKindsIsNotRead(t *testing.T) {
+// The document of a group version contains the schemas of all its custom kinds, which can be many.
+func TestCustomKindLookupReadsNoGroupDocument(t *testing.T) {
 	const document, list = "/openapi/v3/apis/example.org/v1?hash=1", "/apis/example.org/v1"
 	nope := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Nope"}
 	for name, test := range map[string]struct {
-		list     string // what the server lists in the version of the group
+		list     string // the resource list of the group version
 		want     string
 		requests []string
 	}{
@@ -319,20 +319,20 @@ func TestTheDocumentOfCustomKindsIsNotRead(t *testing.T) {
 	}
 }
 
-func TestHowMuchIsReadOfADocument(t *testing.T) {
+func TestDocumentReadsAreLimitedInSize(t *testing.T) {
 	s := &server{texts: map[string]string{indexPath: indexOf(appsPath), appsPath: apps}}
 	fieldsOf(s.cache(), deployment())
 	if s.most != MostRead {
 		t.Errorf("%d bytes, want %d", s.most, MostRead)
 	}
-	// Commands do not watch definitions, and read what the server publishes of custom kinds.
+	// CLI commands do not watch CustomResourceDefinitions, and read the documents of custom kinds.
 	fieldsOf(NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()}), deployment())
-	if s.most != mostCustom {
-		t.Errorf("%d bytes without definitions, want %d", s.most, mostCustom)
+	if s.most != maxCustomRead {
+		t.Errorf("%d bytes without definitions, want %d", s.most, maxCustomRead)
 	}
 }
 
-func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {
+func TestFailedReadIsRetriedWithBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		s.define(t, "Shop", "size", 1)
@@ -340,30 +340,30 @@ func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {
 		c := s.cache()
 		expect(t, "forbidden, or away", s, fieldsOf(c, deployment())+fieldsOf(c, shop), "nothingnothing", indexPath, definitionPath+"shops.example.org")
 		expect(t, "at once", s, fieldsOf(c, deployment()), "nothing")
-		wait := firstRead
+		wait := minBackoff
 		for range 3 {
 			pass(wait - time.Second)
-			expect(t, "too early", s, strings.Join(s.told(), " ")+fieldsOf(c, deployment()), "nothing")
+			expect(t, "too early", s, strings.Join(s.calledAgain(), " ")+fieldsOf(c, deployment()), "nothing")
 			pass(time.Second)
-			told := s.told()
-			expect(t, fmt.Sprintf("after %v", wait), s, strings.Join(told, " "), "Deployment Shop")
+			calledAgain := s.calledAgain()
+			expect(t, fmt.Sprintf("after %v", wait), s, strings.Join(calledAgain, " "), "Deployment Shop")
 			fieldsOf(c, deployment())
 			fieldsOf(c, shop)
 			expect(t, "asked again", s, "", "", indexPath, definitionPath+"shops.example.org")
 			wait *= 2
 		}
 		s.texts = map[string]string{indexPath: indexOf(appsPath), appsPath: apps}
-		pass(lastRead)
-		s.told()
+		pass(maxBackoff)
+		s.calledAgain()
 		expect(t, "it is back", s, fieldsOf(c, deployment()), "replicas", indexPath, appsPath)
-		pass(lastRead)
-		if told := s.told(); len(told) > 0 {
-			t.Errorf("told %v, though all is known", told)
+		pass(maxBackoff)
+		if calledAgain := s.calledAgain(); len(calledAgain) > 0 {
+			t.Errorf("told %v, though all is known", calledAgain)
 		}
 	})
 }
 
-func TestAServerThatHangs(t *testing.T) {
+func TestLookupTimesOutOnHangingServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{hangs: true}
 		for i := range 20 {
@@ -374,15 +374,15 @@ func TestAServerThatHangs(t *testing.T) {
 		for i := range 20 {
 			fieldsOf(c, schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprintf("Kind%d", i)})
 		}
-		if took := time.Since(began); took > lookupTime {
-			t.Errorf("20 kinds took %v, want no more than %v", took, lookupTime)
+		if took := time.Since(began); took > lookupTimeout {
+			t.Errorf("20 kinds took %v, want no more than %v", took, lookupTimeout)
 		}
 		if got := len(s.requests()); got != 1 {
 			t.Errorf("%d requests, want one", got)
 		}
-		pass(firstRead)
-		if told := s.told(); len(told) != 20 {
-			t.Errorf("told to ask again for %d, want all", len(told))
+		pass(minBackoff)
+		if calledAgain := s.calledAgain(); len(calledAgain) != 20 {
+			t.Errorf("told to ask again for %d, want all", len(calledAgain))
 		}
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -394,7 +394,7 @@ func TestAServerThatHangs(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsForAnothersRequest(t *testing.T) {
+func TestLookupWaitingForSharedRequestTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{hangs: true}
 		s.define(t, "Shop", "size", 1)
@@ -413,7 +413,7 @@ func TestWhoWaitsForAnothersRequest(t *testing.T) {
 	})
 }
 
-func TestManyAskAtOnce(t *testing.T) {
+func TestConcurrentLookupsShareRequests(t *testing.T) {
 	s := &server{texts: map[string]string{indexPath: indexOf(appsPath), appsPath: apps}}
 	s.define(t, "Shop", "size", 1)
 	s.texts[indexPath], s.texts[appsPath] = indexOf(appsPath), apps

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// shops returns a definition whose schema of .spec is text.
+// shops returns a CustomResourceDefinition with text as the schema of .spec.
 func shops(t *testing.T, spec string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	var field apiextensionsv1.JSONSchemaProps
@@ -43,7 +43,7 @@ func specOf(t *testing.T, set Set) *Type {
 	return found.Fields["spec"].Type
 }
 
-func TestWhatASchemaLetsThrough(t *testing.T) {
+func TestSchemasConvertToTypes(t *testing.T) {
 	for why, row := range map[string]struct{ schema, want string }{
 		"each type": {`{type: object, properties: {
 			s: {type: string}, i: {type: integer}, f: {type: number}, b: {type: boolean}, l: {type: array, items: {type: string}}, m: {type: object, additionalProperties: {type: integer}}}}`,
@@ -84,7 +84,7 @@ func TestWhatASchemaLetsThrough(t *testing.T) {
 	}
 }
 
-func TestObjectsWithinObjects(t *testing.T) {
+func TestEmbeddedResourcesHaveTypeMeta(t *testing.T) {
 	for why, row := range map[string]struct {
 		schema string
 		open   bool
@@ -99,7 +99,7 @@ func TestObjectsWithinObjects(t *testing.T) {
 	}
 }
 
-func TestWholeObjects(t *testing.T) {
+func TestRootObjectHasTypeAndObjectMeta(t *testing.T) {
 	definition := shops(t, `{type: object, properties: {a: {type: string}}}`)
 	root := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
 	root.Properties["metadata"] = apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"name": {Type: "string"}}}
@@ -129,7 +129,7 @@ func TestWholeObjects(t *testing.T) {
 	}
 }
 
-func TestACRDKnowsItsVersions(t *testing.T) {
+func TestLookupInCRDMatchesServedVersions(t *testing.T) {
 	definition := shops(t, `{type: object}`)
 	definition.Status.AcceptedNames.Kind = "Shop"
 	set := FromCRD(definition)
@@ -150,7 +150,7 @@ func TestACRDKnowsItsVersions(t *testing.T) {
 	}
 }
 
-func TestJoinAsksOneAfterTheOther(t *testing.T) {
+func TestJoinUsesFirstMatchingSet(t *testing.T) {
 	first, second := FromCRD(shops(t, `{type: object}`)), FromCRD(shops(t, `{type: string}`))
 	joined := Join(nil, first, second)
 	if got := show(specOf(t, joined)); got != "{}" {

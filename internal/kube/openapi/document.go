@@ -10,19 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// refPrefix begins each $ref of a document.
+// refPrefix is the prefix of each $ref in a document.
 const refPrefix = "#/components/schemas/"
 
-// metaSuffix ends the names of the definition of ObjectMeta.
+// metaSuffix is the suffix of the name of the ObjectMeta definition.
 const metaSuffix = ".meta.v1.ObjectMeta"
 
-// deepestText is how deep the lists and maps of a text may be within each other: each level of a schema takes up to
-// three. The time for reading grows with the product of length and depth.
-const deepestText = 400
+// maxTextDepth is the maximum nesting of lists and maps in a document or CustomResourceDefinition. Each level of a schema takes up
+// to three of its levels. The time for parsing grows with the product of length and depth.
+const maxTextDepth = 400
 
-var errTooDeep = fmt.Errorf("not an OpenAPI v3 document: lists and maps are nested more than %d deep", deepestText)
+var errTooDeep = fmt.Errorf("not an OpenAPI v3 document: lists and maps are nested more than %d deep", maxTextDepth)
 
-// tooDeep reports whether a JSON text is so deep that reading schemas from it could take long.
+// tooDeep reports whether a JSON text is nested so deep that parsing schemas from it could take long.
 func tooDeep(text []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -40,19 +40,19 @@ func tooDeep(text []byte) bool {
 				depth--
 			}
 		}
-		if depth > deepestText {
+		if depth > maxTextDepth {
 			return true
 		}
 	}
 	return false
 }
 
-// document is what is read of an OpenAPI v3 document.
+// document is the used part of an OpenAPI v3 document.
 type document struct {
 	Components struct {
-		Schemas map[string]json.RawMessage `json:"schemas"` // of definition: each takes many times its text, and is read by itself
+		Schemas map[string]json.RawMessage `json:"schemas"` // of type definition; parsed one by one, because each takes many times the memory of its text
 	} `json:"components"`
-	// Paths tell which kinds are in namespaces.
+	// Paths show which kinds are namespaced.
 	Paths map[string]struct {
 		Get, Post, Put kindMark
 	} `json:"paths"`
@@ -68,9 +68,9 @@ type kindMark struct {
 	Kind *schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 }
 
-// FromOpenAPI returns the types of all kinds of an OpenAPI v3 document of an API server, such as that of the path
-// /openapi/v3/apis/apps/v1. It knows that there are no other kinds in the versions that the document tells of, and of
-// other versions nothing. What the document says twice, two kinds share. The error tells why it is no such document.
+// FromOpenAPI returns the types of all kinds in an OpenAPI v3 document of an API server, such as the one at
+// /openapi/v3/apis/apps/v1. Kinds that are not in the document do not exist in its group versions; other group versions are
+// unknown. Identical types are shared. It returns an error if the text is not a valid document.
 func FromOpenAPI(text []byte) (Set, error) {
 	set, err := fromOpenAPI(text)
 	if err != nil {
@@ -116,7 +116,7 @@ func fromOpenAPI(text []byte) (*readSet, error) {
 	return set, nil
 }
 
-// fill reads a definition into t. One that is but another name for a second one stays anything.
+// fill parses a definition into t. If the definition is only an alias of another one, t still allows anything.
 func (r *reader) fill(t *Type, name string, s *apiextensionsv1.JSONSchemaProps) {
 	read := innerMeta
 	if !strings.HasSuffix(name, metaSuffix) {
@@ -132,8 +132,8 @@ func (r *reader) fill(t *Type, name string, s *apiextensionsv1.JSONSchemaProps) 
 	t.Name = called
 }
 
-// kind returns the kind whose objects a definition describes, if it does: lists of objects have another metadata, and
-// the options of requests are of many kinds.
+// kind returns the kind of the objects that a definition describes, or false if it describes no such objects: lists have other
+// metadata, and the options of requests have many kinds.
 func (d *definition) kind() (schema.GroupVersionKind, bool) {
 	if len(d.Kinds) != 1 {
 		return schema.GroupVersionKind{}, false
@@ -148,15 +148,15 @@ func (d *definition) kind() (schema.GroupVersionKind, bool) {
 	return d.Kinds[0], meta.Ref != nil && strings.HasSuffix(*meta.Ref, metaSuffix)
 }
 
-// customName returns how the definition of a kind is called that a CustomResourceDefinition defines. Others are called
-// by their package in Go.
+// customName returns the name of the definition of a custom kind in a document. Definitions of other kinds are named after their
+// Go package.
 func customName(gvk schema.GroupVersionKind) string {
 	group := strings.Split(gvk.Group, ".")
 	slices.Reverse(group)
 	return strings.Join(append(group, gvk.Version, gvk.Kind), ".")
 }
 
-// scopes returns whether kinds are in namespaces, as far as paths tell.
+// scopes returns the scope of the kinds that are in paths.
 func (d *document) scopes() map[schema.GroupVersionKind]scope {
 	scopes := map[schema.GroupVersionKind]scope{}
 	for path, p := range d.Paths {

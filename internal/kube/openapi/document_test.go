@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// shopDocument is as an API server writes it for a kind with a type in Go, but for what nobody reads.
+// shopDocument is the document of an API server for a kind with a Go type, without unused parts.
 const shopDocument = `{
 	"openapi": "3.0.0",
 	"components": {"schemas": {
@@ -54,7 +54,7 @@ const shopDocument = `{
 	}
 }`
 
-func TestKindsOfADocument(t *testing.T) {
+func TestKindsAreReadFromOpenAPI(t *testing.T) {
 	set, err := FromOpenAPI([]byte(shopDocument))
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestKindsOfADocument(t *testing.T) {
 	}{
 		"Shop":          {known: true, exists: true, hasNamespace: true},
 		"Cart":          {known: true, exists: true},
-		"Sack":          {known: true, exists: true, hasNamespace: true}, // maybe
+		"Sack":          {known: true, exists: true, hasNamespace: true}, // unknown scope
 		"ShopList":      {},
 		"DeleteOptions": {},
 	} {
@@ -104,7 +104,7 @@ func TestKindsOfADocument(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDocument(t *testing.T) {
+func TestFromOpenAPIRejectsInvalidDocuments(t *testing.T) {
 	for why, text := range map[string]string{
 		"no JSON":              `openapi: 3.0.0`,
 		"another form":         `{"components": {"schemas": []}}`,
@@ -126,7 +126,7 @@ func TestWhatIsNoDocument(t *testing.T) {
 	}
 }
 
-func TestDepthOfText(t *testing.T) {
+func TestTooDeepDetectsNestedJSON(t *testing.T) {
 	for text, want := range map[string]bool{
 		strings.Repeat("[", 401):                            true,
 		strings.Repeat("[", 400):                            false,

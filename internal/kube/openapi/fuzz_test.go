@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// nested returns a schema of objects within each other.
+// nested returns a schema with nested objects.
 func nested(depth int) string {
 	return strings.Repeat(`{"type":"object","properties":{"a":`, depth) + `{"type":"string"}` + strings.Repeat(`}}`, depth)
 }
 
-// FuzzSchemas reads any text as a document, and as the schema of a custom kind: each ends soon, without a panic, in
-// types that say what they mean.
+// FuzzSchemas parses any text as a document, and as the schema of a custom kind. Both must finish quickly without a panic and
+// return valid types.
 func FuzzSchemas(f *testing.F) {
 	f.Add(shopDocument)
 	f.Add(nested(3))
@@ -46,7 +46,7 @@ func FuzzSchemas(f *testing.F) {
 	})
 }
 
-// checkTypes checks all types of the objects of a kind.
+// checkTypes checks all types in the objects of a kind.
 func checkTypes(t *testing.T, set Set, gvk schema.GroupVersionKind) {
 	found, exists := set.Lookup(gvk)
 	if found == nil || !exists {

@@ -2,7 +2,7 @@ package openapi
 
 import "testing"
 
-func TestFieldsThatObjectsMayHave(t *testing.T) {
+func TestMayHaveReportsPossibleFields(t *testing.T) {
 	text := &Type{Kinds: String}
 	kind := &Type{Kinds: Map, Fields: map[string]Field{
 		"ip": {Type: text}, "any": {}, "data": {Type: &Type{Kinds: Map, Items: text}}, "list": {Type: &Type{Kinds: List, Items: &Type{Kinds: Map, Fields: map[string]Field{"host": {Type: text}}}}},

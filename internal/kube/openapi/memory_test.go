@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// written returns the schema of a type, without references.
+// written returns the schema of a type, with references inlined.
 func written(t *Type) apiextensionsv1.JSONSchemaProps {
 	keep := true
 	switch {
@@ -27,7 +27,7 @@ func written(t *Type) apiextensionsv1.JSONSchemaProps {
 	case t.Fields != nil:
 		s := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{}}
 		for name, f := range t.Fields {
-			if name == "initContainers" || name == "ephemeralContainers" { // are like containers: reading them takes time
+			if name == "initContainers" || name == "ephemeralContainers" { // the same as containers; skipped for speed
 				continue
 			}
 			s.Properties[name] = written(f.Type)
@@ -42,7 +42,7 @@ func written(t *Type) apiextensionsv1.JSONSchemaProps {
 	return apiextensionsv1.JSONSchemaProps{Type: "integer"}
 }
 
-// copies is a server whose kinds are like one of them, which has its text once.
+// copies is a server whose kinds are copies of one kind, with a shared text.
 type copies struct{ *server }
 
 func (c copies) Read(ctx context.Context, path string, most int64) ([]byte, error) {
@@ -58,8 +58,8 @@ func numbered(i int) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprintf("Kind%d", i)}
 }
 
-// A kind for each of 500 TemplateControllers, each as large as kinds get: they hold a template of Pods.
-func TestManyLargeKindsTakeLittle(t *testing.T) {
+// There is one kind for each of 500 TemplateControllers. The kinds are as large as they get in practice, with a Pod template.
+func TestCacheOfManyLargeKindsIsBounded(t *testing.T) {
 	const kinds, bound = 500, 30 << 20
 	pod, _ := BuiltIn().Lookup(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	spec := written(pod)
@@ -75,7 +75,7 @@ func TestManyLargeKindsTakeLittle(t *testing.T) {
 		if found, _ := c.Lookup(numbered(i)); found == nil {
 			t.Fatalf("nothing known of kind %d", i)
 		}
-		c.Lookup(numbered(0)) // is always in use
+		c.Lookup(numbered(0)) // recently used all the time
 	}
 	after := heap()
 	held := 0
@@ -88,8 +88,8 @@ func TestManyLargeKindsTakeLittle(t *testing.T) {
 	if after > before+bound {
 		t.Errorf("they take %d bytes, want at most %d", after-before, bound)
 	}
-	if c.bytes > mostTypes {
-		t.Errorf("%d bytes are held, want at most %d", c.bytes, mostTypes)
+	if c.bytes > maxTypeBytes {
+		t.Errorf("%d bytes are held, want at most %d", c.bytes, maxTypeBytes)
 	}
 	s.requests()
 	for i, known := range map[int]bool{0: true, kinds - 1: true, 1: false} {
@@ -118,8 +118,8 @@ func TestBuiltInKindsAreSmall(t *testing.T) {
 	runtime.KeepAlive(set)
 }
 
-// A document of many custom kinds is one that commands read, or that another server publishes.
-func TestReadingALargeDocumentTakesLittle(t *testing.T) {
+// CLI commands, or an aggregated API server, may have a document of many custom kinds.
+func TestReadingLargeDocumentUsesBoundedMemory(t *testing.T) {
 	const kinds, fields = 400, 600
 	properties := strings.Repeat(`,"f%d":{"type":"string"}`, fields)[1:]
 	numbers := make([]any, fields)
@@ -131,7 +131,7 @@ func TestReadingALargeDocumentTakesLittle(t *testing.T) {
 		all[i] = fmt.Sprintf(`"org.example.Kind%d":{"type":"object","properties":{"spec":{"type":"object","properties":{%s}}}}`, i, fmt.Sprintf(properties, numbers...))
 	}
 	text := []byte(`{"components":{"schemas":{` + strings.Join(all, ",") + `}}}`)
-	defer debug.SetGCPercent(debug.SetGCPercent(10)) // what is in use counts, not what has been
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // measure live memory, not garbage
 	before := heap()
 	var most uint64
 	done, sampled := make(chan struct{}), make(chan struct{})
@@ -161,7 +161,7 @@ func TestReadingALargeDocumentTakesLittle(t *testing.T) {
 	}
 }
 
-func TestSizeIsAboutWhatASetTakes(t *testing.T) {
+func TestSizeOfMatchesHeapUsage(t *testing.T) {
 	for name, read := range map[string]func() Set{
 		"a large custom kind": func() Set { return FromCRD(podKind(t)) },
 		"the built-in kinds": func() Set {

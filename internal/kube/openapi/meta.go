@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// scope says whether the objects of a kind are in namespaces.
+// scope is the scope of a kind.
 type scope int
 
 const (
@@ -15,19 +15,19 @@ const (
 	clusterScoped
 )
 
-// objectMeta are the types of the metadata of whole objects, by scope and by whether a CustomResourceDefinition defines
-// their kind. No schema can change them.
+// objectMeta contains the types of the metadata of API objects, by scope and by whether the kind is custom. Schemas cannot change
+// them.
 var objectMeta = map[scope]map[bool]*Type{
 	unknownScope:  {false: metadata(unknownScope, true, false), true: metadata(unknownScope, true, true)},
 	namespaced:    {false: metadata(namespaced, true, false), true: metadata(namespaced, true, true)},
 	clusterScoped: {false: metadata(clusterScoped, true, false), true: metadata(clusterScoped, true, true)},
 }
 
-// innerMeta is that of objects within others, such as the template of a Pod: it may lack anything.
+// innerMeta is the type of ObjectMeta in embedded objects, such as a Pod template: all its fields are optional.
 var innerMeta = metadata(unknownScope, false, false)
 
-// metadata returns the type of ObjectMeta. Of whole objects, the server sees to a name and the like, of custom ones
-// also to a generation.
+// metadata returns the type of ObjectMeta. In API objects (whole), the server always sets the name, UID and similar fields, and
+// in custom objects also the generation.
 func metadata(in scope, whole, custom bool) *Type {
 	text := simple(String)
 	owner := &Type{Name: "OwnerReference", Kinds: Map, Fields: map[string]Field{
@@ -69,7 +69,7 @@ func metadata(in scope, whole, custom bool) *Type {
 	return &Type{Name: "ObjectMeta", Kinds: Map, Fields: fields}
 }
 
-// Namespaced reports whether objects of that type, which Lookup has returned, are in namespaces, and whether that is known.
+// Namespaced reports whether objects of a type returned by Lookup are namespaced, and whether that is known.
 func (t *Type) Namespaced() (namespaced, known bool) {
 	if t == nil || t.Fields["metadata"].Type == nil {
 		return false, false
@@ -78,8 +78,8 @@ func (t *Type) Namespaced() (namespaced, known bool) {
 	return f.Present, f.Present || !there
 }
 
-// whole returns the type of the objects of a kind from what its schema says of them: every server fills in
-// apiVersion, kind and metadata.
+// whole returns the type of the API objects of a kind, given the type in its schema: the server always sets apiVersion, kind and
+// metadata.
 func whole(t *Type, gvk schema.GroupVersionKind, meta *Type) *Type {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	out := &Type{Name: kind, Kinds: Map, Fields: map[string]Field{}, Open: t == nil || t.Fields == nil || t.Open}

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestEachPartTakesMemory makes one thing larger after the other.
-func TestEachPartTakesMemory(t *testing.T) {
+// TestSizeOfCountsEachPart enlarges one part after the other.
+func TestSizeOfCountsEachPart(t *testing.T) {
 	build := func(change func(root, inner *Type)) int {
 		inner := &Type{Kinds: Map, Fields: map[string]Field{"a": {}}}
 		root := &Type{Kinds: Map, Fields: map[string]Field{"inner": {Type: inner}, "again": {Type: inner}, "list": {Type: &Type{Kinds: List}}}}
@@ -21,7 +21,7 @@ func TestEachPartTakesMemory(t *testing.T) {
 	before := build(func(_, _ *Type) {})
 	for what, row := range map[string]struct {
 		change func(root, inner *Type)
-		more   int // bytes, at least; and less than 300 more
+		more   int // minimum difference in bytes; the maximum is 300 more
 	}{
 		"a name":               {func(root, _ *Type) { root.Name = "Shop" }, 4},
 		"a word":               {func(_, inner *Type) { inner.Enum = []string{strings.Repeat("x", 100)} }, 116},
@@ -46,8 +46,8 @@ func fill(t *Type, fields int) {
 	}
 }
 
-// Maps have room for 8 keys, and for seven eighths of a larger power of two.
-func TestRoomInMaps(t *testing.T) {
+// Maps have slots for 8 keys, or a power of two of which seven eighths are used.
+func TestMapSizeIncludesSpareSlots(t *testing.T) {
 	for keys, slots := range map[int]int{0: 8, 1: 8, 7: 8, 8: 8, 9: 16, 14: 16, 15: 32, 28: 32, 29: 64} {
 		if got := mapSize(keys); got != mapBytes+slots*slotBytes {
 			t.Errorf("%d keys: %d bytes, want room for %d", keys, got, slots)
@@ -55,8 +55,8 @@ func TestRoomInMaps(t *testing.T) {
 	}
 }
 
-// One that says that there is no such kind is right where no other one knows it, in whatever order they are asked.
-func TestOneThatKnowsAllIsEnough(t *testing.T) {
+// A kind does not exist if one set reports so and no other set knows it, regardless of the order.
+func TestJoinReportsMissingKindIfOneSetIsComplete(t *testing.T) {
 	knows := &readSet{whole: func(schema.GroupVersionKind) bool { return true }}
 	nothing := &readSet{whole: func(schema.GroupVersionKind) bool { return false }}
 	for _, set := range []Set{Join(knows, nothing), Join(nothing, knows)} {
@@ -66,18 +66,18 @@ func TestOneThatKnowsAllIsEnough(t *testing.T) {
 	}
 }
 
-// What is too deep is anything.
-func TestDepthOfSchemas(t *testing.T) {
+// Values of schemas that are nested too deep can be anything.
+func TestSchemasBelowMaximumDepthAllowAnything(t *testing.T) {
 	s := &apiextensionsv1.JSONSchemaProps{Type: "string"}
-	for range deepest + 5 {
+	for range maxSchemaDepth + 5 {
 		s = &apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: s}}
 	}
 	lists := 0
 	for at := (&reader{sharer: newSharer()}).read(s, 0); at != nil; at = at.Items {
 		lists++
 	}
-	if lists != deepest+1 {
-		t.Errorf("%d lists within each other are known, want %d", lists, deepest+1)
+	if lists != maxSchemaDepth+1 {
+		t.Errorf("%d lists within each other are known, want %d", lists, maxSchemaDepth+1)
 	}
 	definition := shops(t, `{type: object}`)
 	definition.Spec.Versions[0].Schema = &apiextensionsv1.CustomResourceValidation{}
@@ -86,8 +86,8 @@ func TestDepthOfSchemas(t *testing.T) {
 	}
 }
 
-// Parts of schemas that say little are anything.
-func TestSchemasThatSayLittle(t *testing.T) {
+// Values of underspecified schemas can be anything.
+func TestUnderspecifiedSchemasAllowAnything(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type": "object", "x-kubernetes-preserve-unknown-fields": false, "properties": {"a": {}}}`: "{a: ?}",
 		`{"type": "array"}`: "[?]", `{"type": "array", "items": []}`: "[?]",
@@ -114,7 +114,7 @@ func TestSchemasThatSayLittle(t *testing.T) {
 	}
 }
 
-// TestDefinitions has definitions that documents of API servers may have.
+// TestDefinitions uses definitions that can occur in the documents of API servers.
 func TestDefinitions(t *testing.T) {
 	const root = `{"components": {"schemas": {
 		"org.example.api.v1.Shop": {"type": "object",
@@ -133,7 +133,7 @@ func TestDefinitions(t *testing.T) {
 		"a branch that keeps no more":       {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"x-kubernetes-preserve-unknown-fields": false}]}`, "{a: string}"},
 		"fields, or others":                 {`{"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"x-kubernetes-preserve-unknown-fields": true}]}`, "{a: string, …}"},
 	} {
-		for range 20 { // in whatever order they are read
+		for range 20 { // regardless of the order
 			set, err := FromOpenAPI([]byte(strings.Replace(root, "SPEC", row.spec, 1)))
 			if err != nil {
 				t.Fatal(err)
@@ -145,8 +145,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// A kind is in namespaces if one of its paths says so, in whatever order they are read.
-func TestNamespacesOfKinds(t *testing.T) {
+// A kind is namespaced if one of its paths is, regardless of the order.
+func TestScopeOfKindIsReadFromPaths(t *testing.T) {
 	var doc document
 	const mark = `{"get": {"x-kubernetes-group-version-kind": {"group": "example.org", "kind": "Shop", "version": "v1"}}}`
 	if err := json.Unmarshal([]byte(`{"paths": {"/apis/example.org/v1/shops": `+mark+`, "/apis/example.org/v1/namespaces/{namespace}/shops": `+mark+`}}`), &doc); err != nil {

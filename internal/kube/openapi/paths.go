@@ -19,7 +19,7 @@ const (
 	definitionPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
 )
 
-// defined returns what a definition says, not older than it is, and read after a time.
+// defined returns the Set of a CustomResourceDefinition that was read after a time and is at least as new as definition, or nil.
 func (c *Cache) defined(ctx context.Context, gk schema.GroupKind, definition *object.Object, after time.Time) Set {
 	read, current := c.read(ctx, gk, want{
 		path: definitionPath + definition.Name(),
@@ -47,21 +47,22 @@ func parseDefinition(text []byte) (content, error) {
 	return content{set: FromCRD(&read), uid: read.UID, generation: read.Generation}, nil
 }
 
-// listed returns which kinds the server has in a version of a group, or nil. The definitions of a group have all its kinds, but for those that
-// have not been watched yet, and unless an APIService takes the version to another server. A list is small: a document may have many MB.
+// listed returns the kinds that the server lists in a group version, or nil. Usually, the watched CustomResourceDefinitions
+// contain all kinds of a group. Exceptions are definitions that the watch has not delivered yet, and APIServices that delegate
+// the version to another server. A list is small, whereas a document can have many MB.
 func (c *Cache) listed(ctx context.Context, gvk schema.GroupVersionKind) Set {
 	read, _ := c.read(ctx, gvk.GroupKind(), want{
 		path:    "/apis/" + gvk.GroupVersion().String(),
-		current: func(is content) bool { return c.Clock.Since(is.at) < absentFor },
+		current: func(is content) bool { return c.Clock.Since(is.at) < absentTTL },
 		parse:   parseList,
 	})
 	return read.set
 }
 
-// kinds are those of one version of a group, by name. Nothing is known of their fields.
+// kinds are the kinds of one group version, by name. Their fields are unknown.
 type kinds map[string]bool
 
-// Lookup reports whether there is a kind.
+// Lookup reports whether a kind exists.
 func (k kinds) Lookup(gvk schema.GroupVersionKind) (*Type, bool) { return nil, k[gvk.Kind] }
 
 func has(set Set, gvk schema.GroupVersionKind) bool {
@@ -81,14 +82,14 @@ func parseList(text []byte) (content, error) {
 	}
 	all := kinds{}
 	for _, resource := range list.Resources {
-		if !strings.Contains(resource.Name, "/") { // subresources have kinds of other groups, such as Scale
+		if !strings.Contains(resource.Name, "/") { // subresources can have kinds of other groups, such as Scale
 			all[resource.Kind] = true
 		}
 	}
 	return content{set: all}, nil
 }
 
-// published returns what the server publishes of the version of a group, or nil.
+// published returns the kinds in the document of a group version, or nil.
 func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) Set {
 	name := "apis/" + gvk.GroupVersion().String()
 	if gvk.Group == "" {
@@ -98,7 +99,7 @@ func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) Set 
 		path: indexPath,
 		current: func(is content) bool {
 			age := c.Clock.Since(is.at)
-			return age < absentFor || is.paths[name] != "" && age < publishedFor
+			return age < absentTTL || is.paths[name] != "" && age < documentTTL
 		},
 		parse: parseIndex,
 	})
@@ -108,7 +109,7 @@ func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) Set 
 	}
 	document, _ := c.read(ctx, gvk.GroupKind(), want{
 		path:    path,
-		current: func(is content) bool { return hashed(path) || c.Clock.Since(is.at) < publishedFor },
+		current: func(is content) bool { return hashed(path) || c.Clock.Since(is.at) < documentTTL },
 		parse:   parseDocument,
 	})
 	return document.set
@@ -135,7 +136,7 @@ func parseIndex(text []byte) (content, error) {
 	return content{paths: paths}, nil
 }
 
-// hashed reports whether the path of a document names its contents, as those of Kubernetes do.
+// hashed reports whether the path of a document contains a hash of its contents, as in Kubernetes.
 func hashed(path string) bool {
 	at, err := url.Parse(path)
 	return err == nil && at.Query().Has("hash")

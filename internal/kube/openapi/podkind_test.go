@@ -7,8 +7,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// podKind returns a definition that holds a whole template of Pods, written out, as generators do. It is about as large as
-// definitions get.
+// podKind returns a CustomResourceDefinition with a complete, inlined Pod template, as generators write it. It is about as large
+// as definitions get in practice.
 func podKind(t testing.TB) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	text, err := gunzip(builtInText)
@@ -23,7 +23,7 @@ func podKind(t testing.TB) *apiextensionsv1.CustomResourceDefinition {
 	return define(&root)
 }
 
-// inline returns the schema of a definition without references, but for those to itself.
+// inline returns the schema of a definition with references inlined, except for recursive ones.
 func inline(doc document, ref string) apiextensionsv1.JSONSchemaProps {
 	var walk func(*apiextensionsv1.JSONSchemaProps, int)
 	walk = func(s *apiextensionsv1.JSONSchemaProps, depth int) {
@@ -34,7 +34,7 @@ func inline(doc document, ref string) apiextensionsv1.JSONSchemaProps {
 			name := (*s.Ref)[len(refPrefix):]
 			*s = apiextensionsv1.JSONSchemaProps{}
 			if err := json.Unmarshal(doc.Components.Schemas[name], s); err != nil {
-				panic(err) // it is part of the program
+				panic(err) // the document is embedded in the binary
 			}
 		}
 		for name, p := range s.Properties {

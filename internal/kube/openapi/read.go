@@ -7,10 +7,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// deepest is how deep a schema is read. What is below is anything.
-const deepest = 100
+// maxSchemaDepth is the maximum depth of a schema. Values below it can be anything.
+const maxSchemaDepth = 100
 
-// kindsOf is what a type of JSON schemas stands for.
+// kindsOf maps types in JSON schemas to Kinds.
 var kindsOf = map[string]Kinds{
 	"string":  String,
 	"integer": Integer,
@@ -20,7 +20,7 @@ var kindsOf = map[string]Kinds{
 	"object":  Map,
 }
 
-// plain holds the types that are no more than their kinds, which all others share.
+// plain are the types that have only kinds. All users share them.
 var plain = func() (all [Null << 1]*Type) {
 	for kinds := range all {
 		all[kinds] = &Type{Kinds: Kinds(kinds)}
@@ -28,21 +28,21 @@ var plain = func() (all [Null << 1]*Type) {
 	return all
 }()
 
-// simple returns the type that is no more than its kinds.
+// simple returns the type that has only these kinds.
 func simple(kinds Kinds) *Type { return plain[kinds] }
 
-// reader makes types of JSON schemas. It takes from them what is certain.
+// reader converts JSON schemas to types. It only uses what is certain.
 type reader struct {
-	// structural says that the server leaves out each field that no schema names, even where none has any name.
+	// structural reports whether the server prunes all fields that are not in the schema, even if the schema has no fields.
 	structural bool
-	// definitions are the types that $ref names, maybe still empty.
+	// definitions are the types for $ref, which may not be filled yet.
 	definitions map[string]*Type
 	*sharer
 }
 
-// read returns the type of the values that a schema lets through, nil for anything.
+// read returns the type of the values that a schema allows, or nil if it allows anything.
 func (r *reader) read(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
-	if s == nil || depth > deepest {
+	if s == nil || depth > maxSchemaDepth {
 		return nil
 	}
 	if s.Ref != nil {
@@ -72,7 +72,7 @@ func (r *reader) read(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
 	return simple(kinds)
 }
 
-// object returns the type of maps, with what the server adds to those that are objects of their own.
+// object returns the type of a map, including the fields that the server adds to embedded objects.
 func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds Kinds, depth int) *Type {
 	open := s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 	more := s.AdditionalProperties
@@ -98,12 +98,12 @@ func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds Kinds, depth i
 	return r.share(t)
 }
 
-// combined returns the type of a schema that leaves it to others to name one.
+// combined returns the type of a schema whose type is given by its branches.
 func (r *reader) combined(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
 	if s.Type != "" || len(s.Properties) > 0 {
 		return nil
 	}
-	// This is how generated documents say more of a field than of the definition that it refers to.
+	// Generated documents use allOf with one $ref to add a description or default to a field.
 	if len(s.AllOf) == 1 {
 		return r.read(&s.AllOf[0], depth+1)
 	}
@@ -129,7 +129,7 @@ func nullOf(s *apiextensionsv1.JSONSchemaProps) Kinds {
 	return 0
 }
 
-// addsFields reports whether a schema is not alone in naming fields, as it is in those that are structural.
+// addsFields reports whether branches of a schema add fields. In structural schemas, they do not.
 func addsFields(s *apiextensionsv1.JSONSchemaProps) bool {
 	for _, branches := range [][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
 		for i := range branches {
@@ -147,7 +147,7 @@ func addsFields(s *apiextensionsv1.JSONSchemaProps) bool {
 	return false
 }
 
-// requiredOf returns the names of the fields that have to be there.
+// requiredOf returns the names of the required fields.
 func requiredOf(s *apiextensionsv1.JSONSchemaProps) []string {
 	required := s.Required
 	for i := range s.AllOf {
@@ -156,7 +156,7 @@ func requiredOf(s *apiextensionsv1.JSONSchemaProps) []string {
 	return required
 }
 
-// enumOf returns the strings that are possible, or nil for any.
+// enumOf returns the allowed strings, or nil for any.
 func enumOf(s *apiextensionsv1.JSONSchemaProps) []string {
 	var enum []string
 	for _, value := range s.Enum {

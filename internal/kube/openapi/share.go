@@ -7,17 +7,16 @@ import (
 	"unsafe"
 )
 
-// sharer keeps one of the types that are the same: schemas that programs write say the same many times, and in each of
-// their versions again.
+// sharer deduplicates types: generated schemas contain the same parts many times, and again in each version.
 type sharer struct {
-	types map[string]*Type // by what describes them
-	ids   map[*Type]uint64 // of those that describe others
+	types map[string]*Type // by a key that describes the type
+	ids   map[*Type]uint64 // of types that are parts of others
 	key   []byte
 }
 
 func newSharer() *sharer { return &sharer{types: map[string]*Type{}, ids: map[*Type]uint64{}} }
 
-// share returns the first type that was the same as t. The parts of t are shared before.
+// share returns the first type that is equal to t. The parts of t must be shared already.
 func (s *sharer) share(t *Type) *Type {
 	s.key = append(s.key[:0], byte(t.Kinds))
 	s.id(t.Items)
@@ -57,7 +56,7 @@ func (s *sharer) text(text string) {
 	s.key = append(s.key, text...)
 }
 
-// id adds what tells a type from all others; nil is 0.
+// id adds a unique ID of a type to the key; nil has the ID 0.
 func (s *sharer) id(t *Type) {
 	if t == nil {
 		s.number(0)
@@ -71,7 +70,7 @@ func (s *sharer) id(t *Type) {
 	s.key = binary.AppendUvarint(s.key, id)
 }
 
-// What a map takes: it has room for 8 keys, or for a power of two, of which one eighth stays free.
+// Memory of a map: it has slots for 8 keys, or for a power of two of which one eighth stays free.
 const (
 	mapBytes  = 48
 	slotBytes = int(unsafe.Sizeof("")+unsafe.Sizeof(Field{})) + 1
@@ -85,11 +84,10 @@ func mapSize(keys int) int {
 	return mapBytes + slots*slotBytes
 }
 
-// textSize is what a text takes that no other shares: room comes in steps.
+// textSize returns the memory of an unshared string: allocations are rounded up.
 func textSize(text string) int { return (len(text) + 15) / 16 * 16 }
 
-// sizeOf returns about how many bytes of memory a Set takes that this package has read, what its types share counted once. Of
-// another Set it is 0.
+// sizeOf returns the approximate memory of a Set of this package in bytes. Shared types count once. It returns 0 for other Sets.
 func sizeOf(set Set) int {
 	read, ok := set.(*readSet)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-func TestWhatIsTheSameIsShared(t *testing.T) {
+func TestIdenticalTypesAreShared(t *testing.T) {
 	definition := shops(t, `{type: object, properties: {
 		a: {type: object, properties: {l: {type: array, items: {type: string, enum: [x, yz]}}}},
 		b: {type: object, properties: {l: {type: array, items: {type: string, enum: [x, yz]}}}},
@@ -50,8 +50,8 @@ func BenchmarkFromCRD(b *testing.B) {
 	}
 }
 
-// show writes a type on one line: ? is anything, {a! b …} a map with a field that is always there, another one, and
-// maybe more; map[T] one of any keys. It says of a type within itself no more than its name.
+// show returns a type on one line: ? is anything, {a! b …} is a map with a required field, an optional one, and possibly others,
+// and map[T] is a map with arbitrary keys. Of a recursive type, it shows only the name.
 func show(t *Type) string { return showWithin(t, nil) }
 
 func showWithin(t *Type, outer []*Type) string {

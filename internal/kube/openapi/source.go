@@ -8,48 +8,48 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// content is what has been read from a path of the server.
+// content is the parsed response for a path.
 type content struct {
-	set   Set               // of a definition, or a document
-	paths map[string]string // of the index: where the document of each version of a group is
+	set   Set               // from a CustomResourceDefinition, list or document
+	paths map[string]string // from the index: the path of the document of each group version
 
-	// Of a definition.
+	// Only from a CustomResourceDefinition.
 	uid        types.UID
 	generation int64
 
-	at time.Time // when; zero = never
+	at time.Time // time of the request; zero = never
 }
 
-// want says what is wanted from a path.
+// want describes a read.
 type want struct {
 	path string
-	// current reports whether it is as it was read before.
+	// current reports whether the cached content is still valid.
 	current func(content) bool
 	parse   func([]byte) (content, error)
 }
 
-// source is a path of the server.
+// source is a cached path of the server.
 type source struct {
-	turn chan struct{} // of the one who may look at the next fields
+	turn chan struct{} // lock of the next three fields; a channel, so that callers can stop waiting
 	content
-	failures int       // in a row
-	retry    time.Time // not before
+	failures int       // consecutive failures
+	retry    time.Time // earliest time of the next request
 
-	// These are the Cache's, under its lock.
+	// The lock of the Cache protects the following fields.
 	bytes   int
-	used    uint64                        // when, as the Cache counts
-	missing map[schema.GroupKind]struct{} // who wanted it in vain; a timer runs while there are some
+	used    uint64                        // value of Cache.uses at the last use
+	missing map[schema.GroupKind]struct{} // kinds that could not be read; if not empty, a timer is running
 }
 
-// read returns what is at a path, and true where that is current. It returns what was there before, maybe nothing, where it
-// cannot be read now, and notes for which kind.
+// read returns the content at a path, and whether it is current. If it cannot be read now, read returns the previous content,
+// which may be empty, and calls Again for the kind later.
 func (c *Cache) read(ctx context.Context, gk schema.GroupKind, w want) (content, bool) {
 	s := c.use(w.path)
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		c.miss(s, gk, firstRead)
+		c.miss(s, gk, minBackoff)
 		return content{}, false
 	}
 	if !s.at.IsZero() && w.current(s.content) {
@@ -62,7 +62,7 @@ func (c *Cache) read(ctx context.Context, gk schema.GroupKind, w want) (content,
 	read, err := c.fetch(ctx, w)
 	if err != nil {
 		c.Logger.V(2).Info("cannot read the OpenAPI schemas of the API server, will retry", "path", w.path, "err", err)
-		wait := min(firstRead<<min(s.failures, 10), lastRead)
+		wait := min(minBackoff<<min(s.failures, 10), maxBackoff)
 		s.failures, s.retry = s.failures+1, c.Clock.Now().Add(wait)
 		if ctx.Err() != nil {
 			c.pause()
@@ -75,7 +75,7 @@ func (c *Cache) read(ctx context.Context, gk schema.GroupKind, w want) (content,
 	return read, true
 }
 
-// wait returns how long it is too early to read a source.
+// wait returns how long the source must not be read because of a backoff.
 func (c *Cache) wait(s *source) time.Duration {
 	now := c.Clock.Now()
 	c.mu.Lock()
@@ -83,14 +83,15 @@ func (c *Cache) wait(s *source) time.Duration {
 	return max(s.retry.Sub(now), c.away.Sub(now))
 }
 
-// pause has nobody wait for a server that has let somebody wait for all of his time: many kinds would take many times that.
+// pause makes callers fail immediately for some time after a request has used up the caller's whole timeout. Otherwise, lookups
+// of many kinds would each wait for the timeout.
 func (c *Cache) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.away = c.Clock.Now().Add(firstRead)
+	c.away = c.Clock.Now().Add(minBackoff)
 }
 
-// fetch makes the request.
+// fetch sends the request and parses the response.
 func (c *Cache) fetch(ctx context.Context, w want) (content, error) {
 	select {
 	case c.turns <- struct{}{}:
@@ -108,15 +109,15 @@ func (c *Cache) fetch(ctx context.Context, w want) (content, error) {
 	return read, err
 }
 
-// most returns how many bytes may be read at a time.
+// most returns the maximum size of a response in bytes.
 func (c *Cache) most() int64 {
 	if c.Definitions == nil {
-		return mostCustom
+		return maxCustomRead
 	}
 	return MostRead
 }
 
-// use returns the source of a path.
+// use returns the source for a path.
 func (c *Cache) use(path string) *source {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,17 +131,17 @@ func (c *Cache) use(path string) *source {
 	return s
 }
 
-// keep counts what a source holds now, and forgets the least used ones for it.
+// keep updates the memory size of a source, and evicts the least recently used ones if the limit is exceeded.
 func (c *Cache) keep(path string, s *source) {
 	size := sizeOf(s.set)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sources[path] != s { // forgotten meanwhile
+	if c.sources[path] != s { // evicted in the meantime
 		return
 	}
 	c.bytes += size - s.bytes
 	s.bytes = size
-	for c.bytes > mostTypes {
+	for c.bytes > maxTypeBytes {
 		least := ""
 		for path, other := range c.sources {
 			if other != s && other.bytes > 0 && (least == "" || other.used < c.sources[least].used) {
@@ -155,7 +156,7 @@ func (c *Cache) keep(path string, s *source) {
 	}
 }
 
-// miss notes for which kind a source is missing, and tells so later.
+// miss records that a source could not be read for a kind, and starts a timer that calls Again.
 func (c *Cache) miss(s *source, gk schema.GroupKind, wait time.Duration) {
 	if c.Again == nil {
 		return
@@ -164,12 +165,12 @@ func (c *Cache) miss(s *source, gk schema.GroupKind, wait time.Duration) {
 	defer c.mu.Unlock()
 	if s.missing == nil {
 		s.missing = map[schema.GroupKind]struct{}{}
-		c.Clock.AfterFunc(wait, func() { c.tell(s) })
+		c.Clock.AfterFunc(wait, func() { c.callAgain(s) })
 	}
 	s.missing[gk] = struct{}{}
 }
 
-func (c *Cache) tell(s *source) {
+func (c *Cache) callAgain(s *source) {
 	c.mu.Lock()
 	missing := s.missing
 	s.missing = nil

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// FromCRD returns the types of a kind, in all versions that its definition serves. It knows that there are no others,
-// and of other kinds nothing.
+// FromCRD returns the types of a custom kind in all served versions. Other versions of the kind do not exist; other kinds are
+// unknown.
 func FromCRD(definition *apiextensionsv1.CustomResourceDefinition) Set {
 	spec := definition.Spec
 	gk := schema.GroupKind{Group: spec.Group, Kind: cmp.Or(definition.Status.AcceptedNames.Kind, spec.Names.Kind)}
@@ -34,7 +34,7 @@ func FromCRD(definition *apiextensionsv1.CustomResourceDefinition) Set {
 		}
 		gvk := gk.WithVersion(version.Name)
 		var t *Type
-		// Before they were structural, schemas could only forbid: the server keeps what they do not name.
+		// Non-structural schemas only validate: the server keeps fields that are not in the schema.
 		if version.Schema != nil && !spec.PreserveUnknownFields {
 			t = r.read(version.Schema.OpenAPIV3Schema, 0)
 		}
@@ -43,15 +43,14 @@ func FromCRD(definition *apiextensionsv1.CustomResourceDefinition) Set {
 	return set
 }
 
-// builtInText is the OpenAPI document of all kinds that Kubernetes has itself, compressed. `make generate` writes it.
+// builtInText is the compressed OpenAPI document of all built-in kinds. `make generate` writes it.
 //
 //go:embed builtin.json.gz
 var builtInText []byte
 
-// BuiltIn returns the kinds that Kubernetes has itself, in all versions of the release that go.mod names, be they
-// served by default or not. It knows that the groups of these kinds hold no others, which a server that is older or
-// newer may see in another way. It is read when it is asked for the first time, which takes milliseconds; then it holds
-// about a MiB.
+// BuiltIn returns the built-in kinds, in all versions of the Kubernetes release in go.mod, whether or not they are served by
+// default. Other kinds in these groups do not exist in this Set, although an older or newer server may have them. It is parsed on
+// first use, which takes milliseconds, and then takes about 1 MiB of memory.
 func BuiltIn() Set { return builtIn{} }
 
 type builtIn struct{}
@@ -61,7 +60,7 @@ func (builtIn) Lookup(gvk schema.GroupVersionKind) (*Type, bool) { return readBu
 var readBuiltIn = sync.OnceValue(func() *readSet {
 	set, err := unpack(builtInText)
 	if err != nil {
-		panic(fmt.Sprintf("the schemas of the built-in kinds: %v", err)) // they are part of the program
+		panic(fmt.Sprintf("the schemas of the built-in kinds: %v", err)) // the schemas are embedded in the binary
 	}
 	groups := map[string]bool{}
 	for gvk := range set.byKind {

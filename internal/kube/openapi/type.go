@@ -1,5 +1,5 @@
-// Package openapi has the schemas of kinds, from CustomResourceDefinitions, the OpenAPI documents of the API server, and an embedded copy for
-// built-in kinds.
+// Package openapi provides the schemas of kinds, from CustomResourceDefinitions, the OpenAPI documents of the API server, and an
+// embedded copy for built-in kinds.
 package openapi
 
 import (
@@ -8,36 +8,36 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kinds is a set of what a value may be.
+// Kinds is a set of JSON types.
 type Kinds uint8
 
-// The kinds of values.
+// The JSON types.
 const (
 	String Kinds = 1 << iota
 	Integer
-	Number // with a fraction; a field for numbers is Integer|Number
+	Number // with a fraction; a field for any number is Integer|Number
 	Boolean
 	List
 	Map
 	Null
 )
 
-// Type describes the values of a field. A nil Type, and one without kinds, is that of anything. A Type may contain
-// itself. It never changes, so that it is safe for concurrent use.
+// Type describes the values of a field. A nil Type, or a Type without kinds, allows any value. A Type may contain itself. It is
+// immutable, and therefore safe for concurrent use.
 type Type struct {
-	// Name is how people call what it describes, such as SimpleDeployment or Container; "" if it has no name.
+	// Name is a human-readable name, such as SimpleDeployment or Container, or "".
 	Name  string
 	Kinds Kinds // 0 = anything
-	// Fields are those of a map whose keys are known; nil if any key may be there.
+	// Fields are the fields of a map with known keys; nil if any key is allowed.
 	Fields map[string]Field
-	// Open says that there may be more keys than Fields: of those nothing is known.
+	// Open reports whether keys other than those in Fields are allowed, with unknown types.
 	Open bool
-	// Items is what a list holds, or a map whose keys are not known; nil is anything.
+	// Items is the type of the items of a list, or of the values of a map with arbitrary keys; nil allows anything.
 	Items *Type
-	Enum  []string // of strings, if only some are possible
+	Enum  []string // allowed strings, if restricted
 }
 
-// MayHave reports whether there may be a value at a path. Positions in lists are left out of it.
+// MayHave reports whether there can be a value at a path. The path omits list indexes.
 func (t *Type) MayHave(path []string) bool {
 	for len(path) > 0 {
 		switch {
@@ -62,19 +62,19 @@ func (t *Type) MayHave(path []string) bool {
 
 // Field is a field of a map.
 type Field struct {
-	Type *Type // nil is anything
-	// Present says that it is always there, and not null: it is required, or has a default.
+	Type *Type // nil allows anything
+	// Present reports whether the field is always set and not null: it is required or has a default.
 	Present bool
 }
 
-// Set finds the types of kinds. It is safe for concurrent use.
+// Set looks up the types of kinds. It is safe for concurrent use.
 type Set interface {
-	// Lookup returns the type of the objects of a kind, as a server has them: metadata holds what a server fills in.
-	// Nil means that nothing is known of them. It returns false where it is known that there is no such kind.
+	// Lookup returns the type of the objects of a kind as returned by a server, with the metadata that the server sets. It
+	// returns nil if the type is unknown, and false if the kind is known not to exist.
 	Lookup(gvk schema.GroupVersionKind) (t *Type, exists bool)
 }
 
-// Words says what a value may be, such as "a string or a number".
+// Words describes the JSON types, such as "a string or a number".
 func (k Kinds) Words() string {
 	var words []string
 	for _, each := range []struct {
@@ -88,7 +88,7 @@ func (k Kinds) Words() string {
 	return strings.Join(words, " or ")
 }
 
-// Classes returns the kinds without null, in which all numbers are one.
+// Classes returns the kinds without Null, treating Integer and Number as the same.
 func (k Kinds) Classes() Kinds {
 	if k&(Integer|Number) != 0 {
 		k |= Integer | Number
@@ -96,10 +96,10 @@ func (k Kinds) Classes() Kinds {
 	return k &^ Null
 }
 
-// readSet is a Set whose types have been read.
+// readSet is a Set of parsed types.
 type readSet struct {
 	byKind map[schema.GroupVersionKind]*Type
-	// whole reports whether a kind would be among them if there was one of that name.
+	// whole reports whether the set contains all kinds like this one, so that a kind that is not in byKind does not exist.
 	whole func(schema.GroupVersionKind) bool
 }
 
@@ -108,8 +108,8 @@ func (t *readSet) Lookup(gvk schema.GroupVersionKind) (*Type, bool) {
 	return found, ok || !t.whole(gvk)
 }
 
-// Join returns a Set that asks one after the other: the first that knows the type of a kind tells it. A kind does not
-// exist when one of them says so and none knows its type. Those that are nil know nothing.
+// Join returns a Set that looks up a kind in sets, in order, and returns the first known type. A kind does not exist if a set
+// reports so and no set has a type for it. Nil sets are ignored.
 func Join(sets ...Set) Set {
 	var joined sequence
 	for _, set := range sets {
@@ -120,8 +120,8 @@ func Join(sets ...Set) Set {
 	return joined
 }
 
-// MayHave returns a function that reports whether an object may have a value at a path, by the type of its kind. It returns nil where known
-// is nil.
+// MayHave returns a function that reports whether an object can have a value at a path, according to the type of its kind. It
+// returns nil if known is nil.
 func MayHave(known Set) func(object map[string]any, path []string) bool {
 	if known == nil {
 		return nil

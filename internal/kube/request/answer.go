@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Code returns the HTTP status of an error of the API server, or 0 where it has not answered.
+// Code returns the HTTP status code of an API error, or 0 if there was no response.
 func Code(err error) int32 {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -21,8 +21,8 @@ func Code(err error) int32 {
 	return 0
 }
 
-// WithoutText returns an error that says the same as err, but for the text of an answer of the API server: a webhook may have written that, and
-// it knows objects of users. What others have added around the answer is kept.
+// WithoutText returns err without the message of the API server's response, which may contain field values, for example if a
+// webhook wrote it. Wrapping messages are kept.
 func WithoutText(err error) error {
 	code := Code(err)
 	if code == 0 {
@@ -40,7 +40,7 @@ func WithoutText(err error) error {
 	return errors.New(answer)
 }
 
-// Details returns the details of the API server's answer, which are empty where it gives none.
+// Details returns the status details of an API error, or empty details if there are none.
 func Details(err error) metav1.StatusDetails {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
@@ -49,18 +49,18 @@ func Details(err error) metav1.StatusDetails {
 	return *status.Status().Details
 }
 
-// MissingObject reports whether the server has the resource, and no object of that name. Two other cases answer 404, too, and say nothing
-// about the object: a resource that is not served, and an admission webhook that refuses a write with that code.
+// MissingObject reports whether err means that the resource is served, but the object does not exist. A 404 does not say so in
+// two other cases: the resource is not served, or an admission webhook denied a write with that code.
 func MissingObject(err error) bool {
 	return apierrors.IsNotFound(err) && !Unserved(err) && AdmissionRefusal(err) == ""
 }
 
-// admission matches who refused a write; the names are those of cluster objects. It is anchored, as a value further on may hold the same
-// words.
+// admission matches the webhook or policy that denied a write. Their names are names of cluster objects, so they are safe to
+// publish. The expression is anchored, because a field value in the rest of the message may contain the same words.
 var admission = regexp.MustCompile(`^(?:[^ "]+ (?:"(?:[^"\\]|\\.)*" )?is forbidden: )?(admission webhook "[-a-z0-9.]{1,253}"|ValidatingAdmissionPolicy '[-a-z0-9.]{1,253}') `)
 
-// AdmissionRefusal returns the webhook or the policy that refused a write, such as `admission webhook "a.example.org"`, or "" if none did. A
-// webhook chooses the code of its refusal.
+// AdmissionRefusal returns the webhook or policy that denied a write, such as `admission webhook "a.example.org"`, or "" if err
+// is no such denial. Do not rely on the status code: a webhook can choose it.
 func AdmissionRefusal(err error) string {
 	if by := admission.FindStringSubmatch(err.Error()); by != nil {
 		return by[1]
@@ -68,19 +68,19 @@ func AdmissionRefusal(err error) string {
 	return ""
 }
 
-// Unserved reports whether the server does not serve the resource, as while its API service is unregistered.
+// Unserved reports whether the resource is not served, for example because its APIService is not registered.
 func Unserved(err error) bool {
 	return apierrors.IsNotFound(err) && slices.ContainsFunc(Details(err).Causes, func(cause metav1.StatusCause) bool {
 		return cause.Type == metav1.CauseTypeUnexpectedServerResponse
 	})
 }
 
-// MissingNamespace reports whether a request was refused because the namespace of its object does not exist.
+// MissingNamespace reports whether a request was rejected because the namespace of its object does not exist.
 func MissingNamespace(err error) bool {
 	return apierrors.IsNotFound(err) && Details(err).Kind == "namespaces"
 }
 
-// OwnedFields returns the paths of the fields for which an apply without force was refused, because other managers own them.
+// OwnedFields returns the paths of the fields that caused a conflict of an apply without force, because other managers own them.
 func OwnedFields(err error) []string {
 	var paths []string
 	for _, cause := range Details(err).Causes {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestWhatTheServerAnswers(t *testing.T) {
+func TestErrorDetailsOfServerResponses(t *testing.T) {
 	namespaces, maps := schema.GroupResource{Resource: "namespaces"}, schema.GroupResource{Resource: "configmaps"}
 	for why, row := range map[string]struct {
 		err     error
@@ -32,7 +32,7 @@ func TestWhatTheServerAnswers(t *testing.T) {
 	}
 }
 
-func TestWhatSaysThatAnObjectIsMissing(t *testing.T) {
+func TestMissingObjectExcludesUnservedResource(t *testing.T) {
 	apps := schema.GroupResource{Group: "example.org", Resource: "apps"}
 	for why, row := range map[string]struct {
 		err      error
@@ -61,7 +61,7 @@ func refusedAsMissing(message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: message}}
 }
 
-func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {
+func TestMissingNamespaceDetectsNotFoundOnly(t *testing.T) {
 	namespaces := schema.GroupResource{Resource: "namespaces"}
 	for err, want := range map[error]bool{
 		apierrors.NewNotFound(namespaces, "x"):                                   true,
@@ -78,8 +78,8 @@ func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {
 	}
 }
 
-// TestErrorsWithoutTheTextOfAnAnswer: a conversion webhook writes the text of the answer to a list.
-func TestErrorsWithoutTheTextOfAnAnswer(t *testing.T) {
+// TestWithoutTextReplacesServerMessage has a conversion webhook that writes the message of a failed list.
+func TestWithoutTextReplacesServerMessage(t *testing.T) {
 	answer := apierrors.NewTooManyRequests("conversion webhook failed: s3cr3t", 1)
 	for name, row := range map[string]struct {
 		err  error

@@ -1,4 +1,4 @@
-// Package request has the plain data of requests to the API server, and classifies API errors.
+// Package request defines the data types of API requests, and classifies API errors.
 package request
 
 import (
@@ -6,7 +6,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,35 +14,35 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Location names an object on the server.
+// Location identifies an API object, or a collection if Name is empty.
 type Location struct {
 	Resource  schema.GroupVersionResource
 	Namespace string // empty for cluster-scoped resources
 	Name      string
 }
 
-// Metadata is a change of an object's metadata: what is not in it stays as it is.
+// Metadata is a patch of an object's metadata. Unset fields are not changed.
 type Metadata struct {
-	// UID is that of the object to change.
+	// UID is the required UID of the object.
 	UID types.UID
-	// Version is the resource version that the object must still have; empty = any.
+	// Version is the required resource version of the object; empty = any.
 	Version string
-	// Labels and Annotations are set, or taken away where the value is nil.
+	// Labels and Annotations are set, or removed if the value is nil.
 	Labels, Annotations map[string]any
-	// Owners, JSON data, replace all owner references, unless nil.
+	// Owners replaces all owner references, as JSON data. If nil, they are not changed.
 	Owners []any
 }
 
-// Deletion is how an object is deleted.
+// Deletion contains the options of a delete request.
 type Deletion struct {
-	// UID is that of the object to delete.
+	// UID is the required UID of the object.
 	UID types.UID
-	// Version is the resource version that the object must still have; empty = any.
+	// Version is the required resource version of the object; empty = any.
 	Version     string
 	Propagation metav1.DeletionPropagation
 }
 
-// Right is one verb on a resource.
+// Right is a permission: one verb on a resource.
 type Right struct {
 	Verb        string
 	Resource    schema.GroupResource
@@ -52,20 +51,20 @@ type Right struct {
 	Name        string // empty = all objects
 }
 
-// Holder is an object that has a certain finalizer.
+// Holder identifies an object that has a certain finalizer.
 type Holder struct {
 	Name    types.NamespacedName
 	Version string   // resource version
 	Others  []string // the other finalizers
 }
 
-// HolderOf returns the object as a holder of the finalizer, or false where it does not have it.
+// HolderOf returns the Holder for an object, or false if the object does not have the finalizer.
 func HolderOf(o *object.Object, finalizer string) (Holder, bool) {
 	all := o.Finalizers()
 	if !slices.Contains(all, finalizer) {
 		return Holder{}, false
 	}
-	h := Holder{Name: o.Key(), Version: strings.Clone(o.ResourceVersion())} // not to keep the text of the object
+	h := Holder{Name: o.Key(), Version: strings.Clone(o.ResourceVersion())} // the clone does not keep the text of the object in memory
 	for _, each := range all {
 		if each != finalizer {
 			h.Others = append(h.Others, strings.Clone(each))
@@ -74,41 +73,27 @@ func HolderOf(o *object.Object, finalizer string) (Holder, bool) {
 	return h, true
 }
 
-const (
-	// LogLimit is how long the server may take for a log. A node that is away keeps it waiting for half a minute.
-	LogLimit = 10 * time.Second
-	// MostLogRead is how many bytes of a log are read at a time, whatever is wanted of them.
-	MostLogRead = 256 << 10
-)
-
-// LogOptions say what is wanted of the log of a container.
-type LogOptions struct {
-	TailLines  int64 // the last ones
-	LimitBytes int64 // the last ones of these; at most MostLogRead
-	Previous   bool  // the log of the container that ran before the present one
-}
-
-// Announcement is an Event to be published.
+// Announcement is an Event to record.
 type Announcement struct {
-	// As is the user that it is written as; empty is the client's own. An Event is text of an author's in a
-	// namespace that the author may have no rights in, so it takes those of the account.
+	// As is the user to impersonate; empty = the client's own user. The text of an Event comes from a template author, who may
+	// have no permissions in the namespace, so the Event is written with the permissions of the service account.
 	As string
-	// About is the object, Type is Normal or Warning.
+	// About is the object of the Event. Type is Normal or Warning.
 	About                 *object.Object
 	Type, Reason, Message string
-	// Wanted is asked before a request is made, and Answered hears of the server's last answer, unless they are nil. Both
-	// are called in the background.
+	// Wanted is called before each request; if it returns false, the Event is dropped. Answered is called with the result of the
+	// last request. Both are called in the background, and can be nil.
 	Wanted   func() bool
 	Answered func(error)
 }
 
-// EventNamespace returns the namespace of the Events about an object: that of cluster-scoped ones is default.
+// EventNamespace returns the namespace for Events about an object. It is ObjectNamespace, or default if that is empty.
 func EventNamespace(o *object.Object) string {
 	return cmp.Or(ObjectNamespace(o), metav1.NamespaceDefault)
 }
 
-// ObjectNamespace returns the namespace that an object is looked for in: that of a Namespace is itself, where its users
-// look, as long as something can be made there. It is empty for other cluster-scoped objects.
+// ObjectNamespace returns the namespace of an object. For a Namespace, it is the Namespace itself, where its users look for
+// Events, unless it is being deleted and accepts no new objects. It is empty for other cluster-scoped objects.
 func ObjectNamespace(o *object.Object) string {
 	if o.Kind() == "Namespace" && o.APIVersion() == "v1" && !o.Deleting() {
 		return o.Name()
@@ -116,18 +101,18 @@ func ObjectNamespace(o *object.Object) string {
 	return o.Namespace()
 }
 
-// Observer hears of the requests that a Client makes, one after the other; watches do not count.
+// Observer is notified of the requests of a Client, except watches. The requests must be sequential.
 type Observer interface {
 	// Asked is called before a request begins.
 	Asked()
-	// Answered is called when it has ended, whatever the answer, which has so many bytes.
+	// Answered is called when a request has ended, with or without an error. size is the size of the response in bytes.
 	Answered(size int)
 }
 
-// observerKey is for the value of a context that WithObserver gives.
+// observerKey is the context key of the Observer.
 type observerKey struct{}
 
-// WithObserver returns a context whose requests o hears of.
+// WithObserver returns a context whose requests are reported to o.
 func WithObserver(ctx context.Context, o Observer) context.Context {
 	return context.WithValue(ctx, observerKey{}, o)
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The data of the Secret: a key is under a number, and the greatest number is the newest key. Since is optional.
+// The data of the Secret: each key is named by a number, and the greatest number is the newest key. Since is optional.
 const (
 	dataSince   = "since"
 	shortestKey = 32 // bytes
@@ -21,27 +21,26 @@ const (
 	mostKeys    = 16
 )
 
-// Keys are the keys of a Secret.
+// Keys are the keys in a Secret.
 type Keys struct {
-	// Since is the time before which objects may have been made without a seal, or with that of a key that is lost. Zero: there
-	// are none.
+	// Since: objects created before this time may have no seal, or the seal of a lost key. Zero if there are no such objects.
 	Since time.Time
-	all   []*key // the newest first, at least one
-	fresh bool   // whether they are not in the Secret yet, so that the server is to say since when there are any
+	all   []*key // newest first, at least one
+	fresh bool   // whether they are not yet in the Secret: Data omits since, because the server determines it
 }
 
-// ErrNoKey says that a Secret holds no key yet.
+// ErrNoKey means that a Secret contains no key yet.
 var ErrNoKey = errors.New("it has no key")
 
-// Generate returns a new key, whose number is the time.
+// Generate returns a new key. Its number is now in Unix seconds.
 func Generate(now time.Time) *Keys {
 	secret := make([]byte, shortestKey)
 	_, _ = rand.Read(secret) // never fails
 	return &Keys{fresh: true, all: []*key{newKey(strconv.FormatInt(now.Unix(), 10), secret)}}
 }
 
-// Parse reads the data of a Secret. The error is ErrNoKey, or says what is wrong, without what the Secret holds. made is when the
-// first key was put there, by the clock of the server, and counts where the data does not say since when.
+// Parse parses the data of a Secret. It returns ErrNoKey if there is no key. Errors contain no values of the Secret. made is the
+// API server time at which the first key was added; it is used if the data has no "since".
 func Parse(data map[string]any, made time.Time) (*Keys, error) {
 	k := &Keys{Since: made}
 	for name, value := range data {
@@ -66,13 +65,13 @@ func Parse(data map[string]any, made time.Time) (*Keys, error) {
 		return nil, ErrNoKey
 	}
 	if len(k.all) > mostKeys {
-		return nil, fmt.Errorf("it has %d keys, the limit is %d", len(k.all), mostKeys)
+		return nil, fmt.Errorf("it has %d keys; the limit is %d", len(k.all), mostKeys)
 	}
 	slices.SortFunc(k.all, func(a, b *key) int { return cmp.Or(cmp.Compare(len(b.id), len(a.id)), strings.Compare(b.id, a.id)) })
 	return k, nil
 }
 
-// Data is what the Secret holds, as JSON data.
+// Data returns the data of the Secret, as JSON data.
 func (k *Keys) Data() map[string]any {
 	data := map[string]any{}
 	for _, one := range k.all {
@@ -84,7 +83,7 @@ func (k *Keys) Data() map[string]any {
 	return data
 }
 
-// IDs are the numbers of the keys, the newest first.
+// IDs returns the numbers of the keys, newest first.
 func (k *Keys) IDs() []string {
 	var out []string
 	for _, one := range k.all {
@@ -95,7 +94,7 @@ func (k *Keys) IDs() []string {
 
 func (k *Keys) newest() *key { return k.all[0] }
 
-// find returns the key of that number, or nil.
+// find returns the key with that number, or nil.
 func (k *Keys) find(id string) *key {
 	for _, one := range k.all {
 		if one.id == id {
@@ -110,13 +109,13 @@ func (k *Keys) same(other *Keys) bool {
 		slices.EqualFunc(k.all, other.all, func(a, b *key) bool { return a.id == b.id && bytes.Equal(a.secret, b.secret) })
 }
 
-// number reports whether a name is a number, without zeros in front.
+// number reports whether name is a valid number, without leading zeros.
 func number(name string) bool {
 	return len(name) > 0 && len(name) <= longestID && name[0] != '0' && strings.Trim(name, "0123456789") == ""
 }
 
-// public is the name of a part of the data as it may be told: whoever mistakes the name for the value is not to
-// read it in a log.
+// public returns the name of a data key for messages. It is truncated, so that a secret value that was used as the name by
+// mistake is not logged.
 func public(name string) string {
 	if len(name) > longestID {
 		return name[:longestID] + "…"

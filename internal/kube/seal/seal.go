@@ -1,5 +1,5 @@
-// Package seal signs children: a seal is an annotation that only templater can write, because it
-// needs a key. It proves that templater created the object.
+// Package seal signs children. A seal is an annotation that only templater can write, because it needs a key. It proves that
+// templater created the object.
 package seal
 
 import (
@@ -20,7 +20,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// Subject is whose child an object is, and which object it is. A seal holds for one subject only.
+// Subject identifies a child, the definition that created it, and its parent. A seal is valid for one subject only.
 type Subject struct {
 	Definition Definition
 	Parent     Parent
@@ -28,69 +28,72 @@ type Subject struct {
 	Name       types.NamespacedName
 }
 
-// Definition is what made the object: its kind tells a TemplateController from other kinds of definitions with the same name.
+// Definition identifies the object that defines the child. Its kind distinguishes a TemplateController from definitions of other
+// kinds with the same name.
 type Definition struct {
 	Kind string
 	Name types.NamespacedName
 }
 
-// Parent is whom a child was made for. Both parts count: once a parent is gone, nothing else tells which name went with a UID.
+// Parent identifies the parent of a child. The seal covers both UID and name, because nothing else maps the UID to the name once
+// the parent is deleted.
 type Parent struct {
 	UID types.UID
-	// Kind has no version. No format before 3 has it.
+	// Kind has no version. Formats before 3 do not include it.
 	Kind schema.GroupKind
-	// Name may lack the namespace where that is the child's own.
+	// Name may have no namespace if it is the namespace of the child.
 	Name types.NamespacedName
 }
 
-// Note is what a seal records about its object. The seal is the only proof of it: annotations repeat it for readers.
+// Note is the data of a seal about its object. Only the seal proves this data: annotations repeat it for readers.
 type Note struct {
-	// Entry is the entry of spec.children that the object was last marked for.
+	// Entry is the child template (spec.children[NAME]) that the object was last marked for.
 	Entry string
-	// Hash is that of the content that was applied; empty means that nobody knows what the object was made from.
+	// Hash is the hash of the content that was applied. If it is empty, it is unknown from which content the object was created.
 	Hash     string
 	Policies Policies
-	// Serial is greater than that of every earlier seal of the same object. It looks like a time in milliseconds and is none.
+	// Serial is greater than the serials of all earlier seals of the same object. It is derived from a millisecond timestamp, but
+	// must not be used as a time.
 	Serial int64
-	// Old is whether the seal is of an earlier format, which does not cover everything. Such a seal proves ownership alone; Hash and Policies are
-	// empty.
+	// Old reports whether the seal has an earlier format, which does not cover everything. Such a seal proves ownership only;
+	// Hash and Policies are empty.
 	Old bool
 }
 
-// Policies are those of a child that decide about its deletion once its entry is gone. The zero value deletes.
+// Policies determine whether and how a child is deleted once its child template is removed. The zero value deletes the child.
 type Policies struct {
-	PruneOrphan    bool // the prunePolicy is Orphan
-	DeletionOrphan bool // the deletionPolicy is Orphan
-	Order          int  // level of the child where the children of a deleted parent are deleted in order
+	PruneOrphan    bool // prunePolicy is Orphan
+	DeletionOrphan bool // deletionPolicy is Orphan
+	Order          int  // level of the child if the children of a deleted parent are deleted in order
 }
 
-// Keep are the policies of a child about whose policies nothing is proven.
+// Keep are the policies of a child whose seal does not prove its policies.
 var Keep = Policies{PruneOrphan: true, DeletionOrphan: true}
 
-// Verdict is what there is to say of a seal.
+// Verdict is the result of verifying a seal.
 type Verdict int
 
 // The verdicts.
 const (
-	// Valid: templater has made the object.
+	// Valid: the seal proves that templater created the object.
 	Valid Verdict = iota
 	// None: there is no seal.
 	None
-	// Foreign: the key that it names is not known.
+	// Foreign: the seal names an unknown key.
 	Foreign
-	// Broken: it is not for this object, or is no seal at all.
+	// Broken: the seal is malformed, or not for this object.
 	Broken
 )
 
-// Ring holds the keys. The newest one seals, and all verify. The zero Ring has none: it is not to be used before
-// Set. A Ring is safe for concurrent use.
+// Ring is a key ring. The newest key signs, all keys verify. Call Set before using the zero Ring. A Ring is safe for concurrent
+// use.
 type Ring struct {
 	keys  atomic.Pointer[Keys]
 	round atomic.Uint32
 	last  atomic.Int64 // see Serial
 }
 
-// Set has the ring use these keys, and reports whether they are others than before.
+// Set replaces the keys, and reports whether they have changed.
 func (r *Ring) Set(keys *Keys) bool {
 	if before := r.keys.Load(); before != nil && before.same(keys) {
 		return false
@@ -100,13 +103,13 @@ func (r *Ring) Set(keys *Keys) bool {
 	return true
 }
 
-// Keys returns the keys, nil where there are none yet.
+// Keys returns the keys, or nil before Set.
 func (r *Ring) Keys() *Keys { return r.keys.Load() }
 
-// Round counts how often the keys have changed.
+// Round returns the number of key changes.
 func (r *Ring) Round() uint32 { return r.round.Load() }
 
-// Since returns the time before which objects may have been made without a seal.
+// Since returns the time before which objects may have been created without a seal.
 func (r *Ring) Since() time.Time {
 	if k := r.keys.Load(); k != nil {
 		return k.Since
@@ -114,9 +117,9 @@ func (r *Ring) Since() time.Time {
 	return time.Time{}
 }
 
-// Serial returns a serial for a seal that replaces one with the serial before, which must be of a valid seal; 0 is for none. Serials
-// increase, so that each write has a seal of its own. They follow the clock, so that another process rarely repeats one; nothing
-// depends on that clock.
+// Serial returns a serial for a new seal. before is the serial of the valid seal that it replaces, or 0. Serials increase, so
+// that each write has a different seal. They follow the clock, so that another process rarely uses the same one; correctness does
+// not depend on the clock.
 func (r *Ring) Serial(now time.Time, before int64) int64 {
 	for {
 		last := r.last.Load()
@@ -127,9 +130,9 @@ func (r *Ring) Serial(now time.Time, before int64) int64 {
 	}
 }
 
-// A seal is KEY:3:SERIAL:MAC:POLICIES:HASH:ENTRY; the serial is to base 36. In format 2 the MAC does not cover the parent's kind. Format 1 is
-// KEY:TIME:MAC:ENTRY, without the rest: no time of an object is that of a version. All formats are pinned by tests, as a change would have
-// all children sealed again.
+// A seal is KEY:3:SERIAL:MAC:POLICIES:HASH:ENTRY; the serial is in base 36. In format 2, the MAC does not cover the parent's
+// kind. Format 1 is KEY:TIME:MAC:ENTRY; its time never equals a format version. Tests pin all formats, because after a change
+// templater would seal all children again.
 const (
 	separator = ':'
 	macLength = 16 // bytes of HMAC-SHA256
@@ -143,7 +146,7 @@ const (
 	flagDeletion = 'd'
 )
 
-// append appends what a seal holds of the policies.
+// append appends the policies in the format of a seal.
 func (p Policies) append(out []byte) []byte {
 	if p.PruneOrphan {
 		out = append(out, flagPrune)
@@ -157,7 +160,7 @@ func (p Policies) append(out []byte) []byte {
 	return out
 }
 
-// parsePolicies reads what append has written.
+// parsePolicies parses the output of append.
 func parsePolicies(text string) (p Policies, ok bool) {
 	text, p.PruneOrphan = strings.CutPrefix(text, string(flagPrune))
 	text, p.DeletionOrphan = strings.CutPrefix(text, string(flagDeletion))
@@ -183,7 +186,7 @@ func (r *Ring) Seal(s Subject, n Note) string {
 	return string(append(out, n.Entry...))
 }
 
-// Open returns what a seal says. The note is that of a Valid one.
+// Open verifies a seal. It returns the note of a Valid seal, otherwise an empty one.
 func (r *Ring) Open(text string, s Subject) (Note, Verdict) {
 	if text == "" {
 		return Note{}, None
@@ -194,7 +197,7 @@ func (r *Ring) Open(text string, s Subject) (Note, Verdict) {
 		return Note{}, Foreign
 	}
 	n, format, mac, ok := read(rest)
-	if !ok || format == domain1 && s.Definition.Kind != v1.KindTemplateController { // which alone made seals of format 1
+	if !ok || format == domain1 && s.Definition.Kind != v1.KindTemplateController { // only TemplateControllers have seals of format 1
 		return Note{}, Broken
 	}
 	want := k.sum(s, n, format)
@@ -206,7 +209,7 @@ func (r *Ring) Open(text string, s Subject) (Note, Verdict) {
 	return n.proven(), Valid
 }
 
-// proven is the note without what its format does not prove.
+// proven returns the note without the fields that its format does not prove.
 func (n Note) proven() Note {
 	if n.Old {
 		n.Hash, n.Policies = "", Policies{}
@@ -214,20 +217,20 @@ func (n Note) proven() Note {
 	return n
 }
 
-// Read returns what a seal says, and proves nothing: it is for one that was found to be Valid before.
+// Read parses a seal without verifying it. Use it only for seals that were found to be Valid before.
 func Read(text string) Note {
 	_, rest, _ := strings.Cut(text, string(separator))
 	n, _, _, _ := read(rest)
 	return n.proven()
 }
 
-// KeyOutdated reports whether a seal is by an older key than the newest.
+// KeyOutdated reports whether a seal was not signed with the newest key.
 func (r *Ring) KeyOutdated(text string) bool {
 	id := r.keys.Load().newest().id
 	return len(text) <= len(id) || text[:len(id)] != id || text[len(id)] != separator
 }
 
-// read takes apart what follows the key in a seal. The domain tells the format.
+// read parses the part of a seal after the key. format is the MAC domain of the seal's format.
 func read(text string) (n Note, format, mac string, ok bool) {
 	serial, rest, _ := strings.Cut(text, string(separator))
 	switch format = domain1; serial {
@@ -257,14 +260,14 @@ func read(text string) (n Note, format, mac string, ok bool) {
 	return n, format, mac, ok
 }
 
-// key is one of the keys.
+// key is a key of a Ring.
 type key struct {
 	id     string
 	secret []byte
 	macs   sync.Pool // of *hasher
 }
 
-// hasher is a hash in the making and room for its input.
+// hasher is a reusable hash with an input buffer.
 type hasher struct {
 	hash.Hash
 	text []byte
@@ -276,9 +279,9 @@ func newKey(id string, secret []byte) *key {
 	return k
 }
 
-// sum returns the first bytes of the HMAC. Each part goes in with its length, so that no two subjects look alike.
+// sum returns the first bytes of the HMAC. The length of each part is included, so that different subjects have different inputs.
 func (k *key) sum(s Subject, n Note, format string) (mac [macLength]byte) {
-	h := k.macs.Get().(*hasher) //nolint:forcetypeassert // the pool has no others
+	h := k.macs.Get().(*hasher) //nolint:forcetypeassert // the pool contains only hashers
 	defer k.macs.Put(h)
 	h.text = s.append(h.text[:0], n, format)
 	h.Reset()
@@ -288,9 +291,9 @@ func (k *key) sum(s Subject, n Note, format string) (mac [macLength]byte) {
 	return mac
 }
 
-// append appends what a MAC covers in a format.
+// append appends the MAC input of a format.
 func (s Subject) append(text []byte, n Note, format string) []byte {
-	text = binary.BigEndian.AppendUint64(append(text, format...), uint64(n.Serial)) //nolint:gosec // any bits will do
+	text = binary.BigEndian.AppendUint64(append(text, format...), uint64(n.Serial)) //nolint:gosec // all bits are kept
 	if format == domain1 {
 		return s.append1(text, n)
 	}
@@ -318,7 +321,7 @@ func (s Subject) append1(text []byte, n Note) []byte {
 	return text
 }
 
-// away is the namespace of the parent where it is not the object's own.
+// away returns the namespace of the parent, or "" if it is the namespace of the object.
 func (s Subject) away() string {
 	if s.Parent.Name.Namespace == s.Name.Namespace {
 		return ""

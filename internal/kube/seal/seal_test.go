@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// keysOf returns keys of these numbers, the same each time.
+// keysOf returns keys with these numbers. They are deterministic.
 func keysOf(t testing.TB, ids ...string) *Keys {
 	t.Helper()
 	k, err := Parse(dataOf(ids...), time.Time{})
@@ -44,7 +44,7 @@ var (
 	note = Note{Entry: "pods", Hash: "0123456789abcdef0123456789abcdef", Policies: Policies{PruneOrphan: true, Order: 2}, Serial: 1767225600123}
 )
 
-func TestSealHoldsForItsSubjectOnly(t *testing.T) {
+func TestSealIsValidForItsSubjectOnly(t *testing.T) {
 	r := ringOf(t, "5")
 	text := r.Seal(subject, note)
 	if got, verdict := r.Open(text, subject); verdict != Valid || got != note || Read(text) != note {
@@ -75,8 +75,8 @@ func TestSealHoldsForItsSubjectOnly(t *testing.T) {
 	}
 }
 
-// TestNamespaceOfTheParentMayBeLeftOutWhereItIsTheChilds is so because an owner reference does not tell it.
-func TestNamespaceOfTheParentMayBeLeftOutWhereItIsTheChilds(t *testing.T) {
+// TestParentNamespaceInSealDefaultsToChildNamespace is needed because owner references have no namespace.
+func TestParentNamespaceInSealDefaultsToChildNamespace(t *testing.T) {
 	r, here, short := ringOf(t, "5"), subject, subject
 	here.Parent.Name.Namespace, short.Parent.Name.Namespace = "ns", ""
 	if _, verdict := r.Open(r.Seal(here, note), short); verdict != Valid {
@@ -87,15 +87,15 @@ func TestNamespaceOfTheParentMayBeLeftOutWhereItIsTheChilds(t *testing.T) {
 	}
 }
 
-// sealOfFormat1 and sealOfFormat2 are what the package wrote before there was format 3, for subject and note, with the key 5.
+// sealOfFormat1 and sealOfFormat2 are seals in earlier formats for subject and note, with the key 5.
 const (
 	sealOfFormat1 = "5:mjuohs3f:Ysc2E4SwUy_TEZdvB8Kodg:pods"
 	sealOfFormat2 = "5:2:mjuohs3f:Rav4IImNEpMjPdRQs9vK6w:p2:0123456789abcdef0123456789abcdef:pods"
 )
 
-// TestFormats pins the bytes of all formats: with other ones, all children would be sealed again, or lost. Format 3 came so that a TemplateController
-// of the same name for another kind of parents deletes no child.
-func TestFormats(t *testing.T) {
+// TestSealFormatsArePinned pins the bytes of all formats: after a change, all children would be sealed again, or lost. Format 3
+// covers the kind of the parents, so that a TemplateController cannot delete children of another one with the same name.
+func TestSealFormatsArePinned(t *testing.T) {
 	r := ringOf(t, "5")
 	const want = "5:3:mjuohs3f:NY81Y9-6aHq-1yc2I26OWw:p2:0123456789abcdef0123456789abcdef:pods"
 	if got := r.Seal(subject, note); got != want {
@@ -121,8 +121,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestSealThatWasChangedIsBroken changes each part of a seal.
-func TestSealThatWasChangedIsBroken(t *testing.T) {
+// TestModifiedSealIsInvalid modifies each part of a seal.
+func TestModifiedSealIsInvalid(t *testing.T) {
 	r := ringOf(t, "5")
 	text := r.Seal(subject, note)
 	with := func(part int, value string) string {
@@ -170,7 +170,7 @@ func TestSealThatWasChangedIsBroken(t *testing.T) {
 	}
 }
 
-func TestNewestKeySealsAndAllVerify(t *testing.T) {
+func TestNewestKeySealsAndAllKeysVerify(t *testing.T) {
 	old, both, next := ringOf(t, "9"), ringOf(t, "9", "10"), ringOf(t, "10")
 	before := old.Seal(subject, note)
 	if _, verdict := both.Open(before, subject); verdict != Valid || !both.KeyOutdated(before) || old.KeyOutdated(before) {
@@ -190,7 +190,7 @@ func TestNewestKeySealsAndAllVerify(t *testing.T) {
 	}
 }
 
-func TestSetTellsWhetherKeysAreOthers(t *testing.T) {
+func TestSetReportsChangedKeys(t *testing.T) {
 	r := &Ring{}
 	if r.Keys() != nil || !r.Since().IsZero() || r.Round() != 0 {
 		t.Error("a ring without keys has some")
@@ -210,8 +210,8 @@ func TestSetTellsWhetherKeysAreOthers(t *testing.T) {
 	}
 }
 
-// TestSerialsIncreaseWhateverTheClockShows has a clock that jumps, and objects that another process has sealed with one that was ahead.
-func TestSerialsIncreaseWhateverTheClockShows(t *testing.T) {
+// TestSerialsIncreaseWhenClockJumps has a clock that jumps, and objects that another process with a fast clock has sealed.
+func TestSerialsIncreaseWhenClockJumps(t *testing.T) {
 	const at = 1767225600000
 	r := &Ring{}
 	for i, row := range []struct{ now, before, want int64 }{
@@ -228,8 +228,8 @@ func TestSerialsIncreaseWhateverTheClockShows(t *testing.T) {
 	}
 }
 
-// TestSerialsDifferForAnswersInFlight is what 32 workers do at once under a clock that stands still, 60 s from the server's.
-func TestSerialsDifferForAnswersInFlight(t *testing.T) {
+// TestConcurrentSerialsAreUnique has 32 concurrent workers and a stopped clock, 60 s ahead of the server's.
+func TestConcurrentSerialsAreUnique(t *testing.T) {
 	const workers, at = 32, int64(1767225600000)
 	r, all := &Ring{}, make(chan int64, workers)
 	for range workers {
@@ -255,7 +255,7 @@ func TestParse(t *testing.T) {
 	good := encode(make([]byte, shortestKey))
 	for why, row := range map[string]struct {
 		data map[string]any
-		want string // "" = they can be read
+		want string // "" = valid
 	}{
 		"a key":               {map[string]any{"1": good}, ""},
 		"a longer one":        {map[string]any{"1": encode(make([]byte, 100))}, ""},
@@ -272,7 +272,7 @@ func TestParse(t *testing.T) {
 		"not base64":          {map[string]any{"1": "%"}, `data "1" is not base64`},
 		"no time":             {map[string]any{"1": good, "since": encode([]byte("secret"))}, `data "since" is not a time`},
 		"no text":             {map[string]any{"1": 7}, `key "1" is too short`},
-		"too many":            {many, "keys, the limit is 16"},
+		"too many":            {many, "keys; the limit is 16"},
 	} {
 		keys, err := Parse(row.data, made)
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {

@@ -11,15 +11,14 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Event is a change in a Cache. Old is nil for a new object, New is nil for a
-// deleted one. Writer is the writer of New if the event is about an own write
-// (see Cache.Put), else empty.
+// Event is a change in a Cache. Old is nil for a new object, New is nil for a deleted one. If the event is a write of this
+// process, Writer is the writer of New (see Cache.Put), otherwise it is empty.
 type Event struct {
 	Old, New *object.Object
 	Writer   string
 }
 
-// Object returns the object as it is, or as it was before it was deleted.
+// Object returns the current object, or the last state of a deleted one.
 func (e Event) Object() *object.Object {
 	if e.New != nil {
 		return e.New
@@ -27,33 +26,30 @@ func (e Event) Object() *object.Object {
 	return e.Old
 }
 
-// Cache is a copy of the objects that one Want names. A client-go Reflector
-// feeds it; readers get the objects themselves, and must not change them. It has three parts: the objects with their indexes, whether these
-// are current, and what follows the watch.
+// Cache is a copy of the objects selected by a Want. A client-go Reflector feeds it. Readers get the stored objects, which are
+// immutable. A Cache consists of the indexed objects, whether they are current, and the state of the watch.
 //
-// Own writes are merged by resource version, which Kubernetes declares
-// comparable within a resource (KEP-5504): a watch brings changes in the order
-// of their versions, so a write with a version that the watch has passed is
-// known already, and a later one will come.
+// Writes of this process are merged by resource version, which Kubernetes declares comparable within a resource (KEP-5504). Watch
+// events are ordered by resource version. So a write with an older version than the last event has been delivered already, and a
+// newer one will be.
 //
-// A Cache is safe for concurrent use. Events are reported in order, one at a
-// time, after the Cache holds the change; what the first list brings is none.
+// A Cache is safe for concurrent use. Events are delivered in order, one at a time, after the change is stored. The first list
+// causes no events.
 type Cache struct {
 	objects
 	currentness
 
 	want     Want
-	trim     func(o, kept *object.Object) (*object.Object, error) // see TrimBy; nil = all is kept
+	trim     func(o, kept *object.Object) (*object.Object, error) // see TrimBy; nil = objects are not trimmed
 	notify   func(Event)
 	liveness liveness
 }
 
-// item is what the cache holds of one object, for as long as there is an object of
-// that name.
+// item is the cache entry of an object. It is kept as long as an object with that name exists.
 type item struct {
 	object   *object.Object
-	writer   string // who wrote it, until the watch brings it
-	deleting bool   // we have asked for its deletion
+	writer   string // who wrote the object, until the watch delivers it
+	deleting bool   // this process has deleted it
 	links    [indexes]link
 }
 
@@ -63,9 +59,8 @@ var (
 	_ toolscache.TransformingStore      = (*Cache)(nil)
 )
 
-// NewCache returns an empty cache for want. It calls notify for each change of an
-// object and changed when Synced or Err answer differently; both must be
-// quick and must not call the cache's writing methods.
+// NewCache returns an empty cache for want. It calls notify for each change of an object, and changed when the result of Synced
+// or Err changes. Both must not block or call methods that modify the cache.
 func NewCache(want Want, notify func(Event), changed func()) (*Cache, error) {
 	selector, err := labels.Parse(want.Labels)
 	if err != nil {
@@ -82,17 +77,16 @@ func NewCache(want Want, notify func(Event), changed func()) (*Cache, error) {
 	return c, nil
 }
 
-// TrimBy has the cache keep of each object what trim returns, which notes that as object.Trimmed. kept is what the cache has of that name, nil =
-// nothing. It comes before all else.
+// TrimBy sets the function that trims objects before they are stored. It must note object.Trimmed on its result. kept is the
+// cached object with that name, or nil. Call TrimBy before using the cache.
 func (c *Cache) TrimBy(trim func(o, kept *object.Object) (*object.Object, error)) { c.trim = trim }
 
-// Of reports whether the cache is a copy of what that Want names.
+// Of reports whether the cache was created for want.
 func (c *Cache) Of(want Want) bool { return c.want == want }
 
-// Put stores an object as the server returned it for a write of ours. writer is
-// set in the Event when the watch delivers the same state.
+// Put stores the response of a write by this process. writer is set in the Event when the watch delivers the same state.
 func (c *Cache) Put(o *object.Object, writer string) {
-	if o, err := c.trimmed(o); err == nil { // else the watch brings it
+	if o, err := c.trimmed(o); err == nil { // on an error, wait for the watch
 		c.put(o, writer)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// object is a ConfigMap that the controller "c" made, in some state.
+// child is a ConfigMap created by the controller "c", at a resource version.
 func child(name, uid string, version int, labels ...string) *object.Object {
 	set := map[string]any{v1.LabelController: "c", v1.LabelParentUID: "p"}
 	for _, l := range labels {
@@ -34,7 +34,7 @@ func pack(content map[string]any) *object.Object {
 	return o
 }
 
-// recorder is a cache whose events are written down.
+// recorder is a cache that records its events.
 type recorder struct {
 	*Cache
 	events []string
@@ -79,8 +79,8 @@ func (r *recorder) content() []string {
 	return out
 }
 
-// TestLateAnswersTellWhatIsKnown has the watch be quicker than the answer to a write of ours, of which more is known.
-func TestLateAnswersTellWhatIsKnown(t *testing.T) {
+// TestLateWriteResponseKeepsFacts delivers the watch event before the response to a write of this process, which has more facts.
+func TestLateWriteResponseKeepsFacts(t *testing.T) {
 	for why, row := range map[string]struct {
 		there, answer int
 		want          bool
@@ -262,7 +262,7 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 	}
 }
 
-func TestCacheDoesNotTouchWhatReadersHold(t *testing.T) {
+func TestCacheDoesNotModifyReturnedObjects(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	if err := r.Replace([]any{child("a", "1", 9)}, "10"); err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestCacheDoesNotTouchWhatReadersHold(t *testing.T) {
 	}
 }
 
-func TestIndexFollowsLabels(t *testing.T) {
+func TestIndexFollowsLabelChanges(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	if err := r.Replace([]any{child("a", "1", 9), child("b", "2", 9, v1.LabelController)}, "10"); err != nil {
 		t.Fatal(err)
@@ -295,7 +295,7 @@ func TestIndexFollowsLabels(t *testing.T) {
 	}
 }
 
-func TestStateIsToldOnce(t *testing.T) {
+func TestCacheReportsStateChangesOnce(t *testing.T) {
 	changes := 0
 	cache, err := NewCache(Want{}, func(Event) {}, func() { changes++ })
 	if err != nil {
@@ -388,7 +388,7 @@ func TestIndexFindsChildrenOfOneParent(t *testing.T) {
 	}
 }
 
-func TestDefinitionsAreTrimmedAndFiled(t *testing.T) {
+func TestCRDsAreTrimmedAndIndexed(t *testing.T) {
 	definition := pack(map[string]any{
 		"metadata": map[string]any{"name": "x", "annotations": map[string]any{"a": "long"}},
 		"spec": map[string]any{"group": "g", "names": map[string]any{"kind": "K"}, "conversion": map[string]any{}, "versions": []any{map[string]any{
@@ -431,7 +431,7 @@ func TestDefinitionsAreTrimmedAndFiled(t *testing.T) {
 	}
 }
 
-func TestWhichKindsHadADefinitionIsRemembered(t *testing.T) {
+func TestDefinedKindsAreRememberedAfterCRDDeletion(t *testing.T) {
 	definition := pack(map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"group": "g", "names": map[string]any{"kind": "K"}}})
 	is, other := schema.GroupKind{Group: "g", Kind: "K"}, schema.GroupKind{Group: "g", Kind: "L"}
 	for how, end := range map[string]func(*recorder) error{
@@ -451,7 +451,7 @@ func TestWhichKindsHadADefinitionIsRemembered(t *testing.T) {
 	}
 }
 
-func TestVersionsThatDefinitionsServe(t *testing.T) {
+func TestServeFollowsCRDVersions(t *testing.T) {
 	define := func(kind string, served bool) *object.Object {
 		return pack(map[string]any{"metadata": map[string]any{"name": kind}, "spec": map[string]any{
 			"group": "g", "names": map[string]any{"kind": kind}, "versions": []any{map[string]any{"name": "v1", "served": true}, map[string]any{"name": "v2", "served": served}},
@@ -474,7 +474,7 @@ func TestVersionsThatDefinitionsServe(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoObjectIsNotTaken(t *testing.T) {
+func TestCacheRejectsNonObjects(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	_, err := r.Transformer()("x")
 	for what, err := range map[string]error{
@@ -486,7 +486,7 @@ func TestWhatIsNoObjectIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestPanicOfACacheIsAnErrorAndHoldsNoLock(t *testing.T) {
+func TestPanicInCacheReturnsErrorAndReleasesLock(t *testing.T) {
 	c, err := NewCache(Want{Resource: configMaps, Role: Child}, func(Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
@@ -506,8 +506,8 @@ func TestPanicOfACacheIsAnErrorAndHoldsNoLock(t *testing.T) {
 		}
 	}
 	c.index = index
-	resumed(t, c) // the next watch begins where the last one ended, and brings nothing again
-	if !errors.Is(c.Err(), ErrDefect) || c.resumption() != listAnew {
+	resumed(t, c) // the next watch continues where the last one ended, and does not repeat events
+	if !errors.Is(c.Err(), ErrDefect) || c.resumption() != relist {
 		t.Errorf("after the next watch has begun: the cache's error %v; want ErrDefect", c.Err())
 	}
 	c.Fail(errors.New("no connection"))
@@ -520,7 +520,7 @@ func TestPanicOfACacheIsAnErrorAndHoldsNoLock(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeFiledLeavesItsSiblingsFiled(t *testing.T) {
+func TestUnindexableObjectDoesNotAffectOthers(t *testing.T) {
 	for why, row := range map[string]struct {
 		bring func(*Cache) error
 		want  int

@@ -7,30 +7,33 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// ErrDefect means that a bug kept the cache from storing an event of its watch. The next list repairs that: a watch does not repeat events.
+// ErrDefect means that a bug prevented the cache from storing a watch event. The next list recovers from this, because a watch
+// does not repeat events.
 var ErrDefect = errors.New("a bug in templater: please report it with the stack trace in the operator's log")
 
-// ErrBehind means that the server answers again, but that the cache does not yet hold the changes since the failure.
+// ErrBehind means that the server responds again, but the cache does not have the changes since the failure yet.
 var ErrBehind = errors.New("reading the changes since the last failure")
 
-// currentness is whether a cache has everything, and why it may be outdated. Only data ends a failure: a Replace, or the bookmark of a resumed
-// watch. An accepted request does not. It is safe for concurrent use.
+// currentness records whether a cache is complete, and why it may be stale. After a failure, the cache is current again only when
+// data has arrived: with a Replace, or the bookmark of a resumed watch. An accepted request is not sufficient. It is safe for
+// concurrent use.
 type currentness struct {
-	changed func() // Synced or Err answer differently; it must be quick
+	changed func() // called when the result of Synced or Err changes; must not block
 
 	mu      sync.RWMutex
 	synced  bool
-	failure error // of the last request, or ErrBehind once it was accepted again
-	// unwatched is why the last watch request was forbidden; nil when it was not. A list alone is outdated at once.
+	failure error // of the last request, or ErrBehind once a request was accepted again
+	// unwatched is the Forbidden error of the last watch request, or nil. Without a watch, a list is stale immediately.
 	unwatched error
 	broken    bool // an event of the watch is missing from the cache
-	fails     int  // how often Err has become non-nil
-	// paused is whether no watch runs, although nothing has failed: each watch ends after some minutes, and the next one takes a request.
+	fails     int  // number of times that Err has become non-nil
+	// paused reports whether no watch is running, although nothing has failed: each watch ends after a few minutes, and starting
+	// the next one takes a request.
 	paused bool
 	pauses int
 }
 
-// err is Err; the lock is held.
+// err is Err. The lock must be held.
 func (c *currentness) err() error {
 	switch {
 	case c.broken:
@@ -41,7 +44,7 @@ func (c *currentness) err() error {
 	return c.failure
 }
 
-// replaced records that the cache has what a list has returned, and reports whether that changes its state, or is the first list.
+// replaced records that a list was stored. It reports whether this changes the state, and whether it is the first list.
 func (c *currentness) replaced() (changed, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,46 +53,46 @@ func (c *currentness) replaced() (changed, first bool) {
 	return changed, first
 }
 
-// Synced reports whether the cache has once held everything. It may be outdated: see Since.
+// Synced reports whether the first list has completed. The cache may be stale: see Since.
 func (c *currentness) Synced() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.synced
 }
 
-// Err returns why the cache is not known to hold what the server has: the error of the last list or watch, ErrBehind until the data
-// has come after such an error, ErrDefect when something could not be taken. It is nil while nothing has failed, also before the first list.
+// Err returns why the cache may be stale: the error of the last list or watch, ErrBehind until the cache has caught up after such
+// an error, or ErrDefect if an event was not stored. It is nil if nothing has failed, even before the first list.
 func (c *currentness) Err() error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.err()
 }
 
-// state is Synced and Err at one time.
+// state returns Synced and Err atomically.
 func (c *currentness) state() (synced bool, err error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.synced, c.err()
 }
 
-// Failures returns how often Err has become non-nil. It shows a
-// reader of Err whether there was a failure between two results of nil.
+// Failures returns the number of times that Err has become non-nil. It shows whether there was a failure between two calls of Err
+// that returned nil.
 func (c *currentness) Failures() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.fails
 }
 
-// Readable reports whether the cache has once held everything, and nothing has failed since. Its watch may be between two requests.
+// Readable reports whether the cache has synced and no failure is pending. The watch may be between two requests.
 func (c *currentness) Readable() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.synced && c.err() == nil
 }
 
-// Since identifies the period in which the cache has been current: it begins with a Replace, a bookmark or a watch that continues another one;
-// no request has failed since, and the watch has not ended. Since is 0 while the cache is not current, and greater after each interruption.
-// Two equal results other than 0 mean that the cache was current between them.
+// Since identifies the period in which the cache has been current. The period starts with a Replace, a bookmark, or a watch that
+// continues a previous one; it ends when a request fails or the watch ends. Since is 0 while the cache is not current, and
+// increases after each interruption. So two equal results other than 0 mean that the cache was current between them.
 func (c *currentness) Since() uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -99,7 +102,7 @@ func (c *currentness) Since() uint64 {
 	return uint64(c.fails) + uint64(c.pauses) + 1 //nolint:gosec // they count up from 0
 }
 
-// Paused records that no watch runs until Watching or Replace.
+// Paused records that no watch is running until Watching or Replace is called.
 func (c *currentness) Paused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +125,7 @@ func (c *currentness) FailWatch(err error) {
 	})
 }
 
-// Listing records that everything is about to be read again, because the Reflector lost its resourceVersion.
+// Listing records that a relist starts, because the Reflector's resourceVersion expired.
 func (c *currentness) Listing() {
 	c.note(func() {
 		if c.synced && c.err() == nil {
@@ -131,7 +134,7 @@ func (c *currentness) Listing() {
 	})
 }
 
-// Watching records that the server accepted a watch. Earlier changes are yet to be delivered.
+// Watching records that the server accepted a watch. Earlier changes have not been delivered yet.
 func (c *currentness) Watching() {
 	c.note(func() {
 		c.unwatched, c.paused = nil, false
@@ -141,7 +144,7 @@ func (c *currentness) Watching() {
 	})
 }
 
-// caughtUp records that the watch has delivered everything up to now.
+// caughtUp records that the watch has delivered all changes up to now.
 func (c *currentness) caughtUp() {
 	c.note(func() {
 		if errors.Is(c.failure, ErrBehind) {
@@ -150,18 +153,18 @@ func (c *currentness) caughtUp() {
 	})
 }
 
-// defect records that the cache lacks an event of the watch.
-func (c *currentness) defect() { c.note(func() { c.broken = true }) }
+// markBroken records that a watch event is missing from the cache.
+func (c *currentness) markBroken() { c.note(func() { c.broken = true }) }
 
-// resumption is how a watch continues.
+// resumption is how to continue after a watch has ended.
 type resumption int
 
 const (
 	resume resumption = iota
-	// resumeBriefly starts a short watch: the server sends a bookmark shortly before its end.
-	resumeBriefly
-	// listAnew starts with a list: an event is missing, or an expected bookmark did not come.
-	listAnew
+	// resumeShort starts a short watch, because the server sends a bookmark shortly before its end.
+	resumeShort
+	// relist starts with a list, because an event is missing, or an expected bookmark did not arrive.
+	relist
 )
 
 // resumption returns how to continue after the last watch.
@@ -170,14 +173,14 @@ func (c *currentness) resumption() resumption {
 	defer c.mu.RUnlock()
 	switch {
 	case c.broken || errors.Is(c.failure, ErrBehind):
-		return listAnew
+		return relist
 	case c.failure != nil:
-		return resumeBriefly
+		return resumeShort
 	}
 	return resume
 }
 
-// note makes a change after which Err may answer differently, and calls changed if it does.
+// note applies a change, and calls changed if it changes the result of Err.
 func (c *currentness) note(change func()) {
 	c.mu.Lock()
 	before := c.err()

@@ -21,7 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// resumed ends a failure as a watch does that is resumed: the server accepts it, and sends a bookmark after what was missed.
+// resumed ends a failure like a resumed watch: the server accepts the watch, and sends a bookmark after the missed events.
 func resumed(t *testing.T, cache *Cache) {
 	t.Helper()
 	cache.Watching()
@@ -30,7 +30,7 @@ func resumed(t *testing.T, cache *Cache) {
 	}
 }
 
-func TestOnlyDataMakesACacheCurrent(t *testing.T) {
+func TestCacheIsCurrentOnlyAfterData(t *testing.T) {
 	failure, forbidden := errors.New("no answer"), apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
 	list := func(c *Cache) { _ = c.Replace(nil, "5") }
 	bookmark := func(c *Cache) { _ = c.Bookmark("6") }
@@ -48,18 +48,18 @@ func TestOnlyDataMakesACacheCurrent(t *testing.T) {
 		"a list was read":                                      {[]func(*Cache){list}, 1, resume},
 		"a watch was accepted after the list":                  {[]func(*Cache){list, (*Cache).Watching}, 1, resume},
 		"the watch ended and was accepted again":               {[]func(*Cache){list, (*Cache).Watching, bookmark, (*Cache).Watching}, 1, resume},
-		"a request failed":                                     {[]func(*Cache){list, fail}, 0, resumeBriefly},
-		"the watch was resumed, but nothing has come":          {[]func(*Cache){list, failWatch, (*Cache).Watching}, 0, listAnew},
-		"an event has come, and others may follow":             {[]func(*Cache){list, failWatch, (*Cache).Watching, event}, 0, listAnew},
+		"a request failed":                                     {[]func(*Cache){list, fail}, 0, resumeShort},
+		"the watch was resumed, but nothing has come":          {[]func(*Cache){list, failWatch, (*Cache).Watching}, 0, relist},
+		"an event has come, and others may follow":             {[]func(*Cache){list, failWatch, (*Cache).Watching, event}, 0, relist},
 		"a bookmark has come, after all that was missed":       {[]func(*Cache){list, failWatch, (*Cache).Watching, event, bookmark}, 2, resume},
-		"it failed again before the bookmark":                  {[]func(*Cache){list, failWatch, (*Cache).Watching, failWatch}, 0, resumeBriefly},
+		"it failed again before the bookmark":                  {[]func(*Cache){list, failWatch, (*Cache).Watching, failWatch}, 0, resumeShort},
 		"the list after the failure was read":                  {[]func(*Cache){list, fail, (*Cache).Listing, (*Cache).Watching, list}, 2, resume},
-		"the Reflector lists though nothing has failed":        {[]func(*Cache){list, (*Cache).Listing}, 0, listAnew},
-		"that list was accepted":                               {[]func(*Cache){list, (*Cache).Listing, (*Cache).Watching}, 0, listAnew},
+		"the Reflector lists though nothing has failed":        {[]func(*Cache){list, (*Cache).Listing}, 0, relist},
+		"that list was accepted":                               {[]func(*Cache){list, (*Cache).Listing, (*Cache).Watching}, 0, relist},
 		"that list was read":                                   {[]func(*Cache){list, (*Cache).Listing, (*Cache).Watching, list}, 2, resume},
 		"it may be listed, but not watched":                    {[]func(*Cache){forbid, list}, 0, resume},
 		"a watch is permitted again, and the list is from now": {[]func(*Cache){forbid, list, (*Cache).Watching}, 2, resume},
-		"something could not be taken":                         {[]func(*Cache){list, (*Cache).defect, (*Cache).Watching, bookmark}, 0, listAnew},
+		"something could not be taken":                         {[]func(*Cache){list, (*Cache).markBroken, (*Cache).Watching, bookmark}, 0, relist},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newRecorder(t, Want{Resource: configMaps, Role: Child}).Cache
@@ -73,16 +73,16 @@ func TestOnlyDataMakesACacheCurrent(t *testing.T) {
 	}
 }
 
-// apiServer serves ConfigMaps to the lists and watches of a real Reflector.
+// apiServer serves ConfigMaps to a real Reflector, with lists and watches.
 type apiServer struct {
 	mu      sync.Mutex
-	objects map[string]string // by name, their resource version
-	refuse  bool              // every request
-	code    int               // by which
-	end     chan struct{}     // is closed to end the watches that run
-	data    chan struct{}     // while it is open, answers begin, but bring nothing
-	bare    bool              // whether there are no bookmarks, as with some API servers of their own
-	lists   int               // that were answered with data
+	objects map[string]string // by name, the resource version
+	refuse  bool              // whether all requests fail
+	code    int               // status code of failed requests
+	end     chan struct{}     // closed to end the running watches
+	data    chan struct{}     // until it is closed, responses start but contain no data
+	bare    bool              // whether there are no bookmarks, as with some aggregated API servers
+	lists   int               // number of completed lists
 }
 
 func newAPIServer() *apiServer {
@@ -91,7 +91,7 @@ func newAPIServer() *apiServer {
 	return s
 }
 
-// read returns a cache that a Reflector has filled from the server, and what ends it.
+// read returns a synced cache that a Reflector feeds from the server, and a function that stops the Reflector.
 func (s *apiServer) read(t *testing.T, wrap func(*kube.Client) Client) (cache *Cache, stop func()) {
 	t.Helper()
 	web := httptest.NewServer(s)
@@ -114,7 +114,7 @@ func (s *apiServer) read(t *testing.T, wrap func(*kube.Client) Client) (cache *C
 	}
 }
 
-// lapse ends all watches, refuses requests from now on, and has objects change meanwhile.
+// lapse ends all watches, rejects all requests from now on, and changes objects.
 func (s *apiServer) lapse(objects map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,20 +122,20 @@ func (s *apiServer) lapse(objects map[string]string) {
 	s.endWatches()
 }
 
-// endWatches ends the watches that run; the lock is held.
+// endWatches ends the running watches. The lock must be held.
 func (s *apiServer) endWatches() {
 	close(s.end)
 	s.end = make(chan struct{})
 }
 
-// closeWatches is endWatches.
+// closeWatches is endWatches with locking.
 func (s *apiServer) closeWatches() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endWatches()
 }
 
-// accept answers again, but brings nothing until deliver is called.
+// accept accepts requests again, but sends no data until deliver is called.
 func (s *apiServer) accept() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +173,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.write(w, map[string]any{"type": "ADDED", "object": o})
 		}
 		s.bookmark(w, map[string]any{metav1.InitialEventsAnnotationKey: "true"})
-		s.write(w, map[string]any{"type": "MODIFIED", "object": items[0]}) // a Reflector lists after a short watch that has brought nothing
-	case query.Get("timeoutSeconds") < "9" && !s.bare: // as the API server does shortly before the end
+		s.write(w, map[string]any{"type": "MODIFIED", "object": items[0]}) // without an event, a Reflector relists after a short watch
+	case query.Get("timeoutSeconds") < "9" && !s.bare: // like the API server shortly before the end of a watch
 		s.bookmark(w, nil)
 	}
 	select {
@@ -205,19 +205,18 @@ func (s *apiServer) items() []any {
 
 func (s *apiServer) write(w http.ResponseWriter, content any) {
 	if err := json.NewEncoder(w).Encode(content); err != nil {
-		return // nobody reads any more
+		return // the client is gone
 	}
 	w.(http.Flusher).Flush()
 }
 
-// lister is a kube.Client whose Reflector lists by lists.
+// lister is a kube.Client that does not support watch-lists.
 type lister struct{ *kube.Client }
 
 func (lister) IsWatchListSemanticsUnSupported() bool { return true }
 
-// TestACacheIsNotCurrentBeforeItHasBeenReadAgain has the real Reflector read from a server that fails, answers 200 afterwards, and
-// withholds the data for a while.
-func TestACacheIsNotCurrentBeforeItHasBeenReadAgain(t *testing.T) {
+// TestCacheIsNotCurrentUntilReadAgain uses a real Reflector. Its server fails, then responds with 200, and sends the data later.
+func TestCacheIsNotCurrentUntilReadAgain(t *testing.T) {
 	for how, wrap := range map[string]func(*kube.Client) Client{
 		"by a list":       func(c *kube.Client) Client { return lister{c} },
 		"by a watch-list": func(c *kube.Client) Client { return c },
@@ -231,7 +230,7 @@ func TestACacheIsNotCurrentBeforeItHasBeenReadAgain(t *testing.T) {
 			server.lapse(map[string]string{"b": "7"})
 			eventually(t, "the failure is known", func() bool { return cache.Err() != nil && cache.Since() == 0 })
 			server.accept()
-			if how == "by a watch-list" { // a list is not answered before it is read
+			if how == "by a watch-list" { // Client.List only returns when the data has arrived
 				eventually(t, "the 200 has come", func() bool { return errors.Is(cache.Err(), ErrBehind) })
 			}
 			if got := names(cache); cache.Since() != 0 || cmp.Diff([]string{"a"}, got) != "" {
@@ -246,8 +245,8 @@ func TestACacheIsNotCurrentBeforeItHasBeenReadAgain(t *testing.T) {
 	}
 }
 
-// TestAResumedWatchIsCurrentAfterABookmark refuses a watch as busy, so that the Reflector resumes it without a list.
-func TestAResumedWatchIsCurrentAfterABookmark(t *testing.T) {
+// TestResumedWatchIsCurrentAfterBookmark rejects a watch with 429, so that the Reflector resumes it without a list.
+func TestResumedWatchIsCurrentAfterBookmark(t *testing.T) {
 	for why, row := range map[string]struct {
 		bare  bool
 		lists int
@@ -281,7 +280,7 @@ func TestAResumedWatchIsCurrentAfterABookmark(t *testing.T) {
 	}
 }
 
-// held is a kube.Client whose watches wait while somebody holds the lock, as where the server does not answer.
+// held is a kube.Client whose watch requests wait while the lock is held, like with a slow server.
 type held struct {
 	*kube.Client
 	lock *sync.Mutex
@@ -293,8 +292,8 @@ func (h held) Watch(ctx context.Context, resource schema.GroupVersionResource, n
 	return h.Client.Watch(ctx, resource, namespace, o)
 }
 
-// TestACacheIsNotCurrentWhileNoWatchRuns has a watch end as it does every few minutes, and the server take its time to accept the next one.
-func TestACacheIsNotCurrentWhileNoWatchRuns(t *testing.T) {
+// TestCacheIsNotCurrentWithoutRunningWatch ends a watch, as happens every few minutes, and delays the next watch request.
+func TestCacheIsNotCurrentWithoutRunningWatch(t *testing.T) {
 	server, lock := newAPIServer(), &sync.Mutex{}
 	cache, stop := server.read(t, func(c *kube.Client) Client { return held{c, lock} })
 	defer stop()

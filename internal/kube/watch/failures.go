@@ -11,44 +11,44 @@ import (
 )
 
 const (
-	// linesPerSecond and linesBurst limit the log lines about failures of the watches of one tenant, whose TemplateControllers say the same in
-	// their conditions: the log is everybody's.
+	// linesPerSecond and linesBurst limit the log lines about failed watches of one tenant. All tenants share the log, and the
+	// TemplateControllers show the same errors in their conditions.
 	linesPerSecond, linesBurst = 1, 20
-	// allLinesPerSecond and allLinesBurst limit those of all tenants together.
+	// allLinesPerSecond and allLinesBurst are the limits for all tenants together.
 	allLinesPerSecond, allLinesBurst = 10, 200
-	// mostLogged is how many tenants such lines are counted of, whether they have watches now or had some before.
-	mostLogged = 1024
+	// maxLoggedTenants is the number of tenants whose log lines are counted, including tenants without running watches.
+	maxLoggedTenants = 1024
 )
 
-// lines limits log lines. It is safe for concurrent use.
+// lines is the log rate limit of a tenant. It is safe for concurrent use.
 type lines struct {
 	limit flowcontrol.PassiveRateLimiter
-	all   flowcontrol.PassiveRateLimiter // of all tenants
+	all   flowcontrol.PassiveRateLimiter // shared by all tenants
 
-	mu      sync.Mutex
-	leftOut int // since the last line
+	mu         sync.Mutex
+	suppressed int // since the last logged line
 }
 
-// linesOf returns the lines of a tenant. The lock is held.
+// linesOf returns the log rate limit of a tenant. The lock must be held.
 func (m *Manager) linesOf(tenant string) *lines {
 	if known, ok := m.lines.Get(tenant); ok {
-		return known.(*lines) //nolint:forcetypeassert // nothing else is added
+		return known.(*lines) //nolint:forcetypeassert // the cache contains only this type
 	}
 	l := &lines{limit: flowcontrol.NewTokenBucketPassiveRateLimiter(linesPerSecond, linesBurst), all: m.allLines}
 	m.lines.Add(tenant, l)
 	return l
 }
 
-// next reports whether there may be another line, and how many were left out before it.
-func (l *lines) next() (leftOut int, ok bool) {
+// next reports whether another line is allowed, and how many lines were suppressed before it.
+func (l *lines) next() (suppressed int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.limit.TryAccept() || !l.all.TryAccept() {
-		l.leftOut++
+		l.suppressed++
 		return 0, false
 	}
-	leftOut, l.leftOut = l.leftOut, 0
-	return leftOut, true
+	suppressed, l.suppressed = l.suppressed, 0
+	return suppressed, true
 }
 
 // failures logs the failures of one watch. It is safe for concurrent use.
@@ -57,10 +57,10 @@ type failures struct {
 
 	mu     sync.Mutex
 	failed bool
-	code   int32 // of the last failure, 0 = the server did not answer
+	code   int32 // of the last failure, 0 = no response
 }
 
-// log logs a failure, unless the one before it was the same and no watch has been accepted since.
+// log logs a failure, unless the previous failure had the same code and no watch was accepted since.
 func (f *failures) log(ctx context.Context, want Want, err error) {
 	f.mu.Lock()
 	code := request.Code(err)
@@ -70,16 +70,16 @@ func (f *failures) log(ctx context.Context, want Want, err error) {
 	if known {
 		return
 	}
-	leftOut, ok := 0, true
+	suppressed, ok := 0, true
 	if want.tenant() != ownTenant {
-		leftOut, ok = f.lines.next()
+		suppressed, ok = f.lines.next()
 	}
 	if ok {
-		klog.FromContext(ctx).Error(request.WithoutText(err), "cannot list or watch, will retry", "watch", want.String(), "similarLinesLeftOut", leftOut)
+		klog.FromContext(ctx).Error(request.WithoutText(err), "cannot list or watch, will retry", "watch", want.String(), "suppressed", suppressed)
 	}
 }
 
-// over takes note that the server has accepted a watch.
+// over records that the server has accepted a watch.
 func (f *failures) over() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// log collects lines, as they are at the usual level.
+// log collects log lines at the default verbosity.
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -32,7 +32,7 @@ func (l *log) into(ctx context.Context) context.Context {
 	}, funcr.Options{}))
 }
 
-// take returns the lines since the last call.
+// take returns the lines since its last call.
 func (l *log) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,11 +41,11 @@ func (l *log) take() []string {
 	return lines
 }
 
-// refusing is a Client of a server that answers lists and watches as it is told.
+// refusing is a Client that returns the given errors for lists and watches.
 type refusing struct {
 	mu              sync.Mutex
 	onList, onWatch error
-	streams         bool // whether it is asked to list by watches
+	streams         bool // whether it supports watch-lists
 	requests        int
 }
 
@@ -72,7 +72,7 @@ func (*refusing) MayWatch(context.Context, schema.GroupVersionResource, string, 
 
 func (r *refusing) IsWatchListSemanticsUnSupported() bool { return !r.streams }
 
-// answer sets what the server answers from now on, and returns how many requests there were until now.
+// answer sets the results of future requests, and returns the number of requests so far.
 func (r *refusing) answer(list, watch error) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,8 +81,8 @@ func (r *refusing) answer(list, watch error) int {
 	return n
 }
 
-// TestARefusalIsLoggedOnce has many watches fail again and again, in each of the ways that a Reflector makes requests.
-func TestARefusalIsLoggedOnce(t *testing.T) {
+// TestFailingWatchIsLoggedOnce has many repeatedly failing watches, for each kind of request that a Reflector makes.
+func TestFailingWatchIsLoggedOnce(t *testing.T) {
 	refusal := apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
 	for why, row := range map[string]struct {
 		list, watch error
@@ -126,7 +126,7 @@ func TestARefusalIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// manyWants returns wants of one account.
+// manyWants returns wants of one service account.
 func manyWants(n int) (all []Want) {
 	for i := range n {
 		all = append(all, Want{Resource: configMaps, Namespace: fmt.Sprint("ns-", i), Role: Child, As: "system:serviceaccount:team:deployer"})
@@ -134,8 +134,8 @@ func manyWants(n int) (all []Want) {
 	return all
 }
 
-// TestManyRefusalsLeaveTheLogToOthers has a thousand watches be refused, and what the operator itself needs as well.
-func TestManyRefusalsLeaveTheLogToOthers(t *testing.T) {
+// TestManyForbiddenWatchesDoNotFloodLog has a thousand forbidden watches, and forbidden watches of the operator itself.
+func TestManyForbiddenWatchesDoNotFloodLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const watches = 1000
 		refusal := apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
@@ -163,14 +163,14 @@ func TestManyRefusalsLeaveTheLogToOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got, want := strings.Join(log.take(), ""), fmt.Sprintf(`"similarLinesLeftOut"=%d`, watches-linesBurst); !strings.Contains(got, want) {
+		if got, want := strings.Join(log.take(), ""), fmt.Sprintf(`"suppressed"=%d`, watches-linesBurst); !strings.Contains(got, want) {
 			t.Errorf("the next line is %s, want %s", got, want)
 		}
 	})
 }
 
-// TestOneTenantLeavesTheLogToOthers has the many watches of a tenant, which come and go, fail before one of another tenant does.
-func TestOneTenantLeavesTheLogToOthers(t *testing.T) {
+// TestTenantCannotExhaustLogLimit has many watches of a tenant start, fail and stop before a watch of another tenant fails.
+func TestTenantCannotExhaustLogLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
 		log, client := &log{}, &refusing{onList: refusal, onWatch: refusal}
@@ -195,12 +195,12 @@ func TestOneTenantLeavesTheLogToOthers(t *testing.T) {
 		}
 		synctest.Wait()
 		log.take()
-		neighbour := Want{Resource: configMaps, Role: Child, As: "system:serviceaccount:neighbours:deployer"}
-		if _, err := m.Set("two", []Want{neighbour}); err != nil {
+		neighbor := Want{Resource: configMaps, Role: Child, As: "system:serviceaccount:neighbours:deployer"}
+		if _, err := m.Set("two", []Want{neighbor}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := strings.Join(log.take(), ""); !strings.Contains(got, neighbour.String()) {
+		if got := strings.Join(log.take(), ""); !strings.Contains(got, neighbor.String()) {
 			t.Errorf("the failure of a neighbour is not logged: %q", got)
 		}
 	})

@@ -8,15 +8,15 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// labelIdle is for how long nobody may have asked for a label before it makes room for another one.
+// labelIdle is how long a label index must be unused before another label can replace it.
 const labelIdle = 10 * time.Minute
 
-// Find calls f for the objects that a term names, in no order. f must not call the cache. It looks at no other objects but for the
-// first time that it is asked for such a term, and where a term has a label though the cache is asked for by
-// mostLabels others.
+// Find calls f for the objects that match term, in no particular order. f must not call the cache. The index for the facet of a
+// term is built on first use. If there are already maxLabels label indexes, Find looks up the term without its label, and
+// filters the result; if the term has only a label, it then scans all objects.
 func (c *objects) Find(term Term, f func(*object.Object)) {
 	if c.want.Namespace != "" && c.want.Namespace == term.Namespace && term.Name == "" {
-		term.Namespace = "" // as all are
+		term.Namespace = "" // all objects are in this namespace
 	}
 	if term.Namespace != "" && term.Name != "" {
 		if o := c.Get(types.NamespacedName{Namespace: term.Namespace, Name: term.Name}); o != nil && term.Matches(o) {
@@ -36,7 +36,8 @@ func (c *objects) Find(term Term, f func(*object.Object)) {
 	}
 }
 
-// look calls f for what a term names of the objects that are filed under another one, or reports that none are filed by such a term.
+// look calls f for the objects that match term, among those indexed under another term. It returns false if there is no index for
+// the facet of that term.
 func (c *objects) look(filed, term Term, f func(*object.Object)) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -47,8 +48,8 @@ func (c *objects) look(filed, term Term, f func(*object.Object)) bool {
 	})
 }
 
-// file sees to it that objects are filed so that a term can be looked up, and returns the term to look up, which names at least the same.
-// The zero Term names all, and nothing is filed under it.
+// file builds the index for a term if necessary. It returns the term to look up, which may be broader. The zero Term has no index
+// and selects all objects.
 func (c *objects) file(term Term) Term {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,13 +64,13 @@ func (c *objects) file(term Term) Term {
 	return term
 }
 
-// finder has the index of objects by the terms that Find was called with. It is guarded by its objects.
+// finder contains the index for Find. The lock of its objects protects it.
 type finder struct {
-	index  *ObjectIndex[*item] // nil until somebody calls Find
-	tidied time.Time           // when idle labels were closed
+	index  *ObjectIndex[*item] // nil before the first call of Find
+	tidied time.Time           // last time that unused label indexes were dropped
 }
 
-// open files the items by a facet, if there is room for that.
+// open builds the index for a facet if necessary. It returns false if there are too many label indexes.
 func (x *finder) open(f Facet, items map[types.NamespacedName]*item) bool {
 	if f == (Facet{}) || x.index.Has(f) {
 		return true

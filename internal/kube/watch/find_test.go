@@ -20,7 +20,7 @@ func pod(namespace, name, app string, version int) *object.Object {
 	}})
 }
 
-// found returns the names of what a term finds.
+// found returns the names of the objects that Find returns for a term.
 func (r *recorder) found(term Term) []string {
 	names := []string{}
 	r.Find(term, func(o *object.Object) { names = append(names, o.Key().String()) })
@@ -28,8 +28,8 @@ func (r *recorder) found(term Term) []string {
 	return names
 }
 
-// TestFindFollowsTheWatch looks things up before and after they come, change and go.
-func TestFindFollowsTheWatch(t *testing.T) {
+// TestFindFollowsWatch looks up objects before and after they are added, changed and deleted.
+func TestFindFollowsWatch(t *testing.T) {
 	terms := map[string]Term{
 		"all":         {},
 		"namespace":   {Namespace: "a"},
@@ -81,13 +81,13 @@ func TestFindFollowsTheWatch(t *testing.T) {
 	}
 }
 
-// TestFindByMoreLabelsThanThereIsRoomFor finds by the rest of the term.
-func TestFindByMoreLabelsThanThereIsRoomFor(t *testing.T) {
+// TestFindBeyondLabelIndexLimit looks up labels that are not indexed.
+func TestFindBeyondLabelIndexLimit(t *testing.T) {
 	r := newRecorder(t, Want{Role: Related})
 	if err := r.Replace([]any{pod("a", "one", "web", 1), pod("b", "one", "web", 2)}, "10"); err != nil {
 		t.Fatal(err)
 	}
-	for i := range mostLabels {
+	for i := range maxLabels {
 		r.found(Term{Label: fmt.Sprint("l", i), Value: "x"})
 	}
 	for term, want := range map[Term][]string{
@@ -103,8 +103,8 @@ func TestFindByMoreLabelsThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
-// TestALabelThatNobodyUsesMakesRoom has more labels asked for than there is room for, one after the other.
-func TestALabelThatNobodyUsesMakesRoom(t *testing.T) {
+// TestUnusedLabelIndexIsEvicted looks up more labels than can be indexed, one after the other.
+func TestUnusedLabelIndexIsEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder(t, Want{Role: Related})
 		if err := r.Replace([]any{pod("a", "one", "web", 1)}, "10"); err != nil {
@@ -125,7 +125,7 @@ func TestALabelThatNobodyUsesMakesRoom(t *testing.T) {
 				t.Errorf("%s: objects are filed by the label: %t, want %t", why, !want, want)
 			}
 		}
-		used := make([]Term, mostLabels)
+		used := make([]Term, maxLabels)
 		for i := range used {
 			used[i] = Term{Label: fmt.Sprint("l", i), Value: "x"}
 		}
@@ -157,19 +157,19 @@ func TestALabelThatNobodyUsesMakesRoom(t *testing.T) {
 	})
 }
 
-// TestFindWhileLabelsMakeRoom has many ask for more labels than there is room for at a time.
-func TestFindWhileLabelsMakeRoom(t *testing.T) {
+// TestConcurrentFindDuringLabelEviction concurrently looks up more labels than can be indexed.
+func TestConcurrentFindDuringLabelEviction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder(t, Want{Role: Related})
 		labels := map[string]any{}
-		for i := range 2 * mostLabels {
+		for i := range 2 * maxLabels {
 			labels[fmt.Sprint("l", i)] = "x"
 		}
 		if err := r.Replace([]any{pack(map[string]any{"metadata": map[string]any{"name": "one", "labels": labels}})}, "10"); err != nil {
 			t.Fatal(err)
 		}
 		var all sync.WaitGroup
-		for i := range 2 * mostLabels {
+		for i := range 2 * maxLabels {
 			all.Go(func() {
 				for round := range 20 {
 					<-time.After(labelIdle * time.Duration(1+(i+round)%4))
@@ -183,8 +183,8 @@ func TestFindWhileLabelsMakeRoom(t *testing.T) {
 	})
 }
 
-// TestFindWhereAllAreOfOneNamespace files nothing by what tells none apart.
-func TestFindWhereAllAreOfOneNamespace(t *testing.T) {
+// TestFindInSingleNamespaceCache does not index by the namespace that all objects share.
+func TestFindInSingleNamespaceCache(t *testing.T) {
 	r := newRecorder(t, Want{Role: Related, Namespace: "a"})
 	if err := r.Replace([]any{pod("a", "one", "web", 1)}, "10"); err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestFindWhereAllAreOfOneNamespace(t *testing.T) {
 	}
 }
 
-// BenchmarkFind looks one of many objects up, as each pass does for each entry of spec.related.
+// BenchmarkFind looks up one of many objects, as each reconciliation does for each entry of spec.related.
 func BenchmarkFind(b *testing.B) {
 	r := newRecorder(b, Want{Role: Related})
 	var list []any

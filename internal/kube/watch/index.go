@@ -12,44 +12,41 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Children returns the children that carry the controller's label and that of the parent
-// with that UID, in no order.
+// Children returns the children with the label of the controller and that of the parent UID, in no particular order.
 func (c *objects) Children(controller string, parent types.UID) []*object.Object {
 	return c.find(byParent, hashOf(controller, string(parent)), func(o *object.Object) bool {
 		return o.Label(v1.LabelController) == controller && o.Label(v1.LabelParentUID) == string(parent)
 	})
 }
 
-// ChildrenNamed returns the children that carry the controller's label and were made
-// for a parent of that name, whatever its UID. They are in the parent's namespace, or,
-// where it has none or they say so, in any.
+// ChildrenNamed returns the children with the label of the controller that were created for a parent of that name, with any UID.
+// They are in the parent's namespace, or in any namespace for a cluster-scoped parent or children of scope Cluster.
 func (c *objects) ChildrenNamed(controller string, parent types.NamespacedName) []*object.Object {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.index.named(controller, parent, func() {})
 }
 
-// Definitions returns the definitions of a kind, in no order. There is more than one while they
-// fight for the name.
+// Definitions returns the CustomResourceDefinitions of a kind, in no particular order. There can be several if their names
+// conflict.
 func (c *objects) Definitions(of schema.GroupKind) []*object.Object {
 	return c.find(byParent, hashOf(of.Group, of.Kind), func(o *object.Object) bool { return kind.Defined(o) == of })
 }
 
-// Serve reports whether definitions serve kinds in a version of a group, be they being deleted.
+// Serve reports whether any CustomResourceDefinition, even one that is being deleted, serves kinds in a group version.
 func (c *objects) Serve(gv schema.GroupVersion) bool {
 	serves := func(o *object.Object) bool { return kind.Defined(o).Group == gv.Group && kind.Serves(o, gv.Version) }
-	return slices.ContainsFunc(c.find(byGroup, hashOf(gv.Group, ""), func(*object.Object) bool { return true }), serves) // without the lock
+	return slices.ContainsFunc(c.find(byGroup, hashOf(gv.Group, ""), func(*object.Object) bool { return true }), serves) // without holding the lock
 }
 
-// EverDefined reports whether there has ever been a definition of a kind, as far as this Cache has seen.
+// EverDefined reports whether this Cache has ever seen a CustomResourceDefinition of a kind.
 func (c *objects) EverDefined(of schema.GroupKind) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.defined[of]
 }
 
-// EachChild calls f for every child that carries the controller's label, in no order. f
-// must not call the cache.
+// EachChild calls f for each child with the label of the controller, in no particular order. f must not call the cache.
 func (c *objects) EachChild(controller string, f func(*object.Object)) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -72,7 +69,7 @@ func (c *objects) find(by int, hash uint64, keep func(*object.Object) bool) []*o
 	return out
 }
 
-// The indexes of a Cache. Definitions are filed by kind, in the first, and by group.
+// The indexes of a Cache. CustomResourceDefinitions are indexed by kind in byParent, and by group.
 const (
 	byParent = iota
 	byName
@@ -82,28 +79,28 @@ const (
 	byGroup = byController
 )
 
-// link joins the items with one hash.
+// link links the items with the same hash.
 type link struct{ previous, next *item }
 
-// index files items under hashes, in chains: it is made of links within the items, so
-// that it takes little room. It is guarded by its Cache.
+// index finds items by hash. Items with the same hash are in a linked list (chain). The links are stored in the items, to save
+// memory. The lock of the Cache protects it.
 //
-// Many namespaces may have a parent of one name. In a chain of byName the children of each namespace's
-// parent are neighbours, a group. groups has the first item of each group but the first of its chain: where all names differ,
-// it is empty.
+// Parents in many namespaces can have the same name. In a chain of byName, the children of parents in the same namespace are
+// adjacent: they form a group. groups contains the first item of each group, except for the first group of a chain. So it is
+// empty if all names are unique.
 type index struct {
 	hashes func(*object.Object) places
 	heads  [indexes]map[uint64]*item
 	groups map[group]*item
 }
 
-// places is where an object is filed: its hash in each index, 0 where it is not filed there.
+// places are the hashes of an object in each index; 0 = not in that index.
 type places struct {
 	chains    [indexes]uint64
-	namespace uint64 // of the parent: the group in byName
+	namespace uint64 // of the parent; identifies the group in byName
 }
 
-// group names a group in byName, by hashes.
+// group identifies a group in byName.
 type group struct{ chain, namespace uint64 }
 
 func (p places) group() group { return group{p.chains[byName], p.namespace} }
@@ -123,7 +120,7 @@ func newIndex(role Role) index {
 	return x
 }
 
-// named is Cache.ChildrenNamed. visit is called for each item that is looked at.
+// named is Cache.ChildrenNamed. It calls visit for each visited item.
 func (x *index) named(controller string, parent types.NamespacedName, visit func()) []*object.Object {
 	g := group{hashOf(controller, parent.Name), hashOf(parent.Namespace, "")}
 	anywhere := parent.Namespace == ""
@@ -138,13 +135,13 @@ func (x *index) named(controller string, parent types.NamespacedName, visit func
 		if (anywhere || namespace == parent.Namespace) && name == parent.Name && it.object.Label(v1.LabelController) == controller {
 			found = append(found, it.object)
 		} else if !anywhere && !x.in(it, g) {
-			break // else it has the same hashes, and names another parent
+			break // otherwise, it has the same hashes, but names another parent
 		}
 	}
 	return found
 }
 
-// first returns the first item of a group, nil where there is none.
+// first returns the first item of a group, or nil if there is none.
 func (x *index) first(g group) *item {
 	if it := x.groups[g]; it != nil {
 		return it
@@ -171,7 +168,7 @@ func (x *index) linkAll(it *item, at places) {
 	}
 }
 
-// join links an item behind the first one of its group, or, as the first of a new group, at the beginning of the chain.
+// join inserts an item after the first item of its group. If the group is new, it inserts the item at the head of the chain.
 func (x *index) join(it *item, g group) {
 	if first := x.first(g); first != nil {
 		next := first.links[byName].next
@@ -211,15 +208,14 @@ func (x *index) unlinkAll(it *item, at places) {
 	}
 }
 
-// leave has the group of an item, or the one behind it, begin elsewhere where the item is the first of its group. The item is
-// still linked.
+// leave updates groups before an item is unlinked, if it is the first item of its group or of the chain.
 func (x *index) leave(it *item, g group) {
 	next := it.links[byName].next
 	continues := next != nil && x.in(next, g)
 	switch {
 	case x.heads[byName][g.chain] == it:
 		if next != nil && !continues {
-			delete(x.groups, x.hashes(next.object).group()) // it is the first of the chain now
+			delete(x.groups, x.hashes(next.object).group()) // it is now the first of the chain
 		}
 	case x.groups[g] != it:
 	case continues:
@@ -245,7 +241,7 @@ func (x *index) unlink(by int, hash uint64, it *item) {
 	}
 }
 
-// replace puts another state of the object into the item. Where hashes panics, nothing has changed.
+// replace sets the object of the item. If hashes panics, nothing has changed.
 func (x *index) replace(it *item, o *object.Object) {
 	before, after := x.hashes(it.object), x.hashes(o)
 	if before != after {
@@ -274,7 +270,7 @@ func definitionHashes(o *object.Object) places {
 
 var seed = maphash.MakeSeed()
 
-// hashOf returns a hash of two texts that is not 0.
+// hashOf returns a hash of two strings. It is never 0.
 func hashOf(a, b string) uint64 {
 	return maphash.Comparable(seed, [2]string{a, b}) | 1
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// made is a child of the parent of that name and UID.
+// made is a child of the parent with that name and UID.
 func made(controller, name, parent, uid string) *object.Object {
 	content := child(name, "u-"+name, 1).Content()
 	metadata, _ := content["metadata"].(map[string]any)
@@ -21,7 +21,7 @@ func made(controller, name, parent, uid string) *object.Object {
 	return pack(content)
 }
 
-func TestObjectsWithOneHashAreToldApart(t *testing.T) {
+func TestObjectsWithSameHashAreDistinguished(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	r.index.hashes = func(*object.Object) places {
 		return places{chains: [indexes]uint64{byParent: hashOf("c", "1"), byName: hashOf("c", "one"), byController: hashOf("c", "")}, namespace: hashOf("ns", "")}
@@ -51,7 +51,7 @@ func TestObjectsWithOneHashAreToldApart(t *testing.T) {
 	}
 }
 
-func TestChildrenOfParentsInOtherNamespaces(t *testing.T) {
+func TestChildrenNamedFindsOtherNamespaces(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	far := func(name, namespace, parent string) *object.Object {
 		content := child(name, "u-"+name, 1).Content()
@@ -82,7 +82,7 @@ func TestChildrenOfParentsInOtherNamespaces(t *testing.T) {
 	}
 }
 
-func TestDefinitionsWithOneHashAreToldApart(t *testing.T) {
+func TestCRDsWithSameHashAreDistinguished(t *testing.T) {
 	r := newRecorder(t, Want{Role: Definition})
 	r.index.hashes = func(*object.Object) places { return places{chains: [indexes]uint64{byParent: hashOf("g", "K")}} }
 	other := pack(map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"group": "g", "names": map[string]any{"kind": "Other"}}})
@@ -94,7 +94,7 @@ func TestDefinitionsWithOneHashAreToldApart(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyMadeIsFiledNowhere(t *testing.T) {
+func TestUnlabeledObjectsAreNotIndexed(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	if err := r.Replace([]any{child("a", "1", 9), child("b", "2", 9, v1.LabelController), child("c", "3", 9)}, "10"); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestWhatNobodyMadeIsFiledNowhere(t *testing.T) {
 	}
 }
 
-func TestEachEndsWhenItIsTold(t *testing.T) {
+func TestEachStopsWhenCallbackReturnsFalse(t *testing.T) {
 	r := newRecorder(t, Want{Role: Parent})
 	if err := r.Replace([]any{child("a", "1", 9), child("b", "2", 9)}, "10"); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestEachEndsWhenItIsTold(t *testing.T) {
 	}
 }
 
-func TestFactsFollowWhatHasNotChanged(t *testing.T) {
+func TestFactsAreKeptForUnchangedObject(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	if err := r.Replace([]any{child("a", "1", 9)}, "10"); err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestFactsFollowWhatHasNotChanged(t *testing.T) {
 	}
 }
 
-func TestOwnWritesAndSelectorsOfFields(t *testing.T) {
+func TestOwnWriteIsDroppedWhenFieldSelectorNoLongerMatches(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child, Fields: "spec.x=y"})
 	if err := r.Replace([]any{child("a", "1", 9)}, "10"); err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestOwnWritesAndSelectorsOfFields(t *testing.T) {
 	}
 }
 
-func TestAnEarlierObjectOfTheNameTakesNoOwnWriteAway(t *testing.T) {
+func TestDeletionOfPredecessorKeepsOwnWrite(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child, Fields: "spec.x=y"})
 	if err := r.Replace([]any{child("a", "1", 9)}, "10"); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestAnEarlierObjectOfTheNameTakesNoOwnWriteAway(t *testing.T) {
 	}
 }
 
-func TestWantsAreNamed(t *testing.T) {
+func TestWantString(t *testing.T) {
 	apps := schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}
 	for want, text := range map[Want]string{
 		{Resource: apps}: "apps.example.org/v1",

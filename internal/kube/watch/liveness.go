@@ -5,39 +5,39 @@ import (
 	"time"
 )
 
-// State is how a watch fares.
+// State is the state of a watch.
 type State struct {
 	Want   Want
 	Synced bool
-	// Err is why the last list or watch failed, nil when it did not.
+	// Err is the error of the last list or watch, or nil.
 	Err error
-	// Progress is when the watch last had a list, the start of a watch request, an event or a
-	// bookmark; the start of it all while it has had none.
+	// Progress is the time of the last list, accepted watch request, event or bookmark. Initially, it is the time when the watch
+	// was started.
 	Progress time.Time
-	// Heard is Progress, or when a later request failed: a watch that is refused tries
-	// on, and is not stuck.
+	// Heard is the later of Progress and the last failed request: a watch whose requests are rejected keeps retrying and is not
+	// stuck.
 	Heard time.Time
 }
 
-// liveness remembers when a watch was last seen alive. It is safe for concurrent use and
-// allocates nothing. Times are kept as distances, so that a clock that is set does not count.
+// liveness records the last activity of a watch. It is safe for concurrent use and allocates nothing. Times are stored as
+// durations, so that clock adjustments do not matter.
 type liveness struct {
 	now      func() time.Time
 	begun    time.Time
 	progress atomic.Int64 // nanoseconds after begun
-	heard    atomic.Int64 // likewise
+	heard    atomic.Int64 // the same
 }
 
 func (l *liveness) begin(now func() time.Time) { l.now, l.begun = now, now() }
 
-// progressed takes note of progress.
+// progressed records progress.
 func (l *liveness) progressed() {
 	d := int64(l.now().Sub(l.begun))
 	l.progress.Store(d)
 	l.heard.Store(d)
 }
 
-// answered takes note of how a request went.
+// answered records the result of a request.
 func (l *liveness) answered(err error) {
 	d := int64(l.now().Sub(l.begun))
 	l.heard.Store(d)
@@ -46,7 +46,7 @@ func (l *liveness) answered(err error) {
 	}
 }
 
-// State returns how the watch of this cache fares.
+// State returns the state of the watch of this cache.
 func (c *Cache) State() State {
 	synced, err := c.state()
 	return State{
@@ -56,7 +56,7 @@ func (c *Cache) State() State {
 	}
 }
 
-// States returns how all watches fare, in no order.
+// States returns the states of all watches, in no particular order.
 func (m *Manager) States() []State {
 	m.mu.Lock()
 	defer m.mu.Unlock()

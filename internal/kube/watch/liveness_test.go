@@ -11,7 +11,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func TestEverySignOfLifeIsNoted(t *testing.T) {
+func TestLivenessRecordsListsAndEvents(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for why, row := range map[string]struct {
 		happens         func(*Cache) error
@@ -44,7 +44,7 @@ func TestEverySignOfLifeIsNoted(t *testing.T) {
 	}
 }
 
-func TestAPulseAllocatesNothing(t *testing.T) {
+func TestLivenessUpdateAllocatesNothing(t *testing.T) {
 	var p liveness
 	p.begin(time.Now)
 	if got := testing.AllocsPerRun(100, p.progressed); got > 0 {
@@ -52,14 +52,14 @@ func TestAPulseAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestTheManagerTellsHowItsWatchesFare(t *testing.T) {
+func TestManagerReportsWatchStates(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := clocktesting.NewFakePassiveClock(begin)
 	client := newClient()
 	client.forbid = true
-	m := NewManager(ctx, everybody(client), &listener{})
+	m := NewManager(ctx, sameClient(client), &listener{})
 	m.now = clock.Now
 	if states := m.States(); len(states) != 0 {
 		t.Errorf("%d watches at first", len(states))
@@ -78,7 +78,7 @@ func TestTheManagerTellsHowItsWatchesFare(t *testing.T) {
 	client.forbid = false
 	client.mu.Unlock()
 	eventually(t, "the list is noted", func() bool { s := state(); return s.Synced && s.Progress.Equal(begin.Add(time.Hour)) })
-	clock.SetTime(begin.Add(2 * time.Hour)) // nothing comes: the watch is stuck
+	clock.SetTime(begin.Add(2 * time.Hour)) // no event arrives: the watch is stuck
 	if s := state(); s.Heard.After(begin.Add(time.Hour)) {
 		t.Errorf("without an event the watch was heard of: %+v", s)
 	}

@@ -20,28 +20,27 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// retry is the wait between attempts to list or watch: short enough that a right which
-// is granted, or a server that is back, is noticed within seconds.
+// retry is the backoff of list and watch requests. It is short, so that a granted permission or a recovered server is noticed
+// within seconds.
 var retry = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 30, Cap: 4 * time.Second}
 
-// retryReset is how long a watch must have gone well for the next wait to be the shortest one again.
+// retryReset is how long a watch must run successfully to reset the backoff.
 const retryReset = 2 * time.Minute
 
-// Handler hears of changes. Its methods are called from the goroutines of the
-// watches, and must be quick.
+// Handler receives events. Its methods are called from the goroutines of the watches, and must not block.
 type Handler interface {
-	// Changed reports the change of an object.
+	// Changed is called for each change of an object.
 	Changed(want Want, event Event)
-	// StateChanged reports that the cache of want has synced, failed or recovered.
+	// StateChanged is called when the cache of want has synced, failed or recovered.
 	StateChanged(want Want)
 }
 
-// Client lists and watches as a Reflector does, but yields *object.Object; kube.Client
-// does. The namespace is empty for all namespaces and for cluster-scoped resources.
+// Client lists and watches for a Reflector, and returns *object.Object. A kube.Client implements it. The namespace is empty for
+// all namespaces and for cluster-scoped resources.
 type Client interface {
 	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error)
 	Watch(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (apiwatch.Interface, error)
-	// MayWatch reports whether the API server would accept such a watch. fieldSelector is that of the watch.
+	// MayWatch reports whether the user is allowed to watch the resource with that field selector.
 	MayWatch(ctx context.Context, resource schema.GroupVersionResource, namespace, fieldSelector string) (bool, error)
 }
 
@@ -50,13 +49,13 @@ type Manager struct {
 	clients func(as string) Client
 	handler Handler
 	now     func() time.Time
-	recheck time.Duration // see recheckPermission
+	recheck time.Duration // interval of permission checks, see recheckPermission
 	trims   map[Role]func(o, kept *object.Object) (*object.Object, error)
 
-	allLines flowcontrol.PassiveRateLimiter // of all tenants
+	allLines flowcontrol.PassiveRateLimiter // shared by all tenants
 
 	mu      sync.Mutex
-	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
+	ctx     context.Context //nolint:containedctx // of all watches, given to NewManager
 	running map[Want]*running
 	paces   map[string]*pace // by tenant
 	lines   *lru.Cache       // of *lines, by tenant
@@ -69,20 +68,19 @@ type running struct {
 	owners map[string]struct{}
 }
 
-// NewManager returns a manager whose watches end with ctx. clients returns the client
-// that reads as that user; empty is the operator itself.
+// NewManager returns a manager whose watches run until ctx is done. clients returns a client that impersonates the user; an empty
+// user means the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(o, kept *object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, allLines: flowcontrol.NewTokenBucketPassiveRateLimiter(allLinesPerSecond, allLinesBurst), lines: lru.New(mostLogged)}
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, trims: map[Role]func(o, kept *object.Object) (*object.Object, error){}, running: map[Want]*running{}, paces: map[string]*pace{}, allLines: flowcontrol.NewTokenBucketPassiveRateLimiter(allLinesPerSecond, allLinesBurst), lines: lru.New(maxLoggedTenants)}
 }
 
-// Trim has caches of that role keep of each object what trim returns: see Cache.TrimBy. It comes before Set.
+// Trim sets the trim function of caches for the role: see Cache.TrimBy. Call it before Set.
 func (m *Manager) Trim(role Role, trim func(o, kept *object.Object) (*object.Object, error)) {
 	m.trims[role] = trim
 }
 
-// Set makes wants the complete set of owner, starts and stops watches
-// accordingly, and returns a cache for each. It does not wait for the caches to
-// sync. The error is that of a selector that cannot be parsed; nothing is changed then.
+// Set replaces the wants of owner, starts and stops watches accordingly, and returns a cache for each want. It does not wait for
+// the caches to sync. If a selector is invalid, it returns an error and changes nothing.
 func (m *Manager) Set(owner string, wants []Want) (map[Want]*Cache, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +110,7 @@ func (m *Manager) Set(owner string, wants []Want) (map[Want]*Cache, error) {
 	return caches, nil
 }
 
-// Owners returns the owners of that want.
+// Owners returns the owners of want.
 func (m *Manager) Owners(want Want) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,14 +125,14 @@ func (m *Manager) Owners(want Want) []string {
 	return owners
 }
 
-// Running returns the number of watches.
+// Running returns the number of running watches.
 func (m *Manager) Running() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.running)
 }
 
-// Wait returns when all watches have ended, after the manager's context has.
+// Wait waits until all watches have ended. They end when the manager's context is done.
 func (m *Manager) Wait() { m.done.Wait() }
 
 func (m *Manager) release(want Want, r *running, owner string) {
@@ -165,8 +163,7 @@ func (m *Manager) newCache(want Want) (*Cache, error) {
 	return cache, err
 }
 
-// recovered, deferred, ends a panic of the handler: what one event does to it must not end the watch, and
-// with it the process.
+// recovered must be deferred. It recovers from a panic of the handler, so that one event cannot end the watch and the process.
 func (m *Manager) recovered(want Want) {
 	if v := recover(); v != nil {
 		klog.FromContext(m.ctx).Error(nil, "panic while handling an event: this is a bug, please report it", "watch", want.String(), "stack", string(debug.Stack()))
@@ -187,7 +184,7 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
 }
 
-// follow is Reflector.RunWithContext, which logs each failure as an error, however often it is repeated.
+// follow is Reflector.RunWithContext, but it does not log each repeated failure as an error.
 func follow(ctx context.Context, reflector *toolscache.Reflector) {
 	_ = retry.DelayWithReset(clock.RealClock{}, retryReset).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
 		if err := reflector.ListAndWatchWithContext(ctx); err != nil {

@@ -24,7 +24,7 @@ import (
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 
-// listener is a Handler that remembers.
+// listener is a Handler that records events.
 type listener struct {
 	mu     sync.Mutex
 	events []string
@@ -43,18 +43,18 @@ func (l *listener) StateChanged(Want) {
 	l.states++
 }
 
-// client is a Client of a server that holds ConfigMaps.
+// client is a Client of a server with ConfigMaps.
 type client struct {
-	mu        sync.Mutex
-	objects   []runtime.Object
-	forbid    bool
-	streams   bool // whether it lists by watches
-	watch     *apiwatch.FakeWatcher
-	watches   int  // requests
-	reviews   int  // how often it was asked for a permission
-	withdrawn bool // whether watches are permitted no more
-	mute      bool // whether nobody may ask
-	removed   bool // whether there is no such resource any more
+	mu      sync.Mutex
+	objects []runtime.Object
+	forbid  bool
+	streams bool // whether it supports watch-lists
+	watch   *apiwatch.FakeWatcher
+	watches int  // number of watch requests
+	reviews int  // number of access reviews
+	revoked bool // whether watches are no longer allowed
+	mute    bool // whether access reviews are forbidden
+	removed bool // whether the resource no longer exists
 }
 
 func (c *client) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
@@ -64,7 +64,7 @@ func (c *client) MayWatch(context.Context, schema.GroupVersionResource, string, 
 	if c.mute {
 		return false, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
 	}
-	return !c.withdrawn, nil
+	return !c.revoked, nil
 }
 
 func newClient(objects ...runtime.Object) *client {
@@ -74,7 +74,7 @@ func newClient(objects ...runtime.Object) *client {
 func (c *client) List(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (runtime.Object, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.forbid || c.withdrawn {
+	if c.forbid || c.revoked {
 		return nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
 	}
 	if c.removed {
@@ -87,7 +87,7 @@ func (c *client) Watch(_ context.Context, _ schema.GroupVersionResource, _ strin
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watches++
-	if c.withdrawn {
+	if c.revoked {
 		return nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
 	}
 	if c.removed {
@@ -108,7 +108,7 @@ func (c *client) Watch(_ context.Context, _ schema.GroupVersionResource, _ strin
 	return c.watch, nil
 }
 
-// IsWatchListSemanticsUnSupported says whether List is to be used.
+// IsWatchListSemanticsUnSupported reports whether List must be used.
 func (c *client) IsWatchListSemanticsUnSupported() bool { return !c.streams }
 
 // current returns the running watch.
@@ -118,7 +118,7 @@ func (c *client) current() *apiwatch.FakeWatcher {
 	return c.watch
 }
 
-// renew has lists yield other objects, and the next watch be another one. It returns the one until now.
+// renew sets the objects of the next list, and creates a new watch. It returns the previous watch.
 func (c *client) renew(objects ...runtime.Object) *apiwatch.FakeWatcher {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,10 +127,10 @@ func (c *client) renew(objects ...runtime.Object) *apiwatch.FakeWatcher {
 	return before
 }
 
-// everybody reads with the same client.
-func everybody(c *client) func(string) Client { return func(string) Client { return c } }
+// sameClient returns the same client for all users.
+func sameClient(c *client) func(string) Client { return func(string) Client { return c } }
 
-// eventually waits until the condition holds.
+// eventually waits until the condition is true.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true,
@@ -140,11 +140,11 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func TestManagerRunsWhatIsWanted(t *testing.T) {
+func TestManagerRunsRequestedWatches(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &listener{}
-	m := NewManager(ctx, everybody(newClient(child("a", "1", 1))), l)
+	m := NewManager(ctx, sameClient(newClient(child("a", "1", 1))), l)
 	want := Want{Resource: configMaps, Role: Child}
 	first, err := m.Set("one", []Want{want})
 	if err != nil {
@@ -182,13 +182,13 @@ func TestManagerRunsWhatIsWanted(t *testing.T) {
 	m.Wait()
 }
 
-func TestManagerTellsOfFailureAndRecovery(t *testing.T) {
+func TestManagerReportsFailureAndRecovery(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	client := newClient()
 	client.forbid = true
 	l := &listener{}
-	m := NewManager(ctx, everybody(client), l)
+	m := NewManager(ctx, sameClient(client), l)
 	want := Want{Resource: configMaps, Role: Child}
 	caches, err := m.Set("one", []Want{want})
 	if err != nil {
@@ -209,24 +209,24 @@ func TestManagerTellsOfFailureAndRecovery(t *testing.T) {
 	m.Wait()
 }
 
-// clumsy is a Handler that panics.
-type clumsy struct{ listener }
+// panicking is a Handler that panics.
+type panicking struct{ listener }
 
-func (c *clumsy) Changed(want Want, e Event) {
+func (c *panicking) Changed(want Want, e Event) {
 	c.listener.Changed(want, e)
 	panic("event")
 }
 
-func (c *clumsy) StateChanged(want Want) {
+func (c *panicking) StateChanged(want Want) {
 	c.listener.StateChanged(want)
 	panic("state")
 }
 
-func TestManagerSurvivesPanicsOfItsHandler(t *testing.T) {
+func TestManagerSurvivesHandlerPanics(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	client, handler := newClient(), &clumsy{}
-	m := NewManager(ctx, everybody(client), handler)
+	client, handler := newClient(), &panicking{}
+	m := NewManager(ctx, sameClient(client), handler)
 	want := Want{Resource: configMaps, Role: Child}
 	caches, err := m.Set("one", []Want{want})
 	if err != nil {
@@ -244,11 +244,11 @@ func TestManagerSurvivesPanicsOfItsHandler(t *testing.T) {
 	}
 }
 
-func TestManagerLeavesNothingBehind(t *testing.T) {
+func TestManagerLeaksNoGoroutines(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	before := goruntime.NumGoroutine()
 	ctx, cancel := context.WithCancel(t.Context())
-	m := NewManager(ctx, everybody(newClient()), &listener{})
+	m := NewManager(ctx, sameClient(newClient()), &listener{})
 	for i := range 200 {
 		owner := strconv.Itoa(i)
 		want := Want{Resource: configMaps, Role: Child, Namespace: owner}
@@ -256,7 +256,7 @@ func TestManagerLeavesNothingBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i%2 == 0 { // some are stopped before they have synced
+		if i%2 == 0 { // stop some before they have synced
 			eventually(t, "the cache syncs", caches[want].Synced)
 		}
 		if _, err := m.Set(owner, nil); err != nil {
@@ -271,8 +271,8 @@ func TestManagerLeavesNothingBehind(t *testing.T) {
 	m.Wait()
 }
 
-func TestManagerRefusesBrokenSelectors(t *testing.T) {
-	m := NewManager(t.Context(), everybody(newClient()), &listener{})
+func TestManagerRejectsInvalidSelectors(t *testing.T) {
+	m := NewManager(t.Context(), sameClient(newClient()), &listener{})
 	if _, err := m.Set("one", []Want{{Resource: configMaps}, {Labels: "=="}}); err == nil {
 		t.Error("a selector that is none is taken")
 	}
@@ -308,14 +308,14 @@ func TestUsersDoNotShareAWatch(t *testing.T) {
 	m.Wait()
 }
 
-func TestACacheThatLacksSomethingIsListedAnew(t *testing.T) {
+func TestIncompleteCacheIsRelisted(t *testing.T) {
 	for how, streams := range map[string]bool{"by a list": false, "by a watch-list": true} {
 		t.Run(how, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			client := newClient()
 			client.streams = streams
-			m := NewManager(ctx, everybody(client), &listener{})
+			m := NewManager(ctx, sameClient(client), &listener{})
 			want := Want{Resource: configMaps, Role: Child}
 			caches, err := m.Set("one", []Want{want})
 			if err != nil {
@@ -325,8 +325,8 @@ func TestACacheThatLacksSomethingIsListedAnew(t *testing.T) {
 			eventually(t, "the cache syncs", cache.Synced)
 			client.current().Add(child("a", "1", 5))
 			eventually(t, "the watch brings an object", func() bool { return cache.Len() == 1 })
-			cache.defect()
-			client.renew(child("a", "1", 5), child("b", "2", 6)).Stop() // as each watch ends some time
+			cache.markBroken()
+			client.renew(child("a", "1", 5), child("b", "2", 6)).Stop() // as every watch ends at some time
 			eventually(t, "the next list brings what is lacking", func() bool { return cache.Err() == nil && cache.Len() == 2 })
 			cancel()
 			m.Wait()

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// childIn is a child in a namespace, of a parent there.
+// childIn is a child in a namespace, with a parent in the same namespace.
 func childIn(namespace, name, parent, uid string, version int) *object.Object {
 	return pack(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -25,7 +25,8 @@ func childIn(namespace, name, parent, uid string, version int) *object.Object {
 	})
 }
 
-// sameNames is a cache of children of parents called "main" in that many namespaces, or of parents of different names.
+// sameNames is a cache with children in that many namespaces, whose parents are all called "main" if same is true, or have
+// different names.
 func sameNames(tb testing.TB, namespaces, children int, same bool) *recorder {
 	tb.Helper()
 	r := newRecorder(tb, Want{Role: Child})
@@ -45,8 +46,8 @@ func sameNames(tb testing.TB, namespaces, children int, same bool) *recorder {
 	return r
 }
 
-// TestLookupByNameVisitsOneNamespace counts the items that a lookup visits: parents in other namespaces that have the same name
-// must not add any.
+// TestLookupByNameVisitsOneNamespace counts the items that a lookup visits. Parents with the same name in other namespaces must
+// not add any.
 func TestLookupByNameVisitsOneNamespace(t *testing.T) {
 	const namespaces, children = 300, 10
 	for what, same := range map[string]bool{"parents of the same name": true, "parents of different names": false} {
@@ -59,7 +60,7 @@ func TestLookupByNameVisitsOneNamespace(t *testing.T) {
 				}
 				visited := 0
 				found := r.index.named("c", parent, func() { visited++ })
-				if len(found) != children || visited > children+1 { // the next one may end it
+				if len(found) != children || visited > children+1 { // the lookup may visit one item of the next group
 					t.Fatalf("a lookup visits %d items and finds %d, want %d", visited, len(found), children)
 				}
 			}
@@ -70,8 +71,8 @@ func TestLookupByNameVisitsOneNamespace(t *testing.T) {
 	}
 }
 
-// TestLookupByNameFindsWhatIsThere compares the index with a scan of all objects, while children come, change and go.
-func TestLookupByNameFindsWhatIsThere(t *testing.T) {
+// TestLookupByNameMatchesScan compares the index with a scan of all objects, while children are added, changed and deleted.
+func TestLookupByNameMatchesScan(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
 	c := newRecorder(t, Want{Role: Child})
 	if err := c.Replace(nil, "1"); err != nil {

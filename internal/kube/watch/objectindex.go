@@ -6,46 +6,46 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// mostLabels is how many labels an index finds things by. What asks for more is found by the rest of its term.
-const mostLabels = 16
+// maxLabels is the maximum number of label facets in an index. Terms with other labels are looked up without the label.
+const maxLabels = 16
 
-// ObjectIndex is an index of objects by the facets that were asked for. T is what holds an object. It is not safe for concurrent use, but
-// that Has and Each may be called at a time.
+// ObjectIndex indexes objects by facets. T is the type of the indexed values, each of which represents an object. It is not safe
+// for concurrent use, except that Has and Each can be called concurrently.
 type ObjectIndex[T comparable] struct {
-	facets map[Facet]*shelf[T]
-	labels int // how many facets are about a label
+	facets map[Facet]*facetIndex[T]
+	labels int // number of facets with a label
 }
 
-// shelf is where objects are filed by one facet.
-type shelf[T comparable] struct {
+// facetIndex is the index for one facet.
+type facetIndex[T comparable] struct {
 	sets[T]
-	used atomic.Bool // since CloseIdle
+	used atomic.Bool // since the last CloseIdle
 }
 
-// Has reports whether objects are filed by the facet.
+// Has reports whether the facet is indexed.
 func (x *ObjectIndex[T]) Has(f Facet) bool { return x.facets[f] != nil }
 
-// Open has objects be filed by the facet from now on, and reports whether there is room for that: else it changes nothing. What is there
-// already has to be filed by File.
+// Open adds an index for the facet. If there are too many label facets, it changes nothing and returns false. The caller must add
+// existing objects with File.
 func (x *ObjectIndex[T]) Open(f Facet) bool {
 	if x.facets[f] != nil {
 		return true
 	}
 	if f.Label != "" {
-		if x.labels == mostLabels {
+		if x.labels == maxLabels {
 			return false
 		}
 		x.labels++
 	}
 	if x.facets == nil {
-		x.facets = map[Facet]*shelf[T]{}
+		x.facets = map[Facet]*facetIndex[T]{}
 	}
-	x.facets[f] = &shelf[T]{sets: *newSets[T]()}
+	x.facets[f] = &facetIndex[T]{sets: *newSets[T]()}
 	x.facets[f].used.Store(true)
 	return true
 }
 
-// CloseIdle gives up the facets about a label that were not opened, and by which nothing was looked up, since it was last called.
+// CloseIdle drops the label facets that were neither opened nor used since its last call.
 func (x *ObjectIndex[T]) CloseIdle() {
 	for f, s := range x.facets {
 		if used := s.used.Swap(false); !used && f.Label != "" {
@@ -55,21 +55,21 @@ func (x *ObjectIndex[T]) CloseIdle() {
 	}
 }
 
-// File files what holds an object by one facet.
+// File adds the holder of an object to the index of one facet.
 func (x *ObjectIndex[T]) File(f Facet, o *object.Object, holder T) {
 	if t, ok := f.Term(o); ok {
 		x.facets[f].add(t.hash(), holder)
 	}
 }
 
-// Add files what holds an object by all facets.
+// Add adds the holder of an object to all indexes.
 func (x *ObjectIndex[T]) Add(o *object.Object, holder T) {
 	for f := range x.facets {
 		x.File(f, o, holder)
 	}
 }
 
-// Remove takes out what holds an object.
+// Remove removes the holder of an object from all indexes.
 func (x *ObjectIndex[T]) Remove(o *object.Object, holder T) {
 	for f, s := range x.facets {
 		if t, ok := f.Term(o); ok {
@@ -78,7 +78,7 @@ func (x *ObjectIndex[T]) Remove(o *object.Object, holder T) {
 	}
 }
 
-// Replace files by after what was filed by before.
+// Replace updates the indexes when the holder's object changes.
 func (x *ObjectIndex[T]) Replace(before, after *object.Object, holder T) {
 	for f, s := range x.facets {
 		was, filed := f.Term(before)
@@ -95,22 +95,21 @@ func (x *ObjectIndex[T]) Replace(before, after *object.Object, holder T) {
 	}
 }
 
-// Each calls f for what holds the objects that the term may name; two terms may have one hash. It reports whether its facet is
-// open: else it calls nothing.
+// Each calls f for the holders of objects that may match the term; hashes can collide. If the facet is not indexed, it calls
+// nothing and returns false.
 func (x *ObjectIndex[T]) Each(t Term, f func(T)) bool {
 	s := x.facets[t.Facet()]
 	if s == nil {
 		return false
 	}
-	if !s.used.Load() { // most often it is, and nobody has to wait for a write
+	if !s.used.Load() { // usually true, which avoids contention by writes
 		s.used.Store(true)
 	}
 	s.each(t.hash(), f)
 	return true
 }
 
-// sets are sets of things, by the hash of the term that they are filed under. Most have one member, which
-// takes no set of its own.
+// sets are sets of values by the hash of their term. Most sets have one member, and need no map of their own.
 type sets[T comparable] struct {
 	one  map[uint64]T
 	more map[uint64]map[T]struct{}
@@ -120,7 +119,7 @@ func newSets[T comparable]() *sets[T] {
 	return &sets[T]{one: map[uint64]T{}, more: map[uint64]map[T]struct{}{}}
 }
 
-// add puts a thing into a set; it may be there already.
+// add adds a value to a set, unless it is a member already.
 func (s *sets[T]) add(hash uint64, thing T) {
 	first, there := s.one[hash]
 	switch {
@@ -134,7 +133,7 @@ func (s *sets[T]) add(hash uint64, thing T) {
 	}
 }
 
-// remove takes a thing out of a set; it need not be there.
+// remove removes a value from a set, if it is a member.
 func (s *sets[T]) remove(hash uint64, thing T) {
 	first, there := s.one[hash]
 	if !there {
@@ -152,7 +151,7 @@ func (s *sets[T]) remove(hash uint64, thing T) {
 	delete(s.one, hash)
 }
 
-// leave takes a thing out of those besides the first.
+// leave removes a value from more.
 func (s *sets[T]) leave(hash uint64, thing T) {
 	delete(s.more[hash], thing)
 	if len(s.more[hash]) == 0 {
@@ -160,7 +159,7 @@ func (s *sets[T]) leave(hash uint64, thing T) {
 	}
 }
 
-// each calls f for everything in a set.
+// each calls f for each member of a set.
 func (s *sets[T]) each(hash uint64, f func(T)) {
 	first, there := s.one[hash]
 	if !there {

@@ -22,11 +22,11 @@ func thing(t testing.TB, namespace, name string, labels map[string]any) *object.
 	return o
 }
 
-// random returns an object and a term of few names, namespaces and labels.
+// random returns an object and a term with few different names, namespaces and labels.
 func random(t testing.TB, r *rand.Rand) (*object.Object, Term) {
 	labels := map[string]any{}
 	for range r.IntN(3) {
-		labels[fmt.Sprint("l", r.IntN(mostLabels+4))] = fmt.Sprint("v", r.IntN(2))
+		labels[fmt.Sprint("l", r.IntN(maxLabels+4))] = fmt.Sprint("v", r.IntN(2))
 	}
 	pick := func(text string) string {
 		if r.IntN(2) == 0 {
@@ -36,13 +36,13 @@ func random(t testing.TB, r *rand.Rand) (*object.Object, Term) {
 	}
 	term := Term{Namespace: pick("ns"), Name: pick("n")}
 	if r.IntN(2) == 0 {
-		term.Label, term.Value = fmt.Sprint("l", r.IntN(mostLabels+4)), fmt.Sprint("v", r.IntN(2))
+		term.Label, term.Value = fmt.Sprint("l", r.IntN(maxLabels+4)), fmt.Sprint("v", r.IntN(2))
 	}
 	return thing(t, fmt.Sprint("ns", r.IntN(3)), fmt.Sprint("n", r.IntN(3)), labels), term
 }
 
-// TestTermIndexFindAllThatNameAnObject compares the index with a look at everything, while things come and go.
-func TestTermIndexFindAllThatNameAnObject(t *testing.T) {
+// TestTermIndexMatchesScan compares the index with a scan, while values are added and removed.
+func TestTermIndexMatchesScan(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not for secrets
 	var x TermIndex[int]
 	asked, filed := map[int]Term{}, map[int]Term{}
@@ -67,22 +67,22 @@ func TestTermIndexFindAllThatNameAnObject(t *testing.T) {
 				t.Fatalf("%+v does not name %s, and is found", filed[id], o)
 			}
 		}
-		if x.labels > mostLabels {
+		if x.labels > maxLabels {
 			t.Fatalf("things are found by %d labels", x.labels)
 		}
 	}
 	if len(x.facets) > 0 || x.labels != 0 {
 		t.Errorf("left are %v, %d labels", x.facets, x.labels)
 	}
-	x.Remove(Term{Name: "x"}, 1) // there is none
+	x.Remove(Term{Name: "x"}, 1) // not indexed
 }
 
-// TestObjectsFindAllThatATermNames does so the other way round.
-func TestObjectsFindAllThatATermNames(t *testing.T) {
+// TestObjectIndexMatchesScan compares the index with a scan, while objects are added, changed and removed.
+func TestObjectIndexMatchesScan(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // not for secrets
 	var x ObjectIndex[int]
 	there := map[int]*object.Object{}
-	refused := 0
+	rejected := 0
 	for i := range 4000 {
 		o, term := random(t, r)
 		id := r.IntN(40)
@@ -103,7 +103,7 @@ func TestObjectsFindAllThatATermNames(t *testing.T) {
 		}
 		if !x.Has(f) {
 			if !x.Open(f) {
-				refused++
+				rejected++
 				continue
 			}
 			for id, o := range there {
@@ -121,8 +121,8 @@ func TestObjectsFindAllThatATermNames(t *testing.T) {
 			t.Fatalf("%+v (-want +found):\n%s", term, diff)
 		}
 	}
-	if x.labels != mostLabels || refused == 0 {
-		t.Errorf("objects are filed by %d labels, %d were refused", x.labels, refused)
+	if x.labels != maxLabels || rejected == 0 {
+		t.Errorf("objects are filed by %d labels, %d were refused", x.labels, rejected)
 	}
 	for id, o := range there {
 		x.Remove(o, id)
@@ -134,8 +134,8 @@ func TestObjectsFindAllThatATermNames(t *testing.T) {
 	}
 }
 
-// TestSetsOfOneHash keeps things apart that have one hash.
-func TestSetsOfOneHash(t *testing.T) {
+// TestMembersWithSameHashAreDistinguished adds values with the same hash.
+func TestMembersWithSameHashAreDistinguished(t *testing.T) {
 	s := newSets[string]()
 	members := func() []string {
 		all := map[string]bool{}
@@ -168,7 +168,7 @@ func TestSetsOfOneHash(t *testing.T) {
 	}
 }
 
-func TestLabelThatIsEmptyIsNotOneThatIsMissing(t *testing.T) {
+func TestEmptyLabelDiffersFromMissingLabel(t *testing.T) {
 	with, without := thing(t, "ns", "a", map[string]any{"l": ""}), thing(t, "ns", "a", nil)
 	term := Term{Label: "l"}
 	if !term.Matches(with) || term.Matches(without) {

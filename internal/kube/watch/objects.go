@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// objects are those of a Cache with their indexes. They are safe for concurrent use.
+// objects are the objects of a Cache with their indexes. They are safe for concurrent use.
 type objects struct {
 	want     Want
 	selector labels.Selector
@@ -20,12 +20,12 @@ type objects struct {
 	items   map[types.NamespacedName]*item
 	index   index
 	related finder
-	seen    uint64 // the newest resource version that the watch has brought
+	seen    uint64 // the newest resource version that the watch has delivered
 	gone    goneSeals
-	defined map[schema.GroupKind]bool // that a definition has been brought of; nil without one
+	defined map[schema.GroupKind]bool // kinds whose CustomResourceDefinition was seen; nil if there was none
 }
 
-// Get returns the object of that name, or nil.
+// Get returns the object with that name, or nil.
 func (c *objects) Get(name types.NamespacedName) *object.Object {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -35,8 +35,7 @@ func (c *objects) Get(name types.NamespacedName) *object.Object {
 	return nil
 }
 
-// Each calls f for every object, in no order, until f returns false. f must
-// not call the cache.
+// Each calls f for each object, in no particular order, until f returns false. f must not call the cache.
 func (c *objects) Each(f func(*object.Object) bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -59,7 +58,7 @@ func (c *objects) put(o *object.Object, writer string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	version := o.Version()
-	if version <= c.seen { // the watch has brought this or what came after it
+	if version <= c.seen { // the watch has delivered this version or a newer one
 		switch it := c.items[o.Key()]; {
 		case it == nil || it.object.Version() < version:
 		case it.object.Version() == version:
@@ -79,8 +78,8 @@ func (c *objects) put(o *object.Object, writer string) {
 	c.set(o, writer)
 }
 
-// Deleting records that the server has accepted to delete an object. Until
-// the watch reports its deletion, the object has a deletionTimestamp.
+// Deleting records that the server has accepted the deletion of an object. The object has a deletionTimestamp until the watch
+// reports that it is deleted.
 func (c *objects) Deleting(name types.NamespacedName, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +88,7 @@ func (c *objects) Deleting(name types.NamespacedName, uid types.UID) {
 	}
 }
 
-// set files an object; the lock is held.
+// set stores an object. The lock must be held.
 func (c *objects) set(o *object.Object, writer string) {
 	it := c.items[o.Key()]
 	if it == nil {
@@ -115,7 +114,7 @@ func (c *objects) set(o *object.Object, writer string) {
 	it.writer = writer
 }
 
-// drop forgets an object; the lock is held.
+// drop removes an object. The lock must be held.
 func (c *objects) drop(name types.NamespacedName) {
 	if it := c.items[name]; it != nil {
 		c.gone.note(it.object)
@@ -127,12 +126,12 @@ func (c *objects) drop(name types.NamespacedName) {
 	}
 }
 
-// terminating returns o with a deletionTimestamp, and leaves o as it is.
+// terminating returns o with a deletionTimestamp, without modifying o.
 func terminating(o *object.Object) *object.Object {
 	return o.Terminating(time.Now().UTC().Format(time.RFC3339))
 }
 
-// update takes an object that the watch has brought, and returns the event unless it was known.
+// update stores an object that the watch has delivered. It returns the event, unless the state was already known.
 func (c *objects) update(o *object.Object) (Event, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +140,7 @@ func (c *objects) update(o *object.Object) (Event, bool) {
 	return event, changed
 }
 
-// remove returns what was there, or nil.
+// remove returns the removed object, or nil.
 func (c *objects) remove(o *object.Object) *object.Object {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +151,7 @@ func (c *objects) remove(o *object.Object) *object.Object {
 	case it == nil:
 		return nil
 	case c.newer(it, o, version) && it.object.UID() != o.UID():
-		return o // it was replaced here by another object of its name, without an event for its deletion
+		return o // another object with the same name has replaced it in the cache, without an event for its deletion
 	case c.newer(it, o, version):
 		return nil
 	}
@@ -160,7 +159,7 @@ func (c *objects) remove(o *object.Object) *object.Object {
 	return it.object
 }
 
-// replace takes the result of a list, and returns what has changed.
+// replace stores the result of a list, and returns the changes.
 func (c *objects) replace(objects map[types.NamespacedName]*object.Object, version uint64) (events []Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,14 +178,14 @@ func (c *objects) replace(objects map[types.NamespacedName]*object.Object, versi
 	return events
 }
 
-// passed records how far the watch has come.
+// passed records the resource version of the watch.
 func (c *objects) passed(version uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = max(c.seen, version)
 }
 
-// take files an object from the watch, unless an own write is newer; the lock is held.
+// take stores an object from the watch, unless the cache has a newer write of this process. The lock must be held.
 func (c *objects) take(o *object.Object) (Event, bool) {
 	version := o.Version()
 	event := Event{New: o}
@@ -205,8 +204,8 @@ func (c *objects) take(o *object.Object) (Event, bool) {
 	return event, true
 }
 
-// newer reports whether the item is an own write of after the departure o; the
-// lock is held. An own write that no selector can have dropped is back soon.
+// newer reports whether the item is a write of this process that is newer than o, the object of a deletion event, so that it must
+// be kept. The lock must be held. Without a field selector, the watch will deliver that write soon.
 func (c *objects) newer(it *item, o *object.Object, version uint64) bool {
 	if it.writer == "" || it.object.Version() <= version {
 		return false
@@ -214,10 +213,10 @@ func (c *objects) newer(it *item, o *object.Object, version uint64) bool {
 	if it.object.UID() != o.UID() {
 		return true
 	}
-	return c.want.Fields == "" // for Put has looked at the labels
+	return c.want.Fields == "" // Put has only checked the labels
 }
 
-// noteDefined records that there is a definition of a kind.
+// noteDefined records that a kind has a CustomResourceDefinition.
 func (c *objects) noteDefined(kind schema.GroupKind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

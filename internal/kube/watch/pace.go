@@ -13,50 +13,51 @@ import (
 )
 
 const (
-	// refusedPerSecond and refusedBurst limit the requests of all watches of one tenant together that the server has refused before.
+	// refusedPerSecond and refusedBurst limit the retries of all watches of one tenant whose requests were rejected.
 	refusedPerSecond, refusedBurst = 20, 40
-	// mostUnanswered is how many requests of the watches of one tenant may wait for an answer at a time. An HTTP client dials for each
-	// request that finds no room on a connection, so that a thousand requests at once are a thousand dials.
-	mostUnanswered = 16
-	// unansweredTime is after how long without an answer a request makes room for another one: its connection is there by then.
-	unansweredTime = 2 * time.Second
+	// maxInFlight limits how many requests of the watches of one tenant may wait for a response. An HTTP client opens a
+	// connection for each request that finds no free one, so a thousand concurrent requests would open a thousand connections.
+	maxInFlight = 16
+	// inFlightTimeout is how long a request without a response counts towards maxInFlight. By then, its connection is open.
+	inFlightTimeout = 2 * time.Second
 )
 
-// pace is how fast the watches of one tenant make requests, so that many of them do not keep the server from others. It is safe for
-// concurrent use.
+// pace limits the requests of the watches of one tenant, so that many watches do not slow down the server for others. It is safe
+// for concurrent use.
 type pace struct {
-	retries    flowcontrol.RateLimiter
-	unanswered chan struct{}
-	watches    int // that are of the tenant; the lock of the Manager is held
+	retries  flowcontrol.RateLimiter
+	inFlight chan struct{}
+	watches  int // number of watches of the tenant; protected by the lock of the Manager
 }
 
-// begin returns when a watch may make its next request. answered must be called when that has its answer. The error is that of ctx.
+// begin waits until a watch may send its next request. answered must be called when the response has arrived. It returns the
+// error of ctx if ctx is done.
 func (p *pace) begin(ctx context.Context, cache *Cache) (answered func(), err error) {
-	if refused(cache.Err()) {
+	if rejected(cache.Err()) {
 		if err := p.retries.Wait(ctx); err != nil {
 			return nil, err
 		}
 	}
 	select {
-	case p.unanswered <- struct{}{}:
-	default: // with room, a request is made also when ctx has ended, and hears of that
+	case p.inFlight <- struct{}{}:
+	default: // without waiting, the request is sent even if ctx is done, and fails
 		select {
-		case p.unanswered <- struct{}{}:
+		case p.inFlight <- struct{}{}:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	leave := sync.OnceFunc(func() { <-p.unanswered })
-	impatient := time.AfterFunc(unansweredTime, leave)
+	leave := sync.OnceFunc(func() { <-p.inFlight })
+	timer := time.AfterFunc(inFlightTimeout, leave)
 	return func() {
-		impatient.Stop()
+		timer.Stop()
 		leave()
 	}, nil
 }
 
-// refused reports whether the server has refused a request in a way that lasts. It has not where it is busy, or where the watch only
-// has to list again.
-func refused(err error) bool {
+// rejected reports whether the server has permanently rejected a request. That is not the case if it is overloaded, or if the
+// watch only needs to relist.
+func rejected(err error) bool {
 	switch code := request.Code(err); code {
 	case http.StatusGone, http.StatusTooManyRequests:
 		return false
@@ -65,11 +66,11 @@ func refused(err error) bool {
 	}
 }
 
-// ownTenant is the tenant of what the operator itself needs.
+// ownTenant is the tenant of the operator's own watches.
 const ownTenant = "operator"
 
-// tenant returns whose requests share a pace: those as the service accounts of one namespace, and apart from all others the requests
-// for what the operator itself needs.
+// tenant returns the tenant whose limits apply to the requests: the service accounts of one namespace share a tenant, and the
+// operator's own watches are a separate one.
 func (w Want) tenant() string {
 	switch w.Role {
 	case Definition, Controller, Seal, Webhook:
@@ -79,18 +80,18 @@ func (w Want) tenant() string {
 	return w.As[:max(0, strings.LastIndexByte(w.As, ':'))]
 }
 
-// join returns the pace of a tenant for one more watch; the lock is held.
+// join returns the pace of a tenant, and counts one more watch. The lock must be held.
 func (m *Manager) join(tenant string) *pace {
 	p := m.paces[tenant]
 	if p == nil {
-		p = &pace{retries: flowcontrol.NewTokenBucketRateLimiter(refusedPerSecond, refusedBurst), unanswered: make(chan struct{}, mostUnanswered)}
+		p = &pace{retries: flowcontrol.NewTokenBucketRateLimiter(refusedPerSecond, refusedBurst), inFlight: make(chan struct{}, maxInFlight)}
 		m.paces[tenant] = p
 	}
 	p.watches++
 	return p
 }
 
-// leave undoes join; the lock is held.
+// leave undoes join. The lock must be held.
 func (m *Manager) leave(tenant string) {
 	if p := m.paces[tenant]; p.watches > 1 {
 		p.watches--

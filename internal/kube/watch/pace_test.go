@@ -13,13 +13,13 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// paced is a Manager, and the watches of some accounts.
+// paced is a Manager with watches of several service accounts.
 type paced struct {
 	*Manager
 	t *testing.T
 }
 
-// watchesOf returns watches as the account, which make a request only where a test calls for it.
+// watchesOf returns n watches as the user. They send requests only when a test does.
 func (p *paced) watchesOf(as string, n int) (all []toolscache.ListerWatcherWithContext) {
 	for i := range n {
 		want := Want{Resource: configMaps, Namespace: fmt.Sprint(i), As: as}
@@ -28,7 +28,7 @@ func (p *paced) watchesOf(as string, n int) (all []toolscache.ListerWatcherWithC
 	return all
 }
 
-// list has watches list, and returns when none of them goes on before time does.
+// list lists with all watches concurrently, and returns when all of them are blocked or done.
 func list(ctx context.Context, all []toolscache.ListerWatcherWithContext) {
 	for _, lw := range all {
 		go func() { _, _ = lw.ListWithContext(ctx, metav1.ListOptions{}) }()
@@ -36,8 +36,8 @@ func list(ctx context.Context, all []toolscache.ListerWatcherWithContext) {
 	synctest.Wait()
 }
 
-// TestRefusedWatchesAreTriedAgainAtAPace has many watches of the accounts of one namespace be refused, again and again.
-func TestRefusedWatchesAreTriedAgainAtAPace(t *testing.T) {
+// TestRejectedWatchesRetryAtLimitedRate has many watches of service accounts in one namespace that are rejected repeatedly.
+func TestRejectedWatchesRetryAtLimitedRate(t *testing.T) {
 	for why, refusal := range map[string]error{
 		"a permission is missing":           apierrors.NewForbidden(configMaps.GroupResource(), "", nil),
 		"the kind cannot be listed":         apierrors.NewMethodNotSupported(configMaps.GroupResource(), "list"),
@@ -93,31 +93,31 @@ func TestRefusedWatchesAreTriedAgainAtAPace(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoRefusalDoesNotWait has watches fail for reasons that are over soon.
-func TestWhatIsNoRefusalDoesNotWait(t *testing.T) {
+// TestTransientWatchErrorsAreNotDelayed has watches that fail for transient reasons.
+func TestTransientWatchErrorsAreNotDelayed(t *testing.T) {
 	for why, err := range map[string]error{
 		"the server is busy":         apierrors.NewTooManyRequests("later", 1),
 		"the server has a fault":     apierrors.NewInternalError(errNow),
 		"the server does not answer": errNow,
-		"it has to list again":       errListAnew,
+		"it has to list again":       errRelist,
 		"nothing has failed":         nil,
 	} {
-		if refused(err) {
+		if rejected(err) {
 			t.Errorf("%s: it counts as refused", why)
 		}
 	}
 }
 
-// TestFewWatchesOfATenantWaitForAnAnswer has a server that takes long to answer.
-func TestFewWatchesOfATenantWaitForAnAnswer(t *testing.T) {
+// TestUnansweredWatchesPerTenantAreLimited has a slow server.
+func TestUnansweredWatchesPerTenantAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quick, slow := &answering{after: time.Second}, &answering{after: time.Hour}
 		clients := map[string]*answering{"system:serviceaccount:a:1": quick, "system:serviceaccount:b:1": slow, "system:serviceaccount:c:1": {}, "": {}}
 		p := &paced{NewManager(t.Context(), func(as string) Client { return clients[as] }, &listener{}), t}
 		for as, client := range map[string]*answering{"system:serviceaccount:a:1": quick, "system:serviceaccount:b:1": slow} {
-			list(t.Context(), p.watchesOf(as, 5*mostUnanswered))
-			if got := client.requests(); got != mostUnanswered {
-				t.Errorf("%d requests at once, want %d", got, mostUnanswered)
+			list(t.Context(), p.watchesOf(as, 5*maxInFlight))
+			if got := client.requests(); got != maxInFlight {
+				t.Errorf("%d requests at once, want %d", got, maxInFlight)
 			}
 		}
 		list(t.Context(), p.watchesOf("system:serviceaccount:c:1", 1))
@@ -126,19 +126,19 @@ func TestFewWatchesOfATenantWaitForAnAnswer(t *testing.T) {
 		}
 		<-time.After(time.Second)
 		synctest.Wait()
-		if got := quick.requests(); got != mostUnanswered {
-			t.Errorf("%d requests after the first answers, want %d", got, mostUnanswered)
+		if got := quick.requests(); got != maxInFlight {
+			t.Errorf("%d requests after the first answers, want %d", got, maxInFlight)
 		}
-		<-time.After(unansweredTime - time.Second)
+		<-time.After(inFlightTimeout - time.Second)
 		synctest.Wait()
-		if got := slow.requests(); got != mostUnanswered {
-			t.Errorf("%d requests where the server hangs, want %d", got, mostUnanswered)
+		if got := slow.requests(); got != maxInFlight {
+			t.Errorf("%d requests where the server hangs, want %d", got, maxInFlight)
 		}
 		<-time.After(2 * time.Hour)
 	})
 }
 
-func TestWhoSharesAPace(t *testing.T) {
+func TestTenantOfWatch(t *testing.T) {
 	for want, tenant := range map[Want]string{
 		{Role: Parent, As: "system:serviceaccount:team:deployer"}:  "system:serviceaccount:team",
 		{Role: Related, As: "system:serviceaccount:team:reader"}:   "system:serviceaccount:team",
@@ -155,12 +155,12 @@ func TestWhoSharesAPace(t *testing.T) {
 	}
 }
 
-// TestARequestThatIsNotMadeIsNoFailure ends watches while they wait for their turn.
-func TestARequestThatIsNotMadeIsNoFailure(t *testing.T) {
+// TestCanceledRequestIsNotReportedAsFailure cancels watches while they wait for the rate limit.
+func TestCanceledRequestIsNotReportedAsFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := &answering{after: time.Second}
 		p := &paced{NewManager(t.Context(), func(string) Client { return client }, &listener{}), t}
-		list(t.Context(), p.watchesOf("system:serviceaccount:a:1", mostUnanswered))
+		list(t.Context(), p.watchesOf("system:serviceaccount:a:1", maxInFlight))
 		want := Want{Resource: configMaps, As: "system:serviceaccount:a:1"}
 		cache := newRecorder(t, want).Cache
 		last := toolscache.ToListerWatcherWithContext(p.requests(want, cache, p.join(want.tenant())).listerWatcher())
@@ -174,8 +174,8 @@ func TestARequestThatIsNotMadeIsNoFailure(t *testing.T) {
 				t.Errorf("%s: %v, want that it is cancelled", what, err)
 			}
 		}
-		if got := client.requests(); got != mostUnanswered || cache.Err() != nil {
-			t.Errorf("%d requests, want %d; the cache says %v", got, mostUnanswered, cache.Err())
+		if got := client.requests(); got != maxInFlight || cache.Err() != nil {
+			t.Errorf("%d requests, want %d; the cache says %v", got, maxInFlight, cache.Err())
 		}
 		<-time.After(time.Second)
 	})

@@ -9,16 +9,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// recheckPermission is the interval at which the API server is asked whether a running watch is still allowed, and recheckJitter the fraction
-// by which it may be longer. The API server authorizes a watch only when it begins, and does not end it when the permission is revoked. Only
-// watches of related objects and Namespaces are checked: requests for children and parents are refused anyway.
+// recheckPermission is how often the permission of a running watch is checked, and recheckJitter is the maximum fraction added to
+// that interval. The API server authorizes a watch only when it starts, and does not end it when the permission is revoked. Only
+// watches of related objects and Namespaces are checked, because requests for children and parents are denied anyway.
 const (
 	recheckPermission = 6500 * time.Millisecond
 	recheckJitter     = 0.4
 )
 
-// recheck ends the running watch when it is no longer allowed, until ctx ends. The Reflector then requests a new watch, and the API server
-// decides.
+// recheck ends the running watch when it is no longer allowed, until ctx is done. The Reflector then requests a new watch, which
+// the API server authorizes.
 func (r *requests) recheck(ctx context.Context, every time.Duration) {
 	for {
 		select {
@@ -27,17 +27,17 @@ func (r *requests) recheck(ctx context.Context, every time.Duration) {
 		case <-time.After(wait.Jitter(every, recheckJitter)):
 		}
 		if r.cache.Since() == 0 {
-			continue // it is being read, or has failed: the API server is asked anyway
+			continue // a request is in progress or has failed: the API server authorizes the next one anyway
 		}
-		if r.withdrawn(ctx) {
+		if r.revoked(ctx) {
 			r.end()
 		}
 	}
 }
 
-// withdrawn reports whether the API server says that the watch is not allowed any more. If the account may not ask for its permissions, a
-// list of one object shows whether it may read.
-func (r *requests) withdrawn(ctx context.Context) bool {
+// revoked reports whether the watch is no longer allowed. If the user is not allowed to create access reviews, it lists one object
+// instead, to check whether the user may read.
+func (r *requests) revoked(ctx context.Context) bool {
 	allowed, err := r.client.MayWatch(ctx, r.want.Resource, r.want.Namespace, r.want.Fields)
 	if !apierrors.IsForbidden(err) {
 		return err == nil && !allowed
@@ -46,7 +46,7 @@ func (r *requests) withdrawn(ctx context.Context) bool {
 	return apierrors.IsForbidden(err)
 }
 
-// end ends the running watch.
+// end stops the running watch.
 func (r *requests) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

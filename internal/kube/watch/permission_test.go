@@ -10,23 +10,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestAWithdrawnPermissionEndsAWatch has an API server that does not end the watch by itself.
-func TestAWithdrawnPermissionEndsAWatch(t *testing.T) {
+// TestRevokedPermissionEndsWatch has an API server that does not end a running watch.
+func TestRevokedPermissionEndsWatch(t *testing.T) {
 	for why, row := range map[string]struct {
 		role     Role
 		withdraw func(*client)
-		want     bool // whether the cache becomes forbidden
+		want     bool // whether the watch becomes forbidden
 	}{
-		"of related objects":                    {Related, func(c *client) { c.withdrawn = true }, true},
-		"of Namespaces":                         {Namespace, func(c *client) { c.withdrawn = true }, true},
-		"and that to ask for permissions":       {Related, func(c *client) { c.withdrawn, c.mute = true, true }, true},
+		"of related objects":                    {Related, func(c *client) { c.revoked = true }, true},
+		"of Namespaces":                         {Namespace, func(c *client) { c.revoked = true }, true},
+		"and that to ask for permissions":       {Related, func(c *client) { c.revoked, c.mute = true, true }, true},
 		"only that to ask: the watch continues": {Related, func(c *client) { c.mute = true }, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			server := newClient(child("a", "1", 1))
-			m := NewManager(ctx, everybody(server), &listener{})
+			m := NewManager(ctx, sameClient(server), &listener{})
 			m.recheck = time.Millisecond
 			want := Want{Resource: configMaps, Role: row.role, As: "them"}
 			caches, err := m.Set("one", []Want{want})
@@ -68,7 +68,7 @@ func TestAWithdrawnPermissionEndsAWatch(t *testing.T) {
 	}
 }
 
-func TestPermissionsOfChildrenAndParentsAreNotChecked(t *testing.T) {
+func TestChildAndParentPermissionsAreNotRechecked(t *testing.T) {
 	for why, role := range map[string]Role{"children": Child, "parents": Parent} {
 		t.Run(why, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())

@@ -8,16 +8,16 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// TestARemovedVersionFailsTheCacheWithNotFound: the API server does not have the resource any more, as after an upgrade of the control plane. Its 404 must
-// arrive, as discovery is asked again because of it.
-func TestARemovedVersionFailsTheCacheWithNotFound(t *testing.T) {
+// TestRemovedVersionFailsCacheWithNotFound removes the resource, like an upgrade of the control plane. The 404 must be reported,
+// because it triggers a refresh of discovery.
+func TestRemovedVersionFailsCacheWithNotFound(t *testing.T) {
 	for why, streams := range map[string]bool{"which lists": false, "which lists by watches": true} {
 		t.Run(why, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			server := newClient(child("a", "1", 1))
 			server.streams = streams
-			m := NewManager(ctx, everybody(server), &listener{})
+			m := NewManager(ctx, sameClient(server), &listener{})
 			want := Want{Resource: configMaps, Role: Child}
 			caches, err := m.Set("one", []Want{want})
 			if err != nil {

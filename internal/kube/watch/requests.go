@@ -12,14 +12,14 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// errListAnew has a Reflector begin with a list.
-var errListAnew = apierrors.NewResourceExpired("the cache lacks an object that the watch has returned")
+// errRelist makes a Reflector relist.
+var errRelist = apierrors.NewResourceExpired("received a watch event for an object that is not in the cache, relisting")
 
-// briefWatch is for how many seconds a watch runs that is resumed after a failure, and briefSpread how many more it may be. The API server
-// sends a bookmark two seconds before the end, and else once a minute.
-const briefWatch, briefSpread = 5, 3
+// shortWatchSeconds is the duration, in seconds, of a watch that is resumed after a failure, and shortWatchJitter is the maximum random
+// addition. The API server sends a bookmark two seconds before the end of a watch, but otherwise only once a minute.
+const shortWatchSeconds, shortWatchJitter = 5, 3
 
-// requests makes the requests of one watch and has its cache know how they went.
+// requests sends the requests of one watch and records their results in its cache.
 type requests struct {
 	want   Want
 	cache  *Cache
@@ -40,7 +40,7 @@ func (r *requests) listerWatcher() toolscache.ListerWatcher {
 	return toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}, r.client)
 }
 
-func (r *requests) narrow(o metav1.ListOptions) metav1.ListOptions {
+func (r *requests) withSelectors(o metav1.ListOptions) metav1.ListOptions {
 	o.LabelSelector, o.FieldSelector = r.want.Labels, r.want.Fields
 	return o
 }
@@ -52,10 +52,10 @@ func (r *requests) list(ctx context.Context, o metav1.ListOptions) (runtime.Obje
 		return nil, err
 	}
 	if o.ResourceVersion == "0" {
-		o.ResourceVersion = "" // "0" may be older than what another replica has read
+		o.ResourceVersion = "" // "0" may return an older state than the one another replica has read
 	}
 	r.cache.Listing()
-	list, err := r.client.List(ctx, r.want.Resource, r.want.Namespace, r.narrow(o))
+	list, err := r.client.List(ctx, r.want.Resource, r.want.Namespace, r.withSelectors(o))
 	answered()
 	if err != nil && ctx.Err() == nil {
 		r.failures.log(ctx, r.want, err)
@@ -65,28 +65,28 @@ func (r *requests) list(ctx context.Context, o metav1.ListOptions) (runtime.Obje
 	return list, err
 }
 
-// pausing is a watch that a Reflector stops as soon as it ends.
+// pausing is a watch that the Reflector stops as soon as it ends.
 type pausing struct {
 	apiwatch.Interface
 	cache *Cache
 	once  sync.Once
 }
 
-// Stop stops the watch, and records that none runs.
+// Stop stops the watch, and marks the cache as paused.
 func (p *pausing) Stop() {
 	p.once.Do(p.cache.Paused)
 	p.Interface.Stop()
 }
 
-// watch lists, too, where the options ask for initial events: then the Reflector calls Replace when all have come.
+// watch also lists if the options request initial events: the Reflector then calls Replace when they are complete.
 func (r *requests) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 	lists := o.SendInitialEvents != nil && *o.SendInitialEvents
 	if !lists {
 		switch r.cache.resumption() {
-		case listAnew:
-			return nil, errListAnew
-		case resumeBriefly:
-			o.TimeoutSeconds = new(briefWatch + rand.Int64N(briefSpread+1)) //nolint:gosec // keeps no secret
+		case relist:
+			return nil, errRelist
+		case resumeShort:
+			o.TimeoutSeconds = new(shortWatchSeconds + rand.Int64N(shortWatchJitter+1)) //nolint:gosec // not used for secrets
 		case resume:
 		}
 	}
@@ -98,12 +98,12 @@ func (r *requests) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.In
 	if lists {
 		r.cache.Listing()
 	}
-	w, err := r.client.Watch(ctx, r.want.Resource, r.want.Namespace, r.narrow(o))
+	w, err := r.client.Watch(ctx, r.want.Resource, r.want.Namespace, r.withSelectors(o))
 	answered()
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		if !lists { // else the Reflector lists as before, which succeeds, or fails likewise
+		if !lists { // otherwise, the Reflector falls back to a list, which succeeds or fails the same way
 			r.failures.log(ctx, r.want, err)
 		}
 		r.cache.FailWatch(err)

@@ -23,7 +23,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// answering is a Client that answers with err, and writes down what it is asked.
+// answering is a Client that returns err and records requests.
 type answering struct {
 	err   error
 	after time.Duration
@@ -51,7 +51,7 @@ func (a *answering) ask(o metav1.ListOptions) {
 	}
 }
 
-// requests returns how many requests there were since the last call.
+// requests returns the number of requests since its last call.
 func (a *answering) requests() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,8 +66,8 @@ func (*answering) MayWatch(context.Context, schema.GroupVersionResource, string,
 
 var errBefore, errNow = errors.New("before"), errors.New("now")
 
-// A list of "0" may be older than what another replica has read before.
-func TestAListIsNoOlderThanItsRequest(t *testing.T) {
+// A list with resource version "0" may be older than the state that another replica has read.
+func TestListIsNotServedFromStaleCache(t *testing.T) {
 	for asked, sent := range map[string]string{"0": "", "": "", "7": "7"} {
 		client, want := &answering{}, Want{Resource: configMaps}
 		m := NewManager(t.Context(), func(string) Client { return client }, &listener{})
@@ -81,7 +81,7 @@ func TestAListIsNoOlderThanItsRequest(t *testing.T) {
 	}
 }
 
-func TestACacheHearsHowRequestsGo(t *testing.T) {
+func TestCacheRecordsRequestResults(t *testing.T) {
 	list := func(ctx context.Context, lw toolscache.ListerWatcherWithContext) {
 		_, _ = lw.ListWithContext(ctx, metav1.ListOptions{})
 	}
@@ -95,7 +95,7 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 		do     func(context.Context, toolscache.ListerWatcherWithContext)
 		answer error
 		synced bool
-		over   bool // whether nobody wants the watch any more
+		over   bool // whether the watch has been canceled
 		want   error
 	}{
 		"a list that fails says why":                                {do: list, answer: errNow, want: errNow},
@@ -145,10 +145,10 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 	}
 }
 
-// slow is a Handler that is still at an event when nobody wants the watch any more.
+// slow is a Handler that is still processing an event when the watch is canceled.
 type slow struct {
 	listener
-	over  context.Context //nolint:containedctx // that of the watches
+	over  context.Context //nolint:containedctx // of the watches
 	ended atomic.Bool
 }
 
@@ -160,11 +160,11 @@ func (s *slow) Changed(Want, Event) {
 	s.ended.Store(true)
 }
 
-func TestWaitIsForAllWatches(t *testing.T) {
+func TestManagerWaitsForAllWatches(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	client, handler, want := newClient(), &slow{over: ctx}, Want{Resource: configMaps}
-	m := NewManager(ctx, everybody(client), handler)
+	m := NewManager(ctx, sameClient(client), handler)
 	caches, err := m.Set("one", []Want{want})
 	if err != nil {
 		t.Fatal(err)
@@ -179,11 +179,11 @@ func TestWaitIsForAllWatches(t *testing.T) {
 	}
 }
 
-func TestPanicsOfTheHandlerAreLogged(t *testing.T) {
+func TestHandlerPanicsAreLogged(t *testing.T) {
 	logged := 0
 	logger := funcr.New(func(_, _ string) { logged++ }, funcr.Options{})
-	handler := &clumsy{}
-	m := NewManager(klog.NewContext(t.Context(), logger), everybody(newClient()), handler)
+	handler := &panicking{}
+	m := NewManager(klog.NewContext(t.Context(), logger), sameClient(newClient()), handler)
 	cache, err := m.newCache(Want{Resource: configMaps})
 	if err != nil {
 		t.Fatal(err)

@@ -13,12 +13,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// The methods in this file are for the Reflector that feeds the Cache.
+// The methods in this file implement the store interfaces of a Reflector, which feeds the Cache.
 
-// Add takes an object that the watch has brought.
+// Add stores an object that the watch has delivered.
 func (c *Cache) Add(obj any) error { return c.Update(obj) }
 
-// Update takes an object that the watch has brought.
+// Update stores an object that the watch has delivered.
 func (c *Cache) Update(obj any) (err error) {
 	defer c.recovered(&err)
 	o, err := c.object(obj)
@@ -46,8 +46,8 @@ func (c *Cache) Delete(obj any) (err error) {
 	return nil
 }
 
-// Replace takes the result of a list. Own writes that are later than the list
-// stay. There are no events for the first list: that the cache has synced says it all.
+// Replace stores the result of a list. It keeps newer writes of this process. The first list causes no events, only the
+// notification that the cache has synced.
 func (c *Cache) Replace(list []any, resourceVersion string) (err error) {
 	defer c.recovered(&err)
 	objects := make(map[types.NamespacedName]*object.Object, len(list))
@@ -74,32 +74,33 @@ func (c *Cache) Replace(list []any, resourceVersion string) (err error) {
 	return nil
 }
 
-// recovered, deferred, turns a panic into an error, and records that the cache does not hold everything:
-// one object that cannot be stored must not end the process. The Reflector continues with the next one.
+// recovered must be deferred. It turns a panic into an error and records that an event is missing from the cache: one object that
+// cannot be stored must not crash the process. The Reflector continues with the next event.
 func (c *Cache) recovered(err *error) {
 	if v := recover(); v != nil {
 		klog.Background().Error(nil, "panic while handling a change: this is a bug, please report it", "watch", c.want.String(), "stack", string(debug.Stack()))
 		*err = ErrDefect
-		c.defect()
+		c.markBroken()
 	}
 }
 
-// Bookmark takes note of how far the watch has come. A watch that was resumed after a failure has then brought what it had missed.
+// Bookmark records the resource version of the watch. If the watch was resumed after a failure, the cache has now caught up.
 func (c *Cache) Bookmark(resourceVersion string) error {
 	c.liveness.progressed()
 	defer c.caughtUp()
 	version, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
-		return nil // a server whose versions are no numbers: there is nothing to note
+		return nil // resource versions of this server are not numbers: nothing to record
 	}
 	c.passed(version)
 	return nil
 }
 
-// Resync does nothing: the reconciler looks again by its own clock.
+// Resync is a no-op: the reconciler schedules its own resyncs.
 func (c *Cache) Resync() error { return nil }
 
-// Transformer returns what has a list trimmed while it comes in, which may take long.
+// Transformer returns a function that trims the objects of a list while it is received, and records progress, because a list may
+// take long.
 func (c *Cache) Transformer() toolscache.TransformFunc {
 	return func(obj any) (any, error) {
 		c.liveness.progressed()
@@ -107,7 +108,7 @@ func (c *Cache) Transformer() toolscache.TransformFunc {
 	}
 }
 
-// object returns what is kept of an object that the Reflector brings.
+// object returns the trimmed object, and records its kind if it is a CustomResourceDefinition.
 func (c *Cache) object(obj any) (*object.Object, error) {
 	o, ok := obj.(*object.Object)
 	if !ok {
@@ -120,7 +121,7 @@ func (c *Cache) object(obj any) (*object.Object, error) {
 	return trimmed, err
 }
 
-// trimmed returns an object without what is not kept of it.
+// trimmed returns an object without the parts that are not kept.
 func (c *Cache) trimmed(o *object.Object) (*object.Object, error) {
 	if c.trim == nil || o.Noted(object.Trimmed) {
 		return o, nil

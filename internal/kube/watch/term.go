@@ -6,14 +6,14 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// Term names objects: those of which everything holds that it says. The zero Term names all.
+// Term selects objects: all fields that are set must match. The zero Term selects all objects.
 type Term struct {
-	Namespace    string // "" = whatever it is
-	Name         string // "" = whatever it is
-	Label, Value string // a label and its value; no Label = whatever labels there are
+	Namespace    string // "" = any
+	Name         string // "" = any
+	Label, Value string // a label and its value; empty Label = any labels
 }
 
-// Matches reports whether the term names the object.
+// Matches reports whether the term selects the object.
 func (t Term) Matches(o *object.Object) bool {
 	if t.Namespace != "" && t.Namespace != o.Namespace() || t.Name != "" && t.Name != o.Name() {
 		return false
@@ -25,18 +25,18 @@ func (t Term) Matches(o *object.Object) bool {
 	return ok && value == t.Value
 }
 
-// Facet is what a Term says something about. Objects are filed by facets, each in one place.
+// Facet is the set of fields that a Term sets. Objects are indexed by facet, in each index under one term.
 type Facet struct {
 	Namespace, Name bool
 	Label           string
 }
 
-// Facet returns what the term says something about.
+// Facet returns the facet of the term.
 func (t Term) Facet() Facet {
 	return Facet{Namespace: t.Namespace != "", Name: t.Name != "", Label: t.Label}
 }
 
-// Term returns the term of that facet which names the object, or false where there is none.
+// Term returns the term of that facet that selects the object, or false if the object lacks the label.
 func (f Facet) Term(o *object.Object) (Term, bool) {
 	var t Term
 	if f.Namespace {
@@ -53,26 +53,26 @@ func (f Facet) Term(o *object.Object) (Term, bool) {
 	return t, ok
 }
 
-// hash stands for the term where it is filed. Unlike the term it keeps no text of an object.
+// hash identifies the term in an index. Unlike the term, it does not keep the text of an object in memory.
 func (t Term) hash() uint64 { return maphash.Comparable(seed, t) }
 
-// TermIndex is an index of things by the terms that they are about. It is not safe for concurrent use. The zero TermIndex is empty.
+// TermIndex maps terms to values. It is not safe for concurrent use. The zero TermIndex is empty.
 type TermIndex[T comparable] struct {
 	facets map[Facet]*filed[T]
-	labels int // how many facets are about a label
+	labels int // number of facets with a label
 }
 
-// filed are the things under the terms of one facet.
+// filed are the values for the terms of one facet.
 type filed[T comparable] struct {
 	sets[T]
 	count int
 }
 
-// Add files a thing and returns the term that it is filed under, which names at least the same objects: there
-// is room for so many labels. A thing that is filed twice under one term has to be removed as often.
+// Add adds a value under a term. It returns the term used, which may be broader, because the number of indexed labels is limited.
+// A value that was added several times under one term must be removed as often.
 func (x *TermIndex[T]) Add(t Term, thing T) Term {
 	f := t.Facet()
-	if x.facets[f] == nil && f.Label != "" && x.labels == mostLabels {
+	if x.facets[f] == nil && f.Label != "" && x.labels == maxLabels {
 		t.Label, t.Value = "", ""
 		f = t.Facet()
 	}
@@ -92,7 +92,7 @@ func (x *TermIndex[T]) Add(t Term, thing T) Term {
 	return t
 }
 
-// Remove takes a thing out that is filed under the term.
+// Remove removes a value that was added under the term.
 func (x *TermIndex[T]) Remove(t Term, thing T) {
 	f := t.Facet()
 	of := x.facets[f]
@@ -109,7 +109,7 @@ func (x *TermIndex[T]) Remove(t Term, thing T) {
 	}
 }
 
-// Each calls f for the things whose terms may name the object, for some of them more than once.
+// Each calls f for the values whose terms may select the object. It may call f several times for a value.
 func (x *TermIndex[T]) Each(o *object.Object, f func(T)) {
 	for facet, of := range x.facets {
 		if t, ok := facet.Term(o); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-func TestDefinitionsAreTrimmedOnce(t *testing.T) {
+func TestCRDsAreTrimmedOnce(t *testing.T) {
 	r := newRecorder(t, Want{Role: Definition})
 	trimmed, err := r.Transformer()(pack(map[string]any{"metadata": map[string]any{"name": "x"}}))
 	if err != nil {
@@ -28,8 +28,8 @@ func TestOtherObjectsAreNotTrimmed(t *testing.T) {
 	}
 }
 
-// TestWhateverIsKeptIsTrimmed has objects come in each way that there is.
-func TestWhateverIsKeptIsTrimmed(t *testing.T) {
+// TestAllIncomingObjectsAreTrimmed adds objects in all possible ways.
+func TestAllIncomingObjectsAreTrimmed(t *testing.T) {
 	named := func(version string) *object.Object {
 		return pack(map[string]any{"metadata": map[string]any{"name": "x", "uid": "u", "resourceVersion": version, "annotations": map[string]any{"a": "b"}}})
 	}

@@ -6,41 +6,41 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Role says what the objects of a Want are kept for, and so how they can be found.
+// Role is the purpose of the objects of a Want. It determines how they are indexed.
 type Role int
 
 // The roles.
 const (
-	// Parent objects are those that templates are rendered for.
+	// Parent objects are the objects for which templates are rendered.
 	Parent Role = iota
-	// Child objects are found by Children and ChildrenNamed.
+	// Child objects are indexed for Children and ChildrenNamed.
 	Child
-	// Related objects are read, whosever they are. They are found by Find.
+	// Related objects are read by templates, whoever owns them. They are indexed for Find.
 	Related
-	// Namespace objects are kept for their labels.
+	// Namespace objects are watched for their labels.
 	Namespace
-	// Definition objects are CustomResourceDefinitions without the parts of their
-	// schemas that do not concern status. They are found by Definitions.
+	// Definition objects are CustomResourceDefinitions. Of their schemas, only the status is kept. They are indexed for
+	// Definitions.
 	Definition
 	// Controller objects are TemplateControllers.
 	Controller
-	// Seal is the Secret with the keys of seals.
+	// Seal is the Secret with the keys for seals.
 	Seal
-	// Webhook is what the admission webhook needs: the Secret with its certificate, and its configuration.
+	// Webhook objects are the Secret with the certificate of the admission webhook, and its configuration.
 	Webhook
 )
 
-// Want names a set of objects to keep a copy of. It is comparable: equal wants share one watch.
+// Want selects a set of objects to cache. It is comparable: equal wants share one watch.
 type Want struct {
 	Resource  schema.GroupVersionResource
 	Namespace string // empty = all namespaces, or a cluster-scoped resource
-	Labels    string // label selector in its text form; empty = all
-	Fields    string // field selector in its text form; empty = all
+	Labels    string // label selector; empty = all
+	Fields    string // field selector; empty = all
 	Role      Role
-	As        string // user that reads; empty = the operator itself
+	As        string // user to impersonate; empty = the operator itself
 }
 
-// String names the want in logs.
+// String describes the want for logs.
 func (w Want) String() string {
 	s := w.Resource.GroupResource().String() + "/" + w.Resource.Version
 	if w.Namespace != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// decodeController reads a TemplateController, with the defaults that the API server sets. A field that there is not, or that is of another type, is an error.
+// decodeController decodes a TemplateController and sets the defaults of the API server. Unknown fields and wrong types are errors.
 func (d *yamlDocument) decodeController(content map[string]any, at *place) (*v1.TemplateController, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Controller) Place(where string, line, column int) (file string, fileLin
 	return d.file, fileLine, fileColumn
 }
 
-// repeated returns the name of the last entry where several have that name: what is said of all of it is that. Else it returns nil.
+// repeated returns the name of the last of several entries with that name, for messages about the whole entry, or nil.
 func (c *Controller) repeated(where string) *place {
 	list, name, _ := strings.Cut(strings.TrimSuffix(where, "]"), "[")
 	spec := c.item.get("spec")
@@ -77,7 +77,7 @@ func (c *Controller) repeated(where string) *place {
 	return all[len(all)-1].get("name")
 }
 
-// find returns the place of a template, or of a field.
+// find returns the place of a template or field.
 func (c *Controller) find(where string) *place {
 	spec := c.item.get("spec")
 	switch {

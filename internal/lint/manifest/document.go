@@ -19,16 +19,16 @@ import (
 // yamlDocument is one document of a file.
 type yamlDocument struct {
 	file  string
-	first int // line of the file that it begins at, from 1
+	first int // first line in the file, from 1
 	text  []byte
-	lines []string // of text, without their ends
-	root  *place   // nil where only the values are known
+	lines []string // of text, without line ends
+	root  *place   // nil if only the values are known
 
 	mu    sync.Mutex
 	spots map[*yaml.Node][]spot // see placesIn
 }
 
-// split divides a file at the lines that begin with three hyphens, as kubectl does.
+// split splits a file at lines that begin with three hyphens, as kubectl does.
 func split(file string, text []byte) []*yamlDocument {
 	var all []*yamlDocument
 	first, from, line := 1, 0, 1
@@ -44,7 +44,7 @@ func split(file string, text []byte) []*yamlDocument {
 		}
 		if document.BeginsDocument(string(text[at:end])) {
 			add(at)
-			// What stands behind the hyphens belongs to the document: a comment, or the document itself.
+			// Text after the hyphens belongs to the document: a comment, or the document itself.
 			first, from = line, at
 		}
 		at = end
@@ -53,7 +53,7 @@ func split(file string, text []byte) []*yamlDocument {
 	return all
 }
 
-// empty reports whether there are only comments, blank lines, and what ends or begins a document.
+// empty reports whether the document has only comments, blank lines and document markers.
 func (d *yamlDocument) empty() bool {
 	for line := range bytes.Lines(d.text) {
 		if document.BeginsDocument(string(line)) {
@@ -67,7 +67,7 @@ func (d *yamlDocument) empty() bool {
 	return true
 }
 
-// found is an object, or what looks a little like one, in a document.
+// found is an object, or something similar, in a document.
 type found struct {
 	content map[string]any
 	at      *place
@@ -79,7 +79,7 @@ func (f found) isObject() bool {
 	return apiVersion != "" && kind != ""
 }
 
-// objects returns what a document holds: one object, or the items of a List, which is what kubectl get -o yaml writes.
+// objects returns the objects of a document: one object, or the items of a List, as kubectl get -o yaml prints.
 func (d *yamlDocument) objects() ([]found, error) {
 	d.readLines()
 	if err := d.parse(); err != nil {
@@ -114,12 +114,12 @@ func (d *yamlDocument) readLines() {
 	}
 }
 
-// parse finds the places of all that the document holds.
+// parse locates all values of the document.
 func (d *yamlDocument) parse() error {
 	var node yaml.Node
 	if err := yaml.Unmarshal(d.text, &node); err != nil {
 		if d.looksLikeJSON() {
-			return nil // what JSON allows and YAML does not: value tells what is wrong, or nothing is
+			return nil // valid JSON, but invalid YAML: value returns the error, if there is one
 		}
 		return d.yamlError(err)
 	}
@@ -127,14 +127,32 @@ func (d *yamlDocument) parse() error {
 		return nil
 	}
 	d.root = &place{node: node.Content[0], key: node.Content[0]}
+	if expandedSize(&node, map[*yaml.Node]int{}) > largestFile {
+		return &Error{File: d.file, Line: d.first, Message: fmt.Sprintf("the aliases (*name) expand to more than %d MiB: write fewer of them", largestFile>>20)}
+	}
 	return d.checkKeys(node.Content[0])
+}
+
+// expandedSize returns the approximate size of a node in bytes after replacing its aliases, or more than largestFile. sizes has the sizes of anchors.
+func expandedSize(n *yaml.Node, sizes map[*yaml.Node]int) int {
+	if n.Kind == yaml.AliasNode {
+		return sizes[n.Alias] // an anchor precedes its aliases; an anchor that contains its own alias is rejected later
+	}
+	size := len(n.Value) + 1
+	for _, child := range n.Content {
+		size = min(size+expandedSize(child, sizes), largestFile+1)
+	}
+	if n.Anchor != "" {
+		sizes[n] = size
+	}
+	return size
 }
 
 func (d *yamlDocument) looksLikeJSON() bool {
 	return bytes.HasPrefix(bytes.TrimSpace(d.text), []byte("{"))
 }
 
-// value reads the document as kubectl does: with the words of YAML 1.1 for booleans.
+// value decodes the document as kubectl does: with the booleans of YAML 1.1.
 func (d *yamlDocument) value() (any, error) {
 	text := d.text
 	if !d.looksLikeJSON() || d.root != nil {
@@ -145,7 +163,7 @@ func (d *yamlDocument) value() (any, error) {
 	}
 	var value any
 	if err := utiljson.Unmarshal(text, &value); err != nil {
-		e := &Error{File: d.file, Line: d.first, Message: "no JSON: " + plainError(err)}
+		e := &Error{File: d.file, Line: d.first, Message: "invalid JSON: " + plainError(err)}
 		if is, offset := kjson.SyntaxErrorOffset(err); is && d.root == nil {
 			before := d.text[:min(max(offset-1, 0), int64(len(d.text)))]
 			e.Line += bytes.Count(before, []byte("\n"))
@@ -156,7 +174,7 @@ func (d *yamlDocument) value() (any, error) {
 	return value, nil
 }
 
-// checkKeys says which key of a mapping is there twice, or is no text.
+// checkKeys returns an error for duplicate keys, and for keys that are not strings.
 func (d *yamlDocument) checkKeys(n *yaml.Node) error {
 	keys := map[string]bool{}
 	for i, child := range n.Content {
@@ -185,7 +203,7 @@ func (d *yamlDocument) line(n int) string {
 	return d.lines[n-1]
 }
 
-// yamlError says where the text is no YAML.
+// yamlError returns the error and place of invalid YAML.
 func (d *yamlDocument) yamlError(err error) error {
 	e := &Error{File: d.file, Line: d.first, Message: plainError(err)}
 	var at *yaml.LoadError
@@ -199,7 +217,7 @@ func (d *yamlDocument) yamlError(err error) error {
 	return e
 }
 
-// plainError is the text of an error of a parser, on one line.
+// plainError returns the message of a parser error on one line.
 func plainError(err error) string {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	for _, prefix := range []string{"error converting YAML to JSON: ", "yaml: ", "json: "} {
@@ -208,7 +226,7 @@ func plainError(err error) string {
 	return short(text)
 }
 
-// short cuts what an author wrote.
+// short truncates text of the author.
 func short(text string) string {
 	const longest = 200
 	if runes := []rune(text); len(runes) > longest {
@@ -217,7 +235,7 @@ func short(text string) string {
 	return text
 }
 
-// errorAt is an error about a place, or about the whole document where the place is not known.
+// errorAt returns an error with a place, or about the whole document if the place is unknown.
 func (d *yamlDocument) errorAt(at *place, format string, args ...any) error {
 	e := &Error{File: d.file, Line: d.first, Message: fmt.Sprintf(format, args...)}
 	if at != nil {
@@ -233,7 +251,7 @@ func (d *yamlDocument) lineOf(at *place) int {
 	return d.first + at.key.Line - 1
 }
 
-// checkProperties says which field of a CustomResourceDefinition is named by a word that kubectl, which reads YAML 1.1, takes for a boolean.
+// checkProperties reports fields of a CustomResourceDefinition whose names are booleans in YAML 1.1, which kubectl reads.
 func (d *yamlDocument) checkProperties(of found) error {
 	if of.at == nil || of.content["kind"] != "CustomResourceDefinition" {
 		return nil
@@ -241,10 +259,10 @@ func (d *yamlDocument) checkProperties(of found) error {
 	return d.checkWords(of.at.node)
 }
 
-// booleans are the words that YAML 1.1 takes for booleans, and YAML 1.2 for text.
+// booleans are words that are booleans in YAML 1.1, and strings in YAML 1.2.
 var booleans = map[string]bool{"y": true, "yes": true, "on": true, "n": false, "no": false, "off": false}
 
-// checkWords does the same for all keys of a node.
+// checkWords is checkProperties for all keys of a node.
 func (d *yamlDocument) checkWords(n *yaml.Node) error {
 	for i, child := range n.Content {
 		means, ambiguous := booleans[strings.ToLower(child.Value)]

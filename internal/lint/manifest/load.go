@@ -15,10 +15,10 @@ import (
 	kyaml "sigs.k8s.io/yaml"
 )
 
-// largestFile is how many bytes a file may have: more than the API server takes, many times over.
+// largestFile is the maximum size of a file in bytes: many times the limit of the API server.
 const largestFile = 64 << 20
 
-// Load reads files, folders with all that is in them (*.yaml, *.yml, *.json), and the standard input, which is "-".
+// Load reads files, folders recursively (*.yaml, *.yml, *.json), and standard input ("-").
 // Hidden files and folders in a folder are left out, and so are the templates of Helm charts, which are no YAML before Helm has
 // rendered them, and documents that are no objects: a kustomization, or the values of a chart. Of the cases of templater test in a folder, the
 // TemplateControllers and CustomResourceDefinitions are read, and no other objects: these are not those of a cluster. A file that is in several paths is read once. The first thing that is wrong
@@ -31,7 +31,7 @@ func Load(paths []string, stdin io.Reader) (*Set, error) {
 	return set, nil
 }
 
-// LoadAll is Load that goes on where something is wrong: it returns what can be read, and why the rest cannot, in the order of the files.
+// LoadAll is like Load, but continues after errors: it returns the readable objects, and all errors in the order of the files.
 func LoadAll(paths []string, stdin io.Reader) (*Set, []*Error) {
 	l := loader{set: &Set{}, seen: map[string]bool{}, stdin: stdin}
 	for _, path := range paths {
@@ -48,7 +48,7 @@ type loader struct {
 	stdin  io.Reader
 }
 
-// fail notes what is wrong with a path, in the words of the system.
+// fail records the system error of a path.
 func (l *loader) fail(path string, err error) {
 	if of, is := errors.AsType[*fs.PathError](err); is {
 		err = of.Err
@@ -56,7 +56,7 @@ func (l *loader) fail(path string, err error) {
 	l.faults = append(l.faults, &Error{File: path, Message: err.Error()})
 }
 
-// LoadControllers is Load for those who need a TemplateController: none is an error.
+// LoadControllers is like Load, but returns an error if there is no TemplateController.
 func LoadControllers(paths []string, stdin io.Reader) (*Set, error) {
 	set, err := Load(paths, stdin)
 	if err == nil && len(set.Controllers) == 0 {
@@ -112,7 +112,7 @@ func (l *loader) loadFolder(root string) {
 	})
 }
 
-// loadFixture reads a file that belongs to a case: its objects are left out, and may still be read by another path.
+// loadFixture reads a file that belongs to a test case: its objects are skipped, and can still be read through another path.
 func (l *loader) loadFixture(file string) {
 	objects, others := len(l.set.Objects), len(l.set.Controllers)+len(l.set.CRDs)
 	l.loadFile(file, true)
@@ -129,19 +129,19 @@ const (
 	ExpectedFolder = "expected"
 )
 
-// holdsCase reports whether a folder is that of a case: its file of that name is no object of Kubernetes.
+// holdsCase reports whether a folder is a test case: it has a file of that name that is not a Kubernetes object.
 func holdsCase(folder string) bool {
-	text, err := os.ReadFile(filepath.Join(folder, CaseFile))
+	text, err := ReadFile(filepath.Join(folder, CaseFile))
 	var head struct{ APIVersion, Kind string }
 	return err == nil && (kyaml.Unmarshal(text, &head) != nil || head.APIVersion == "" || head.Kind == "")
 }
 
-// expectedByCase reports whether a folder holds what a case expects.
+// expectedByCase reports whether a folder has the expected results of a test case.
 func expectedByCase(folder string) bool {
 	return filepath.Base(folder) == ExpectedFolder && holdsCase(filepath.Dir(folder))
 }
 
-// ofChart reports whether a folder holds the templates of a Helm chart.
+// ofChart reports whether a folder has the templates of a Helm chart.
 func ofChart(folder string) bool {
 	if filepath.Base(folder) != "templates" {
 		return false
@@ -150,7 +150,7 @@ func ofChart(folder string) bool {
 	return err == nil
 }
 
-// Root returns a path that [filepath.WalkDir] goes into where the folder is given by a symbolic link.
+// Root returns a path that [filepath.WalkDir] descends into, also if the folder is a symbolic link.
 func Root(path string) string {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return path + string(filepath.Separator)
@@ -158,6 +158,36 @@ func Root(path string) string {
 	return path
 }
 
+// ReadFile returns the content of a file of at most 64 MiB. Other files than regular ones, such as devices and pipes, are errors.
+func ReadFile(path string) ([]byte, error) {
+	if err := checkRegular(path); err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readAll(path, file)
+}
+
+func checkRegular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
+	}
+	return err
+}
+
+func readAll(path string, from io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, largestFile+1))
+	if err == nil && len(text) > largestFile {
+		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("larger than %d MiB: not a manifest", largestFile>>20)}
+	}
+	return text, err
+}
+
+// loadFile reads a file. Files found in folders must be regular files.
 func (l *loader) loadFile(path string, inFolder bool) {
 	whole, err := filepath.Abs(path)
 	if err != nil {
@@ -168,6 +198,12 @@ func (l *loader) loadFile(path string, inFolder bool) {
 		return
 	}
 	l.seen[whole] = true
+	if inFolder {
+		if err := checkRegular(path); err != nil {
+			l.fail(path, err)
+			return
+		}
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		l.fail(path, err)
@@ -188,7 +224,7 @@ func Parse(name, text string) (*Set, error) {
 	return l.set, nil
 }
 
-// CheckYAML returns where a text that holds no objects is no YAML, or has a key twice, or nil. name stands for the file.
+// CheckYAML returns the place of invalid YAML or a duplicate key, or nil. The text need not contain objects. name is the file name for errors.
 func CheckYAML(name string, text []byte) error {
 	if !utf8.Valid(text) {
 		return &Error{File: name, Message: "not text: use UTF-8"}
@@ -198,15 +234,11 @@ func CheckYAML(name string, text []byte) error {
 	return d.parse()
 }
 
-// read takes the objects of a file. inFolder means that others may be there, too.
+// read adds the objects of a file. inFolder means that the file was found in a folder.
 func (l *loader) read(path string, from io.Reader, inFolder bool) {
-	text, err := io.ReadAll(io.LimitReader(from, largestFile+1))
-	switch {
-	case err != nil:
+	text, err := readAll(path, from)
+	if err != nil {
 		l.fail(path, err)
-		return
-	case len(text) > largestFile:
-		l.fail(path, fmt.Errorf("larger than %d MiB: not a manifest", largestFile>>20))
 		return
 	}
 	before := l.set.count() + len(l.faults)
@@ -216,7 +248,7 @@ func (l *loader) read(path string, from io.Reader, inFolder bool) {
 	}
 }
 
-// parse takes the objects of a text. lenient means that documents which are no objects are left out.
+// parse adds the objects of a text. lenient means that documents that are not objects are skipped.
 func (l *loader) parse(path string, text []byte, lenient bool) {
 	if !utf8.Valid(text) {
 		l.fail(path, errors.New("not text: use UTF-8"))
@@ -236,7 +268,7 @@ func (l *loader) parse(path string, text []byte, lenient bool) {
 	}
 }
 
-// note notes an error of a document.
+// note records an error of a document.
 func (l *loader) note(err error) {
 	if of, is := errors.AsType[*Error](err); is {
 		l.faults = append(l.faults, of)

@@ -10,18 +10,18 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// Set is what files hold, in the order of the files and of the documents in them. It never changes once it is loaded.
+// Set holds the objects of files, in the order of files and documents. It is immutable after loading.
 type Set struct {
-	Controllers []*Controller // each has a name of its own
+	Controllers []*Controller // with unique names
 	CRDs        []*Object     // CustomResourceDefinitions
-	Objects     []*Object     // of all other kinds
+	Objects     []*Object     // all other kinds
 }
 
 // Object is an object in a file.
 type Object struct {
-	// Content is plain JSON data, with int64 and float64 for numbers. Nobody may change it.
+	// Content is plain JSON data, with int64 and float64 for numbers. It must not be modified.
 	Content map[string]any
-	// File is "-" for the standard input. Line is where the document, or the item of a List, begins, from 1.
+	// File is "-" for standard input. Line is the first line of the document, or of the item of a List, from 1.
 	File string
 	Line int
 }
@@ -31,17 +31,17 @@ type Controller struct {
 	*v1.TemplateController
 	Object
 	document *yamlDocument
-	item     *place // of the TemplateController in its document
+	item     *place // place of the TemplateController in its document
 }
 
-// Stdin stands for the standard input among paths.
+// Stdin is the path for standard input.
 const Stdin = "-"
 
-// Error says what is wrong with a file, and where.
+// Error is an error in a file, with its place.
 type Error struct {
 	File         string
-	Line, Column int    // from 1, in characters; 0 means not known
-	Message      string // one line, without a final full stop
+	Line, Column int    // from 1, in characters; 0 = unknown
+	Message      string // one line, without a final period
 }
 
 // Error returns place and message on one line.
@@ -62,7 +62,7 @@ func (e *Error) name() string {
 	return e.File
 }
 
-// Named returns the TemplateController of that name, or nil.
+// Named returns the TemplateController with that name, or nil.
 func (s *Set) Named(name string) *Controller {
 	for _, c := range s.Controllers {
 		if c.TemplateController.Name == name {
@@ -72,7 +72,7 @@ func (s *Set) Named(name string) *Controller {
 	return nil
 }
 
-// add puts an object where it belongs.
+// add adds an object to the list of its kind.
 func (s *Set) add(d *yamlDocument, o Object, at *place) error {
 	apiVersion, _ := o.Content["apiVersion"].(string)
 	kind, _ := o.Content["kind"].(string)
@@ -106,10 +106,10 @@ func (s *Set) addController(d *yamlDocument, o Object, at *place) error {
 	return nil
 }
 
-// Others returns all objects that are no TemplateControllers: CustomResourceDefinitions may be parents, children and related objects, too.
+// Others returns all objects except TemplateControllers. CustomResourceDefinitions are included: they can be parents, children and related objects.
 func (s *Set) Others() []*Object { return slices.Concat(s.Objects, s.CRDs) }
 
-// Contents returns the contents of all objects that are no TemplateControllers.
+// Contents returns the contents of all objects except TemplateControllers.
 func (s *Set) Contents() []map[string]any { return Contents(s.Others()) }
 
 // Contents returns the contents of objects.

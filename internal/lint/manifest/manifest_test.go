@@ -16,9 +16,9 @@ func load(t *testing.T, text string) (*Set, error) {
 	return Load([]string{Stdin}, strings.NewReader(text))
 }
 
-// TestPlaces asks for the place of the word HERE: line and column in the text that YAML makes are looked up there, and
+// TestTemplatePositions asks for the place of the word HERE: line and column in the text that YAML makes are looked up there, and
 // those in the file by its own text.
-func TestPlaces(t *testing.T) {
+func TestTemplatePositions(t *testing.T) {
 	for why, row := range map[string]struct{ text, where string }{
 		"a literal text":               {head + "  children:\n  - name: pod\n    template: |\n      kind: Pod\n      é HERE\n", "children[pod]"},
 		"one without its last newline": {head + "  children:\n  - name: pod\n    template: |-\n      kind: Pod\n\n      metadata: HERE", "children[pod]"},
@@ -75,8 +75,8 @@ func position(text string) (line, column int) {
 	return strings.Count(before, "\n") + 1, len([]rune(last)) + 1
 }
 
-// TestPlacesOfFields finds what no template holds, and what is not there.
-func TestPlacesOfFields(t *testing.T) {
+// TestFieldPositions finds what no template holds, and what is not there.
+func TestFieldPositions(t *testing.T) {
 	set, err := load(t, head+"  resyncPeriod: 1x\n  values:\n    a.b: [1, 2]\n  children:\n  - name: b\n    scope: Cluster\n    template: |\n      a\n       \n      b c\n")
 	if err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func TestPlacesOfFields(t *testing.T) {
 	}
 }
 
-// TestANameThatIsThereTwiceIsFoundAtTheSecond: the first one is fine.
-func TestANameThatIsThereTwiceIsFoundAtTheSecond(t *testing.T) {
+// TestDuplicateNamePositionIsSecond: the first one is fine.
+func TestDuplicateNamePositionIsSecond(t *testing.T) {
 	set, err := load(t, head+`  related: [{name: b, kind: A}, {name: c}, {name: b}]
   children:
   - name: b
@@ -130,17 +130,19 @@ func TestANameThatIsThereTwiceIsFoundAtTheSecond(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrong has each fault told with its place, on one line.
-func TestWhatIsWrong(t *testing.T) {
+// TestLoadErrors has each fault told with its place, on one line.
+func TestLoadErrors(t *testing.T) {
 	for why, row := range map[string]struct{ text, want string }{
 		"nothing":                  {"", "standard input: it contains no object"},
 		"only comments":            {"# a\n---\n...\n", "standard input: it contains no object"},
 		"no YAML":                  {head + "---\na: [1\nb: 2\n", "standard input:7:4: invalid YAML: the [ here is not closed, or a comma is missing after an item (did not find expected ',' or ']')"},
 		"a template, not YAML":     {"kind: {{ .Values.kind }}\n", "standard input:1:8: a key must be a string; a value that begins with { or [, such as {{ .Values.name }}, must be quoted"},
 		"a template in a field":    {head + "  helpers: {{ define \"a\" }}b{{ end }}\n", "standard input:6:28: invalid YAML: a value that begins with {{ needs quotes around it (did not find expected key)"},
-		"indented too far":         {head + "---\n" + head + "  suspend: true\n   whenDeleted: OrphanChildren\n", "standard input:13:4: invalid YAML: this line is indented deeper than line 12, which already has a value: indent both alike (mapping values are not allowed in this context)"},
-		"no JSON":                  {`{"a": "\ud83d\ude00", }`, "standard input:1:23: no JSON: invalid character '}' looking for beginning of object key string"},
-		"no JSON, on a later line": {"{\n \"é\": \"\\ud83d\\ude00\",\n \"é\" 1}\n", "standard input:3:6: no JSON: invalid character '1' after object key"},
+		"indented too far":         {head + "---\n" + head + "  suspend: true\n   whenDeleted: OrphanChildren\n", "standard input:13:4: invalid YAML: this line is indented deeper than line 12, which already has a value: use the same indentation for both (mapping values are not allowed in this context)"},
+		"no JSON":                  {`{"a": "\ud83d\ude00", }`, "standard input:1:23: invalid JSON: invalid character '}' looking for beginning of object key string"},
+		"no JSON, on a later line": {"{\n \"é\": \"\\ud83d\\ude00\",\n \"é\" 1}\n", "standard input:3:6: invalid JSON: invalid character '1' after object key"},
+		"aliases of a long text":   {"a: &a " + strings.Repeat("x", 1<<20) + "\nb: [" + strings.Repeat("*a, ", 64) + "]\n", "standard input:1: the aliases (*name) expand to more than 64 MiB: write fewer of them"},
+		"aliases of aliases":       {"a: &a " + strings.Repeat("x", 1<<20) + "\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b, *b, *b, *b]\n", "standard input:1: the aliases (*name) expand to more than 64 MiB: write fewer of them"},
 		"a key twice":              {head + "---\n{a: 1, b: {c: 1, c: 2}}\n", "standard input:7:18: duplicate key c"},
 		"no object":                {"\n# x\nreplicas: 1\n", "standard input:3:1: not an object: apiVersion and kind are missing"},
 		"a list":                   {"- a\n", "standard input:1:1: not an object: apiVersion and kind are missing"},
@@ -172,8 +174,8 @@ func TestWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestWhatFilesHold reads a folder, and what is given beside it.
-func TestWhatFilesHold(t *testing.T) {
+// TestLoadFolder reads a folder, and what is given beside it.
+func TestLoadFolder(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"b/tc.yaml":         head + "  suspend: yes\n",
@@ -219,7 +221,7 @@ func TestWhatFilesHold(t *testing.T) {
 	}
 }
 
-func TestPathsThatDoNotWork(t *testing.T) {
+func TestLoadInvalidPaths(t *testing.T) {
 	dir := t.TempDir()
 	absent := filepath.Join(dir, "absent")
 	if _, err := Load([]string{absent}, nil); err == nil || err.Error() != absent+": no such file or directory" {
@@ -230,8 +232,32 @@ func TestPathsThatDoNotWork(t *testing.T) {
 	}
 }
 
-// TestFilesOfCases: of the files of a case below a folder, only what a case is about is read. A folder or file that is named is read.
-func TestFilesOfCases(t *testing.T) {
+// TestLoadRejectsDevices links to a device that can be read for ever, as a repository of somebody else may.
+func TestLoadRejectsDevices(t *testing.T) {
+	const endless = "/dev/zero"
+	if _, err := os.Stat(endless); err != nil {
+		t.Skip("this system has none: ", err)
+	}
+	for _, name := range []string{"a.yaml", CaseFile} {
+		dir := t.TempDir()
+		if err := os.Symlink(endless, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		want := filepath.Join(dir, name) + ": not a regular file"
+		if _, err := Load([]string{dir}, nil); err == nil || err.Error() != want {
+			t.Errorf("%s: error %v, want %q", name, err, want)
+		}
+		if _, err := ReadFile(filepath.Join(dir, name)); err == nil || !strings.HasSuffix(err.Error(), "not a regular file") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if _, err := Load([]string{endless}, nil); err == nil || !strings.HasSuffix(err.Error(), "larger than 64 MiB: not a manifest") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestLoadReadsOnlyFilesOfCase: of the files of a case below a folder, only what a case is about is read. A folder or file that is named is read.
+func TestLoadReadsOnlyFilesOfCase(t *testing.T) {
 	object := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n" }
 	for why, row := range map[string]struct {
 		files map[string]string

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// inTemplate is how messages begin that are about a place in a template.
+// inTemplate matches the beginning of messages about a place in a template.
 var inTemplate = regexp.MustCompile(`^((?:children|related)\[[^]]+\](?:\.[a-zA-Z]+)?|status|helpers)(?::(\d+))?(?::(\d+))?: `)
 
 // Located returns a message about the TemplateController with its place in the file: that in the template which the message begins with, as

@@ -7,13 +7,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// place is a value in a document, with the key that it stands behind. A nil place is one that nobody knows.
+// place is a value in a document, with its key. A nil place is unknown.
 type place struct {
-	node, key *yaml.Node // where there is no key, key is the value
-	missing   bool       // the value is not there: this is what it would be in
+	node, key *yaml.Node // without a key, key is the value
+	missing   bool       // the value does not exist: node is the mapping that lacks it
 }
 
-// get returns the place of a key of a mapping. Where the key is not there, it returns the mapping, as one that misses it.
+// get returns the place of a key of a mapping. If the key does not exist, it returns the mapping, with missing set.
 func (p *place) get(key string) *place {
 	if p == nil {
 		return nil
@@ -36,7 +36,7 @@ func (p *place) get(key string) *place {
 	return p.without()
 }
 
-// item returns the place of an item of a list.
+// item returns the place of a list item.
 func (p *place) item(i int) *place {
 	if p == nil {
 		return nil
@@ -47,7 +47,7 @@ func (p *place) item(i int) *place {
 	return p.without()
 }
 
-// named returns the place of the first item of a list that has that name.
+// named returns the place of the first list item with that name.
 func (p *place) named(name string) *place {
 	if p == nil {
 		return nil
@@ -58,7 +58,7 @@ func (p *place) named(name string) *place {
 	return p.without()
 }
 
-// allNamed returns the places of the items of a list that have that name.
+// allNamed returns the places of all list items with that name.
 func (p *place) allNamed(name string) (all []*place) {
 	if p == nil || p.missing || resolve(p.node).Kind != yaml.SequenceNode {
 		return nil
@@ -82,8 +82,8 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// follow walks a path such as spec.children[pod].scope, spec.values['a.b'][0] or spec.watch. In brackets stands the index of
-// an item, or its name.
+// follow resolves a path such as spec.children[pod].scope, spec.values['a.b'][0] or spec.watch. Brackets contain the index of
+// an item or its name.
 func (p *place) follow(path string) *place {
 	for path != "" {
 		switch {

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// inScalar returns where in the document a line and a column of the text of a scalar stand; column 0 asks for the line alone. It
-// returns 0 where the text has no such line.
+// inScalar maps a line and a column of the text of a scalar to a place in the document; column 0 maps only the line. It
+// returns 0 if the text has no such line.
 func (d *yamlDocument) inScalar(n *yaml.Node, line, column int) (int, int) {
 	above, content, found := lineIn(n.Value, line)
 	if n.Kind != yaml.ScalarNode || !found {
@@ -29,7 +29,7 @@ func (d *yamlDocument) inScalar(n *yaml.Node, line, column int) (int, int) {
 	case before == 0:
 		return hide(places[0], column)
 	}
-	// White space, or the end of a line: so far behind the last character that is none.
+	// White space or a line end: the distance to the last other character.
 	last := places[min(before, len(places))-1]
 	behind := 1
 	for i := at - 1; i >= 0 && white(text[i]); i-- {
@@ -38,7 +38,7 @@ func (d *yamlDocument) inScalar(n *yaml.Node, line, column int) (int, int) {
 	return hide(spot{last.line, last.column + behind}, column)
 }
 
-// lineIn returns a line of a text, from 1, and what is above it.
+// lineIn returns a line of a text, from 1, and the text above it.
 func lineIn(text string, line int) (above, content string, found bool) {
 	from := 0
 	for range line - 1 {
@@ -52,7 +52,7 @@ func lineIn(text string, line int) (above, content string, found bool) {
 	return text[:from], content, true
 }
 
-// placesIn is black, which reads each scalar once.
+// placesIn is a cache of black: it reads each scalar once.
 func (d *yamlDocument) placesIn(n *yaml.Node) []spot {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,7 +67,7 @@ func (d *yamlDocument) placesIn(n *yaml.Node) []spot {
 	return places
 }
 
-// hide leaves out the column where none was asked for.
+// hide omits the column if it was not requested.
 func hide(s spot, column int) (int, int) {
 	if column == 0 {
 		return s.line, 0
@@ -75,7 +75,7 @@ func hide(s spot, column int) (int, int) {
 	return s.line, s.column
 }
 
-// inLiteral looks below the | of a literal text, where lines are lines, behind an indentation.
+// inLiteral is inScalar for a literal block (|), whose lines are those of the text, after the indentation.
 func (d *yamlDocument) inLiteral(n *yaml.Node, text string, line, column int) (int, int) {
 	at := n.Line + line
 	if at > len(d.lines) {
@@ -85,13 +85,13 @@ func (d *yamlDocument) inLiteral(n *yaml.Node, text string, line, column int) (i
 		return at, 0
 	}
 	indent := len(d.lines[at-1]) - len(text)
-	if text == "" { // a blank line may be shorter than the indentation
+	if text == "" { // a blank line can be shorter than the indentation
 		indent = d.indentBelow(n.Line)
 	}
 	return at, max(indent, 0) + column
 }
 
-// indentBelow is how far the first line of text below a line is indented.
+// indentBelow returns the indentation of the first non-blank line below a line.
 func (d *yamlDocument) indentBelow(line int) int {
 	for _, text := range d.lines[line:] {
 		if trimmed := strings.TrimLeft(text, " "); trimmed != "" {
@@ -104,10 +104,10 @@ func (d *yamlDocument) indentBelow(line int) int {
 // spot is a place in a document: line and column, from 1.
 type spot struct{ line, column int }
 
-// white reports whether folding may change a character, or how many there are of it.
+// white reports whether folding can change a character or its number.
 func white(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
 
-// blackIn counts the characters that are not white.
+// blackIn counts the non-white characters.
 func blackIn(s string) int {
 	n := 0
 	for _, r := range s {
@@ -118,8 +118,8 @@ func blackIn(s string) int {
 	return n
 }
 
-// black returns where each character of a scalar stands that is not white. Whatever the style of the scalar, these are the same
-// ones in the document as in the text, in the same order.
+// black returns the places of the non-white characters of a scalar. For all styles of scalars, these are the same
+// characters in the document and in the text, in the same order.
 func (d *yamlDocument) black(n *yaml.Node) []spot {
 	r := &reader{lines: d.lines, line: n.Line, column: n.Column}
 	switch {
@@ -137,7 +137,7 @@ func (d *yamlDocument) black(n *yaml.Node) []spot {
 		}
 		switch {
 		case c == '\'' && n.Style&yaml.SingleQuotedStyle != 0:
-			r.next() // the second of two, which stand for one
+			r.next() // the second character of an escaped quote
 		case c == '\\' && n.Style&yaml.DoubleQuotedStyle != 0:
 			c = r.escape()
 		}
@@ -148,7 +148,7 @@ func (d *yamlDocument) black(n *yaml.Node) []spot {
 	return all
 }
 
-// reader reads a document character by character.
+// reader reads a document by character.
 type reader struct {
 	lines        []string
 	line, column int // of the next character, from 1
@@ -156,7 +156,7 @@ type reader struct {
 	begun        bool
 }
 
-// next returns the next character; the end of a line is one. It returns false at the end.
+// next returns the next character, including line ends, or false at the end.
 func (r *reader) next() (rune, bool) {
 	if r.line > len(r.lines) {
 		return 0, false
@@ -179,7 +179,7 @@ func (r *reader) next() (rune, bool) {
 	return c, true
 }
 
-// escape reads what stands behind a backslash, and returns a character that is white as that one is which it means.
+// escape reads an escape sequence after a backslash, and returns a character that is white if the escaped one is.
 func (r *reader) escape() rune {
 	c, _ := r.next()
 	digits := map[rune]int{'x': 2, 'u': 4, 'U': 8}[c]

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// pathAt returns the path of the value in a JSON text that ends there, or that holds that place.
+// pathAt returns the path of the value in a JSON text that ends at, or contains, an offset.
 func pathAt(text []byte, offset int64) string {
 	var levels path
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -40,7 +40,7 @@ func pathAt(text []byte, offset int64) string {
 	}
 }
 
-// path is where a reader of JSON is: the lists and mappings around it, from outside in.
+// path is the position of a JSON reader: the enclosing lists and mappings, outermost first.
 type path []level
 
 // level is a list or a mapping.
@@ -48,10 +48,10 @@ type level struct {
 	list  bool
 	index int    // of the next item of a list
 	key   string // of the next value of a mapping
-	keyed bool   // the key has been read, and the value comes next
+	keyed bool   // the key was read, and the value is next
 }
 
-// wantKey reports whether a key comes next, or the end of a mapping.
+// wantKey reports whether a key or the end of a mapping is next.
 func (p path) wantKey() bool {
 	last := len(p) - 1
 	return last >= 0 && !p[last].list && !p[last].keyed
@@ -59,7 +59,7 @@ func (p path) wantKey() bool {
 
 func (p path) setKey(key string) { p[len(p)-1].key, p[len(p)-1].keyed = key, true }
 
-// next goes on behind a value.
+// next moves past a value.
 func (p path) next() {
 	if last := len(p) - 1; last >= 0 {
 		p[last].index++
@@ -67,7 +67,7 @@ func (p path) next() {
 	}
 }
 
-// String returns the path as place.follow takes it.
+// String returns the path in the syntax of place.follow.
 func (p path) String() string {
 	var b strings.Builder
 	for _, l := range p {
@@ -81,7 +81,7 @@ func (p path) String() string {
 	return strings.TrimPrefix(b.String(), ".")
 }
 
-// jsonWord says what a value of JSON is, by what the decoder calls it.
+// jsonWord returns the YAML word for a JSON type of the decoder.
 func jsonWord(value string) string {
 	word, _, _ := strings.Cut(value, " ")
 	switch word {
@@ -95,7 +95,7 @@ func jsonWord(value string) string {
 	return word
 }
 
-// typeWord says what a Go type holds.
+// typeWord returns the YAML word for a Go type.
 func typeWord(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.String:
@@ -111,7 +111,7 @@ func typeWord(t reflect.Type) string {
 	}
 }
 
-// typeHint says what to write where a value is of another type than the Go type; "" means that the types say enough.
+// typeHint suggests a value for a field with a value of the wrong type; "" = no suggestion.
 func typeHint(word string, t reflect.Type) string {
 	fields := slices.Sorted(maps.Keys(fieldsOf(t)))
 	switch {
@@ -125,8 +125,8 @@ func typeHint(word string, t reflect.Type) string {
 	return ""
 }
 
-// insteadOf says what may have been meant by the path of a field that a TemplateController does not have: the field of a name like it, or
-// that of its name at another level. It begins with a semicolon; "" means that nobody can tell.
+// insteadOf suggests a field for the path of an unknown field of a TemplateController: one with a similar name, or
+// one with the same name at another level. It begins with a semicolon; "" = no suggestion.
 func insteadOf(path string) string {
 	names := strings.Split(indexes.ReplaceAllString(path, ""), ".")
 	at, last := reflect.TypeFor[v1.TemplateController](), names[len(names)-1]
@@ -149,13 +149,13 @@ func insteadOf(path string) string {
 	return ""
 }
 
-// holders returns the paths of what has a field of that name, whatever its case, in a type.
+// holders returns the paths in a type to objects with a field of that name, ignoring case.
 func holders(path string, t reflect.Type, name string) (all []string) {
 	fields := fieldsOf(t)
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		at := strings.TrimPrefix(path+"."+key, ".")
 		if path == "" && key != "spec" {
-			continue // what all objects have
+			continue // common to all objects
 		}
 		if path != "" && strings.EqualFold(key, name) {
 			return []string{path}
@@ -168,10 +168,10 @@ func holders(path string, t reflect.Type, name string) (all []string) {
 	return all
 }
 
-// indexes are those of items in a path.
+// indexes matches list indexes in a path.
 var indexes = regexp.MustCompile(`\[\d+\]`)
 
-// fieldsOf returns the types of the fields of a struct, or of what a pointer or a list holds, by their names in JSON.
+// fieldsOf returns the types of the fields of a struct, or of the struct in a pointer or list, by JSON name.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

@@ -12,22 +12,22 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Input is what is known of a TemplateController whose templates are looked at.
+// Input is a TemplateController to check.
 type Input struct {
-	// Notes keeps what is found.
+	// Notes collects the findings.
 	*types.Notes
 	Spec *v1.TemplateControllerSpec
-	// Known are the kinds; nil knows nothing.
+	// Known has the schemas; nil = none.
 	Known     openapi.Set
 	Units     *syntax.Templates
 	Skeletons *Skeletons
 	Printed   types.Printed
 }
 
-// checker looks at what templates write out.
+// checker checks the literal YAML of templates.
 type checker struct{ Input }
 
-// Check looks at what the templates of a spec write out.
+// Check checks the literal YAML of the templates of a spec.
 func Check(in Input) {
 	c := &checker{in}
 	c.faults()
@@ -35,13 +35,13 @@ func Check(in Input) {
 	c.plain()
 }
 
-// documented returns the templates whose text is YAML.
+// documented returns the templates that render YAML.
 func (c *checker) documented() []*syntax.Unit {
 	all := slices.Concat(c.Units.Selects, c.Units.Children, []*syntax.Unit{c.Units.Status})
 	return slices.DeleteFunc(all, func(u *syntax.Unit) bool { return u == nil })
 }
 
-// faults notes where templates print text that is not YAML, whatever their data.
+// faults reports templates that render invalid YAML for any data.
 func (c *checker) faults() {
 	for _, u := range c.documented() {
 		if offset, why := c.Skeletons.FirstFault(u, func(n *parse.ActionNode) bool { return c.Printed.IsValue(u.Text, n) }); why != "" {

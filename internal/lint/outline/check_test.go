@@ -33,11 +33,11 @@ func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known
 	return all
 }
 
-func TestWhereChildrenCanBe(t *testing.T) {
+func TestChildScope(t *testing.T) {
 	const (
 		home     = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"
 		settings = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
-		crossing = "warning TL048 children[x]:2:7+9 a Namespace is cluster-scoped and cannot be owned by the namespaced Deployment: set scope: Cluster in this entry, or watch a cluster-scoped kind"
+		crossing = "warning TL048 children[x]:2:7+9 a Namespace is cluster-scoped and cannot be owned by the namespaced Deployment: set scope: Cluster in this child template, or watch a cluster-scoped kind"
 		homeless = "warning TL048 children[x]:2:7+9 a ConfigMap is namespaced and its parent is not: set metadata.namespace"
 	)
 	deployment, node := v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, v1.Watch{APIVersion: "v1", Kind: "Node"}
@@ -76,7 +76,7 @@ func TestWhereChildrenCanBe(t *testing.T) {
 	}
 }
 
-func TestWhatSelectsYield(t *testing.T) {
+func TestSelectFields(t *testing.T) {
 	deployment, node := v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, v1.Watch{APIVersion: "v1", Kind: "Node"}
 	const at = "warning TL049 related[x].select:"
 	for why, row := range map[string]struct {
@@ -92,7 +92,7 @@ func TestWhatSelectsYield(t *testing.T) {
 		"misspelled":                        {deployment, "Pod", nil, "labelselector: {}\nfield: a", []string{at + "1:1+13 a select has no key labelselector; did you mean labelSelector? -> labelSelector", at + "2:1+5 a select has no key field; write name, namespace, allNamespaces, labelSelector"}},
 		"labels in labelSelector":           {deployment, "Pod", nil, "labelSelector:\n  app: {{ .metadata.name }}\n  matchLabel: {}", []string{at + "2:3+3 labelSelector has no key app; put labels below matchLabels", at + "3:3+10 labelSelector has no key matchLabel; did you mean matchLabels? -> matchLabels"}},
 		"what is printed":                   {deployment, "Pod", nil, "{{ .metadata.name }}: a\nlabelSelector: {{ toJson .spec.selector }}\nnamespace: {{ .metadata.name }}", nil},
-		"a namespace that is not watched":   {deployment, "Pod", []string{"a", "b"}, "namespace: c", []string{at + "1:12+1 namespaces of this entry lacks c, so nothing there is watched: add it, or remove namespaces"}},
+		"a namespace that is not watched":   {deployment, "Pod", []string{"a", "b"}, "namespace: c", []string{at + "1:12+1 namespace c is not listed in namespaces of this spec.related entry, so nothing is watched there: add it, or remove namespaces"}},
 		"one that is":                       {deployment, "Pod", []string{"a", "b"}, "namespace: b", nil},
 		"a namespace for a kind without":    {deployment, "Node", nil, "namespace: c", []string{at + "1:1+9 Node is cluster-scoped: remove namespace"}},
 		"a parent without a namespace":      {node, "Pod", nil, "name: a", []string{at + "1:1+4 Node has no namespace: set namespace, or allNamespaces: true"}},

@@ -14,22 +14,22 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// docCheck compares the text of a template with the type of what it yields.
+// docCheck compares a document of a template with the schema of its kind.
 type docCheck struct {
 	docText
 	c      *checker
 	object string
 	kind   gvk.GroupVersionKind
-	code   finding.Code // of a field that is not there
-	status bool         // it is that of the status
+	code   finding.Code // for unknown fields
+	status bool         // it is the status template
 }
 
-// in returns what looks at a document.
+// in returns the docCheck for a document.
 func (c *checker) in(s *Skeleton, d Document) *docCheck {
 	return &docCheck{docText: docText{s, d.First}, c: c}
 }
 
-// texts looks at what the texts of all templates show.
+// texts checks the documents of all templates.
 func (c *checker) texts() {
 	for _, u := range c.Units.Children {
 		s := c.Skeletons.Of(u)
@@ -60,7 +60,7 @@ func (c *checker) texts() {
 	at.node(s.Documents[0].Root, f.Type, ".status")
 }
 
-// child looks at a document of a child's template.
+// child checks a document of a child template.
 func (c *checker) child(s *Skeleton, d Document) {
 	kind, ok := d.Kind()
 	if !ok {
@@ -82,7 +82,7 @@ func (c *checker) child(s *Skeleton, d Document) {
 	}
 }
 
-// temporary notes a Job that the cluster deletes some time after it has finished: its template yields it still.
+// temporary reports a Job with ttlSecondsAfterFinished: once deleted, it would be recreated from its template.
 func (at *docCheck) temporary(root *yaml.Node) {
 	if at.kind.Group != "batch" || at.kind.Kind != "Job" || strings.Contains(at.s.Text.Content, ".status") {
 		return
@@ -98,7 +98,7 @@ func (at *docCheck) temporary(root *yaml.Node) {
 	}
 }
 
-// entryOf returns the value under a key of a mapping that has it.
+// entryOf returns the value of a key of a mapping, or the mapping itself if it has no such key.
 func entryOf(root *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value == key {
@@ -108,10 +108,10 @@ func entryOf(root *yaml.Node, key string) *yaml.Node {
 	return root
 }
 
-// conditionStatus is where templater takes booleans, too, and writes the words for them.
+// conditionStatus is the path at which templater also accepts booleans, and converts them to strings.
 const conditionStatus = ".status.conditions[].status"
 
-// node compares a node with the type that is expected there.
+// node compares a node with the expected type.
 func (at *docCheck) node(n *yaml.Node, t *openapi.Type, path string) {
 	if at.status && n.Kind == yaml.ScalarNode && PrintedIn(n.Value) {
 		at.endless(n, path)
@@ -130,7 +130,7 @@ func (at *docCheck) node(n *yaml.Node, t *openapi.Type, path string) {
 	}
 	at.value(n, t, path)
 	at.joined(n, t, path)
-	switch n.Kind { //nolint:exhaustive // nothing is known of the others
+	switch n.Kind { //nolint:exhaustive // other kinds are not checked
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content) && !at.c.Ended(); i += 2 {
 			at.entry(n.Content[i], n.Content[i+1], t, path)
@@ -144,7 +144,7 @@ func (at *docCheck) node(n *yaml.Node, t *openapi.Type, path string) {
 	}
 }
 
-// entry compares an entry of a mapping.
+// entry checks an entry of a mapping.
 func (at *docCheck) entry(key, v *yaml.Node, t *openapi.Type, path string) {
 	switch f, there := t.Fields[key.Value]; {
 	case key.Kind != yaml.ScalarNode || PrintedIn(key.Value) || key.Tag == "!!merge":
@@ -171,7 +171,7 @@ func (at *docCheck) unknown(key *yaml.Node, t *openapi.Type, path string) {
 	at.c.Warn(at.code, at.place(key), "%s has no field %s.%s, so %s%s", at.object, path, key.Value, consequence, hint).Replacement = nearest
 }
 
-// scalar compares a text with those that are possible.
+// scalar compares a string with the allowed values.
 func (at *docCheck) scalar(n *yaml.Node, t *openapi.Type, path string) {
 	if len(t.Enum) == 0 || n.Value == "" || PrintedIn(n.Value) || kindsOfNode(n) != openapi.String {
 		return
@@ -188,7 +188,7 @@ func (at *docCheck) scalar(n *yaml.Node, t *openapi.Type, path string) {
 	at.c.Warn(finding.FieldType, at.place(n), "%s of %s cannot be %q%s", path, at.object, n.Value, hint).Replacement = replacement
 }
 
-// kindsOfNode returns what a node is, or 0 if that is not known.
+// kindsOfNode returns the kinds of a node, or 0 if they are unknown.
 func kindsOfNode(n *yaml.Node) openapi.Kinds {
 	switch {
 	case n.Kind == yaml.MappingNode:

@@ -16,10 +16,10 @@ import (
 // docText is the text of a document.
 type docText struct {
 	s     *Skeleton
-	first int // line of the template where the document begins
+	first int // first line of the document in the template
 }
 
-// place returns where a node stands.
+// place returns the place of a node.
 func (at *docText) place(n *yaml.Node) types.Place {
 	line, width := at.first+n.Line-1, utf8.RuneCountInString(n.Value)
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
@@ -33,19 +33,19 @@ func (at *docText) place(n *yaml.Node) types.Place {
 	return types.Place{Text: at.s.Text, Offset: offset, Length: length}
 }
 
-// begins reports whether the document begins where it does whatever the data.
+// begins reports whether the start of the document is independent of data.
 func (at *docText) begins() bool {
 	return at.first == 1 || at.s.Always(at.s.Text.Offset(at.first-1, 1), at.s.Text.Offset(at.first, 1))
 }
 
-// always reports whether a key or a text is there whatever the data.
+// always reports whether a key or text is rendered for any data.
 func (at *docText) always(n *yaml.Node) bool {
 	place := at.place(n)
 	return at.s.Always(place.Offset, place.End())
 }
 
-// written returns the text under a key of a mapping, with what it is printed by: the same text is the same value in all templates. It is ""
-// if there is no such key, and false if data decide about that, or if it is not all in one line.
+// written returns the source text of the value of a key, including actions: the same text is the same value in all templates. It is ""
+// if there is no such key, and false if that depends on data, or if the value spans several lines.
 func (at *docText) written(m *yaml.Node, key string) (text string, known bool) {
 	i := slices.IndexFunc(m.Content, func(n *yaml.Node) bool { return n.Value == key })
 	switch {
@@ -56,7 +56,7 @@ func (at *docText) written(m *yaml.Node, key string) (text string, known bool) {
 	}
 	v := m.Content[i+1]
 	if v.ShortTag() == "!!null" {
-		return "", true // rendering tells
+		return "", true // reported when rendering
 	}
 	if !at.always(m.Content[i]) || !at.always(v) {
 		return "", false
@@ -69,7 +69,7 @@ func (at *docText) written(m *yaml.Node, key string) (text string, known bool) {
 	return text, !variable.MatchString(text)
 }
 
-// mayAdd reports whether an action may print a namespace into metadata: one that prints lines there, and not below a key of it.
+// mayAdd reports whether an action can add a namespace to metadata: it prints lines there that are not below a key.
 func (at *docText) mayAdd(root, metadata *yaml.Node, to int) bool {
 	from, to := at.metadata(root, to)
 	for _, line := range at.s.AddsIn(from, to) {
@@ -85,7 +85,7 @@ func (at *docText) mayAdd(root, metadata *yaml.Node, to int) bool {
 	return false
 }
 
-// metadata returns where the metadata of a document, which ends at an offset, begins and ends.
+// metadata returns the start and end of the metadata of a document that ends at an offset.
 func (at *docText) metadata(root *yaml.Node, to int) (from, end int) {
 	from = at.place(entryNode(root, "metadata")).Offset
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -96,7 +96,7 @@ func (at *docText) metadata(root *yaml.Node, to int) (from, end int) {
 	return from, to
 }
 
-// label returns the label of that key that the text gives an object, if it gives one, and whether that is known.
+// label returns the value of a label in the text, "" if it has none, and whether that is known.
 func (at *docText) label(metadata *yaml.Node, key string) (set labels.Set, known bool) {
 	if strings.HasPrefix(key, ownLabels) {
 		return nil, false
@@ -117,5 +117,5 @@ func (at *docText) label(metadata *yaml.Node, key string) (set labels.Set, known
 	return nil, known
 }
 
-// ownLabels begins the labels that templater sets.
+// ownLabels is the prefix of the labels that templater sets.
 const ownLabels = "templater.dev/"

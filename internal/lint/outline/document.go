@@ -14,7 +14,7 @@ import (
 // This file has the rules about what documents must have, and may not have: see internal/render/document and
 // internal/reconcile/child/shape.go.
 
-// document notes what keeps a document from being an object, as far as its text shows it.
+// document reports why a document is not a valid object, as far as its text decides.
 func (c *checker) document(u *syntax.Unit, s *Skeleton, d Document) {
 	if d.Root.Kind != yaml.MappingNode || len(d.Root.Content) == 0 {
 		return
@@ -38,17 +38,17 @@ func (c *checker) document(u *syntax.Unit, s *Skeleton, d Document) {
 	at.lacks(d.Root, metadata)
 }
 
-// fails notes a node that keeps the document from being an object wherever rendering gets to it.
+// fails reports a node that makes the document invalid whenever it is rendered.
 func (at *docCheck) fails(n *yaml.Node, format string, args ...any) {
 	at.c.Fail(at.begins() && at.always(n), finding.NoObject, at.place(n), format, args...)
 }
 
-// warns notes a node that keeps the document from being an object.
+// warns reports a node that can make the document invalid.
 func (at *docCheck) warns(n *yaml.Node, format string, args ...any) {
 	at.c.Warn(finding.NoObject, at.place(n), format, args...)
 }
 
-// head looks at the apiVersion or the kind of a document, which no value may be a part of.
+// head checks the apiVersion or kind of a document, which must be literal.
 func (at *docCheck) head(u *syntax.Unit, root *yaml.Node, key string) {
 	v := entryOf(root, key)
 	switch {
@@ -66,7 +66,7 @@ func (at *docCheck) head(u *syntax.Unit, root *yaml.Node, key string) {
 	}
 }
 
-// named looks at metadata and at the name in it.
+// named checks metadata and its name.
 func (at *docCheck) named(metadata *yaml.Node) {
 	if metadata.Kind == yaml.SequenceNode {
 		at.fails(metadata, "metadata is a list: write a mapping with a name")
@@ -82,10 +82,10 @@ func (at *docCheck) named(metadata *yaml.Node) {
 	}
 }
 
-// lacks notes what a document needs and does not have.
+// lacks reports a missing required field.
 func (at *docCheck) lacks(root, metadata *yaml.Node) {
 	if at.s.Adds() || at.s.Others {
-		return // it may come from what is printed
+		return // an action can print it
 	}
 	missing := ""
 	switch {
@@ -101,7 +101,7 @@ func (at *docCheck) lacks(root, metadata *yaml.Node) {
 	at.warns(root.Content[0], "the document has no %s: every child needs apiVersion, kind and metadata.name", missing)
 }
 
-// bare notes documents that one value is all of, so that nothing of them stands in the template.
+// bare reports documents that consist of one value, without literal YAML.
 func (c *checker) bare(s *Skeleton) {
 	for _, n := range s.Bare {
 		last := n.Pipe.Cmds[len(n.Pipe.Cmds)-1].Args[0]
@@ -115,7 +115,7 @@ func (c *checker) bare(s *Skeleton) {
 	}
 }
 
-// entryNode returns the key of an entry of a mapping that is not null, or nil if there is none.
+// entryNode returns the key node of a non-null entry of a mapping, or nil.
 func entryNode(n *yaml.Node, key string) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key && n.Content[i+1].ShortTag() != "!!null" {

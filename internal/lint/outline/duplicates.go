@@ -13,27 +13,27 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// This file has the rule that no two documents yield the same object: see internal/reconcile/child/factory.go. It is silent wherever
-// data decide whether they do.
+// This file has the rule that no two documents render the same object: see internal/reconcile/child/factory.go. It reports nothing if
+// that depends on data.
 
-// identity is what two objects of one parent cannot share, as texts write it.
+// identity is the source text of the fields that must be unique among the objects of a parent.
 type identity struct {
-	final                        bool // it is made before the parent goes
+	final                        bool // belongs to spec.finalize
 	group, kind, namespace, name string
 }
 
 var (
-	// waits matches what has a template yield nothing for now, so that one of several may be rendered at a time.
+	// waits matches functions that make a template wait, so that only one of several templates may render at a time.
 	waits = regexp.MustCompile(`\bwait\b`)
 	// includes matches calls of helpers.
 	includes = regexp.MustCompile(`\b(include|template)\b`)
-	// variable matches what may be another value in another template.
+	// variable matches variables, which can differ between templates.
 	variable = regexp.MustCompile(`\$\w`)
-	// indented matches how far an action indents what it prints.
+	// indented matches the indentation of an action's output.
 	indented = regexp.MustCompile(`\bnindent (\d+)`)
 )
 
-// again notes objects that are yielded already, and those that are parents, too.
+// again reports objects that another document renders, and children that are also parents.
 func (c *checker) again() {
 	first := map[identity]string{} // where, in words
 	helpersWait := c.helpersWait()
@@ -63,9 +63,9 @@ func (c *checker) again() {
 	}
 }
 
-// helpersWait reports whether a helper may have templates wait.
+// helpersWait reports whether a helper can make templates wait.
 func (c *checker) helpersWait() bool {
-	var last *syntax.Text // most are of one text
+	var last *syntax.Text // most come from one text
 	for _, def := range c.Units.Helpers {
 		if def.Text == last {
 			continue
@@ -77,7 +77,7 @@ func (c *checker) helpersWait() bool {
 	return false
 }
 
-// identity returns that of the object of a document, which ends at an offset, or false if it depends on data whether there is one, or which.
+// identity returns the identity of the object of a document that ends at an offset, or false if it depends on data.
 func (at *docCheck) identity(d Document, to int) (id identity, ok bool) {
 	kind, ok := d.Kind()
 	metadata := entryOf(d.Root, "metadata")
@@ -97,7 +97,7 @@ func (at *docCheck) identity(d Document, to int) (id identity, ok bool) {
 	return id, id.name != "" && (id.namespace != "" || !at.mayAdd(d.Root, metadata, to))
 }
 
-// isFinal reports whether a template is that of an entry of finalize.
+// isFinal reports whether a template belongs to spec.finalize.
 func (c *checker) isFinal(template string) bool {
 	return slices.ContainsFunc(spec.Finals(c.Spec), func(final v1.Child) bool { return syntax.ChildName(final.Name) == template })
 }

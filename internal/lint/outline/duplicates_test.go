@@ -14,8 +14,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestObjectsThatAreYieldedTwice has the templates of two entries, a and b, and what is told of the second one.
-func TestObjectsThatAreYieldedTwice(t *testing.T) {
+// TestDuplicateObjects has the templates of two entries, a and b, and what is told of the second one.
+func TestDuplicateObjects(t *testing.T) {
 	const (
 		head    = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n"
 		named   = head + "  name: {{ .metadata.name }}\n"
@@ -81,8 +81,8 @@ func TestObjectsThatAreYieldedTwice(t *testing.T) {
 	}
 }
 
-// TestObjectsOfFinalizeAreOthers holds that what is made before a parent goes may take the name of what is there until then.
-func TestObjectsOfFinalizeAreOthers(t *testing.T) {
+// TestFinalizeChildrenMayReuseNames holds that what is made before a parent goes may take the name of what is there until then.
+func TestFinalizeChildrenMayReuseNames(t *testing.T) {
 	const text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	s := &v1.TemplateControllerSpec{
 		Watch: v1.Watch{APIVersion: "example.com/v1", Kind: "Shop"}, Children: []v1.Child{{Name: "x", Template: text}},
@@ -97,8 +97,8 @@ func TestObjectsOfFinalizeAreOthers(t *testing.T) {
 	}
 }
 
-// TestTemplatersOwnCondition has conditions of a status template, with the type of the ready condition.
-func TestTemplatersOwnCondition(t *testing.T) {
+// TestStatusTemplateWithReadyCondition has conditions of a status template, with the type of the ready condition.
+func TestStatusTemplateWithReadyCondition(t *testing.T) {
 	const rest = " is written by templater, and a status that contains it is rejected: remove it, or set spec.status.readyCondition to another type, or to \"\" for none"
 	other, none := "Available", ""
 	for why, row := range map[string]struct {
@@ -106,10 +106,10 @@ func TestTemplatersOwnCondition(t *testing.T) {
 		ready  *string
 		want   string
 	}{
-		"Ready":                      {"conditions:\n- type: Ready\n  status: true\n", nil, "warning TL056 status:2:9+5 the condition Ready" + rest},
-		"in a branch":                {"conditions:\n{{- if .spec.paused }}\n- {type: Ready, status: false}\n{{- end }}\n", nil, "warning TL056 status:3:10+5 the condition Ready" + rest},
+		"Ready":                      {"conditions:\n- type: Ready\n  status: true\n", nil, "warning TL056 status:2:9+5 the Ready condition" + rest},
+		"in a branch":                {"conditions:\n{{- if .spec.paused }}\n- {type: Ready, status: false}\n{{- end }}\n", nil, "warning TL056 status:3:10+5 the Ready condition" + rest},
 		"another one":                {"conditions:\n- type: Paused\n  status: true\n", nil, ""},
-		"another ready condition":    {"conditions:\n- type: Ready\n  status: true\n- {type: Available, status: true}\n", &other, "warning TL056 status:4:10+9 the condition Available" + rest},
+		"another ready condition":    {"conditions:\n- type: Ready\n  status: true\n- {type: Available, status: true}\n", &other, "warning TL056 status:4:10+9 the Available condition" + rest},
 		"no ready condition":         {"conditions:\n- type: Ready\n  status: true\n", &none, ""},
 		"one that is printed":        {"conditions:\n- type: {{ .spec.type }}\n  status: true\n", nil, ""},
 		"conditions of another kind": {"conditions: {type: Ready}\n", nil, ""},
@@ -124,9 +124,9 @@ func TestTemplatersOwnCondition(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidToBeYieldedTwiceIs puts templates together at random. Where an object is said to be yielded twice it is, for each parent for
+// TestDuplicateObjectWarningsAreTrue puts templates together at random. Where an object is said to be yielded twice it is, for each parent for
 // which templates render.
-func TestWhatIsSaidToBeYieldedTwiceIs(t *testing.T) {
+func TestDuplicateObjectWarningsAreTrue(t *testing.T) {
 	random := rand.New(rand.NewPCG(17, 17))
 	pick := func(all ...string) string { return all[random.IntN(len(all))] }
 	object := func() string {

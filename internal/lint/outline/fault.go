@@ -12,8 +12,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// FirstFault returns where a template prints text that is not YAML, and why; "" if it does not, as far as it is known without data: up to
-// the first branch, loop or action that may print more than one value. isValue reports whether an action prints one.
+// FirstFault returns the place and message of invalid YAML in the output of a template, or "". It checks the output that does not depend on data: up to
+// the first branch, loop or action that can print more than one value. isValue reports whether an action prints one.
 func (all *Skeletons) FirstFault(u *syntax.Unit, isValue func(*parse.ActionNode) bool) (offset int, why string) {
 	text, origin, whole := known(u.Body(), isValue)
 	if pause(all.Pause).ended() || len(text) > maxSkeleton || !spend(&all.begun, []byte(text)) {
@@ -42,8 +42,8 @@ func (all *Skeletons) FirstFault(u *syntax.Unit, isValue func(*parse.ActionNode)
 	return origin[printed.Offset(fault.Line, fault.Column)], fault.String()
 }
 
-// known returns what nodes print up to the first one that is not known, with a letter in place of each value, and the offset in the template
-// that each byte, and the end, is from. whole is whether all of them are known.
+// known returns the output of nodes up to the first unknown one, with a letter for each value, and the template offset
+// of each byte and of the end. whole is whether all of them are known.
 func known(l *parse.ListNode, isValue func(*parse.ActionNode) bool) (text string, origin []int, whole bool) {
 	var out strings.Builder
 	end := 0
@@ -66,7 +66,7 @@ func known(l *parse.ListNode, isValue func(*parse.ActionNode) bool) (text string
 	return out.String(), append(origin, end), true
 }
 
-// unknown is read in place of text that is not known.
+// unknown replaces unknown text.
 type unknown struct{}
 
 func (unknown) Read([]byte) (int, error) { return 0, errors.New("the text that follows is unknown") }

@@ -11,8 +11,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// hint ends a message about a kind that is not there: it says which one that comes with Kubernetes may have been
-// meant. It is empty where none looks like it.
+// hint returns the end of a message about an unknown kind: a suggestion of a built-in kind,
+// or "" if none is similar.
 func (c *checker) hint(missing gvk.GroupVersionKind) string {
 	var groups, kinds []string
 	for _, gk := range kind.BuiltIn() {
@@ -20,7 +20,7 @@ func (c *checker) hint(missing gvk.GroupVersionKind) string {
 			groups = append(groups, gk.Group)
 		}
 		if gk.Group != missing.Group {
-			continue // a lookup may read the schemas of its whole group
+			continue // a lookup can read the schemas of its whole group
 		}
 		if _, served := c.Known.Lookup(gk.WithVersion(missing.Version)); served {
 			kinds = append(kinds, gk.Kind)
@@ -28,7 +28,7 @@ func (c *checker) hint(missing gvk.GroupVersionKind) string {
 	}
 	slices.Sort(groups)
 	for _, group := range groups {
-		for _, version := range []string{"v1", "v2"} { // those that are stable
+		for _, version := range []string{"v1", "v2"} { // stable versions
 			gv := gvk.GroupVersion{Group: group, Version: version}
 			if _, served := c.Known.Lookup(gv.WithKind(missing.Kind)); served {
 				return syntax.DidYouMean("apiVersion " + gv.String())
@@ -39,7 +39,7 @@ func (c *checker) hint(missing gvk.GroupVersionKind) string {
 	return syntax.DidYouMean(syntax.Nearest(missing.Kind, kinds))
 }
 
-// unquote says how a value of the right kind is written, if that is how it differs.
+// unquote suggests to remove quotes, if only they make the value wrong.
 func unquote(n *yaml.Node, t *openapi.Type) string {
 	switch {
 	case n.Kind != yaml.ScalarNode:
@@ -52,7 +52,7 @@ func unquote(n *yaml.Node, t *openapi.Type) string {
 	return ""
 }
 
-// asText says how what is printed becomes a text, if that is wanted.
+// asText suggests how to print a value as a string, if a string is expected.
 func asText(want, got openapi.Kinds) string {
 	if want&openapi.String == 0 || got&^(openapi.Integer|openapi.Number|openapi.Boolean) != 0 {
 		return ""

@@ -12,9 +12,9 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// This file has the rule about children that are parents, too. It is silent wherever data decide whether they are.
+// This file has the rule about children that are also parents. It reports nothing if that depends on data.
 
-// parent notes a document that is always rendered, and whose object the TemplateController watches as a parent. to is where it ends.
+// parent reports a document that is always rendered, and whose object the TemplateController watches as a parent. to is its end.
 func (at *docCheck) parent(d Document, id identity, to int) {
 	watch := at.c.Spec.Watch
 	gv, err := gvk.ParseGroupVersion(watch.APIVersion)
@@ -24,16 +24,16 @@ func (at *docCheck) parent(d Document, id identity, to int) {
 	at.c.Warn(finding.ChildIsParent, at.place(entryOf(d.Root, "kind")), "this %s is also a parent of the TemplateController, so it gets children of its own: set watch.labelSelector to a label that the child does not have", id.kind)
 }
 
-// watchedIn reports whether parents are watched in the namespace of a child, as its template writes it.
+// watchedIn reports whether parents are watched in the namespace that the child template contains.
 func (at *docCheck) watchedIn(namespace string) bool {
 	watch := at.c.Spec.Watch
-	if namespace == "" || strings.Trim(namespace, "{}- ") == ".metadata.namespace" { // that of the parent
+	if namespace == "" || strings.Trim(namespace, "{}- ") == ".metadata.namespace" { // namespace of the parent
 		return true
 	}
 	return watch.NamespaceSelector == nil && (len(watch.Namespaces) == 0 || slices.Contains(watch.Namespaces, namespace))
 }
 
-// selected reports whether the labels of an object certainly match those of parents.
+// selected reports whether the labels of an object certainly match the selector of parents.
 func (at *docCheck) selected(root *yaml.Node, to int) bool {
 	if at.c.Spec.Watch.LabelSelector == nil {
 		return true

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-func TestChildrenThatAreParents(t *testing.T) {
+func TestChildrenMatchingOwnWatch(t *testing.T) {
 	const (
 		head    = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n"
 		plain   = head + "  name: {{ .metadata.name }}-copy\n"

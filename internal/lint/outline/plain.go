@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// plain notes texts without quotes that versions of YAML read in different ways, which rendering refuses.
+// plain reports unquoted strings that YAML versions read differently, which rendering rejects.
 func (c *checker) plain() {
 	for _, u := range c.documented() {
 		s := c.Skeletons.Of(u)
@@ -22,12 +22,12 @@ func (c *checker) plain() {
 	}
 }
 
-// plain looks at a node, which is a value or a key, and at what is in it.
+// plain checks a node (a value or key) recursively.
 func (at *docCheck) plain(n *yaml.Node, value bool) {
 	if !at.c.Step() {
 		return
 	}
-	switch n.Kind { //nolint:exhaustive // an alias stands for a node that is looked at
+	switch n.Kind { //nolint:exhaustive // the target of an alias is checked anyway
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content); i += 2 {
 			at.plain(n.Content[i], false)
@@ -48,7 +48,7 @@ func (at *docCheck) plain(n *yaml.Node, value bool) {
 	}
 }
 
-// quoted notes an action between double quotes that prints such quotes itself.
+// quoted reports an action in double quotes that prints quotes itself.
 func (at *docCheck) quoted(n *yaml.Node) {
 	if n.Style&yaml.DoubleQuotedStyle == 0 || !PrintedIn(n.Value) {
 		return

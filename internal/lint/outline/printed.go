@@ -7,7 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// value compares what one action prints, where it is all of a value, with the type that is expected there.
+// value compares the output of an action that is a whole value with the expected type.
 func (at *docCheck) value(n *yaml.Node, t *openapi.Type, path string) {
 	if n.Kind != yaml.ScalarNode || n.Style&^yaml.FlowStyle != 0 || !OnlyPrinted(n.Value) {
 		return
@@ -29,7 +29,7 @@ func (at *docCheck) value(n *yaml.Node, t *openapi.Type, path string) {
 	}
 }
 
-// joined notes a value that is put together of what an action prints and of text, which is text, where none is expected.
+// joined reports a value that combines an action with literal text, and so is a string, if no string is expected.
 func (at *docCheck) joined(n *yaml.Node, t *openapi.Type, path string) {
 	if t.Kinds&openapi.String != 0 || n.Kind != yaml.ScalarNode || n.Style&^yaml.FlowStyle != 0 || !PrintedIn(n.Value) || OnlyPrinted(n.Value) {
 		return
@@ -38,7 +38,7 @@ func (at *docCheck) joined(n *yaml.Node, t *openapi.Type, path string) {
 	for _, action := range at.s.Joined(here.Offset, here.End()) {
 		kinds, _ := at.c.Printed.Kinds(here.Text, action)
 		if kinds&^openapi.Null == 0 || kinds&^(openapi.String|openapi.Integer|openapi.Number|openapi.Null) != 0 {
-			continue // lines of YAML may be printed, which are as the author has written them
+			continue // the action can print lines of YAML
 		}
 		hint := ""
 		if t.Kinds&(openapi.Integer|openapi.Number) != 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestNumbersThatArePutTogether has what stands where a whole number is wanted. Where that is told to be text, it is rendered as text.
-func TestNumbersThatArePutTogether(t *testing.T) {
+// TestConcatenatedNumbers has what stands where a whole number is wanted. Where that is told to be text, it is rendered as text.
+func TestConcatenatedNumbers(t *testing.T) {
 	for text, told := range map[string]bool{
 		"{{ .spec.replicas }}0":                                                true,
 		"{{ .spec.replicas }}m":                                                true,

@@ -7,14 +7,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxMarks bounds the marks of what is read as YAML of all templates, once for skeletons and once for faults: what YAML makes of a text takes up
-// to 800 bytes of memory for each mark, and a few for each byte.
+// maxMarks limits the marks in the YAML of all templates, once for skeletons and once for faults: parsed YAML takes up
+// to 800 bytes of memory per mark, and a few per byte.
 const maxMarks = 30_000
 
-// marks are the characters that a scalar, a map, a list or a comment of YAML needs at least one of.
+// marks are characters: each YAML scalar, map, list or comment needs at least one of them.
 var marks = [256]bool{'-': true, '?': true, ':': true, ',': true, '[': true, '{': true, '#': true}
 
-// spend adds the marks of a text to those that are read, and reports whether they are within the bound. Else it adds none.
+// spend adds the marks of a text, and reports whether the sum is within the limit. Otherwise, it adds none.
 func spend(read *int, text []byte) bool {
 	n := *read
 	for _, c := range text {
@@ -29,18 +29,18 @@ func spend(read *int, text []byte) bool {
 	return true
 }
 
-// pause asks whether the work is to go on; an error ends it. nil never does.
+// pause is called regularly; an error stops the work. nil = no pauses.
 type pause func() error
 
-// ended reports whether the work is to end.
+// ended reports whether pause returned an error.
 func (p pause) ended() bool { return p != nil && p() != nil }
 
-// loader reads documents, and fails where the work is to end.
+// loader returns a YAML loader that fails once pause returns an error.
 func (p pause) loader(from io.Reader) (*yaml.Loader, error) {
 	return yaml.NewLoader(pausing{p, from}, yaml.WithV4Defaults())
 }
 
-// document reads the first document of a text, or returns nil if that is none.
+// document parses the first document of a text, or returns nil if it is invalid.
 func (p pause) document(text []byte) *yaml.Node {
 	var root yaml.Node
 	loader, err := p.loader(bytes.NewReader(text))
@@ -50,13 +50,13 @@ func (p pause) document(text []byte) *yaml.Node {
 	return root.Content[0]
 }
 
-// pausing is a reader that asks before it reads.
+// pausing is a reader that calls pause before each read.
 type pausing struct {
 	pause pause
 	from  io.Reader
 }
 
-// Read reads some text. The loader asks for it in small parts.
+// Read reads some text. The loader reads in small parts.
 func (r pausing) Read(to []byte) (int, error) {
 	if r.pause != nil {
 		if err := r.pause(); err != nil {

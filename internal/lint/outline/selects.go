@@ -12,14 +12,14 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// This file has the rules about what select templates yield: see internal/reconcile/related.
+// This file has the rules about the output of select templates: see internal/reconcile/related.
 
 var (
 	keysOfSelect   = []string{"name", "namespace", "allNamespaces", "labelSelector"}
 	keysOfSelector = []string{"matchLabels", "matchExpressions"}
 )
 
-// selects looks at what the texts of select templates show.
+// selects checks the documents of select templates.
 func (c *checker) selects() {
 	for i, u := range c.Units.Selects {
 		if u == nil {
@@ -40,7 +40,7 @@ func (c *checker) selects() {
 	}
 }
 
-// selects looks at one mapping.
+// selects checks one mapping.
 func (at *docCheck) selects(entry *v1.Related, mapping *yaml.Node) {
 	if mapping.Kind != yaml.MappingNode || !at.c.Step() {
 		return
@@ -62,7 +62,7 @@ func (at *docCheck) selects(entry *v1.Related, mapping *yaml.Node) {
 	}
 }
 
-// homeless notes a mapping that says no namespace where the parent has none.
+// homeless reports a mapping without a namespace for cluster-scoped parents.
 func (at *docCheck) homeless(entry *v1.Related, mapping *yaml.Node) {
 	parents, known := at.c.scopeOf(at.c.Spec.Watch.APIVersion, at.c.Spec.Watch.Kind)
 	related, alsoKnown := at.c.scopeOf(entry.APIVersion, entry.Kind)
@@ -71,7 +71,7 @@ func (at *docCheck) homeless(entry *v1.Related, mapping *yaml.Node) {
 	}
 }
 
-// selector looks at a labelSelector.
+// selector checks a labelSelector.
 func (at *docCheck) selector(n *yaml.Node) {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if key := n.Content[i]; writtenOut(key) && !slices.Contains(keysOfSelector, key.Value) {
@@ -80,25 +80,25 @@ func (at *docCheck) selector(n *yaml.Node) {
 	}
 }
 
-// misnamed notes a key that is none of those there are.
+// misnamed reports an unknown key.
 func (at *docCheck) misnamed(key *yaml.Node, of string, known []string, otherwise string) {
 	nearest := at.c.Nearest(key.Value, slices.Clone(known))
 	hint := cmp.Or(syntax.DidYouMean(nearest), "; "+otherwise)
 	at.c.Warn(finding.SelectKey, at.place(key), "%s has no key %s%s", of, key.Value, hint).Replacement = nearest
 }
 
-// foreign notes a namespace in which nothing is watched.
+// foreign reports a namespace that is not watched.
 func (at *docCheck) foreign(entry *v1.Related, key, value *yaml.Node) {
 	related, known := at.c.scopeOf(entry.APIVersion, entry.Kind)
 	switch {
 	case known && !related:
 		at.c.Warn(finding.SelectKey, at.place(key), "%s is cluster-scoped: remove namespace", entry.Kind)
 	case writtenOut(value) && value.Value != "" && len(entry.Namespaces) > 0 && !slices.Contains(entry.Namespaces, value.Value):
-		at.c.Warn(finding.SelectKey, at.place(value), "namespaces of this entry lacks %s, so nothing there is watched: add it, or remove namespaces", value.Value)
+		at.c.Warn(finding.SelectKey, at.place(value), "namespace %s is not listed in namespaces of this spec.related entry, so nothing is watched there: add it, or remove namespaces", value.Value)
 	}
 }
 
-// writtenOut reports whether a node is a text that the author wrote.
+// writtenOut reports whether a node is literal text.
 func writtenOut(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && !PrintedIn(n.Value) && n.Tag != "!!merge"
 }

@@ -1,8 +1,8 @@
 // Package outline parses the YAML that a template contains literally, and compares it with the schemas of its kinds: fields, types, namespaces
 // and best practices.
 //
-// A Skeleton is that YAML with the offset of each node. Yields returns the kinds of all objects, also of those that define blocks print. The
-// package is pure, and its work is bounded.
+// A Skeleton is that YAML with the offset of each node. Yields returns the kinds of all objects, including those in define blocks. The
+// package is pure, and limits its work.
 package outline
 
 import (
@@ -18,48 +18,48 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Skeleton is the YAML that the text of a template shows, whatever its actions print: all branches of it, once.
+// Skeleton is the literal YAML of a template without the output of actions. It has each branch once.
 type Skeleton struct {
 	Text *syntax.Text
-	// Documents are those that could be read. Others says that there may be more.
+	// Documents are the parsed documents. Others means that there can be more.
 	Documents []Document
 	Others    bool
-	// Bare are the documents of which one action prints everything.
+	// Bare are documents that consist of one action.
 	Bare     []*parse.ActionNode
 	prints   []parse.Node // the actions that print, in order
-	adds     []int        // where lines begin in which nothing but actions print, of which the documents show nothing
-	branches []span       // what branches and loops decide about, in order
+	adds     []int        // offsets of lines with only actions, which the documents do not show
+	branches []span       // bodies of branches and loops, in order
 	joints   []joint
 }
 
-// joint is where what an action prints is always one word with a character of the author's.
+// joint is a place where the output of an action and literal text always form one word.
 type joint struct{ action, character int }
 
-// span is a part of a template: offsets in bytes, and the second one is behind it.
+// span is a part of a template: byte offsets, the second one exclusive.
 type span struct{ from, to int }
 
-// Document is one YAML document of a skeleton, and in which line of the template it begins.
+// Document is one YAML document of a skeleton, with its first line in the template.
 type Document struct {
 	Root  *yaml.Node
 	First int
 }
 
-// blank stands for each character of what is printed: a private one, that no author writes.
+// blank replaces each character of an action: a private-use character.
 const blank = '\uE0F1'
 
-// maxSkeletons bounds how many documents of a template are looked at.
+// maxSkeletons is the maximum number of documents of a template that are checked.
 const maxSkeletons = 200
 
-// maxSkeleton bounds the text of which a skeleton is made, in bytes.
+// maxSkeleton is the maximum size of a template with a skeleton, in bytes.
 const maxSkeleton = 128 << 10
 
-// Skeletons makes the skeletons of the templates of one TemplateController, each once. It is not safe for concurrent use.
+// Skeletons creates and caches the skeletons of the templates of one TemplateController. It is not safe for concurrent use.
 type Skeletons struct {
-	// Pause is called now and then. An error ends the work, and then what is made means nothing; nil = there are no pauses.
+	// Pause is called regularly. An error stops the work and invalidates its result; nil = no pauses.
 	Pause func() error
 
 	made map[*syntax.Unit]*Skeleton
-	// read and begun are the marks of what is read as documents, and as beginnings of templates.
+	// read and begun count the marks in documents, and in beginnings of templates.
 	read, begun int
 }
 
@@ -76,7 +76,7 @@ func (all *Skeletons) Of(u *syntax.Unit) *Skeleton {
 	return s
 }
 
-// of reads the text of a template.
+// of creates the skeleton of a template.
 func (all *Skeletons) of(u *syntax.Unit) *Skeleton {
 	s := &Skeleton{Text: u.Text}
 	content := u.Text.Content
@@ -99,7 +99,7 @@ func (all *Skeletons) of(u *syntax.Unit) *Skeleton {
 	return s
 }
 
-// documents reads the documents of lines.
+// documents parses the documents in lines.
 func (all *Skeletons) documents(s *Skeleton, lines []string) {
 	for _, part := range divide(lines) {
 		if len(s.Documents) >= maxSkeletons {
@@ -109,13 +109,13 @@ func (all *Skeletons) documents(s *Skeleton, lines []string) {
 	}
 }
 
-// part are the lines of a document, and the number of the first one.
+// part has the lines of a document, and the number of the first one.
 type part struct {
 	lines []string
 	first int
 }
 
-// divide divides lines at those that begin or end documents, which are left out.
+// divide splits lines at document markers, which are omitted.
 func divide(lines []string) (all []part) {
 	first := 0
 	for i, line := range lines {
@@ -138,13 +138,13 @@ func (all *Skeletons) document(s *Skeleton, lines []string, first int) {
 		root = pause(all.Pause).document(text)
 	}
 	if root == nil {
-		s.Others = true // what it is cannot be told without data
+		s.Others = true // depends on data
 		return
 	}
 	s.Documents = append(s.Documents, Document{root, first})
 }
 
-// bare keeps the action that prints all of the lines from one on and before another one, if it is one.
+// bare records the action that prints all of the lines between two lines, if there is exactly one.
 func (s *Skeleton) bare(from, to int) {
 	if all := s.PrintsIn(s.Text.Offset(from, 1), s.Text.Offset(to, 1)); len(all) == 1 {
 		if n, ok := all[0].(*parse.ActionNode); ok {
@@ -153,25 +153,25 @@ func (s *Skeleton) bare(from, to int) {
 	}
 }
 
-// gaps tells the author's own text from actions.
+// gaps separates literal text from actions.
 type gaps struct {
 	content string
-	own     []bool       // by byte: it is text and not in an action
+	own     []bool       // by byte: literal text, outside of actions
 	prints  []parse.Node // the actions that print, in order
-	// unplaced says that something is printed of which nobody knows where it stands.
+	// unplaced means that the place of some output is unknown.
 	unplaced bool
-	adds     []int // where lines begin in which nothing but actions print
+	adds     []int // offsets of lines with only actions
 	branches []span
 	joints   []joint
 	depth    int // of branches and loops
-	// before is the last action that beginsLine was asked about, and what it said.
+	// before is the last action that beginsLine was called for, and its result.
 	before struct {
 		at     int
 		begins bool
 	}
 }
 
-// list notes the text in nodes. It reports false where the parser's text is not the author's.
+// list records the text in nodes. It returns false if the parser's text differs from the source.
 func (g *gaps) list(l *parse.ListNode) bool {
 	if l == nil {
 		return true
@@ -188,7 +188,7 @@ func (g *gaps) list(l *parse.ListNode) bool {
 	return true
 }
 
-// join notes where an action that prints, and text right before or behind it, touch each other.
+// join records where the output of an action touches literal text.
 func (g *gaps) join(action, text parse.Node) {
 	n, ok := action.(*parse.ActionNode)
 	own, also := text.(*parse.TextNode)
@@ -237,18 +237,18 @@ func (g *gaps) node(n parse.Node) bool {
 	return fine
 }
 
-// inBranch notes what stands at an offset, if a branch or a loop decides about it.
+// inBranch records the node at an offset if it is in a branch or loop.
 func (g *gaps) inBranch(from, length int) {
 	if g.depth > 0 {
 		g.branches = append(g.branches, span{from, from + length})
 	}
 }
 
-// beginsLine reports whether nothing of the author's stands before an action in its line.
+// beginsLine reports whether the line has no literal text before an action.
 func (g *gaps) beginsLine(n *parse.ActionNode) bool {
 	begins := true
 	for from := int(n.Pos); begins && from > 0 && g.content[from-1] != '\n'; {
-		if from == g.before.at { // what is before that is known
+		if from == g.before.at { // the part before is known
 			begins = g.before.begins
 			break
 		}
@@ -259,7 +259,7 @@ func (g *gaps) beginsLine(n *parse.ActionNode) bool {
 	return begins
 }
 
-// atMargin reports whether an action may print whole documents: it stands at the beginning of a line.
+// atMargin reports whether an action can print whole documents: it is at the beginning of a line.
 func (g *gaps) atMargin(n *parse.ActionNode) bool {
 	if !g.beginsLine(n) {
 		return false
@@ -272,8 +272,8 @@ func (g *gaps) atMargin(n *parse.ActionNode) bool {
 	return true
 }
 
-// lines returns the lines of the skeleton: actions that stand alone are left out, others are blanks. It reports false
-// where the structure depends on what actions do to white space.
+// lines returns the lines of the skeleton: lines with only actions are omitted, other actions are blanks. It returns false
+// if the structure depends on white space that actions trim.
 func (g *gaps) lines() (lines []string, ok bool) {
 	from := 0
 	for line := range strings.Lines(g.content) {
@@ -319,8 +319,8 @@ func (g *gaps) line(from int, line string) (text string, ok bool) {
 	return out.String(), true
 }
 
-// begins reports whether a line of the template is one of the output, too, with the same indentation: its line end is the
-// author's, or what took it stands at the same place.
+// begins reports whether a line of the template also begins a line of the output, with the same indentation: its line end is
+// literal, or the action that trims it is at the same place.
 func (g *gaps) begins(from int, line string) bool {
 	if from == 0 || g.own[from-1] && (margin(line) == 0 || g.own[from]) {
 		return true
@@ -341,7 +341,7 @@ func (g *gaps) startsAction(at int) bool {
 	return len(within(g.prints, at, at+longest+1)) > 0
 }
 
-// within returns those of the nodes, which are in order, that begin from one offset on and before another one.
+// within returns the nodes (in order) that begin between two offsets.
 func within(nodes []parse.Node, from, to int) []parse.Node {
 	begins := func(n parse.Node, offset int) int { return cmp.Compare(int(n.Position()), offset) }
 	i, _ := slices.BinarySearchFunc(nodes, from, begins)

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// endless notes a field of the status that is computed from itself, whatever happens, so that each pass changes it.
+// endless reports a field of the status that is always computed from itself, so that each reconciliation changes it.
 func (at *docCheck) endless(n *yaml.Node, path string) {
 	from := at.place(n).Offset
 	to := at.s.Text.Offset(at.first+n.Line-1, n.Column+len([]rune(n.Value)))
@@ -39,7 +39,7 @@ func (at *docCheck) endless(n *yaml.Node, path string) {
 	}
 }
 
-// isStatus reports whether keys, from the root on, are a path such as .status.count.
+// isStatus reports whether keys from the root are a path such as .status.count.
 func isStatus(keys []string, path string) bool {
 	if len(keys) > 0 && keys[0] == "parent" {
 		keys = keys[1:]
@@ -47,7 +47,7 @@ func isStatus(keys []string, path string) bool {
 	return "."+strings.Join(keys, ".") == path
 }
 
-// ownCondition notes a condition of the status template that is templater's own: see internal/reconcile/status.
+// ownCondition reports a condition of the status template that templater writes itself: see internal/reconcile/status.
 func (c *checker) ownCondition(s *Skeleton) {
 	own := spec.ReadyCondition(c.Spec)
 	for _, d := range s.Documents {
@@ -58,13 +58,13 @@ func (c *checker) ownCondition(s *Skeleton) {
 		at := c.in(s, d)
 		for _, item := range conditions.Content {
 			if of := valueOf(item, "type"); of != nil && of.Kind == yaml.ScalarNode && of.Value == own && c.Step() {
-				c.Warn(finding.OwnCondition, at.place(of), "the condition %s is written by templater, and a status that contains it is rejected: remove it, or set spec.status.readyCondition to another type, or to \"\" for none", own)
+				c.Warn(finding.OwnCondition, at.place(of), "the %s condition is written by templater, and a status that contains it is rejected: remove it, or set spec.status.readyCondition to another type, or to \"\" for none", own)
 			}
 		}
 	}
 }
 
-// valueOf returns what is under a key, or nil if there is none, or no mapping.
+// valueOf returns the value of a key, or nil if it does not exist or the node is not a mapping.
 func valueOf(n *yaml.Node, key string) *yaml.Node {
 	if v := entryOf(n, key); v != n && n.Kind == yaml.MappingNode {
 		return v

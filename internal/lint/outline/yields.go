@@ -11,16 +11,16 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Yield is a kind of objects that a template can yield.
+// Yield is a kind of object that a template can render.
 type Yield struct {
 	APIVersion, Kind string
-	// Role is what a RoleBinding or ClusterRoleBinding refers to, such as "clusterroles/view"; empty where the text does not show it.
+	// Role is the role that a RoleBinding or ClusterRoleBinding refers to, such as "clusterroles/view"; "" = not literal.
 	Role string
 }
 
-// Yields returns the kinds of objects that the template of an entry can yield, in the order in which its text names them, with what define blocks
-// print. Both names stand in templates as literals, so this needs no data. complete is false where the text does not show the kind of
-// some document, such as one that a helper yields by way of a pipeline. What lines that are printed may add is left out: see Skeleton.Kinds.
+// Yields returns the kinds of objects that a child template can render, in the order of its text, including those in define blocks
+// that it calls. apiVersion and kind are literal in templates, so this needs no data. complete is false if the text does not show the kind of
+// a document, for example if a helper renders it in a pipeline. Lines that actions can add are ignored: see Skeleton.Kinds.
 func Yields(p *render.Program, entry string) (kinds []Yield, complete bool) {
 	all := p.Templates().Children
 	i := slices.IndexFunc(all, func(u *syntax.Unit) bool { return u.Text.Name == syntax.ChildName(entry) })
@@ -45,17 +45,17 @@ func Yields(p *render.Program, entry string) (kinds []Yield, complete bool) {
 	return kinds, complete
 }
 
-// maxExpansion bounds the text of an expansion, in bytes.
-const maxExpansion = 4 << 20
+// maxExpansion is the maximum size of an expansion in bytes.
+const maxExpansion = 1 << 20
 
-// expansion is the text of a template with all its branches one after the other, and that of the define blocks that it calls.
+// expansion is the text of a template with all its branches in sequence, and with the define blocks that it calls.
 type expansion struct {
 	unit *syntax.Unit
 	text strings.Builder
-	cut  bool // something is missing
+	cut  bool // incomplete
 }
 
-// write adds text, as far as it fits.
+// write appends text up to the limit.
 func (e *expansion) write(text string) {
 	if e.text.Len()+len(text) > maxExpansion {
 		e.cut = true
@@ -64,7 +64,7 @@ func (e *expansion) write(text string) {
 	e.text.WriteString(text)
 }
 
-// list adds what a list of nodes prints. depth is how many definitions call it.
+// list appends the output of nodes. depth is the depth of nested define blocks.
 func (e *expansion) list(list *parse.ListNode, depth int) {
 	if list == nil || e.cut {
 		return
@@ -85,7 +85,7 @@ func (e *expansion) list(list *parse.ListNode, depth int) {
 	}
 }
 
-// branches adds both, each on a line of its own that begins as the line of the block does.
+// branches appends both branches on separate lines with the indentation of the block.
 func (e *expansion) branches(n *parse.BranchNode, depth int) {
 	text := e.text.String()
 	begin := text[strings.LastIndexByte(text, '\n')+1:]
@@ -96,7 +96,7 @@ func (e *expansion) branches(n *parse.BranchNode, depth int) {
 	}
 }
 
-// action adds what a pipeline prints.
+// action appends the output of a pipeline.
 func (e *expansion) action(pipe *parse.PipeNode, depth int) {
 	if len(pipe.Decl) > 0 || syntax.Ends(pipe) {
 		return
@@ -112,7 +112,7 @@ func (e *expansion) action(pipe *parse.PipeNode, depth int) {
 	e.write(string(blank))
 }
 
-// call adds what a definition prints.
+// call appends the output of a define block.
 func (e *expansion) call(name string, depth int) {
 	def, found := e.unit.Lookup(name)
 	if !found || name == "" || depth == types.MaxChain {
@@ -129,7 +129,7 @@ var (
 	flowKey   = regexp.MustCompile(`["']?\b(apiVersion|kind)["']?[ \t]*:[ \t]*("[^"]*"|'[^']*'|[^\s,}]+)`)
 )
 
-// yieldsOf returns the kinds that one document can be of, and whether its text shows them all. A
+// yieldsOf returns the possible kinds of one document, and whether its text shows them all. A
 // document without content has none.
 func yieldsOf(all []string) (kinds []Yield, told bool) {
 	lines := slices.DeleteFunc(slices.Clone(all), func(line string) bool {
@@ -162,7 +162,7 @@ func yieldsOf(all []string) (kinds []Yield, told bool) {
 	return pair(versions, names)
 }
 
-// topLevel returns what stands in the outermost braces of a flow mapping, without what is nested in it.
+// topLevel returns the text in the outermost braces of a flow mapping, without nested values.
 func topLevel(flow string) string {
 	var out strings.Builder
 	depth, quote := 0, rune(0)
@@ -186,7 +186,7 @@ func topLevel(flow string) string {
 	return out.String()
 }
 
-// scalar returns the value that a scalar on one line stands for.
+// scalar returns the value of a scalar on one line.
 func scalar(text string) string {
 	if i := strings.Index(text, " #"); i >= 0 {
 		text = text[:i]
@@ -194,7 +194,7 @@ func scalar(text string) string {
 	return strings.Trim(strings.TrimSpace(text), `"'`)
 }
 
-// pair returns which kinds there are in which versions, and whether that is all.
+// pair returns the combinations of kinds and versions, and whether they are complete.
 func pair(versions, names []string) (kinds []Yield, told bool) {
 	unknown := func(name string) bool { return name == "" || PrintedIn(name) }
 	if len(versions) == 0 || len(names) == 0 || slices.ContainsFunc(versions, unknown) || slices.ContainsFunc(names, unknown) {
@@ -219,7 +219,7 @@ func pair(versions, names []string) (kinds []Yield, told bool) {
 	return kinds, true
 }
 
-// same reports whether all words are the first one.
+// same reports whether all words are equal.
 func same(words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return word != words[0] })
 }
@@ -230,7 +230,7 @@ var (
 	roleName  = regexp.MustCompile(`^[-.:_a-zA-Z0-9]+$`)
 )
 
-// roleOf returns the role that a binding refers to, as a Yield has it.
+// roleOf returns the role of a binding in the form of Yield.Role.
 func roleOf(doc string) string {
 	refs := roleRef.FindAllStringSubmatch(doc, -1)
 	if len(refs) != 1 {

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-func TestYields(t *testing.T) {
+func TestYieldedKinds(t *testing.T) {
 	pod, service, deployment := Yield{APIVersion: "v1", Kind: "Pod"}, Yield{APIVersion: "v1", Kind: "Service"}, Yield{APIVersion: "apps/v1", Kind: "Deployment"}
 	binding := func(role string) []Yield { return []Yield{{APIVersion: "v1", Kind: "RoleBinding", Role: role}} }
 	const head = "apiVersion: v1\nkind: RoleBinding\n"

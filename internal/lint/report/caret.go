@@ -4,11 +4,11 @@ import (
 	"strings"
 )
 
-// widest is how many characters of a line are shown.
+// widest is the maximum number of characters of a line.
 const widest = 160
 
-// Caret returns a line of a text, and below it a line that marks length characters from a column on: ^^^^ and what to write there. A
-// column of 0 marks all of the line. Long lines are cut around the place. What cannot be printed is replaced.
+// Caret returns a line of a text, and below it a line that marks length characters from a column: ^^^^ and the replacement. A
+// column of 0 marks the whole line. Long lines are truncated around the place. Unprintable characters are replaced.
 func Caret(line string, column, length int, replacement string) (shown, marks string) {
 	runes := []rune(plain(strings.TrimRight(line, " \t\r\n")))
 	from := max(column-1, 0)
@@ -24,7 +24,7 @@ func Caret(line string, column, length int, replacement string) (shown, marks st
 	length = max(1, min(length, len(runes)-from))
 	var b strings.Builder
 	for _, r := range runes[:from] {
-		if r != '\t' { // which is as wide as above
+		if r != '\t' { // to align with the line above
 			r = ' '
 		}
 		b.WriteRune(r)
@@ -36,7 +36,7 @@ func Caret(line string, column, length int, replacement string) (shown, marks st
 	return string(runes), b.String()
 }
 
-// cut leaves out what is far from a place.
+// cut truncates a line around a place.
 func cut(runes []rune, from int) ([]rune, int) {
 	if len(runes) <= widest {
 		return runes, from

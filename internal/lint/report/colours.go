@@ -1,18 +1,18 @@
 package report
 
-// Colours paints text for a terminal. The zero value leaves it as it is.
+// Colours colors text for a terminal. The zero value does not change it.
 type Colours struct {
-	// On is whether there are any.
+	// On enables colors.
 	On bool
 }
 
-// Red is for errors and for what goes.
+// Red is for errors and deletions.
 func (c Colours) Red(text string) string { return c.paint("31", text) }
 
-// Green is for what is fine and for what comes.
+// Green is for success and additions.
 func (c Colours) Green(text string) string { return c.paint("32", text) }
 
-// Yellow is for warnings and for what changes.
+// Yellow is for warnings and changes.
 func (c Colours) Yellow(text string) string { return c.paint("33", text) }
 
 // Cyan is for names and places.
@@ -21,10 +21,10 @@ func (c Colours) Cyan(text string) string { return c.paint("36", text) }
 // Bold is for headings.
 func (c Colours) Bold(text string) string { return c.paint("1", text) }
 
-// Faint is for what is beside the point.
+// Faint is for details.
 func (c Colours) Faint(text string) string { return c.paint("2", text) }
 
-// paint uses a code of ECMA-48.
+// paint adds an ECMA-48 code.
 func (c Colours) paint(code, text string) string {
 	if !c.On || text == "" {
 		return text

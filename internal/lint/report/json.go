@@ -7,13 +7,13 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// jsonReport is what JSON writes. Its form is documented in docs/reference/commands/templater_lint.md, and fields are only ever added.
+// jsonReport is the format of JSON, documented in docs/reference/commands/lint.md. Fields are only added.
 type jsonReport struct {
 	Findings []jsonFinding `json:"findings"`
 	Summary  Summary       `json:"summary"`
 }
 
-// jsonFinding is a finding in JSON, with a field for each member.
+// jsonFinding is a finding in JSON.
 type jsonFinding struct {
 	File               string           `json:"file"`
 	Line               int              `json:"line,omitempty"`

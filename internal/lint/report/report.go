@@ -10,28 +10,28 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Source is the text that a TemplateController was read from.
+// Source is the source text of a TemplateController.
 type Source interface {
-	// Place returns where in a file a place in a template, or a field of the TemplateController, is: a line and a column, from 1.
-	// A column of 0 means that only the line is known.
+	// Place returns the place in a file of a place in a template, or of a field of the TemplateController: line and column, from 1.
+	// Column 0 means that only the line is known.
 	Place(where string, line, column int) (file string, fileLine, fileColumn int)
-	// SourceLine returns a line of that file, or "" if it is none of the TemplateController.
+	// SourceLine returns a line of the file, or "" if it does not belong to the TemplateController.
 	SourceLine(fileLine int) string
 }
 
 // Located is a finding with its place in a file.
 type Located struct {
-	// TemplateController is its name.
+	// TemplateController is the name of the TemplateController.
 	TemplateController string
 	finding.Finding
-	// File is "-" for the standard input. FileLine and FileColumn count from 1, the column in characters; 0 means not known.
+	// File is "-" for standard input. FileLine and FileColumn start at 1, the column in characters; 0 = unknown.
 	File                 string
 	FileLine, FileColumn int
-	// Text is that line of the file.
+	// Text is the text of that line.
 	Text string
 }
 
-// Locate finds the places of the findings of a TemplateController.
+// Locate adds places in the file to the findings of a TemplateController.
 func Locate(controller string, source Source, all []finding.Finding) []Located {
 	located := make([]Located, len(all))
 	for i, f := range all {
@@ -40,7 +40,7 @@ func Locate(controller string, source Source, all []finding.Finding) []Located {
 		l.Text = source.SourceLine(l.FileLine)
 		switch {
 		case f.Column == 0 && f.Line > 0:
-			l.FileColumn = 0 // that is where the line begins, and nobody knows what in it is wrong
+			l.FileColumn = 0 // the place is the start of the line, and the column is unknown
 		case f.Line == 0:
 			l.Length = key(l.Text, l.FileColumn)
 		}
@@ -49,7 +49,7 @@ func Locate(controller string, source Source, all []finding.Finding) []Located {
 	return located
 }
 
-// key returns how many characters the key of a mapping has that stands in a line.
+// key returns the length of the mapping key in a line, in characters.
 func key(text string, column int) int {
 	runes := []rune(text)
 	if column < 1 || column > len(runes) {
@@ -65,23 +65,23 @@ func key(text string, column int) int {
 	return n
 }
 
-// Sort puts findings in the order of the files.
+// Sort sorts findings by file and place.
 func Sort(all []Located) {
 	slices.SortStableFunc(all, func(a, b Located) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.FileLine, b.FileLine), cmp.Compare(a.FileColumn, b.FileColumn), cmp.Compare(a.Code, b.Code))
 	})
 }
 
-// Summary is how much was looked at, and how much was found.
+// Summary counts TemplateControllers and findings.
 type Summary struct {
 	TemplateControllers int `json:"templateControllers"`
 	Errors              int `json:"errors"`
 	Warnings            int `json:"warnings"`
-	// UnknownKinds are those whose fields nobody knows, so that they were not checked.
+	// UnknownKinds are kinds without a schema, whose fields were not checked.
 	UnknownKinds []string `json:"unknownKinds,omitempty"`
 }
 
-// Summarize counts the findings in that many TemplateControllers.
+// Summarize counts the findings of the given number of TemplateControllers.
 func Summarize(controllers int, all []Located, unknownKinds []string) Summary {
 	s := Summary{TemplateControllers: controllers, UnknownKinds: unknownKinds}
 	for _, l := range all {
@@ -94,7 +94,7 @@ func Summarize(controllers int, all []Located, unknownKinds []string) Summary {
 	return s
 }
 
-// plain returns text of which nothing can move the cursor of a terminal, or hide.
+// plain replaces control and invisible characters of a text.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || unicode.IsPrint(r) {

@@ -12,8 +12,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestCarets marks places in lines.
-func TestCarets(t *testing.T) {
+// TestCaretsMarkPositions marks places in lines.
+func TestCaretsMarkPositions(t *testing.T) {
 	long := strings.Repeat("a", 200) + "HERE" + strings.Repeat("b", 200)
 	for why, row := range map[string]struct {
 		line           string
@@ -95,8 +95,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestSARIF has what the schema of SARIF 2.1.0 requires, and what it says of numbers.
-func TestSARIF(t *testing.T) {
+// TestSARIFOutput has what the schema of SARIF 2.1.0 requires, and what it says of numbers.
+func TestSARIFOutput(t *testing.T) {
 	all := Locate("web", source(nil), findings())
 	all = append(all, Located{TemplateController: "b", Finding: finding.Finding{Code: "TL001", Severity: finding.Error, Where: "helpers", Message: "b"}, File: "-"},
 		Located{Finding: finding.Finding{Code: "TL001", Severity: finding.Error, Message: "b"}, File: "/a/b.yaml", FileLine: 1})
@@ -159,7 +159,7 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-func TestAddressesOfFiles(t *testing.T) {
+func TestFileURIs(t *testing.T) {
 	for _, row := range []struct {
 		path  string
 		whole bool
@@ -179,7 +179,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
 
-func TestNowhereToWrite(t *testing.T) {
+func TestWriteErrorsAreReturned(t *testing.T) {
 	for why, err := range map[string]error{
 		"text": Text(full{}, Colours{}, nil, Summary{}), "JSON": JSON(full{}, nil, Summary{}), "SARIF": SARIF(full{}, nil),
 	} {

@@ -47,7 +47,7 @@ type (
 	sarifResult struct {
 		RuleID    finding.Code     `json:"ruleId"`
 		RuleIndex int              `json:"ruleIndex"`
-		Level     finding.Severity `json:"level"` // in the words of SARIF, too
+		Level     finding.Severity `json:"level"` // the same words as in SARIF
 		Message   sarifText        `json:"message"`
 		Locations []sarifLocation  `json:"locations"`
 		Fixes     []sarifFix       `json:"fixes,omitempty"`
@@ -66,7 +66,7 @@ type (
 	sarifRegion struct {
 		StartLine   int `json:"startLine"`
 		StartColumn int `json:"startColumn,omitempty"`
-		EndColumn   int `json:"endColumn,omitempty"` // behind the last character
+		EndColumn   int `json:"endColumn,omitempty"` // exclusive
 	}
 	sarifLogical struct {
 		Name string `json:"fullyQualifiedName"`
@@ -85,7 +85,7 @@ type (
 	}
 )
 
-// SARIF writes a log of SARIF 2.1.0, as services take it that show findings beside the code. Its rules are all that there are.
+// SARIF writes a SARIF 2.1.0 log, for services that show findings next to the code. It lists all rules.
 func SARIF(w io.Writer, all []Located) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: make([]sarifResult, len(all))}
 	run.Tool.Driver = sarifDriver{Name: "templater", InformationURI: "https://github.com/templater-dev/templater"}
@@ -119,7 +119,7 @@ func (l Located) result() sarifResult {
 	return sarifResult{RuleID: l.Code, Level: l.Severity, Message: sarifText{l.Message}, Locations: []sarifLocation{{at, []sarifLogical{{name}}}}, Fixes: fixes}
 }
 
-// uriOf returns the address of a file. That of one which is named from where the command runs is relative.
+// uriOf returns the URI of a file: relative for a relative path.
 func uriOf(file string) string {
 	if file == "-" {
 		return "stdin"
@@ -127,7 +127,7 @@ func uriOf(file string) string {
 	return address(filepath.ToSlash(file), filepath.IsAbs(file))
 }
 
-// address returns the address of a path with slashes. Whole ones begin with a slash or, on Windows, with the letter of a drive.
+// address returns the URI of a path with slashes. Absolute paths begin with a slash or, on Windows, with a drive letter.
 func address(path string, whole bool) string {
 	if !whole {
 		return (&url.URL{Path: path}).String()

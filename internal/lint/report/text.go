@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Text writes each finding with its place, and below it the line that it is about; and at the end how many there are.
+// Text writes each finding with its place and source line, and counts at the end.
 func Text(w io.Writer, paint Colours, all []Located, summary Summary) error {
 	var b bytes.Buffer
 	for _, l := range all {
@@ -53,7 +53,7 @@ func colour(paint Colours, severity finding.Severity, text string) string {
 	return paint.Yellow(text)
 }
 
-// String says it in words.
+// String returns the summary as a sentence.
 func (s Summary) String() string {
 	found := "no findings"
 	if s.Errors+s.Warnings > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// arguments looks at the arguments of a call, and reports whether the function can yield anything.
+// arguments checks the arguments of a call, and reports whether the function can return a result.
 func (e *evaluator) arguments(call *invocation, s *types.Signature) bool {
 	fine := true
 	for i, v := range call.args {
@@ -23,7 +23,7 @@ func (e *evaluator) arguments(call *invocation, s *types.Signature) bool {
 	return fine
 }
 
-// argument reports whether argument i can be what the function takes.
+// argument reports whether argument i can be of the type of its parameter.
 func (e *evaluator) argument(call *invocation, i int, v *types.Value, p types.Param) bool {
 	switch {
 	case v.Kinds == openapi.Null:
@@ -45,7 +45,7 @@ func (e *evaluator) argument(call *invocation, i int, v *types.Value, p types.Pa
 	return true
 }
 
-// words quotes an argument, if it is written there.
+// words quotes a literal argument.
 func (call *invocation) words(i int) string {
 	if i >= len(call.nodes) {
 		return ", the value before the |,"
@@ -63,7 +63,7 @@ func remedy(v *types.Value, p types.Param) string {
 	return ""
 }
 
-// lacksArgument notes that an argument is always missing.
+// lacksArgument reports an argument that is always missing.
 func (e *evaluator) lacksArgument(call *invocation, i int, v *types.Value) {
 	e.fails(v.Notes...)
 	if len(v.Notes) == 0 {
@@ -71,14 +71,14 @@ func (e *evaluator) lacksArgument(call *invocation, i int, v *types.Value) {
 	}
 }
 
-// verbs are what the letters of a format take.
+// verbs has the kinds that each verb of a format accepts.
 var verbs = map[byte]openapi.Kinds{
 	'v': types.Scalar, 's': openapi.String, 'q': openapi.String | openapi.Integer, 't': openapi.Boolean, 'x': openapi.String | types.Numeric, 'X': openapi.String | types.Numeric,
 	'e': types.Numeric, 'E': types.Numeric, 'f': types.Numeric, 'F': types.Numeric, 'g': types.Numeric, 'G': types.Numeric,
 	'd': types.Numeric, 'b': types.Numeric, 'o': types.Numeric, 'c': types.Numeric, 'U': types.Numeric,
 }
 
-// printf compares the arguments with the format, where that is written out.
+// printf compares the arguments with a literal format.
 func printf(e *evaluator, call *invocation) *types.Value {
 	format, written := call.text(0)
 	if !written {

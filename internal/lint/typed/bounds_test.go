@@ -61,8 +61,8 @@ func hard() map[string]render.Source {
 	}
 }
 
-// TestWorkIsBounded checks templates that are much work. It tells the time, which does not decide.
-func TestWorkIsBounded(t *testing.T) {
+// TestTypeCheckIsBounded checks templates that are much work. It tells the time, which does not decide.
+func TestTypeCheckIsBounded(t *testing.T) {
 	set := openapi.Join(known(t), openapi.BuiltIn())
 	for why, source := range hard() {
 		source.Related = []syntax.Template{{Name: "maps"}}

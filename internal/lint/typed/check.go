@@ -1,6 +1,6 @@
-// Package typed follows the types of values through templates: from the schemas of the parent and of other objects,
-// from spec.values, and from functions. It reports expressions that always fail or are always missing, whatever the data.
-// It reports nothing about values of unknown type. It is pure, and its work is bounded.
+// Package typed infers the types of values in templates: from the schemas of the parent and of other objects,
+// from spec.values, and from functions. It reports expressions that always fail or are always missing, for any data.
+// It reports nothing about values of unknown type. It is pure, and limits its work.
 package typed
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// checker looks through the templates of a TemplateController, with the types of what they read.
+// checker checks the templates of a TemplateController.
 type checker struct {
 	units     *syntax.Templates
 	notes     *types.Notes
@@ -24,8 +24,8 @@ type checker struct {
 	walk      *walker
 }
 
-// Check returns what the types of values tell of the templates of a spec, which has been compiled to program. A nil set knows
-// nothing. It calls pause now and then: an error ends the work, and what it returns then means nothing; nil = there are no pauses. It is safe
+// Check returns the findings of the type check for the templates of a spec, compiled to program. A nil set has
+// no schemas. It calls pause regularly: an error stops the check and invalidates its result; nil = no pauses. It is safe
 // for concurrent use.
 func Check(pause func() error, spec *v1.TemplateControllerSpec, program *render.Program, known openapi.Set) []finding.Finding {
 	c := newChecker(pause, spec, program, known)
@@ -44,7 +44,7 @@ func newChecker(pause func() error, spec *v1.TemplateControllerSpec, program *re
 	}
 }
 
-// all looks through all templates.
+// all checks all templates.
 func (c *checker) all() {
 	for _, u := range slices.Concat(c.units.Selects, c.units.Children, []*syntax.Unit{c.units.Status}) {
 		if u != nil {

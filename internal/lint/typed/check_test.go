@@ -140,7 +140,7 @@ func checked(t *testing.T, in given, set openapi.Set) []finding.Finding {
 	return Check(nil, s, compiled.Program, set)
 }
 
-func TestFindings(t *testing.T) {
+func TestLintFindings(t *testing.T) {
 	set := known(t)
 	for why, row := range map[string]struct {
 		given
@@ -191,7 +191,7 @@ func TestFindings(t *testing.T) {
 		"one that is set anew":                  {given{status: `{{ $l := list }}{{ range .spec.ports }}{{ $l = append $l . }}{{ $l = list (dict "nam" 1) }}{{ end }}phase: {{ range $l }}{{ .nam }}{{ end }}`}, nil},
 		"one that grows in a branch":            {given{status: `{{ $l := list }}{{ range .spec.ports }}{{ if .name }}{{ $l = append $l . }}{{ end }}{{ end }}phase: {{ range $l }}{{ .nam }}{{ end }}`}, []string{"error TL030 status:1:119+3 Shop has no field .spec.ports[].nam; did you mean name? -> name"}},
 		"one that is looked at while it grows":  {given{status: `{{ $l := list }}{{ range .spec.ports }}phase: {{ range $l }}{{ .nam }}{{ end }}{{ $l = append $l (dict "nam" 1) }}{{ end }}`}, nil},
-		"readyWhen":                             {given{readyWhen: `.object.status.phase`}, []string{`error TL036 children[pod].readyWhen:1:1+20 .object.status.phase is a string, but must be true or false; compare it, as in eq .object.status.phase "Bound"`}},
+		"readyWhen":                             {given{readyWhen: `.object.status.phase`}, []string{`error TL036 children[pod].readyWhen:1:1+20 .object.status.phase is a string, but must be a boolean; compare it, as in eq .object.status.phase "Bound"`}},
 		"readyWhen, misspelled":                 {given{readyWhen: `eq .object.status.phas "Running"`}, []string{"warning TL030 children[pod].readyWhen:1:19+4 Pod has no field .status.phas, so it is always missing; did you mean phase? -> phase"}},
 		"less where nobody gets":                {given{status: `{{ if false }}phase: {{ .spec.imag }}{{ upper .spec.hosts }}{{ end }}`}, []string{"warning TL030 status:1:31+4 Shop has no field .spec.imag, so it is always missing; did you mean image? -> image"}},
 		"a variable of two kinds":               {given{status: `{{ $x := 1 }}{{ if .spec.paused }}{{ $x = .spec.hosts }}{{ end }}phase: {{ len $x }}`}, nil},

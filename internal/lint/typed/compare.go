@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// equal is what eq yields: whether the first argument equals any of the others.
+// equal is the result of eq: whether the first argument equals any of the others.
 func equal(e *evaluator, call *invocation) *types.Value {
 	answer := types.Literal(false)
 	for i := 1; i < len(call.args); i++ {
@@ -63,14 +63,14 @@ func (e *evaluator) equals(call *invocation, i, j int) *types.Value {
 	return types.OfKinds(openapi.Boolean)
 }
 
-// outOfEnum notes that argument i, a text that is written out, is none of those that a field can have.
+// outOfEnum reports that argument i, a string literal, is not a value of the enum of a field.
 func (e *evaluator) outOfEnum(call *invocation, v, w *types.Value, i int) bool {
 	text, written := w.Literal.(string)
 	if !written || v.Type == nil || len(v.Type.Enum) == 0 || v.Literal != nil || slices.Contains(v.Type.Enum, text) {
 		return false
 	}
 	if v.Origin == nil {
-		return true // it is computed, such as by kindOf, and another caller of a helper may give something else
+		return true // it is computed, for example by kindOf, and another caller of a helper can pass another value
 	}
 	at, nearest := e.at(call.node(i)), e.notes.Nearest(text, slices.Clone(v.Type.Enum))
 	if n, ok := call.node(i).(*parse.StringNode); ok && text != "" {
@@ -94,7 +94,7 @@ func order(e *evaluator, call *invocation) *types.Value {
 	return ordered(call.name.Ident, v.Literal, w.Literal)
 }
 
-// alike is for functions to which values of different kinds are just different.
+// alike is for functions that treat values of different kinds as unequal.
 func alike(e *evaluator, call *invocation) *types.Value {
 	v, w := call.args[0], call.args[1]
 	if call.name.Ident == "deepEqual" {
@@ -108,7 +108,7 @@ func alike(e *evaluator, call *invocation) *types.Value {
 	return contained(e, v, w)
 }
 
-// neverEqual notes that a value never is what argument i says.
+// neverEqual reports that a value never equals argument i.
 func (e *evaluator) neverEqual(call *invocation, v, w *types.Value, i int) {
 	a, b := v.Kinds.Classes(), w.Kinds.Classes()
 	if v.Kinds == 0 || w.Kinds == 0 || a == 0 || b == 0 {

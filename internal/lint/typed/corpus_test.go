@@ -104,7 +104,7 @@ func samplesOf(t *testing.T) (all []sample, known openapi.Set) {
 	return all, openapi.Join(append(sets, openapi.BuiltIn())...)
 }
 
-func TestNoFalseAlarmInSamples(t *testing.T) {
+func TestSamplesHaveNoFalsePositives(t *testing.T) {
 	all, known := samplesOf(t)
 	for _, s := range all {
 		if strings.Contains(s.file, "badinput") {

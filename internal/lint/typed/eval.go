@@ -7,16 +7,16 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// evaluator tells what expressions yield, as far as that is known without data.
+// evaluator infers the results of expressions without data.
 type evaluator struct {
 	position
 	unit *syntax.Unit
 	vars variables
-	// conditions are the steps that the conditions around a place look at; collecting says that one is being looked at.
+	// conditions are the steps that enclosing conditions test; collecting is set while a condition is evaluated.
 	conditions []string
 	collecting int
-	labels     map[string]bool // steps to labels that selectors ask for: see labelled
-	// include looks through a define block with a dot. anyName says that one is called by a name that is computed.
+	labels     map[string]bool // steps to labels that selectors require: see labeled
+	// include checks a define block for a value of dot. anyName records a call with a computed name.
 	include func(name string, dot *types.Value)
 	anyName bool
 }
@@ -40,7 +40,7 @@ func (e *evaluator) pipe(pipe *parse.PipeNode, dot *types.Value) *types.Value {
 	return v
 }
 
-// command returns the value of a stage of a pipeline; final is what the stage before yields, nil in the first one.
+// command returns the value of a stage of a pipeline; final is the result of the previous stage, nil in the first one.
 func (e *evaluator) command(cmd *parse.CommandNode, dot, final *types.Value) *types.Value {
 	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
 		return e.function(name, cmd.Args[1:], dot, final)
@@ -78,7 +78,7 @@ func (e *evaluator) operand(n parse.Node, dot *types.Value) *types.Value {
 	return types.Anything
 }
 
-// path follows keys that are written with dots and begin at an offset.
+// path evaluates a chain of fields such as .a.b that begins at an offset.
 func (e *evaluator) path(v *types.Value, keys []string, offset int) *types.Value {
 	for _, key := range keys {
 		if !e.notes.Step() {
@@ -99,14 +99,14 @@ func (e *evaluator) variable(name string) *types.Value {
 	return e.vars[i].v
 }
 
-// invocation is a call of a function: its arguments, and how they are written.
+// invocation is a call of a function: its arguments, and their nodes.
 type invocation struct {
 	name  *parse.IdentifierNode
 	args  []*types.Value
-	nodes []parse.Node // without what comes by the pipe
+	nodes []parse.Node // without the piped argument
 }
 
-// node returns how argument i is written, or the name of the function where it comes by the pipe.
+// node returns the node of argument i, or the name of the function if the argument is piped.
 func (call *invocation) node(i int) parse.Node {
 	if i < len(call.nodes) {
 		return call.nodes[i]
@@ -114,7 +114,7 @@ func (call *invocation) node(i int) parse.Node {
 	return call.name
 }
 
-// text returns argument i where it is text that is written there.
+// text returns argument i if it is a string literal.
 func (call *invocation) text(i int) (string, bool) {
 	if i >= len(call.args) {
 		return "", false
@@ -131,7 +131,7 @@ func (e *evaluator) argumentAt(call *invocation, i int, key string) types.Place 
 	return e.at(call.node(i))
 }
 
-// function returns what a function yields.
+// function returns the result of a function call.
 func (e *evaluator) function(name *parse.IdentifierNode, nodes []parse.Node, dot, final *types.Value) *types.Value {
 	call := &invocation{name: name, nodes: nodes}
 	if name.Ident == "and" || name.Ident == "or" {
@@ -166,7 +166,7 @@ func (e *evaluator) function(name *parse.IdentifierNode, nodes []parse.Node, dot
 	return s.Yield()
 }
 
-// lazy returns what and and or yield. What follows an argument that decides is not looked at by them.
+// lazy returns the result of and and or. They do not evaluate arguments after the deciding one.
 func (e *evaluator) lazy(call *invocation, dot, final *types.Value) *types.Value {
 	and := call.name.Ident == "and"
 	var v *types.Value
@@ -190,7 +190,7 @@ func (e *evaluator) lazy(call *invocation, dot, final *types.Value) *types.Value
 	return v
 }
 
-// decide returns what and or or yields of two arguments.
+// decide returns the result of and or or for two arguments.
 func decide(and bool, v, next *types.Value) *types.Value {
 	switch {
 	case v == nil:

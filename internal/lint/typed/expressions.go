@@ -9,16 +9,16 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// filter looks through the expression that tells which objects are parents. Nothing counts as false.
+// filter checks the expression of watch.filter. A missing result counts as false.
 func (w *walker) filter(u *syntax.Unit, root *types.Value) {
 	w.enter(u, root)
 	pipe := u.Expression()
 	if v := w.pipe(pipe, root); v.Kinds != openapi.Null && !v.May(openapi.Boolean) {
-		w.errorf(finding.NotBoolean, w.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .spec.class \"a\"", syntax.Excerpt(pipe), (v.Kinds &^ openapi.Null).Words())
+		w.errorf(finding.NotBoolean, w.at(pipe), "%s is %s, but must be a boolean; compare it, as in eq .spec.class \"a\"", syntax.Excerpt(pipe), (v.Kinds &^ openapi.Null).Words())
 	}
 }
 
-// readyWhen looks through an expression, which is to yield true or false.
+// readyWhen checks a readyWhen expression, whose result must be a boolean.
 func (w *walker) readyWhen(u *syntax.Unit, root *types.Value) {
 	w.enter(u, root)
 	pipe := u.Expression()
@@ -27,16 +27,16 @@ func (w *walker) readyWhen(u *syntax.Unit, root *types.Value) {
 	case v.Kinds == openapi.Null:
 		w.lacks(v, pipe)
 	case !v.May(openapi.Boolean):
-		w.errorf(finding.NotBoolean, w.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), (v.Kinds &^ openapi.Null).Words())
+		w.errorf(finding.NotBoolean, w.at(pipe), "%s is %s, but must be a boolean; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), (v.Kinds &^ openapi.Null).Words())
 	default:
 		w.ofOthers(pipe)
 	}
 }
 
-// ofOthers notes a readyWhen that reads something, but not the object that it judges.
+// ofOthers reports a readyWhen expression that reads data, but not the object that it evaluates.
 func (w *walker) ofOthers(pipe *parse.PipeNode) {
-	var first *parse.FieldNode // of the parent
-	whole := false             // the object is read, or all there is
+	var first *parse.FieldNode // field of the parent
+	whole := false             // the object is read, or all data
 	syntax.EachOperand(pipe, func(n parse.Node) {
 		switch n := n.(type) {
 		case *parse.FieldNode:
@@ -51,7 +51,7 @@ func (w *walker) ofOthers(pipe *parse.PipeNode) {
 	if whole || first == nil {
 		return
 	}
-	const text = "does not read .object, so it returns the same for all objects of this entry"
+	const text = "does not read .object, so it returns the same for all objects of this child template"
 	switch first.Ident[0] {
 	case "status", "metadata", "spec":
 		n := w.warnf(finding.ReadyOfOthers, w.at(first), "%s belongs to the parent, and readyWhen "+text+"; did you mean .object%s?", first, first)

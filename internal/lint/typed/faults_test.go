@@ -14,21 +14,21 @@ import (
 const brokenHelpers = `{{ define "labels" }}app: shop
 tier: web{{ end }}`
 
-// TestTextThatIsNoYAML has the text of a child that is broken in one way, and its finding: none behind a branch or lines that are printed.
-func TestTextThatIsNoYAML(t *testing.T) {
+// TestInvalidYAMLIsReported has the text of a child that is broken in one way, and its finding: none behind a branch or lines that are printed.
+func TestInvalidYAMLIsReported(t *testing.T) {
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .metadata.name }}\n"
 	for text, want := range map[string]string{
-		"data:\n  a: 1\n    b: 2\n":                                  "error TL054 children[pod]:7:5+4 this line is indented deeper than \"a:\", which already has a value: indent both alike (YAML: mapping values are not allowed in this context)",
-		"data:\n  a: {{ .spec.image }}\n    b: 2\n":                  "error TL054 children[pod]:7:5+4 this line is indented deeper than \"a:\", which already has a value: indent both alike (YAML: mapping values are not allowed in this context)",
-		"data:\n  a: {{ .spec.image | quote }}\n   b: 2\n":           "error TL054 children[pod]:7:4+4 this line is indented deeper than \"a:\", which already has a value: indent both alike (YAML: mapping values are not allowed in this context)",
-		"data:\n  a: {{ .spec.image }}-{{ .spec.mode }}\n    b: 2\n": "error TL054 children[pod]:7:5+4 this line is indented deeper than \"a:\", which already has a value: indent both alike (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: 1\n    b: 2\n":                                  "error TL054 children[pod]:7:5+4 this line is indented deeper than \"a:\", which already has a value: use the same indentation for both (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: {{ .spec.image }}\n    b: 2\n":                  "error TL054 children[pod]:7:5+4 this line is indented deeper than \"a:\", which already has a value: use the same indentation for both (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: {{ .spec.image | quote }}\n   b: 2\n":           "error TL054 children[pod]:7:4+4 this line is indented deeper than \"a:\", which already has a value: use the same indentation for both (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: {{ .spec.image }}-{{ .spec.mode }}\n    b: 2\n": "error TL054 children[pod]:7:5+4 this line is indented deeper than \"a:\", which already has a value: use the same indentation for both (YAML: mapping values are not allowed in this context)",
 		"data:\n  a: \"{{ .spec.image }}\n  b: 2\n":                  "error TL054 children[pod]:6:6+18 the quotes that begin here are never closed (YAML: found unexpected end of stream)",
 		"data:\n\ta: 1\n":                                                                                        "error TL054 children[pod]:6:1+5 this line is indented with a tab: use spaces (YAML: found character that cannot start any token)",
 		"data:\n  a 1\n  b: 2\n":                                                                                 "error TL054 children[pod]:6:3+3 this line has no colon after its key, or it is text that needs quotes (YAML: mapping values are not allowed in this context)",
 		"data:\n  a: x: y\n":                                                                                     "error TL054 children[pod]:6:7+3 the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)",
 		"data:\n  a: [x, {{ .spec.image }}\n  b: 2\n":                                                            "error TL054 children[pod]:6:6+21 the [ here is not closed, or a comma is missing after an item (YAML: did not find expected ',' or ']')",
 		"data:\n  a: 1\n b: 2\n":                                                                                 "error TL054 children[pod]:7:2+4 this line is indented by 1, which matches neither \"a:\" (2) nor \"data:\" (0) (YAML: did not find expected key)",
-		"data:\n  a: *.example.com\n":                                                                            "error TL054 children[pod]:6:6+13 a value that begins with * or & is an anchor: quote it (YAML: unknown anchor '.example.com' referenced)",
+		"data:\n  a: *.example.com\n":                                                                            "error TL054 children[pod]:6:6+13 a value that begins with & or * is a YAML anchor or alias: quote it (YAML: unknown anchor '.example.com' referenced)",
 		"data:\n  a: @x\n":                                                                                       "error TL054 children[pod]:6:6+2 no value can begin with @: quote it (YAML: found character that cannot start any token)",
 		"data:\n  {{- $x := .spec.image }}\n  a: x: y\n":                                                         "error TL054 children[pod]:7:7+3 the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)",
 		"data:\n  {{- if .spec.paused }}{{ end }}\n  a: x: y\n":                                                  "",
@@ -108,8 +108,8 @@ func (p pieces) open(action string) string {
 	return []string{"{{ ", "{{- "}[p.IntN(2)] + action + []string{" }}", " }}\n", " -}}"}[p.IntN(3)]
 }
 
-// TestWhatIsNoYAMLNeverRenders draws templates, and renders them in all ways: none that renders has a finding.
-func TestWhatIsNoYAMLNeverRenders(t *testing.T) {
+// TestInvalidYAMLFindingsNeverRender draws templates, and renders them in all ways: none that renders has a finding.
+func TestInvalidYAMLFindingsNeverRender(t *testing.T) {
 	var data []map[string]any
 	for i := range 8 {
 		for _, items := range []int{0, 1, 3} {

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// field returns the value of a key of v, and notes what is wrong with asking for it.
+// field returns the value of a key of v, and reports invalid accesses.
 func (e *evaluator) field(v *types.Value, key string, at types.Place) *types.Value {
 	switch {
 	case v.Kinds == openapi.Null:
@@ -32,7 +32,7 @@ func (e *evaluator) field(v *types.Value, key string, at types.Place) *types.Val
 	return v.Reached(found, at)
 }
 
-// noMap notes that a key is asked of what has none.
+// noMap reports that a key is read from a value that is not a map.
 func (e *evaluator) noMap(v *types.Value, key string, at types.Place) *types.Value {
 	n := e.note(finding.NoFields, at)
 	n.Origin, n.Key, n.Kinds = v.Origin, key, v.Kinds&^openapi.Null
@@ -45,7 +45,7 @@ func (e *evaluator) noMap(v *types.Value, key string, at types.Place) *types.Val
 	return &types.Value{Kinds: openapi.Null, Notes: []*types.Note{n}}
 }
 
-// unknown notes that a map cannot have a key.
+// unknown reports that a map cannot have a key.
 func (e *evaluator) unknown(v *types.Value, key string, at types.Place) *types.Value {
 	n := e.note(finding.UnknownField, at)
 	n.Origin, n.In, n.Key = v.Origin, v, key
@@ -57,8 +57,8 @@ func (e *evaluator) unknown(v *types.Value, key string, at types.Place) *types.V
 	return &types.Value{Kinds: openapi.Null, Notes: []*types.Note{n}}
 }
 
-// provided notes that a fallback or hasKey provides for a value that is missing: it is fine that spec.values does not have it, since an
-// overlay may add it.
+// provided records that a fallback or hasKey handles a missing value: spec.values may lack it, since an
+// overlay can add it.
 func (e *evaluator) provided(v *types.Value) {
 	for _, n := range v.Notes {
 		if n.Code == finding.UnknownField && n.Origin != nil && n.Origin.Source == types.FromValues && !e.notes.Misspelled(n) {
@@ -67,14 +67,14 @@ func (e *evaluator) provided(v *types.Value) {
 	}
 }
 
-// compares notes that a condition compares a value, on which it may depend which fields beside it are there.
+// compares records that a condition compares a value, which can decide which fields beside it exist.
 func (e *evaluator) compares(v *types.Value) {
 	if e.collecting > 0 && v.Origin != nil {
 		e.conditions = append(e.conditions, v.Origin.Step())
 	}
 }
 
-// mayLack notes that a value is needed that some objects do not have, and that no condition asks for.
+// mayLack reports a required value that some objects do not have, and that no condition tests.
 func (e *evaluator) mayLack(v *types.Value, n parse.Node) {
 	if v.Kinds&openapi.Null == 0 || len(v.Optional) == 0 {
 		return
@@ -102,7 +102,7 @@ func (e *evaluator) mayLack(v *types.Value, n parse.Node) {
 	note.Unless = v.Optional
 }
 
-// waits reports whether templater waits for what is missing there, or leaves it out: in a related object or a child of another template.
+// waits reports whether templater waits for a missing value or omits it: in a related object or a child of another template.
 func (e *evaluator) waits(step string) bool {
 	root, _, isItem := strings.Cut(step, "[]")
 	name, isChild := strings.CutPrefix(root, ".children.")

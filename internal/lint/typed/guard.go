@@ -5,8 +5,8 @@ import (
 	"github.com/templater-dev/templater/internal/lint/types"
 )
 
-// This file has what conditions are made of: functions whose result is known where it does not depend on objects. A branch that is
-// never taken has no findings then.
+// This file has the functions of conditions: their result is known if it does not depend on objects. A branch that is
+// never taken has no findings.
 
 // kindText is for kindOf and typeOf.
 func kindText(_ *evaluator, call *invocation) *types.Value {
@@ -50,7 +50,7 @@ func textTest(compare func(s, part string) bool) func(*evaluator, *invocation) *
 	}
 }
 
-// ordered returns what lt, le, gt or ge yields of two constants.
+// ordered returns the result of lt, le, gt or ge for two constants.
 func ordered(name string, a, b any) *types.Value {
 	order, known := types.Compare(a, b)
 	if !known {
@@ -83,7 +83,7 @@ func length(_ *evaluator, call *invocation) *types.Value {
 	return types.Literal(int64(n))
 }
 
-// contained returns whether a list of constants has an item, as far as that is known.
+// contained returns whether a list of constants contains an item, if that is known.
 func contained(e *evaluator, v, all *types.Value) *types.Value {
 	items, known := all.Data.([]any)
 	if !known || v.Literal == nil || all.Kinds != openapi.List {
@@ -101,7 +101,7 @@ func contained(e *evaluator, v, all *types.Value) *types.Value {
 	return types.Literal(false)
 }
 
-// constants returns a short list that is written out, with what is in it, or nil.
+// constants returns the items of a short literal list, or nil.
 func constants(args []*types.Value) *types.Value {
 	const most = 16
 	if len(args) > most {
@@ -117,7 +117,7 @@ func constants(args []*types.Value) *types.Value {
 	return types.OfData(items, nil)
 }
 
-// emptied is for empty: 0 and false are not.
+// emptied is for the function empty: 0 and false are not empty.
 func emptied(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0]
 	if v.Kinds == openapi.Null {

@@ -7,8 +7,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestGuardedBranchesHaveNoError has helpers that render with all that they are called with, as they look at it first.
-func TestGuardedBranchesHaveNoError(t *testing.T) {
+// TestTypeGuardsSuppressErrors has helpers that render with all that they are called with, as they look at it first.
+func TestTypeGuardsSuppressErrors(t *testing.T) {
 	const text = `{{ define "v" }}{{ if kindIs "string" . }}{{ upper . }}{{ else }}{{ toJson . | quote }}{{ end }}{{ end }}`
 	for why, row := range map[string]struct {
 		given

@@ -10,8 +10,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// TestLabelsThatSelectorsAskForAreThere warns of no label without which an object would be no parent, or not be watched.
-func TestLabelsThatSelectorsAskForAreThere(t *testing.T) {
+// TestSelectedLabelsArePresent warns of no label without which an object would be no parent, or not be watched.
+func TestSelectedLabelsArePresent(t *testing.T) {
 	in := func(operator metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "example.org/tier", Operator: operator, Values: values}}}
 	}

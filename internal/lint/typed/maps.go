@@ -124,7 +124,7 @@ func set(e *evaluator, call *invocation) *types.Value {
 	return &w
 }
 
-// firstMap is for functions that yield a part of a map: it has no fields that the whole cannot have.
+// firstMap is for functions that return a part of a map, which has no other fields than the map.
 func firstMap(_ *evaluator, call *invocation) *types.Value {
 	v := call.args[0]
 	if v.Type == nil || v.Data != nil || v.Keys != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-func TestKindThatMayBeMeant(t *testing.T) {
+func TestKindSuggestions(t *testing.T) {
 	for of, want := range map[[2]string]string{
 		{"v1", "Configmap"}:                                "; did you mean ConfigMap?",
 		{"v1", "Deployment"}:                               "; did you mean apiVersion apps/v1?",

@@ -41,9 +41,9 @@ type key struct {
 	kinds  openapi.Kinds // that the function takes of which it is an argument; 0 = it is none, or any
 }
 
-// TestMistakesAreFound makes one mistake at a time in templates of this repository, of the sorts that people make. At
-// least 95 of 100 are found, and where a letter is wrong, the right key is suggested for at least 80 of 100.
-func TestMistakesAreFound(t *testing.T) {
+// TestMutationsAreDetected makes one mistake at a time in templates of this repository, of the sorts that people make. At
+// least 95 of 100 are found, and where a letter is wrong, the permission key is suggested for at least 80 of 100.
+func TestMutationsAreDetected(t *testing.T) {
 	all, known := samplesOf(t)
 	random := rand.New(rand.NewPCG(14, 14))
 	total, found, misspelled, suggested := map[string]int{}, map[string]int{}, 0, 0

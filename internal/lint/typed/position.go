@@ -9,17 +9,17 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// reach says how certain it is that rendering gets to a place.
+// reach is how certainly a place is rendered.
 type reach struct {
-	// depth is how many define blocks are around, and dead how many blocks that are not reached with these values.
+	// depth is the number of enclosing define blocks, and dead the number of enclosing blocks that are unreachable with these values.
 	depth, dead int
-	// unsure is how many conditions are around that objects decide, and left says that a round of a range may have ended before here.
+	// unsure is the number of enclosing conditions that depend on objects, and left means that an iteration of a range can end before this place.
 	unsure int
 	left   bool
 }
 
-// gravest is how severe a finding can be. Behind a condition that objects decide, nobody knows what else is so where it holds, and
-// nothing is more than a warning.
+// gravest is the maximum severity of a finding. Below a condition that depends on objects, other facts can be implied, so
+// findings are at most warnings.
 func (r reach) gravest() finding.Severity {
 	if r.unsure > 0 || r.left {
 		return finding.Warning
@@ -27,14 +27,14 @@ func (r reach) gravest() finding.Severity {
 	return finding.Error
 }
 
-// position is a place in the text of a template, about which something can be noted.
+// position is a place in the text of a template, for notes.
 type position struct {
 	notes *types.Notes
 	reach
-	src *syntax.Text // that the current block is from
+	src *syntax.Text // text of the current block
 }
 
-// note begins a note, unless it is about a define block that is not reached with these values.
+// note adds a note, unless the define block is unreachable with these values.
 func (p *position) note(code finding.Code, at types.Place) *types.Note {
 	if p.dead > 0 && p.depth > 0 {
 		return &types.Note{Code: code, At: at}
@@ -42,7 +42,7 @@ func (p *position) note(code finding.Code, at types.Place) *types.Note {
 	return p.notes.Add(code, at)
 }
 
-// fails makes findings of notes on which rendering stops, if it gets there.
+// fails reports notes about code that fails when rendered.
 func (p *position) fails(notes ...*types.Note) {
 	if p.dead > 0 {
 		return
@@ -52,19 +52,19 @@ func (p *position) fails(notes ...*types.Note) {
 	}
 }
 
-// errorf notes that rendering fails here, if it gets here.
+// errorf reports code that fails when rendered.
 func (p *position) errorf(code finding.Code, at types.Place, format string, args ...any) {
 	p.maybe(true, code, at, format, args...)
 }
 
-// maybe notes an error, or a warning where it is not sure to be one.
+// maybe reports an error, or a warning if it is uncertain.
 func (p *position) maybe(sure bool, code finding.Code, at types.Place, format string, args ...any) {
 	if p.dead == 0 {
 		p.notes.Fail(sure && p.gravest() == finding.Error, code, at, format, args...)
 	}
 }
 
-// warnf notes that something is probably not as meant.
+// warnf reports a probable mistake.
 func (p *position) warnf(code finding.Code, at types.Place, format string, args ...any) *types.Note {
 	if p.dead > 0 {
 		return &types.Note{}
@@ -77,7 +77,7 @@ func (p *position) at(n parse.Node) types.Place {
 	return types.Place{Text: p.src, Offset: syntax.Start(n), Node: n}
 }
 
-// inString returns the place of a word in a string of the author.
+// inString returns the place of a word in a string literal.
 func (p *position) inString(n *parse.StringNode, word string) types.Place {
 	i := strings.Index(n.Quoted, word)
 	if i < 0 {

@@ -296,9 +296,9 @@ func (d *draw) constant() string {
 	return choose(d, `"a"`, `""`, `1`, `0`, `true`, `false`, `"3"`, `1.5`, `nil`, `(list)`, `(dict "name" 1)`)
 }
 
-// TestWhatRendersHasNoError makes random schemas and templates over them. A template that renders with all data that is
+// TestRenderableTemplatesHaveNoErrors makes random schemas and templates over them. A template that renders with all data that is
 // drawn from the schema has no error.
-func TestWhatRendersHasNoError(t *testing.T) {
+func TestRenderableTemplatesHaveNoErrors(t *testing.T) {
 	const draws = 60
 	errors, fine, failing := 0, 0, 0
 	for i := range *randomTemplates {

@@ -59,7 +59,7 @@ func isPart(program *render.Program, source render.Source) bool {
 	return err != nil
 }
 
-func TestNoFalseAlarmInWhatChartsDo(t *testing.T) {
+func TestHelmSnippetsHaveNoFalsePositives(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(repository, "internal/render/helmtest/testdata/*.yaml"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no snippets: %v", err)
@@ -105,7 +105,7 @@ func TestNoFalseAlarmInWhatChartsDo(t *testing.T) {
 	t.Logf("%d snippets render", n)
 }
 
-func TestNoFalseAlarmInGoldens(t *testing.T) {
+func TestGoldenFilesHaveNoFalsePositives(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(repository, "internal/render/testdata/golden/*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
@@ -143,9 +143,9 @@ func TestNoFalseAlarmInGoldens(t *testing.T) {
 	}
 }
 
-// TestNoFalseAlarmInTestsOfWholePasses takes each text of the tests of whole passes that looks like a template. They are for
+// TestReconciliationTestsHaveNoFalsePositives takes each text of the tests of whole reconciliations that looks like a template. They are for
 // parents of which nothing is known.
-func TestNoFalseAlarmInTestsOfWholePasses(t *testing.T) {
+func TestReconciliationTestsHaveNoFalsePositives(t *testing.T) {
 	n := 0
 	for _, pattern := range []string{"e2e/*_test.go", "e2e/*/*.go", "internal/operator/controllers/*_test.go", "internal/cli/simulate/*_test.go"} {
 		files, err := filepath.Glob(filepath.Join(repository, pattern))

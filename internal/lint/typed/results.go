@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// results tell more of what functions yield than their signatures do, and what is wrong with their arguments, by the first name of each. It is filled
+// results has functions that infer results more precisely than signatures, and check arguments, by function name. It is filled
 // before main starts.
 var results map[string]func(*evaluator, *invocation) *types.Value
 
@@ -53,7 +53,7 @@ func fallback(e *evaluator, call *invocation) *types.Value {
 	return types.Join(v, w.Present())
 }
 
-// noFallback notes a default with one argument, which it yields as it is.
+// noFallback reports a default with one argument, which is returned unchanged.
 func (e *evaluator) noFallback(call *invocation) *types.Value {
 	v := *call.args[0]
 	switch {
@@ -62,11 +62,11 @@ func (e *evaluator) noFallback(call *invocation) *types.Value {
 	case len(call.nodes) == 0:
 		e.warnf(finding.Order, e.at(call.name), "default has one argument and no fallback; write VALUE | default FALLBACK")
 	}
-	v.Optional = nil // which is told, in better words
+	v.Optional = nil // reported with a better message
 	return &v
 }
 
-// written reports whether an argument is a constant.
+// written reports whether an argument is a literal.
 func written(n parse.Node) bool {
 	switch n.(type) {
 	case *parse.StringNode, *parse.NumberNode, *parse.BoolNode:
@@ -119,7 +119,7 @@ func include(e *evaluator, call *invocation) *types.Value {
 	return types.OfKinds(openapi.String)
 }
 
-// joinText also takes a single text.
+// joinText also accepts a single string.
 func joinText(e *evaluator, call *invocation) *types.Value {
 	separator, all := call.args[0], call.args[1]
 	switch {
@@ -175,7 +175,7 @@ func listed(_ *evaluator, call *invocation) *types.Value {
 	return types.ListOf(v)
 }
 
-// keysOf reads the path that argument i writes.
+// keysOf returns the keys of the literal path in argument i.
 func keysOf(call *invocation, i int) []string {
 	text, written := call.text(i)
 	if !written {
@@ -185,7 +185,7 @@ func keysOf(call *invocation, i int) []string {
 	return keys
 }
 
-// follow returns the value at the path that argument i writes, in each item of argument j.
+// follow returns the value at the path in argument i, in each item of argument j.
 func (e *evaluator) follow(call *invocation, i int, v *types.Value) *types.Value {
 	keys := keysOf(call, i)
 	if keys == nil {
@@ -213,12 +213,12 @@ func where(e *evaluator, call *invocation) *types.Value {
 	if w := ofOneKind(call); w != nil {
 		return w
 	}
-	at := e.follow(call, 0, v.Each().Nullable()) // there may be no item at all
+	at := e.follow(call, 0, v.Each().Nullable()) // the list can be empty
 	e.neverEqual(call, at, call.args[1], 1)
 	return part(e, &invocation{args: []*types.Value{v}})
 }
 
-// ofOneKind returns the objects of an entry of several kinds that are of the kind that is asked for, or nil.
+// ofOneKind returns the objects of the requested kind, for an entry with several kinds, or nil.
 func ofOneKind(call *invocation) *types.Value {
 	path, _ := call.text(0)
 	kind, _ := call.text(1)
@@ -233,7 +233,7 @@ func ofOneKind(call *invocation) *types.Value {
 	return nil
 }
 
-// concat returns a list of what is in all lists.
+// concat returns a list with the items of all lists.
 func concat(_ *evaluator, call *invocation) *types.Value {
 	var v *types.Value
 	for _, w := range call.args {

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// roots tells what templates see.
+// roots infers the data of templates.
 type roots struct {
 	spec      *v1.TemplateControllerSpec
 	known     openapi.Set
@@ -24,8 +24,8 @@ type roots struct {
 
 	kinds    map[string]*types.Value // of the objects of entries, by name
 	children map[string]*syntax.Unit // templates of entries, by name
-	entries  map[string]string       // names of entries, by that of their readyWhen
-	others   map[string]*types.Value // see otherObjects; nil = not known yet
+	entries  map[string]string       // names of entries, by name of their readyWhen
+	others   map[string]*types.Value // see otherObjects; nil = not computed yet
 }
 
 func newRoots(spec *v1.TemplateControllerSpec, known openapi.Set, program *render.Program, skeletons *outline.Skeletons) *roots {
@@ -44,7 +44,7 @@ func newRoots(spec *v1.TemplateControllerSpec, known openapi.Set, program *rende
 	return r
 }
 
-// of returns what a template sees.
+// of returns the data of a template.
 func (r *roots) of(u *syntax.Unit) *types.Value {
 	parent := r.object(r.spec.Watch.APIVersion, r.spec.Watch.Kind, "")
 	keys := map[string]*types.Value{
@@ -71,11 +71,11 @@ func (r *roots) of(u *syntax.Unit) *types.Value {
 	if u.Purpose == syntax.ForReadyWhen {
 		keys["object"] = r.childOf(r.entries[u.Text.Name])
 	}
-	// Which keys there are is checked where templates are parsed.
+	// The parser of templates checks which keys exist.
 	return &types.Value{Kinds: openapi.Map, Keys: keys, Open: true, Origin: &types.Origin{Source: types.FromTemplate}}
 }
 
-// otherObjects returns what templates see of children and related objects, which is the same for all of them.
+// otherObjects returns the children and related objects, which are the same in all templates.
 func (r *roots) otherObjects() map[string]*types.Value {
 	observed, children := map[string]*types.Value{}, map[string]*types.Value{}
 	for _, name := range r.names {
@@ -119,7 +119,7 @@ func (r *roots) object(apiVersion, kind, root string) *types.Value {
 	return v
 }
 
-// anyObject is the type of objects of which no more is known: they have metadata like all others. It may be nil.
+// anyObject is the type of objects of unknown kind: they have metadata. It can be nil.
 func (r *roots) anyObject() *openapi.Type {
 	t, _ := r.known.Lookup(gvk.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
 	if t == nil {
@@ -132,7 +132,7 @@ func (r *roots) anyObject() *openapi.Type {
 	return object
 }
 
-// childOf returns an object that the template of an entry yields.
+// childOf returns an object that a child template renders.
 func (r *roots) childOf(name string) *types.Value {
 	if v := r.kinds[name]; v != nil {
 		return v
@@ -142,7 +142,7 @@ func (r *roots) childOf(name string) *types.Value {
 	return v
 }
 
-// yields returns what the objects of an entry are, as far as its text shows their kinds.
+// yields returns the type of the objects of a child template, as far as its text shows their kinds.
 func (r *roots) yields(name string) *types.Value {
 	u := r.children[name]
 	if u == nil {
@@ -162,7 +162,7 @@ func (r *roots) yields(name string) *types.Value {
 	return v
 }
 
-// objects returns the objects of an entry, which templates see under a name.
+// objects returns the list of the objects of an entry.
 func objects(name string, item *types.Value) *types.Value {
 	v := types.ListOf(item)
 	if item.Type != nil {
@@ -171,9 +171,9 @@ func objects(name string, item *types.Value) *types.Value {
 	return v
 }
 
-// labelled returns the steps to the labels that parents and related objects have in any case: those that the selectors which
-// choose them ask for.
-func labelled(spec *v1.TemplateControllerSpec) map[string]bool {
+// labeled returns the steps to labels that parents and related objects always have, because their selectors
+// require them.
+func labeled(spec *v1.TemplateControllerSpec) map[string]bool {
 	all := map[string]bool{}
 	addLabels(all, "", spec.Watch.LabelSelector)
 	for i := range spec.Related {
@@ -182,7 +182,7 @@ func labelled(spec *v1.TemplateControllerSpec) map[string]bool {
 	return all
 }
 
-// addLabels adds the steps to the labels that an object at root has if the selector, which may be nil, chooses it.
+// addLabels adds the steps to the labels of an object at root that the selector requires. The selector can be nil.
 func addLabels(all map[string]bool, root string, selector *metav1.LabelSelector) {
 	if selector == nil {
 		return

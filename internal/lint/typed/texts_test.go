@@ -27,8 +27,8 @@ func onlyOf(t *testing.T, code finding.Code, s *v1.TemplateControllerSpec, known
 	return all
 }
 
-func TestReadyWhenLooksAtItsObject(t *testing.T) {
-	const same = "does not read .object, so it returns the same for all objects of this entry"
+func TestReadyWhenMustReadObject(t *testing.T) {
+	const same = "does not read .object, so it returns the same for all objects of this child template"
 	for text, want := range map[string]string{
 		`eq .object.status.phase "Bound"`:                 "",
 		`eq .status.phase "Bound"`:                        "warning TL051 children[pod].readyWhen:1:4+13 .status.phase belongs to the parent, and readyWhen " + same + "; did you mean .object.status.phase? -> .object.status.phase",
@@ -52,7 +52,7 @@ func TestReadyWhenLooksAtItsObject(t *testing.T) {
 	}
 }
 
-func TestTextThatMeansDifferentThings(t *testing.T) {
+func TestAmbiguousYAMLScalars(t *testing.T) {
 	const child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
 	for text, want := range map[string]string{
 		"  a: yes":                              "warning TL052 children[pod]:5:6+3 unquoted yes is a boolean in some versions of YAML; write true or false, or quote it",
@@ -84,7 +84,7 @@ func TestTextThatMeansDifferentThings(t *testing.T) {
 	}
 }
 
-func TestDocumentsThatAreNoObjects(t *testing.T) {
+func TestDocumentsWithoutObject(t *testing.T) {
 	const (
 		whole = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 		at    = "warning TL053 children[pod]:"
@@ -150,7 +150,7 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 	}
 }
 
-func TestWhatTheServerSetsIsThere(t *testing.T) {
+func TestServerDefaultsAreNotOptional(t *testing.T) {
 	s := &v1.TemplateControllerSpec{
 		Watch:    v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"},
 		Children: []v1.Child{{Name: "x", Template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: '{{ .spec.replicas }} {{ .spec.paused }} {{ .metadata.uid }}'}"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// unused notes helpers that nobody calls, and values that nobody reads.
+// unused reports unused helpers and values.
 func (c *checker) unused() {
 	if c.notes.Ended() || c.walk.anyName || len(c.notes.Partial) > 0 {
 		return
@@ -45,7 +45,7 @@ func (c *checker) unused() {
 	}
 }
 
-// valuesRead returns the keys that texts read as .values.KEY, or that one reads .values as a whole.
+// valuesRead returns the keys that texts read as .values.KEY, and whether a text reads .values as a whole.
 func (c *checker) valuesRead() (keys map[string]bool, whole bool) {
 	const name = ".values"
 	keys = map[string]bool{}

@@ -9,16 +9,16 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// variable is one of those that are declared around a place.
+// variable is a variable in scope.
 type variable struct {
 	name string
 	v    *types.Value
 }
 
-// variables are those that are declared around a place, and inner ones come last.
+// variables are the variables in scope, innermost last.
 type variables []variable
 
-// find returns where the innermost variable of a name is, or -1.
+// find returns the index of the innermost variable with that name, or -1.
 func (vars variables) find(name string) int {
 	for i := len(vars) - 1; i >= 0; i-- {
 		if vars[i].name == name {
@@ -28,14 +28,14 @@ func (vars variables) find(name string) int {
 	return -1
 }
 
-// assign sets the innermost variable of that name.
+// assign sets the innermost variable with that name.
 func (vars variables) assign(name string, v *types.Value) {
 	if i := vars.find(name); i >= 0 {
 		vars[i].v = v
 	}
 }
 
-// assignment says how a block assigns to a variable: 0 = not at all.
+// assignment is how a block assigns to a variable: 0 = not at all.
 type assignment int
 
 const (
@@ -43,7 +43,7 @@ const (
 	sets
 )
 
-// merge makes variables what they are after one of two branches.
+// merge joins the variables of two branches.
 func (vars variables) merge(other variables) {
 	for i := range vars {
 		if vars[i].v != other[i].v {
@@ -52,8 +52,8 @@ func (vars variables) merge(other variables) {
 	}
 }
 
-// forget makes variables anything that a block assigns to: it may have run before. It returns which of them are lists to which it only
-// appends, which grow.
+// forget resets variables that a block assigns to, because it may have run before. It returns those that are lists to which the block only
+// appends.
 func (vars variables) forget(assigned map[string]assignment) (growing []int) {
 	for i, known := range vars {
 		how := assigned[known.name]
@@ -73,7 +73,7 @@ func (vars variables) forget(assigned map[string]assignment) (growing []int) {
 	return growing
 }
 
-// grown makes lists of variables that have grown in a loop, which is over.
+// grown finishes the list types of variables that grew in a loop.
 func (vars variables) grown(growing []int) {
 	for _, i := range growing {
 		if v := vars[i].v; v.Grows {
@@ -82,7 +82,7 @@ func (vars variables) grown(growing []int) {
 	}
 }
 
-// assignments adds how a block assigns to variables, by their names. It calls step for each node.
+// assignments collects how a block assigns to variables, by name. It calls step for each node.
 func assignments(l *parse.ListNode, names map[string]assignment, step func() bool) {
 	if l == nil {
 		return
@@ -100,7 +100,7 @@ func assignments(l *parse.ListNode, names map[string]assignment, step func() boo
 	}
 }
 
-// assignedBy adds the variables that a pipeline assigns to, or one in parentheses in it.
+// assignedBy collects the variables that a pipeline, or a nested one in parentheses, assigns to.
 func assignedBy(pipe *parse.PipeNode, names map[string]assignment) {
 	for _, decl := range pipe.Decl {
 		switch {
@@ -123,7 +123,7 @@ func assignedBy(pipe *parse.PipeNode, names map[string]assignment) {
 	}
 }
 
-// appendsTo reports whether a pipeline yields a variable with one more item.
+// appendsTo reports whether a pipeline appends an item to a variable.
 func appendsTo(pipe *parse.PipeNode, name string) bool {
 	first := pipe.Cmds[0].Args
 	if len(pipe.Cmds) > 1 || len(first) != 3 {

@@ -11,39 +11,39 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// maxContexts bounds for how many kinds of dot a define block is looked at.
+// maxContexts is the maximum number of types of dot that a define block is checked for.
 const maxContexts = 30
 
-// walker looks through templates, node by node.
+// walker walks the nodes of templates.
 type walker struct {
 	evaluator
 	printed types.Printed
-	seen    map[*parse.Tree][]context // define blocks, and for which dots
-	called  map[*parse.Tree]bool      // define blocks
+	seen    map[*parse.Tree][]context // contexts in which define blocks were checked
+	called  map[*parse.Tree]bool      // called define blocks
 }
 
 func newWalker(notes *types.Notes, spec *v1.TemplateControllerSpec) *walker {
 	w := &walker{
-		evaluator: evaluator{position: position{notes: notes}, labels: labelled(spec)},
+		evaluator: evaluator{position: position{notes: notes}, labels: labeled(spec)},
 		printed:   types.Printed{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{},
 	}
 	w.include = w.call
 	return w
 }
 
-// enter begins a template that sees root.
+// enter starts a template with root as its data.
 func (w *walker) enter(u *syntax.Unit, root *types.Value) {
 	w.unit, w.src, w.reach, w.conditions = u, u.Text, reach{}, nil
 	w.vars = variables{{"$", root}}
 }
 
-// template looks through a template.
+// template walks a template.
 func (w *walker) template(u *syntax.Unit, root *types.Value) {
 	w.enter(u, root)
 	w.list(u.Body(), root)
 }
 
-// list looks through nodes.
+// list walks nodes.
 func (w *walker) list(l *parse.ListNode, dot *types.Value) {
 	if l == nil {
 		return
@@ -80,7 +80,7 @@ func (w *walker) node(n parse.Node, dot *types.Value) {
 	}
 }
 
-// prints looks at a value that is printed.
+// prints checks a printed value.
 func (w *walker) prints(v *types.Value, n *parse.PipeNode) {
 	if at := (types.Spot{Text: w.src, Offset: int(n.Pos)}); w.depth == 0 {
 		w.printed[at] = types.Join(w.printed[at], v)
@@ -92,7 +92,7 @@ func (w *walker) prints(v *types.Value, n *parse.PipeNode) {
 	w.mayLack(v, n)
 }
 
-// lacks notes that a value is always missing where there must be one.
+// lacks reports a required value that is always missing.
 func (w *walker) lacks(v *types.Value, n parse.Node) {
 	w.fails(v.Notes...)
 	if len(v.Notes) == 0 {
@@ -100,7 +100,7 @@ func (w *walker) lacks(v *types.Value, n parse.Node) {
 	}
 }
 
-// branch looks through an if or a with.
+// branch walks an if or with.
 func (w *walker) branch(n *parse.BranchNode, dot *types.Value) {
 	vars, conditions := len(w.vars), len(w.conditions)
 	v := w.condition(n.Pipe, dot)
@@ -118,8 +118,8 @@ func (w *walker) branch(n *parse.BranchNode, dot *types.Value) {
 	w.vars, w.conditions = w.vars[:vars], w.conditions[:conditions]
 }
 
-// block looks through what a condition is before. Where it is never so, little is said of it, and where it is not always so, it is
-// said as a warning.
+// block walks a block below a condition. If the condition is never true, little is reported, and if it is not always true, findings are
+// warnings.
 func (w *walker) block(l *parse.ListNode, dot *types.Value, never, always bool) {
 	vars, before := len(w.vars), w.reach
 	if never {
@@ -132,7 +132,7 @@ func (w *walker) block(l *parse.ListNode, dot *types.Value, never, always bool) 
 	w.vars, w.dead, w.unsure = w.vars[:vars], before.dead, before.unsure
 }
 
-// condition looks at the pipeline of an if or a with, and keeps what it looks at.
+// condition evaluates the pipeline of an if or with, and records the values that it tests.
 func (w *walker) condition(pipe *parse.PipeNode, dot *types.Value) *types.Value {
 	w.collecting++
 	v := w.pipe(pipe, dot)
@@ -140,7 +140,7 @@ func (w *walker) condition(pipe *parse.PipeNode, dot *types.Value) *types.Value 
 	return v
 }
 
-// rangeOver looks through a range: once, with variables that are whatever its body makes of them.
+// rangeOver walks a range once, with variables of any type that its body assigns.
 func (w *walker) rangeOver(n *parse.RangeNode, dot *types.Value) {
 	vars := len(w.vars)
 	v := w.pipe(n.Pipe, dot)
@@ -161,11 +161,11 @@ func (w *walker) rangeOver(n *parse.RangeNode, dot *types.Value) {
 		w.vars.assign(decl[1].Ident[0], item)
 	}
 	left := w.left
-	w.block(n.List, item, v.Never(), true) // most lists have items
+	w.block(n.List, item, v.Never(), true) // assume that lists have items
 	w.left = left
 	after := w.vars
 	w.vars = before
-	if v.Never() { // what its body assigns never is
+	if v.Never() { // its body never runs
 		after, w.vars, growing = slices.Clone(unchanged), unchanged, nil
 	}
 	w.block(n.ElseList, dot, false, v.Never())
@@ -174,7 +174,7 @@ func (w *walker) rangeOver(n *parse.RangeNode, dot *types.Value) {
 	w.vars.grown(growing)
 }
 
-// ranges looks at what is ranged over.
+// ranges checks the value of a range.
 func (w *walker) ranges(v *types.Value, n *parse.RangeNode) {
 	const takes = openapi.List | openapi.Map | openapi.Integer
 	switch {
@@ -192,14 +192,14 @@ func excerpt(pipe *parse.PipeNode) string {
 	return syntax.Excerpt(&bare)
 }
 
-// context is how a define block has been looked at: for which dot, whether it is reached, and how severe a finding could be.
+// context is a context in which a define block was checked: dot, reachability, and the maximum severity of findings.
 type context struct {
 	dot     *types.Value
 	dead    bool
 	gravest finding.Severity
 }
 
-// call looks through a define block with a dot, once for each kind of dot.
+// call walks a define block, once for each type of dot.
 func (w *walker) call(name string, dot *types.Value) {
 	def, ok := w.unit.Lookup(name)
 	if !ok {

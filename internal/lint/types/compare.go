@@ -7,7 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/funcs"
 )
 
-// Compare returns how two constants of one kind are in order, or false if nobody knows.
+// Compare compares two constants of the same kind, or returns false if their order is unknown.
 func Compare(a, b any) (order int, known bool) {
 	switch a := a.(type) {
 	case string:

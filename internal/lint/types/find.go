@@ -9,24 +9,24 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// How far suggestions are looked for.
+// Limits of the search for suggestions.
 const (
 	maxLooks  = 2_000_000
 	maxLevels = 3
 	// lookCost is what looking at one type costs, where a letter of a key that is compared with another one costs 1.
 	lookCost = 100
-	maxKnown = 12 // keys that are all told
+	maxKnown = 12 // number of keys that are all listed
 )
 
-// Finder looks for what may have been meant. It is not safe for concurrent use.
+// Finder searches for suggestions. It is not safe for concurrent use.
 type Finder struct {
-	left int // how many more types and letters it may look at
+	left int // remaining types and letters to visit
 }
 
-// NewFinder returns a Finder that finds nothing more once it has looked at as much as one check may cost.
+// NewFinder returns a Finder with the search budget of one check.
 func NewFinder() *Finder { return &Finder{left: maxLooks} }
 
-// Nearest returns the known key that may have been meant, or "".
+// Nearest returns the most similar known key, or "".
 func (f *Finder) Nearest(key string, known []string) string {
 	near := known[:0:0]
 	for _, k := range known {
@@ -42,7 +42,7 @@ func (f *Finder) Nearest(key string, known []string) string {
 	return syntax.Nearest(key, near)
 }
 
-// Keys returns the keys of a map in order, or none if there are too many to look at.
+// Keys returns the sorted keys of a map, or none if there are too many.
 func (f *Finder) Keys(v *Value) []string {
 	const cost = 10
 	data, _ := v.Data.(map[string]any)
@@ -108,13 +108,13 @@ func has(t *openapi.Type, key string) bool {
 	return ok
 }
 
-// inside is a type within another one.
+// inside is a type nested in another one.
 type inside struct {
 	t    *openapi.Type
 	path string
 }
 
-// deeper adds the types that are right below one.
+// deeper adds the types directly below a type.
 func (f *Finder) deeper(all []inside, at inside) []inside {
 	if at.t == nil || f.left <= 0 {
 		return all

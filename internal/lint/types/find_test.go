@@ -20,7 +20,7 @@ func shop() *Value {
 	return OfType(whole, &Origin{Object: "Shop", Type: whole})
 }
 
-func TestWords(t *testing.T) {
+func TestUnknownFieldMessages(t *testing.T) {
 	spec, _ := shop().Lookup("spec")
 	ports, _ := spec.Lookup("ports")
 	dict := &Value{Kinds: openapi.Map, Keys: map[string]*Value{"path": Anything}, Origin: &Origin{Source: FromTemplate}}
@@ -49,8 +49,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestFinderEnds holds that a finder finds nothing more after all that one check may cost, and does not fail.
-func TestFinderEnds(t *testing.T) {
+// TestFinderStopsAtLimit holds that a finder finds nothing more after all that one check may cost, and does not fail.
+func TestFinderStopsAtLimit(t *testing.T) {
 	fields := map[string]openapi.Field{}
 	for i := range 1000 {
 		fields[fmt.Sprintf("field%04d", i)] = openapi.Field{Type: &openapi.Type{Kinds: openapi.String}}

@@ -8,7 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
-// Join returns what a value is that is one of two.
+// Join returns the type of a value that is one of two.
 func Join(a, b *Value) *Value {
 	switch {
 	case a == b || b == nil:
@@ -45,7 +45,7 @@ func Join(a, b *Value) *Value {
 	case a.Kinds&openapi.Map == 0 && b.Kinds&openapi.Map == 0:
 		v.Item = Join(a.Each(), b.Each())
 	default:
-		v.Open = true // a map of which nothing is known
+		v.Open = true // an unknown map
 	}
 	return v
 }
@@ -57,12 +57,12 @@ func some[T any](a, b []T) []T {
 	return all[:min(len(all), most)]
 }
 
-// isEmpty reports whether it is a list or a map with nothing in it, in place of another one.
+// isEmpty reports whether it is an empty list or map literal.
 func (v *Value) isEmpty(other *Value) bool {
 	return v.Kinds&(openapi.List|openapi.Map) != 0 && other.Kinds&^openapi.Null == v.Kinds && v.Never()
 }
 
-// orEmpty returns the value, or a list or a map with nothing in it.
+// orEmpty returns the type of the value or an empty list or map.
 func (v *Value) orEmpty() *Value {
 	w := *v
 	w.Sparse, w.Data, w.Literal = true, nil, nil
@@ -75,7 +75,7 @@ func (v *Value) orEmpty() *Value {
 	return &w
 }
 
-// joinData joins items of spec.values. A map of a list has what any of them has.
+// joinData joins items of spec.values. The map of a list has the keys of all items.
 func joinData(a, b *Value) *Value {
 	if a == nil {
 		return b
@@ -98,7 +98,7 @@ func joinData(a, b *Value) *Value {
 	return &Value{Kinds: openapi.Map, Keys: keys, Origin: a.Origin}
 }
 
-// Same reports whether two values are the same, as far as it is cheap to tell.
+// Same reports whether two values are cheaply known to be the same.
 func (v *Value) Same(w *Value, depth int) bool {
 	if v == w {
 		return true

@@ -8,7 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/openapi"
 )
 
-// Lookup returns what is known of a key of a map, or false if it cannot have it.
+// Lookup returns the type of a key of a map, or false if the map cannot have it.
 func (v *Value) Lookup(key string) (found *Value, known bool) {
 	switch {
 	case v.Data != nil:
@@ -41,7 +41,7 @@ func (v *Value) Reached(found *Value, at Place) *Value {
 	return &w
 }
 
-// ofSchema returns what a schema tells of a key.
+// ofSchema returns the type of a key according to the schema.
 func (v *Value) ofSchema(key string) (found *Value, known bool) {
 	t := v.Type
 	f, there := t.Fields[key]
@@ -71,10 +71,10 @@ func (v *Value) ofSchema(key string) (found *Value, known bool) {
 	return Anything, t.Open
 }
 
-// Each returns what range and first find in a list or a map.
+// Each returns the type of the items of a list or map, as range and first see them.
 func (v *Value) Each() *Value {
 	if v.Grows {
-		return Anything // another round may have appended something else
+		return Anything // another iteration may have appended another type
 	}
 	switch data := v.Data.(type) {
 	case []any:
@@ -93,7 +93,7 @@ func (v *Value) Each() *Value {
 	return Anything
 }
 
-// remember returns what is in a list or a map of spec.values, which is looked at once.
+// remember returns the type of the items of a list or map of spec.values, and caches it.
 func (o *Origin) remember(data any, all func() []any) *Value {
 	if o == nil || o.Items == nil {
 		return itemsOf(all(), o)
@@ -107,7 +107,7 @@ func (o *Origin) remember(data any, all func() []any) *Value {
 	return v
 }
 
-// itemsOf returns what all items are. Of many, nobody asks.
+// itemsOf returns the joined type of all items.
 func itemsOf(all []any, o *Origin) *Value {
 	const most = 100
 	if len(all) == 0 || len(all) > most {
@@ -125,7 +125,7 @@ func itemsOf(all []any, o *Origin) *Value {
 	return v
 }
 
-// RangeValue returns what dot is in a range.
+// RangeValue returns the type of dot in a range.
 func (v *Value) RangeValue() *Value {
 	switch {
 	case v.Kinds != 0 && v.Kinds&(openapi.List|openapi.Map) == 0:
@@ -146,7 +146,7 @@ func (v *Value) RangeValue() *Value {
 	return v.Each()
 }
 
-// RangeKey returns what the first of two variables of a range is.
+// RangeKey returns the type of the first of two range variables.
 func (v *Value) RangeKey() *Value {
 	if v.Kinds&^openapi.Null == openapi.List {
 		return OfKinds(openapi.Integer)

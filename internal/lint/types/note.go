@@ -11,30 +11,30 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// What a check may cost. What is beyond is not looked at, and nothing is said of it.
+// Limits of a check. Nothing beyond them is checked or reported.
 const (
-	MaxSteps = 200_000 // nodes of templates, each as often as it is looked at
+	MaxSteps = 200_000 // visits of template nodes
 	MaxNotes = 500
-	MaxChain = 40 // of define blocks that call each other
+	MaxChain = 40 // nested calls of define blocks
 )
 
-// Place is where something stands in a template.
+// Place is a place in a template.
 type Place struct {
 	Text           *syntax.Text
-	Offset, Length int        // in bytes of what is parsed
-	Node           parse.Node // what it is, where that tells the length
+	Offset, Length int        // in bytes of the parsed text
+	Node           parse.Node // the node, if it determines the length
 }
 
-// Spot is a place without its length.
+// Spot is a place without a length.
 type Spot struct {
 	Text   *syntax.Text
 	Offset int
 }
 
-// Spot returns where it begins.
+// Spot returns the start of the place.
 func (p Place) Spot() Spot { return Spot{p.Text, p.Offset} }
 
-// End returns the offset behind it.
+// End returns the offset after the place.
 func (p Place) End() int {
 	if p.Node != nil {
 		return p.Offset + len(p.Node.String())
@@ -42,71 +42,71 @@ func (p Place) End() int {
 	return p.Offset + p.Length
 }
 
-// Note is what may become a finding: what is missing is one only where somebody needs it.
+// Note is a potential finding: a missing value is only reported if it is used.
 type Note struct {
 	Code     finding.Code
-	Severity finding.Severity // "" = it is none yet
+	Severity finding.Severity // "" = not a finding yet
 	At       Place
 	Message  string // or else it is made of these: the key of a value that is from there, and of these kinds
 	Origin   *Origin
 	In       *Value
 	Key      string
 	Kinds    openapi.Kinds
-	// Replacement is what to write in place of what is there.
+	// Replacement is the suggested text.
 	Replacement string
 	// Unless are steps that no condition may look at, if it is to be told.
 	Unless []string
 }
 
-// Raise makes it at least that severe.
+// Raise raises the severity to at least the given one.
 func (n *Note) Raise(s finding.Severity) {
 	if n.Severity != finding.Error {
 		n.Severity = s
 	}
 }
 
-// Notes keeps what the checks of one TemplateController note, and bounds their work. It is not safe for concurrent use.
+// Notes collects the notes of the checks of one TemplateController, and limits their work. It is not safe for concurrent use.
 type Notes struct {
 	*Finder
-	// Steps is how much work was done.
+	// Steps is the number of steps so far.
 	Steps int
-	// Partial are the texts with define blocks that have not been looked at for all of their dots.
+	// Partial are the texts with define blocks that were not checked for all values of dot.
 	Partial map[*syntax.Text]bool
 
 	pause   func() error
 	all     []*Note
-	more    []finding.Finding // that are not in a template
-	fine    map[Spot]bool     // keys that are there: see Resolved
-	tested  map[string]bool   // steps that conditions look at
-	gaveUp  bool              // steps or notes are used up
-	tooMany bool              // there are notes that are dropped
+	more    []finding.Finding // outside of templates
+	fine    map[Spot]bool     // existing keys: see Resolved
+	tested  map[string]bool   // steps that conditions test
+	gaveUp  bool              // the limit of steps or notes is reached
+	tooMany bool              // some notes were dropped
 }
 
-// NewNotes returns Notes that call pause now and then: an error ends the work. nil = there are no pauses.
+// NewNotes returns Notes that call pause regularly: an error stops the check. nil = no pauses.
 func NewNotes(pause func() error) *Notes {
 	return &Notes{Finder: NewFinder(), Partial: map[*syntax.Text]bool{}, pause: pause, fine: map[Spot]bool{}, tested: map[string]bool{}}
 }
 
-// stepsPerPause is how many steps take some microseconds: pauses must not cost more than the work.
+// stepsPerPause is the number of steps between pauses. They take some microseconds, so that pauses cost less than the work.
 const stepsPerPause = 64
 
-// Step counts the work, and reports whether to go on.
+// Step counts a step, and reports whether to continue.
 func (all *Notes) Step() bool {
 	all.Steps++
 	all.gaveUp = all.gaveUp || all.Steps > MaxSteps || all.Steps%stepsPerPause == 0 && all.Paused()
 	return !all.gaveUp
 }
 
-// Ended reports whether steps or notes are used up.
+// Ended reports whether a limit is reached.
 func (all *Notes) Ended() bool { return all.gaveUp }
 
-// Paused makes a pause, and reports whether the work has ended in one.
+// Paused calls pause, and reports whether it returned an error.
 func (all *Notes) Paused() bool { return all.pause != nil && all.pause() != nil }
 
-// Full reports whether no more can be noted.
+// Full reports whether the limit of notes is reached.
 func (all *Notes) Full() bool { return len(all.all)+len(all.more) >= MaxNotes }
 
-// Add begins a note, which is dropped if there are too many.
+// Add adds a note, which is dropped if there are too many.
 func (all *Notes) Add(code finding.Code, at Place) *Note {
 	n := &Note{Code: code, At: at}
 	if len(all.all) >= MaxNotes {
@@ -117,22 +117,22 @@ func (all *Notes) Add(code finding.Code, at Place) *Note {
 	return n
 }
 
-// AddFinding keeps a finding that is not in a template.
+// AddFinding adds a finding outside of templates.
 func (all *Notes) AddFinding(f finding.Finding) { all.more = append(all.more, f) }
 
-// Say notes something in words.
+// Say adds a note with a message.
 func (all *Notes) Say(s finding.Severity, code finding.Code, at Place, format string, args ...any) *Note {
 	n := all.Add(code, at)
 	n.Message, n.Severity = fmt.Sprintf(format, args...), s
 	return n
 }
 
-// Warn notes that something is probably not as meant.
+// Warn adds a warning.
 func (all *Notes) Warn(code finding.Code, at Place, format string, args ...any) *Note {
 	return all.Say(finding.Warning, code, at, format, args...)
 }
 
-// Fail notes what rendering fails on: a warning unless it is sure that rendering gets there.
+// Fail adds a note for code that fails to render: a warning unless it is certain to be reached.
 func (all *Notes) Fail(sure bool, code finding.Code, at Place, format string, args ...any) {
 	severity := finding.Error
 	if !sure {
@@ -141,17 +141,17 @@ func (all *Notes) Fail(sure bool, code finding.Code, at Place, format string, ar
 	all.Say(severity, code, at, format, args...)
 }
 
-// Resolved notes that a key is there for one of those that ask at a place: it is no misspelling.
+// Resolved records that a key at a place exists for at least one type: it is not a misspelling.
 func (all *Notes) Resolved(at Place) { all.fine[at.Spot()] = true }
 
-// Test notes that a condition looks at a value: what is optional on the way to it is provided for.
+// Test records that a condition tests a value: optional steps on its path are handled.
 func (all *Notes) Test(o *Origin) {
 	for ; o != nil && o.Path != "" && !all.tested[o.Step()]; o = o.Up {
 		all.tested[o.Step()] = true
 	}
 }
 
-// Findings returns what is to be told.
+// Findings returns the findings.
 func (all *Notes) Findings() []finding.Finding {
 	worst := map[Spot]finding.Severity{}
 	for _, n := range all.all {
@@ -168,7 +168,7 @@ func (all *Notes) Findings() []finding.Finding {
 		told[n.At.Spot()] = true
 		kept = append(kept, n)
 	}
-	slices.SortStableFunc(kept, func(a, b *Note) int { return cmp.Compare(a.At.Offset, b.At.Offset) }) // which makes positions cheap
+	slices.SortStableFunc(kept, func(a, b *Note) int { return cmp.Compare(a.At.Offset, b.At.Offset) }) // so that computing positions is cheap
 	found, positions := all.more, syntax.Positions{}
 	for _, n := range kept {
 		found = append(found, all.finding(n, positions))
@@ -179,7 +179,7 @@ func (all *Notes) Findings() []finding.Finding {
 	return finding.Sort(found)
 }
 
-// excused reports whether what a warning is about is provided for elsewhere.
+// excused reports whether the template handles the subject of a warning elsewhere.
 func (all *Notes) excused(n *Note) bool {
 	if n.Code == finding.UnknownField && (all.fine[n.At.Spot()] || all.gaveUp || all.Partial[n.At.Text]) {
 		return true

@@ -2,18 +2,18 @@ package types
 
 import "github.com/templater-dev/templater/internal/kube/openapi"
 
-// Origin says where a value is from, in words of the author.
+// Origin is the source of a value, in the terms of the author.
 type Origin struct {
 	Root   string  // such as .children.web[]; "" is the parent
-	Object string  // what the whole is called: SimpleDeployment
+	Object string  // display name of the object: SimpleDeployment
 	Path   string  // in the object: .spec.template
-	Up     *Origin // of what it is a part of; nil = it is the whole
+	Up     *Origin // origin of the containing object; nil = none
 	Type   *openapi.Type
 	Source Source
-	Items  map[uintptr]*Value // of spec.values: what is in a list or a map, by its address
+	Items  map[uintptr]*Value // of spec.values: the items of a list or map, by its address
 }
 
-// Source tells what told the type of a value.
+// Source is the source of the type of a value.
 type Source int
 
 // The sources.
@@ -23,7 +23,7 @@ const (
 	FromTemplate
 )
 
-// Step returns the whole path of an origin, by which places are compared; "" for nil.
+// Step returns the full path of an origin, as a comparison key; "" for nil.
 func (o *Origin) Step() string {
 	if o == nil {
 		return ""
@@ -39,7 +39,7 @@ func (o *Origin) below(key string, of *openapi.Type) *Origin {
 	return &Origin{Root: o.Root, Object: o.Object, Path: o.Path + "." + key, Up: o, Type: of, Source: o.Source, Items: o.Items}
 }
 
-// item is the origin of what is in a list.
+// item returns the origin of the items of a list.
 func (o *Origin) item(of *openapi.Type) *Origin {
 	if o == nil {
 		return nil
@@ -47,27 +47,27 @@ func (o *Origin) item(of *openapi.Type) *Origin {
 	return &Origin{Root: o.Root, Object: o.Object, Path: o.Path + "[]", Up: o, Type: of, Source: o.Source, Items: o.Items}
 }
 
-// alwaysThere are fields that each object of an API server has, or as good as, though schemas call them optional.
+// alwaysThere are fields that practically every object from an API server has, although schemas call them optional.
 var alwaysThere = map[string]bool{
 	".apiVersion": true, ".kind": true, ".metadata": true, ".spec": true,
 	".metadata.name": true, ".metadata.namespace": true, ".metadata.uid": true, ".metadata.creationTimestamp": true, ".metadata.generation": true,
 }
 
-// phases are those of objects that have one from the beginning.
+// phases are kinds whose objects always have a phase.
 var phases = map[string]bool{"Pod": true, "Namespace": true, "PersistentVolume": true, "PersistentVolumeClaim": true}
 
-// scaled are those whose number of replicas the API server sets where nobody else does.
+// scaled are kinds whose number of replicas is defaulted by the API server.
 var scaled = map[string]bool{"Deployment": true, "StatefulSet": true, "ReplicaSet": true, "ReplicationController": true}
 
-// isThere reports whether an object has what is there, whatever its schema says.
+// isThere reports whether objects always have the field, although its schema calls it optional.
 func (o *Origin) isThere() bool {
 	return o != nil && (alwaysThere[o.Path] || o.Path == ".status.phase" && phases[o.Object] || o.Path == ".spec.replicas" && scaled[o.Object])
 }
 
-// neverSeen are fields that objects have and templates do not see.
+// neverSeen are fields of objects that are hidden from templates.
 var neverSeen = map[string]bool{".metadata.managedFields": true, ".metadata.resourceVersion": true}
 
-// Words names what a value is in words of the author.
+// Words returns a description of a value in the terms of the author.
 func (o *Origin) Words() string {
 	switch {
 	case o == nil:
@@ -80,7 +80,7 @@ func (o *Origin) Words() string {
 	return o.Path + " of " + o.Object
 }
 
-// InWords names an origin as a place in its object.
+// InWords describes an origin as a place in its object.
 func (o *Origin) InWords() string {
 	if o.Path == "" {
 		return "the " + o.Object + " itself"
@@ -88,5 +88,5 @@ func (o *Origin) InWords() string {
 	return o.Path
 }
 
-// Hides reports whether objects have a field right below that templates do not see.
+// Hides reports whether a direct field of the object is hidden from templates.
 func (o *Origin) Hides(key string) bool { return o != nil && neverSeen[o.Path+"."+key] }

@@ -11,28 +11,28 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Signature says what a function takes and yields.
+// Signature describes the parameters and the result of a function.
 type Signature struct {
 	*syntax.Function
 	params []Param
-	rest   Param // of all further arguments
+	rest   Param // type of all further arguments
 	Result openapi.Kinds
-	item   openapi.Kinds // of a list or map that it yields; 0 = anything
+	item   openapi.Kinds // item kinds of a returned list or map; 0 = any
 }
 
-// SignatureOf returns the signature of a function, or nil if there is no such function.
+// SignatureOf returns the signature of a function, or nil if the function is unknown.
 func SignatureOf(function string) *Signature { return signatures()[function] }
 
-// Param says what an argument may be.
+// Param describes a parameter.
 type Param struct {
-	Kinds openapi.Kinds // 0 = anything
+	Kinds openapi.Kinds // 0 = any
 	Words string
-	whole bool // a number must be whole, and a text the decimal of one
-	num   bool // a text must be a number
-	Nil   bool // it may be missing
+	whole bool // must be an integer, or a string with a decimal integer
+	num   bool // a string must be a number
+	Nil   bool // can be missing
 }
 
-// Fault says what is wrong with an argument that is written out, or "".
+// Fault returns the error of a literal argument, or "".
 func (p Param) Fault(lit any) string {
 	switch lit := lit.(type) {
 	case string:
@@ -51,7 +51,7 @@ func (p Param) Fault(lit any) string {
 	return ""
 }
 
-// Param returns what argument i may be.
+// Param returns the parameter for argument i.
 func (s *Signature) Param(i int) Param {
 	if i < len(s.params) {
 		return s.params[i]
@@ -59,7 +59,7 @@ func (s *Signature) Param(i int) Param {
 	return s.rest
 }
 
-// Yield returns what a function yields, as far as only its name tells.
+// Yield returns the result type of a function, as far as it does not depend on arguments.
 func (s *Signature) Yield() *Value {
 	switch {
 	case s.Result == 0:
@@ -92,7 +92,7 @@ var (
 	WholeParam = params[syntax.TypeWhole]
 )
 
-// newParam returns what an argument of a type may be.
+// newParam returns the parameter for a type name.
 func newParam(t syntax.Type) Param {
 	if !t.Nil() {
 		return params[t]
@@ -102,13 +102,13 @@ func newParam(t syntax.Type) Param {
 	return p
 }
 
-// yielded are the kinds of results.
+// yielded maps names of result types to kinds.
 var yielded = map[syntax.Type]openapi.Kinds{
 	syntax.TypeText: openapi.String, syntax.TypeWhole: openapi.Integer, syntax.TypeFloat: openapi.Number,
 	syntax.TypeBoolean: openapi.Boolean, syntax.TypeList: openapi.List, syntax.TypeMap: openapi.Map,
 }
 
-// signatures are those of all functions, by name.
+// signatures has the signatures of all functions by name.
 var signatures = sync.OnceValue(func() map[string]*Signature {
 	all := map[string]*Signature{}
 	for name, f := range funcs.Allowed() {

@@ -1,8 +1,8 @@
-// Package types has the types of values in templates: their fields and items, their origin, the signatures of functions, and suggestions for
+// Package types models the types of values in templates: their fields and items, their origin, the signatures of functions, and suggestions for
 // unknown keys.
 //
-// The types of the branches of an if are joined. Values are immutable, except that those of spec.values cache their items, so they belong to one
-// goroutine.
+// The types of the branches of an if are joined. Values are immutable, except that those of spec.values cache their items, so they are not
+// safe for concurrent use.
 package types
 
 import "github.com/templater-dev/templater/internal/kube/openapi"
@@ -10,48 +10,48 @@ import "github.com/templater-dev/templater/internal/kube/openapi"
 // Value is what is known of a value at a place in a template. It does not change. It has many fields, as little is known of most values, and
 // what is comes in many forms.
 type Value struct {
-	Kinds openapi.Kinds // what it may be; 0 = anything, and Null = it is always missing
-	Type  *openapi.Type // where its fields and items are told; nil = not by a schema
-	// Keys are the entries of a map that templates or spec.values make; nil where nobody knows. Open says that there may be more.
+	Kinds openapi.Kinds // possible kinds; 0 = any, and Null = always missing
+	Type  *openapi.Type // schema of its fields and items; nil = none
+	// Keys are the entries of a map built by templates or spec.values; nil = unknown. Open means that there can be others.
 	Keys map[string]*Value
 	Open bool
-	Item *Value // of a list, or of a map whose keys are not known; nil = anything
-	// Grows says that a loop around appends to the list: Item is what is known of by now, and nil is nothing.
+	Item *Value // of a list, or of a map with unknown keys; nil = any
+	// Grows means that an enclosing loop appends to the list: Item is the type so far, and nil is none.
 	Grows bool
-	Data  any // of spec.values, whose parts are looked at when asked for
+	Data  any // of spec.values, whose parts are typed on demand
 
 	// Sparse says that a map may lack what its type says is there. Variants are what it may be, if it is one of several
 	// objects.
 	Sparse   bool
 	Variants []*Value
 
-	Literal any     // what it is, if it is written out or in spec.values: a string, int64, float64 or bool
-	Origin  *Origin // where it is from; nil = it is computed
-	// Optional are the steps on the way to it that objects may lack.
+	Literal any     // the constant, if it is a literal or in spec.values: a string, int64, float64 or bool
+	Origin  *Origin // nil = computed
+	// Optional are the optional steps of its path.
 	Optional []string
 	Notes    []*Note // why it is always missing
-	At       Place   // of the last key on the way to it
+	At       Place   // of the last key of its path
 }
 
-// Kinds that functions take alike.
+// Kinds that functions treat alike.
 const (
 	Numeric = openapi.Integer | openapi.Number
 	Scalar  = openapi.String | Numeric | openapi.Boolean
 )
 
-// The values of which nothing is known, and which are never there.
+// The unknown value, and the value that is always missing.
 var (
 	Anything = &Value{}
 	Missing  = &Value{Kinds: openapi.Null}
 )
 
-// OfKinds returns a value of which no more is known.
+// OfKinds returns a value of which only the kinds are known.
 func OfKinds(kinds openapi.Kinds) *Value { return &Value{Kinds: kinds} }
 
-// Literal returns the value that a text of the author is.
+// Literal returns the value of a string literal.
 func Literal(v any) *Value { return &Value{Kinds: KindOf(v), Literal: v} }
 
-// KindOf returns the kind of plain data; 0 = it is none.
+// KindOf returns the kind of plain data; 0 = not plain data.
 func KindOf(v any) openapi.Kinds {
 	switch v.(type) {
 	case nil:
@@ -72,7 +72,7 @@ func KindOf(v any) openapi.Kinds {
 	return 0
 }
 
-// OfData returns what a value of spec.values is. Its parts are looked at later.
+// OfData returns the type of a value of spec.values. Its parts are typed on demand.
 func OfData(v any, o *Origin) *Value {
 	known := &Value{Kinds: KindOf(v), Data: v, Origin: o}
 	if known.Kinds&Scalar != 0 {
@@ -88,15 +88,15 @@ func OfType(t *openapi.Type, o *Origin) *Value {
 		return v
 	}
 	if v.Kinds = t.Kinds; v.Kinds&openapi.Number != 0 {
-		v.Kinds |= openapi.Integer // a whole number is one, whatever its schema calls it
+		v.Kinds |= openapi.Integer // integers are accepted, whatever the schema calls them
 	}
 	return v
 }
 
-// ListOf returns a list, of which each item is one; nil = anything.
+// ListOf returns a list of items of a type; nil = any.
 func ListOf(item *Value) *Value { return &Value{Kinds: openapi.List, Item: item} }
 
-// Never reports whether if never takes it for true, as far as that is known.
+// Never reports whether the value is known to be always false in an if.
 func (v *Value) Never() bool {
 	switch lit := v.Literal.(type) {
 	case bool:
@@ -109,7 +109,7 @@ func (v *Value) Never() bool {
 	return v.Size() == 0 || v.Kinds == openapi.Null || v.Kinds == openapi.Map && v.Keys != nil && len(v.Keys) == 0 && !v.Open
 }
 
-// Always reports whether if always takes it for true, as far as that is known.
+// Always reports whether the value is known to be always true in an if.
 func (v *Value) Always() bool {
 	switch lit := v.Literal.(type) {
 	case bool:
@@ -124,7 +124,7 @@ func (v *Value) Always() bool {
 
 // Size returns how many items or keys a list or a map of spec.values has where it is there, or -1 if nobody knows.
 func (v *Value) Size() int {
-	bare := v.Kinds &^ openapi.Null // what else it may be has another size
+	bare := v.Kinds &^ openapi.Null // other kinds have another size
 	if data, ok := v.Data.([]any); ok && bare == openapi.List {
 		return len(data)
 	}
@@ -150,10 +150,10 @@ func (v *Value) hasKeys() bool {
 	return false
 }
 
-// May reports whether it may be one of the kinds.
+// May reports whether the value can be of one of the kinds.
 func (v *Value) May(kinds openapi.Kinds) bool { return v.Kinds == 0 || v.Kinds&kinds != 0 }
 
-// Nullable returns the value, or nothing.
+// Nullable returns the type of the value or null.
 func (v *Value) Nullable() *Value {
 	if v.Kinds == 0 || v.Kinds&openapi.Null != 0 {
 		return v
@@ -172,7 +172,7 @@ func (v *Value) Present() *Value {
 	w := *v
 	w.Optional = nil
 	if w.Kinds &^= openapi.Null; w.Kinds == 0 && v.Kinds != 0 {
-		return Anything // it is never there, so nobody gets here
+		return Anything // always missing, so this is not reached
 	}
 	return &w
 }

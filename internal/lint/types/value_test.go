@@ -35,8 +35,8 @@ func examples() map[string]*Value {
 	}
 }
 
-// TestJoinKnowsNoMoreThanBothSides holds that what comes of two ways may be all that either may be, in either order.
-func TestJoinKnowsNoMoreThanBothSides(t *testing.T) {
+// TestJoinIsCommutativeAndSound holds that what comes of two ways may be all that either may be, in either order.
+func TestJoinIsCommutativeAndSound(t *testing.T) {
 	all := examples()
 	for a, v := range all {
 		for b, w := range all {
@@ -56,8 +56,8 @@ func TestJoinKnowsNoMoreThanBothSides(t *testing.T) {
 	}
 }
 
-// TestJoinEndsAlike holds that it makes no difference which two of several values are joined first, as far as kinds go.
-func TestJoinEndsAlike(t *testing.T) {
+// TestJoinIsAssociative holds that it makes no difference which two of several values are joined first, as far as kinds go.
+func TestJoinIsAssociative(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var all []*Value
 	for _, v := range examples() {
@@ -71,7 +71,7 @@ func TestJoinEndsAlike(t *testing.T) {
 	}
 }
 
-func TestWhatIfMakesOfValues(t *testing.T) {
+func TestNeverAndAlways(t *testing.T) {
 	all := examples()
 	for name, want := range map[string][2]bool{ // never, always
 		"anything": {}, "text": {}, "number": {}, "list": {}, "map": {}, "list of texts": {}, "values": {},
@@ -124,8 +124,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestWhatIsReachedByWhatMayBeMissing holds that a key of a map that may be missing may be missing, and says which step that is.
-func TestWhatIsReachedByWhatMayBeMissing(t *testing.T) {
+// TestFieldOfOptionalMapIsOptional holds that a key of a map that may be missing may be missing, and says which step that is.
+func TestFieldOfOptionalMapIsOptional(t *testing.T) {
 	v := examples()["spec"].Nullable()
 	w := *v
 	w.Optional = []string{".spec"}
@@ -135,7 +135,7 @@ func TestWhatIsReachedByWhatMayBeMissing(t *testing.T) {
 	}
 }
 
-func TestItemsOfValues(t *testing.T) {
+func TestEachAndRangeKey(t *testing.T) {
 	v, _ := examples()["values"].Lookup("a")
 	if each := v.Each(); each.Kinds != openapi.Integer || each.Literal != nil || each.Origin.Step() != ".values.a[]" {
 		t.Errorf("an item of .values.a is %s (%v) from %s", each.Kinds.Words(), each.Literal, each.Origin.Step())

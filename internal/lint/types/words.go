@@ -17,7 +17,7 @@ func (f *Finder) Words(n *Note) (message, replacement string) {
 	return f.unknown(n)
 }
 
-// unknown says that there is no such field, and what may have been meant.
+// unknown reports an unknown field, with a suggestion.
 func (f *Finder) unknown(n *Note) (message, replacement string) {
 	known := f.Keys(n.In)
 	nearest := f.Nearest(n.Key, known)
@@ -48,7 +48,7 @@ func (f *Finder) unknown(n *Note) (message, replacement string) {
 	return fmt.Sprintf("%s has no field %s.%s%s%s", n.Origin.Object, n.Origin.Path, n.Key, always, hint), replacement
 }
 
-// below returns the rest of a path where the key is further down, as it can be written in its place.
+// below returns the path to a key that exists further down, as a replacement.
 func below(o *Origin, where, key string) string {
 	rest, ok := strings.CutPrefix(where, o.Path+".")
 	if !ok || strings.Contains(rest, "[]") {
@@ -57,7 +57,7 @@ func below(o *Origin, where, key string) string {
 	return rest + "." + key
 }
 
-// instead says how the items of a list are got at, or where the field is.
+// instead suggests how to reach the items of a list, or where the field is.
 func (f *Finder) instead(o *Origin, key string) string {
 	if o == nil || o.Type == nil {
 		return ""

@@ -14,9 +14,9 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// counted is a context that counts how often it is asked whether it has ended, and does something the first time after so many.
+// counted is a context that counts the calls of Err, and calls do after that many.
 type counted struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // it is a context
 
 	asked, after int
 	do           func()
@@ -29,8 +29,8 @@ func (c *counted) Err() error {
 	return c.Context.Err()
 }
 
-// TestACheckEndsWithItsReview has the client go, or the time for the answer end, in the middle of a check.
-func TestACheckEndsWithItsReview(t *testing.T) {
+// TestCheckStopsWhenReviewEnds: the client disconnects, or the time is up, in the middle of a check.
+func TestCheckStopsWhenReviewEnds(t *testing.T) {
 	const begun, mostLeft = 1000, 100
 	for why, row := range map[string]struct {
 		end  func(ctx context.Context, cancel func())
@@ -62,8 +62,8 @@ func TestACheckEndsWithItsReview(t *testing.T) {
 				if left := asked.asked - begun; left > mostLeft {
 					t.Errorf("it goes on for %d steps", left)
 				}
-				if !released || len(h.places) > 0 {
-					t.Errorf("the memory is given back: %v; %d places are taken", released, len(h.places))
+				if !released || len(h.slots) > 0 {
+					t.Errorf("the memory is given back: %v; %d places are taken", released, len(h.slots))
 				}
 			})
 		})

@@ -19,54 +19,58 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Path is where a Handler is to answer.
+// Path is the URL path of a Handler.
 const Path = "/validate-templatecontrollers"
 
 const (
-	// mostReviews is how many requests are reviewed at a time.
-	mostReviews = 2
-	// answerLimit is how long a writer waits at most. It leaves time for the answer to arrive within the 2 s that the API
-	// server waits.
+	// maxReviews limits concurrent reviews.
+	maxReviews = 2
+	// answerLimit is the maximum duration of a review, so that the response arrives within the webhook timeout of the
+	// API server, 2 s.
 	answerLimit = time.Second
-	// readLimit is how much of that the check may wait for the API server, which has the schemas of kinds.
+	// readLimit is the part of that time in which the check may read schemas from the API server.
 	readLimit = 700 * time.Millisecond
-	// bodyTime is how long the API server may take to send one.
-	bodyTime = 500 * time.Millisecond
+	// bodyTimeout is how long the API server may take to send a request body.
+	bodyTimeout = 500 * time.Millisecond
 )
 
 // unchecked is the warning if there was no time for a review.
 const unchecked = "templater is overloaded and did not validate this: see the conditions of the TemplateController"
 
-// Handler answers admission reviews of TemplateControllers, v1, at Path. It is safe for concurrent use.
+// Handler handles admission reviews (v1) of TemplateControllers at Path. It is safe for concurrent use.
 type Handler struct {
-	// Class is that of the TemplateControllers that are reviewed. All others are allowed.
+	// Class is the class of the TemplateControllers that are reviewed. All others are allowed.
 	Class string
-	// Check says all that is wrong with a TemplateController. What it would have to ask the server for when reading has ended, it
-	// does without. It ends soon after ctx has, and what it says then means nothing.
+	// Check returns all lint findings for a TemplateController. Once reading is done, it sends no more requests to the
+	// API server, and works with what it has. It returns soon after ctx is done; its result is then meaningless.
 	Check func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding
-	// Refuse says why a TemplateController would not be compiled for the memory that it takes, at once. nil = there is no such reason.
+	// Refuse returns why a TemplateController would not be compiled because of its memory, without blocking. May be
+	// nil.
 	Refuse func(tc *v1.TemplateController) []finding.Finding
-	// Others yields the accepted TemplateControllers that write a ready condition into parents of that kind, in any order: of each no more than
-	// the name, spec.watch and spec.status.readyCondition. It makes no request. nil = none are known.
+	// Others yields the accepted TemplateControllers that write a ready condition to parents of that kind, in any
+	// order, with only the name, spec.watch and spec.status.readyCondition set. It sends no requests. May be nil.
 	Others func(kind schema.GroupKind) iter.Seq[*v1.TemplateController]
 
-	// Reserve waits until there is memory for a check, which release gives back, and returns an error when ctx ends before. nil = there is
-	// no account of memory.
+	// Begin blocks until a review may compute, or ctx is done, and returns the context of the review. end is called
+	// after the review. May be nil.
+	Begin func(ctx context.Context) (review context.Context, end func())
+	// Reserve blocks until there is memory for a check, and returns a function that releases it. It returns an error if
+	// ctx is done first. May be nil.
 	Reserve func(ctx context.Context) (release func(), err error)
 
-	inbox           inbox
-	places          chan struct{} // a place for each that is reviewed
-	limit, bodyTime time.Duration
+	inbox              inbox
+	slots              chan struct{} // semaphore of reviews
+	limit, bodyTimeout time.Duration
 }
 
-// New completes a Handler, and returns it.
+// New initializes a Handler, and returns it.
 func New(h *Handler) *Handler {
-	h.inbox.most, h.places = inboxLimit, make(chan struct{}, mostReviews)
-	h.limit, h.bodyTime = answerLimit, bodyTime
+	h.inbox.most, h.slots = inboxLimit, make(chan struct{}, maxReviews)
+	h.limit, h.bodyTimeout = answerLimit, bodyTimeout
 	return h
 }
 
-// ServeHTTP answers a review. If there is no time to check the TemplateController, it is allowed.
+// ServeHTTP responds to a review. If there is no time to check the TemplateController, it is allowed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.limit)
 	defer cancel()
@@ -79,23 +83,28 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	computing, end := h.begin(ctx)
+	release := func() {
+		end()
+		<-h.slots
+	}
 	review, err := read(body)
 	if err != nil {
-		<-h.places
+		release()
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	result := make(chan outcome, 1)
 	go func() {
-		defer func() { <-h.places }()
-		result <- h.look(ctx, review.Request)
+		defer release()
+		result <- h.look(computing, review.Request)
 	}()
 	var done outcome
 	select {
 	case done = <-result:
 	case <-ctx.Done():
 	}
-	if ctx.Err() != nil { // what comes of a check that was cut short means nothing
+	if ctx.Err() != nil { // the result of an interrupted check is meaningless
 		done.err, done.response = nil, &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{unchecked}}
 	}
 	if done.err != nil {
@@ -103,7 +112,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: done.response}) // the API server has gone
+	_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: done.response}) // an error means that the API server has disconnected
 }
 
 var (
@@ -111,11 +120,11 @@ var (
 	errBody = errors.New("the body is not an AdmissionReview of at most 4 MiB")
 )
 
-// admit receives a request, and then takes a place for it: one that is sent slowly holds none of the few. The caller gives the place
-// back, unless there is an error. It is errBusy where there was no time, or no memory.
+// admit receives a request, and then acquires a slot for its review, so that slow requests hold no slot. The caller
+// must release the slot, unless there is an error. The error is errBusy if there was no time or memory.
 func (h *Handler) admit(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	conn := http.NewResponseController(w)
-	_ = conn.SetReadDeadline(time.Now().Add(h.bodyTime)) // a recorder of tests has none
+	_ = conn.SetReadDeadline(time.Now().Add(h.bodyTimeout)) // fails with the recorders of tests
 	a := h.inbox.begin(func() { _ = conn.SetReadDeadline(time.Now()) })
 	defer a.end()
 	body, err := a.read(http.MaxBytesReader(w, r.Body, bodyLimit))
@@ -125,17 +134,25 @@ func (h *Handler) admit(ctx context.Context, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return nil, errBody
 	}
-	_ = conn.SetReadDeadline(time.Time{}) // that was for the body
-	if !take(ctx, h.places) {
+	_ = conn.SetReadDeadline(time.Time{}) // it was for the body
+	if !take(ctx, h.slots) {
 		return nil, errBusy
 	}
 	return body, nil
 }
 
-// take takes a place, and reports whether there was one before ctx ended.
-func take(ctx context.Context, places chan struct{}) bool {
+// begin calls Begin, if set.
+func (h *Handler) begin(ctx context.Context) (review context.Context, end func()) {
+	if h.Begin == nil {
+		return ctx, func() {}
+	}
+	return h.Begin(ctx)
+}
+
+// take acquires a slot. It returns false if ctx is done first.
+func take(ctx context.Context, slots chan struct{}) bool {
 	select {
-	case places <- struct{}{}:
+	case slots <- struct{}{}:
 		return true
 	case <-ctx.Done():
 		return false
@@ -148,7 +165,7 @@ type outcome struct {
 	err      error
 }
 
-// look is review, with a panic turned into an error: it must not end the operator.
+// look calls review, and converts a panic to an error, so that it does not crash the operator.
 func (h *Handler) look(ctx context.Context, request *request) (out outcome) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -162,14 +179,14 @@ func (h *Handler) look(ctx context.Context, request *request) (out outcome) {
 
 var reviews = admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
 
-// review is what is read of an AdmissionReview: all else that a client may have written takes no memory.
+// review contains the fields of an AdmissionReview that are used: other fields that a client may send use no memory.
 type review struct {
 	metav1.TypeMeta `json:",inline"`
 
 	Request *request
 }
 
-// read reads a review with a request. The error holds none of the text.
+// read decodes a review. The error contains nothing of the text.
 func read(body []byte) (*review, error) {
 	review := &review{}
 	if err := json.Unmarshal(body, review); err != nil {

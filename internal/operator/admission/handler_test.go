@@ -36,17 +36,17 @@ spec:
         name: {{ .metadata.name }}
 `
 
-// wrong is fine with a mistake.
+// wrong is fine with an error.
 var wrong = strings.Replace(fine, ".metadata.name", "lowre .metadata.name", 1)
 
 const wrongText = "children[maps]:4:12: unknown function lowre; did you mean lower? [TL003]\n" +
 	"    4 |   name: {{ lowre .metadata.name }}\n" +
 	"      |            ^^^^^ lower"
 
-// asBefore is that of a mistake that was there already.
-const asBefore = "error, as before: children[maps]:4:12: unknown function lowre; did you mean lower? [TL003]: templater does not accept this spec until this is fixed"
+// asBefore is the warning for an existing error.
+const asBefore = "existing error: children[maps]:4:12: unknown function lowre; did you mean lower? [TL003]: templater does not accept this spec until this is fixed"
 
-// newHandler returns a Handler that has a minute for an answer, because the machine may be busy.
+// newHandler returns a Handler with a long limit, because the machine may be busy.
 func newHandler(h *Handler) *Handler {
 	h = New(h)
 	h.limit = time.Minute
@@ -57,7 +57,7 @@ func compile(_, _ context.Context, tc *v1.TemplateController) []finding.Finding 
 	return lint.Check(tc, nil).Findings
 }
 
-// warn finds two warnings in each TemplateController.
+// warn returns two warnings for each TemplateController.
 func warn(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 	return []finding.Finding{
 		{Code: "TL999", Severity: finding.Warning, Where: "children[maps]", Line: 4, Column: 9, Message: "it may not be there"},
@@ -74,7 +74,7 @@ func raw(t *testing.T, manifest string) []byte {
 	return text
 }
 
-// ask has the API server ask about a TemplateController; before is empty for a new one.
+// ask sends the review of a TemplateController; before is "" for a new one.
 func ask(t *testing.T, h *Handler, before, after string) *admissionv1.AdmissionResponse {
 	t.Helper()
 	request := &admissionv1.AdmissionRequest{UID: "u-1", Operation: admissionv1.Create}
@@ -109,7 +109,7 @@ func send(t *testing.T, h *Handler, body string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// outcomeOf is yes, or why not, and the warnings.
+// outcomeOf returns "yes" or "no: MESSAGE", and the warnings.
 func outcomeOf(r *admissionv1.AdmissionResponse) string {
 	out := "yes"
 	if !r.Allowed {
@@ -118,7 +118,7 @@ func outcomeOf(r *admissionv1.AdmissionResponse) string {
 	return strings.Join(append([]string{out}, r.Warnings...), "\n")
 }
 
-func TestWhichWritesAreRefused(t *testing.T) {
+func TestWebhookRejectsInvalidWrites(t *testing.T) {
 	suspended := func(manifest string) string {
 		return strings.Replace(manifest, "spec:\n", "spec:\n  suspend: true\n", 1)
 	}
@@ -146,7 +146,7 @@ func TestWhichWritesAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoWriteOfASpecIsLetThrough(t *testing.T) {
+func TestRequestsOtherThanSpecWritesAreAllowed(t *testing.T) {
 	h := newHandler(&Handler{Check: compile})
 	for _, request := range []admissionv1.AdmissionRequest{
 		{Operation: admissionv1.Update, SubResource: "status"}, {Operation: admissionv1.Delete}, {Operation: admissionv1.Connect},
@@ -158,15 +158,16 @@ func TestWhatIsNoWriteOfASpecIsLetThrough(t *testing.T) {
 	}
 }
 
-func TestWarningsAreShortLines(t *testing.T) {
+func TestWebhookWarningsAreShortLines(t *testing.T) {
 	r := ask(t, newHandler(&Handler{Check: warn}), "", fine)
-	if !r.Allowed || len(r.Warnings) != 2 || r.Warnings[0] != "children[maps]:4:9: it may not be there" || len(r.Warnings[1]) > longestWarning {
+	if !r.Allowed || len(r.Warnings) != 2 || r.Warnings[0] != "children[maps]:4:9: it may not be there" || len(r.Warnings[1]) > maxWarningLength {
 		t.Errorf("the answer is %+v", r)
 	}
 }
 
-// An error that does not keep anybody from writing stops the TemplateController all the same: its line says so, however long it is.
-func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
+// An existing error does not prevent the write, but the spec is not accepted. The warning always says so, even if it is
+// long.
+func TestExistingErrorIsMarkedInWarnings(t *testing.T) {
 	h := newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 		return []finding.Finding{
 			{Code: "TL998", Severity: finding.Error, Where: "children[maps]", Line: 4, Column: 9, Message: strings.Repeat("long ", 100)},
@@ -177,7 +178,7 @@ func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
 	if !r.Allowed || len(r.Warnings) != 2 {
 		t.Fatalf("the answer is %+v", r)
 	}
-	if got := r.Warnings[0]; len(got) > longestWarning || !strings.HasPrefix(got, "error, as before: children[maps]:4:9: long ") || !strings.HasSuffix(got, " [TL998]"+stopped) {
+	if got := r.Warnings[0]; len(got) > maxWarningLength || !strings.HasPrefix(got, "existing error: children[maps]:4:9: long ") || !strings.HasSuffix(got, " [TL998]"+stopped) {
 		t.Errorf("the error is told as %q, %d bytes", got, len(got))
 	}
 	if got := r.Warnings[1]; got != "helpers: it may not be there" {
@@ -185,7 +186,7 @@ func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
 	}
 }
 
-func TestManyFindingsAreCounted(t *testing.T) {
+func TestLongDiagnosticListIsTruncated(t *testing.T) {
 	many := func(severity finding.Severity) *Handler {
 		return newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) (all []finding.Finding) {
 			for line := range 50 {
@@ -197,13 +198,13 @@ func TestManyFindingsAreCounted(t *testing.T) {
 	if r := ask(t, many(finding.Error), "", fine); !strings.HasSuffix(r.Result.Message, "children[maps]:109: wrong [TL999]\nand 40 more") {
 		t.Errorf("the answer is %q", r.Result.Message)
 	}
-	if r := ask(t, many(finding.Warning), "", fine); len(r.Warnings) != 11 || r.Warnings[10] != "and 40 more: see the condition Linted" {
+	if r := ask(t, many(finding.Warning), "", fine); len(r.Warnings) != 11 || r.Warnings[10] != "and 40 more: see the Linted condition" {
 		t.Errorf("the answer is %q", r.Warnings)
 	}
 }
 
-// The line of the template stands below its error, if there is one: also the first, and the last.
-func TestLinesAreShown(t *testing.T) {
+// The line of the template is quoted below its error, if there is one, including the first and the last line.
+func TestTemplateLineIsQuotedBelowError(t *testing.T) {
 	for line, want := range map[int]string{
 		0: "children[maps]: wrong [TL999]", 1: "    1 | apiVersion: v1\n", 4: "    4 |   name: {{ .metadata.name }}\n", 5: "children[maps]:5: wrong [TL999]", 6: "children[maps]:6: wrong [TL999]",
 	} {
@@ -221,8 +222,8 @@ func TestLinesAreShown(t *testing.T) {
 	}
 }
 
-// What was there before is looked at only where there is an error now.
-func TestAFineSpecIsLookedAtOnce(t *testing.T) {
+// The old spec is only checked if the new one has errors.
+func TestValidSpecIsCheckedOnce(t *testing.T) {
 	looks := 0
 	h := newHandler(&Handler{Check: func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
 		looks++
@@ -233,7 +234,7 @@ func TestAFineSpecIsLookedAtOnce(t *testing.T) {
 	}
 }
 
-func TestBadRequests(t *testing.T) {
+func TestMalformedReviewsAreRejected(t *testing.T) {
 	defective := newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { panic("a defect") }})
 	const review = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `
 	for body, want := range map[string]string{
@@ -255,15 +256,15 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// A check that hangs keeps nobody from writing, and no more than mostReviews of them are under way.
-func TestWritersDoNotWait(t *testing.T) {
+// A hanging check blocks no writers, and no more than maxReviews checks are running.
+func TestHangingCheckDoesNotBlockWriters(t *testing.T) {
 	hang := make(chan struct{})
 	h := newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 		<-hang
 		return nil
 	}})
 	h.limit = 10 * time.Millisecond
-	for range mostReviews {
+	for range maxReviews {
 		if r := ask(t, h, "", wrong); outcomeOf(r) != "yes\n"+unchecked {
 			t.Errorf("the answer is %+v", r)
 		}
@@ -272,11 +273,11 @@ func TestWritersDoNotWait(t *testing.T) {
 		t.Errorf("one too many is answered %d %q", code, answer)
 	}
 	close(hang)
-	for range mostReviews {
-		h.places <- struct{}{} // once the checks have ended
+	for range maxReviews {
+		h.slots <- struct{}{} // after the checks have ended
 	}
-	for range mostReviews {
-		<-h.places
+	for range maxReviews {
+		<-h.slots
 	}
 	h.limit, h.Check = time.Minute, compile
 	if r := ask(t, h, "", wrong); r.Allowed {
@@ -284,10 +285,10 @@ func TestWritersDoNotWait(t *testing.T) {
 	}
 }
 
-// Whoever sends nothing is soon cut off.
-func TestSlowSendersAreCutOff(t *testing.T) {
+// Clients that send nothing are soon disconnected.
+func TestSlowRequestBodyTimesOut(t *testing.T) {
 	h := newHandler(&Handler{Check: compile})
-	h.bodyTime = 10 * time.Millisecond
+	h.bodyTimeout = 10 * time.Millisecond
 	server := httptest.NewServer(h)
 	defer server.Close()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, &never{t.Context().Done()})
@@ -302,15 +303,15 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 	if answer.StatusCode != http.StatusBadRequest {
 		t.Errorf("the answer is %d", answer.StatusCode)
 	}
-	if len(h.places) > 0 || h.inbox.held > 0 {
+	if len(h.slots) > 0 || h.inbox.held > 0 {
 		t.Error("it holds something still")
 	}
 }
 
-// What has arrived is not looked at before all of it has.
-func TestHalfABodyIsNoReview(t *testing.T) {
+// A partial body is never reviewed.
+func TestPartialRequestBodyIsRejected(t *testing.T) {
 	h := newHandler(&Handler{Check: compile})
-	h.bodyTime = 10 * time.Millisecond
+	h.bodyTimeout = 10 * time.Millisecond
 	server := httptest.NewServer(h)
 	defer server.Close()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
@@ -332,14 +333,14 @@ func TestHalfABodyIsNoReview(t *testing.T) {
 	}
 }
 
-// The time for the body is over when it has arrived: it does not cut the answer short.
-func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
+// The body timeout ends once the body has arrived: it does not limit the response.
+func TestBodyTimeoutDoesNotLimitCheck(t *testing.T) {
 	h := newHandler(&Handler{})
-	h.limit, h.bodyTime = 20*time.Second, 100*time.Millisecond
+	h.limit, h.bodyTimeout = 20*time.Second, 100*time.Millisecond
 	h.Check = func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
 		select {
 		case <-ctx.Done():
-		case <-time.After(3 * h.bodyTime):
+		case <-time.After(3 * h.bodyTimeout):
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -353,7 +354,7 @@ func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
 	}
 }
 
-// call asks a server about a new TemplateController, and returns its answer.
+// call sends the review of a new TemplateController to a server, and returns the response.
 func call(t *testing.T, server *httptest.Server, manifest string) string {
 	t.Helper()
 	body := `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "CREATE", "object": ` + string(raw(t, manifest)) + `}}`
@@ -376,7 +377,7 @@ func call(t *testing.T, server *httptest.Server, manifest string) string {
 	return answer.Status + " " + string(text)
 }
 
-// never is a body that never comes.
+// never is a body that never arrives.
 type never struct{ done <-chan struct{} }
 
 func (n *never) Read([]byte) (int, error) {
@@ -388,8 +389,8 @@ func (n *never) Read([]byte) (int, error) {
 	}
 }
 
-// TestWhatTakesTooMuchMemoryIsRefusedAtOnce has no memory for a check, as where somebody keeps the webhook busy.
-func TestWhatTakesTooMuchMemoryIsRefusedAtOnce(t *testing.T) {
+// TestMemoryLimitIsCheckedBeforeReservation has no memory for a check, as if another client kept the webhook busy.
+func TestMemoryLimitIsCheckedBeforeReservation(t *testing.T) {
 	h := newHandler(&Handler{
 		Check: compile,
 		Refuse: func(tc *v1.TemplateController) []finding.Finding {

@@ -8,37 +8,37 @@ import (
 )
 
 const (
-	// bodyLimit is room for two TemplateControllers, before and after, as large as objects may be: 1.5 MiB each.
+	// bodyLimit is enough for two TemplateControllers (old and new) of the maximum object size, 1.5 MiB each.
 	bodyLimit = 4 << 20 // bytes
-	// firstBytes is what a request takes as soon as it begins to arrive: most TemplateControllers fit in it, with what the API
-	// server says of them.
+	// firstBytes is the initial buffer of a request. Most reviews fit into it.
 	firstBytes = 16 << 10
-	// inboxLimit is the memory of all requests that are being received, or wait for a review.
+	// inboxLimit is the memory for all requests that are being received, or wait for a review.
 	inboxLimit = 32 << 20 // bytes
 )
 
-// inbox receives requests. They do not wait while they arrive, and take memory for what has arrived, not for their Content-Length. If the
-// memory does not suffice, the request that has been arriving for longest is dropped: an honest one arrives within milliseconds. So requests
-// that are sent slowly, or never completed, do not block others, however many they are. It is safe for concurrent use.
+// inbox receives requests. Requests do not wait for memory, and use memory for the bytes received so far, not for their
+// Content-Length. If the memory limit is exceeded, the oldest incomplete request is dropped: genuine requests arrive
+// within milliseconds. Any number of slow or incomplete requests thus cannot block others. It is safe for concurrent
+// use.
 type inbox struct {
 	most int // bytes
 
 	mu       sync.Mutex
 	held     int        // bytes
-	arriving []*arrival // what has been arriving for longest is first
+	arriving []*arrival // oldest first
 }
 
-// arrival is a request in the inbox: it has to be read, and then ended.
+// arrival is a request in the inbox. The caller must call read, then end.
 type arrival struct {
-	in     *inbox
-	cut    func() // ends what waits for more of it; called at most once, and not after read
-	held   int    // bytes
-	missed bool   // it is given up
+	in      *inbox
+	cut     func() // aborts the reads of r; called at most once, and not after read has returned
+	held    int    // bytes
+	dropped bool
 }
 
 var errGivenUp = errors.New("given up")
 
-// begin begins to receive a request.
+// begin adds a request to the inbox.
 func (in *inbox) begin(cut func()) *arrival {
 	a := &arrival{in: in, cut: cut}
 	in.mu.Lock()
@@ -47,13 +47,13 @@ func (in *inbox) begin(cut func()) *arrival {
 	return a
 }
 
-// read reads the request, which is at most bodyLimit long. The error is errGivenUp, or that of r.
+// read reads the request from r, at most bodyLimit bytes. It returns errGivenUp, or the error of r.
 func (a *arrival) read(r io.Reader) ([]byte, error) {
 	defer a.finish()
 	var body []byte
 	for {
 		if len(body) == cap(body) {
-			room := min(max(firstBytes, 2*cap(body)), bodyLimit+1) // 1 is for the end to show
+			room := min(max(firstBytes, 2*cap(body)), bodyLimit+1) // one more byte, to read the EOF
 			if !a.take(room - cap(body)) {
 				return nil, errGivenUp
 			}
@@ -72,22 +72,23 @@ func (a *arrival) read(r io.Reader) ([]byte, error) {
 	}
 }
 
-// take takes memory for the request, and reports whether there was some.
+// take reserves memory for the request, and drops older ones if needed. It returns false if the request itself was
+// dropped.
 func (a *arrival) take(bytes int) bool {
 	in := a.in
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for !a.missed && in.held+bytes > in.most {
-		oldest := in.arriving[0] // a is among them
+	for !a.dropped && in.held+bytes > in.most {
+		oldest := in.arriving[0] // possibly a itself
 		in.arriving = in.arriving[1:]
-		oldest.missed = true
+		oldest.dropped = true
 		in.held -= oldest.held
 		oldest.held = 0
 		if oldest != a {
 			oldest.cut()
 		}
 	}
-	if a.missed {
+	if a.dropped {
 		return false
 	}
 	in.held, a.held = in.held+bytes, a.held+bytes
@@ -97,10 +98,10 @@ func (a *arrival) take(bytes int) bool {
 func (a *arrival) givenUp() bool {
 	a.in.mu.Lock()
 	defer a.in.mu.Unlock()
-	return a.missed
+	return a.dropped
 }
 
-// finish says that the request arrives no more: it is not given up from now on.
+// finish marks the request as received: it is no longer dropped.
 func (a *arrival) finish() {
 	a.in.mu.Lock()
 	defer a.in.mu.Unlock()
@@ -109,7 +110,7 @@ func (a *arrival) finish() {
 	}
 }
 
-// end gives back what the request has taken.
+// end releases the memory of the request.
 func (a *arrival) end() {
 	a.in.mu.Lock()
 	defer a.in.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// sent is a request whose bytes arrive one after the other, as the test says.
+// sent is a request whose bytes arrive under control of the test.
 type sent struct {
 	*arrival
 	write *io.PipeWriter
@@ -36,7 +36,7 @@ func (in *inbox) send(t *testing.T) *sent {
 	return s
 }
 
-// bytes has some of it arrive.
+// bytes sends n bytes of the request.
 func (s *sent) bytes(t *testing.T, n int) {
 	t.Helper()
 	if _, err := io.WriteString(s.write, strings.Repeat("x", n)); err != nil {
@@ -50,7 +50,7 @@ func (in *inbox) holds() int {
 	return in.held
 }
 
-func TestTheInboxHoldsWhatHasArrived(t *testing.T) {
+func TestInboxAccountsReceivedBytes(t *testing.T) {
 	in := &inbox{most: inboxLimit}
 	for _, size := range []int{0, 1, firstBytes - 1, firstBytes, firstBytes + 1, bodyLimit - 1, bodyLimit} {
 		s := in.send(t)
@@ -69,8 +69,8 @@ func TestTheInboxHoldsWhatHasArrived(t *testing.T) {
 	}
 }
 
-// Three fit. The one that has been arriving for longest is given up for the fourth, and one that asks for more while it is that one.
-func TestWhatTakesLongestIsGivenUp(t *testing.T) {
+// Three requests fit. The oldest one is dropped for the fourth, and the next oldest when it needs more memory itself.
+func TestInboxDropsOldestIncompleteRequest(t *testing.T) {
 	in := &inbox{most: 3 * firstBytes}
 	var all []*sent
 	for range 4 {
@@ -81,7 +81,7 @@ func TestWhatTakesLongestIsGivenUp(t *testing.T) {
 	if err := <-all[0].err; !errors.Is(err, errGivenUp) {
 		t.Errorf("the first one: %v", err)
 	}
-	all[1].bytes(t, firstBytes-1) // which it has room for
+	all[1].bytes(t, firstBytes-1) // fits into its buffer
 	if _, err := io.WriteString(all[1].write, "x"); err == nil {
 		t.Error("the second one is not given up when it asks for more")
 	}
@@ -102,8 +102,8 @@ func TestWhatTakesLongestIsGivenUp(t *testing.T) {
 	}
 }
 
-// One that begins before others, and only then needs memory, goes alone.
-func TestWhatIsGivenUpTakesNobodyAlong(t *testing.T) {
+// A request that is the oldest when it first needs memory is the only one that is dropped.
+func TestDroppedRequestDoesNotAffectOthers(t *testing.T) {
 	in := &inbox{most: 2 * firstBytes}
 	first := in.begin(func() { t.Error("it is cut off by itself") })
 	others := []*sent{in.send(t), in.send(t)}
@@ -126,8 +126,8 @@ func TestWhatIsGivenUpTakesNobodyAlong(t *testing.T) {
 	}
 }
 
-// What has arrived, and waits to be looked at, is not given up: then there is no room for others.
-func TestWhatHasArrivedStays(t *testing.T) {
+// Complete requests that wait for a review are not dropped, so that others get no memory.
+func TestInboxKeepsCompleteRequests(t *testing.T) {
 	in := &inbox{most: firstBytes}
 	first := in.send(t)
 	first.write.Close()
@@ -148,11 +148,11 @@ func TestWhatHasArrivedStays(t *testing.T) {
 	}
 }
 
-// trickler announces a large request, and sends it byte by byte. When it is cut off, it comes again, until stop is closed. It
-// tells began of each time.
+// trickler sends a large request byte by byte. When it is disconnected, it reconnects, until stop is closed. It calls
+// began each time.
 func trickler(address string, stop <-chan struct{}, began func()) {
 	for {
-		conn, err := net.Dial("tcp", address) //nolint:noctx // stop ends it
+		conn, err := net.Dial("tcp", address) //nolint:noctx // ended by stop
 		if err != nil {
 			return
 		}
@@ -175,7 +175,7 @@ func trickler(address string, stop <-chan struct{}, began func()) {
 	}
 }
 
-func TestWhatDoesNotFitIsNotChecked(t *testing.T) {
+func TestFullInboxReturnsServiceUnavailable(t *testing.T) {
 	h := newHandler(&Handler{Check: compile})
 	h.inbox.most = firstBytes - 1
 	if code, answer := send(t, h, "{}"); code != http.StatusServiceUnavailable || answer != "busy\n" {
@@ -183,8 +183,8 @@ func TestWhatDoesNotFitIsNotChecked(t *testing.T) {
 	}
 }
 
-// 200 clients that send slowly, and come again when they are cut off, are in nobody's way.
-func TestSlowSendersKeepNobodyFromAnAnswer(t *testing.T) {
+// 200 clients that send slowly, and reconnect when they are disconnected, block no others.
+func TestSlowSendersDoNotBlockOtherReviews(t *testing.T) {
 	const tricklers, honest = 200, 20
 	h := newHandler(&Handler{Check: compile})
 	h.inbox.most = tricklers / 2 * firstBytes

@@ -11,14 +11,15 @@ import (
 	"github.com/templater-dev/templater/config/schema"
 )
 
-// objectLimit is how large an object can be that an API server stores: more than 1.5 MiB is refused by etcd.
+// objectLimit is the maximum size of a stored object: etcd rejects more than 1.5 MiB.
 const objectLimit = 3 << 19 // bytes
 
-// tooLarge returns which limit of TemplateControllers a text of JSON exceeds first, and where; "" is none. It holds no more of the text than
-// one value at a time. An API server asks about no such object, but others reach the port, too.
+// tooLarge returns the first limit of TemplateControllers that text, a JSON object, exceeds, and where, or "". It
+// decodes one value at a time, to limit memory. The API server validates objects before it calls the webhook, but other
+// clients can reach the port, too.
 func tooLarge(text []byte) string {
 	if len(text) > objectLimit {
-		return fmt.Sprintf("the object has %d bytes, the limit is %d", len(text), objectLimit)
+		return fmt.Sprintf("the object has %d bytes; the limit is %d", len(text), objectLimit)
 	}
 	m := &measure{from: json.NewDecoder(bytes.NewReader(text))}
 	m.value(schema.TemplateController())
@@ -28,13 +29,13 @@ func tooLarge(text []byte) string {
 	return strings.TrimPrefix(m.where, ".") + m.fault
 }
 
-// measure is a walk through a text. It ends at a fault, or at invalid JSON, which the decoder reports.
+// measure walks through a text. It stops at the first fault, or at invalid JSON, which the decoder reports later.
 type measure struct {
 	from         *json.Decoder
-	fault, where string // where is a path, which grows on the way back from the fault
+	fault, where string // where is a path, built while returning from the fault
 }
 
-// value walks through a value, and reports whether to go on. Of nil nothing is bounded.
+// value walks through a value, and reports whether to continue. A nil node has no limits.
 func (m *measure) value(of *schema.Node) bool {
 	if of == nil {
 		var skipped json.RawMessage
@@ -52,13 +53,13 @@ func (m *measure) value(of *schema.Node) bool {
 		return m.object(of, nil)
 	case string:
 		if n := utf8.RuneCountInString(token); of.MaxLength != nil && n > *of.MaxLength {
-			m.fault = fmt.Sprintf(" has %d characters, the limit is %d", n, *of.MaxLength)
+			m.fault = fmt.Sprintf(" has %d characters; the limit is %d", n, *of.MaxLength)
 		}
 	}
 	return m.fault == ""
 }
 
-// list walks through what is in a list, behind its beginning.
+// list walks through the items of a list, after its opening bracket.
 func (m *measure) list(of *schema.Node) bool {
 	for i := 0; m.from.More(); i++ {
 		if of.MaxItems != nil && i >= *of.MaxItems {
@@ -73,8 +74,8 @@ func (m *measure) list(of *schema.Node) bool {
 	return m.end()
 }
 
-// item walks through an item of a list. A map must have the keys that the schema requires: else a list of empty maps would take twenty times the
-// memory of its text.
+// item walks through an item of a list. An object must have the keys that the schema requires: otherwise a list of
+// empty objects would use twenty times the memory of its text.
 func (m *measure) item(of *schema.Node) bool {
 	if of == nil || len(of.Required) == 0 {
 		return m.value(of)
@@ -86,7 +87,7 @@ func (m *measure) item(of *schema.Node) bool {
 	return m.object(of, slices.Clone(of.Required))
 }
 
-// object walks through what is in a map, behind its beginning. Keys are missing if they do not come.
+// object walks through the fields of an object, after its opening brace. missing are the required keys.
 func (m *measure) object(of *schema.Node, missing []string) bool {
 	for m.from.More() {
 		token, err := m.from.Token()
@@ -109,7 +110,7 @@ func (m *measure) object(of *schema.Node, missing []string) bool {
 	return m.fault == ""
 }
 
-// end walks over the end of a list or a map.
+// end reads the end of a list or an object.
 func (m *measure) end() bool {
 	_, err := m.from.Token()
 	return err == nil

@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// manifestOf returns the JSON of a TemplateController with entries of spec.children.
+// manifestOf returns the JSON of a TemplateController with these child templates.
 func manifestOf(entries ...string) string {
 	return `{"metadata": {"name": "apps"}, "spec": {"watch": {"apiVersion": "v1", "kind": "Pod"}, "children": [` + strings.Join(entries, ", ") + `]}}`
 }
@@ -29,7 +29,7 @@ func entries(number int, template string) []string {
 	return all
 }
 
-// askAbout sends the text of a new object as it is.
+// askAbout sends the review of a new object as raw text.
 func askAbout(t *testing.T, h *Handler, object string) *admissionv1.AdmissionResponse {
 	t.Helper()
 	code, answer := send(t, h, reviewOf(object))
@@ -44,13 +44,14 @@ func reviewOf(object string) string {
 	return `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "CREATE", "object": ` + object + `}}`
 }
 
-// counting has a Handler that counts checks, and finds nothing.
+// counting returns a Handler that counts checks, which return nothing.
 func counting(checks *int) *Handler {
 	return newHandler(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { *checks++; return nil }})
 }
 
-// TestWhatIsLargerThanTheCRDAllowsIsNotCompiled has the limits of the CRD and of etcd hold for those that are no API server, too.
-func TestWhatIsLargerThanTheCRDAllowsIsNotCompiled(t *testing.T) {
+// TestSpecBeyondCRDLimitsIsNotCompiled: the limits of the CRD and of etcd also apply to clients that are not API
+// servers.
+func TestSpecBeyondCRDLimitsIsNotCompiled(t *testing.T) {
 	const most = 262_144
 	ones := strings.Repeat("{{1}}", 104_000)
 	for why, row := range map[string]struct{ object, want string }{
@@ -67,13 +68,13 @@ func TestWhatIsLargerThanTheCRDAllowsIsNotCompiled(t *testing.T) {
 			"no: spec.children has more than 64 entries: use at most 64",
 		},
 		"a template as long as may be": {manifestOf(entries(1, strings.Repeat("ä", most))...), "yes"},
-		"one character more":           {manifestOf(entries(1, strings.Repeat("ä", most+1))...), "no: spec.children[0].template has 262145 characters, the limit is 262144"},
-		"in a nested field":            {manifestOf(`{"name": "a", "template": "b"}, {"name": "c", "template": "d", "dependsOn": ["` + strings.Repeat("x", 64) + `"]}`), "no: spec.children[1].dependsOn[0] has 64 characters, the limit is 63"},
+		"one character more":           {manifestOf(entries(1, strings.Repeat("ä", most+1))...), "no: spec.children[0].template has 262145 characters; the limit is 262144"},
+		"in a nested field":            {manifestOf(`{"name": "a", "template": "b"}, {"name": "c", "template": "d", "dependsOn": ["` + strings.Repeat("x", 64) + `"]}`), "no: spec.children[1].dependsOn[0] has 64 characters; the limit is 63"},
 		"in more bytes than etcd takes": {
 			strings.Replace(manifestOf(entries(1, "a")...), `"name": "apps"`, `"name": "apps", "annotations": {"a": "`+strings.Repeat("x", objectLimit)+`"}`, 1),
-			fmt.Sprintf("no: the object has %d bytes, the limit is 1572864", len(manifestOf(entries(1, "a")...))+len(`, "annotations": {"a": ""}`)+objectLimit),
+			fmt.Sprintf("no: the object has %d bytes; the limit is 1572864", len(manifestOf(entries(1, "a")...))+len(`, "annotations": {"a": ""}`)+objectLimit),
 		},
-		"as the attack":                  {manifestOf(entries(2, ones)...), "no: spec.children[0].template has 520000 characters, the limit is 262144"},
+		"as the attack":                  {manifestOf(entries(2, ones)...), "no: spec.children[0].template has 520000 characters; the limit is 262144"},
 		"deep nesting where none counts": {strings.Replace(manifestOf(entries(1, "a")...), `"metadata"`, `"x": `+strings.Repeat("[", 9_000)+strings.Repeat("]", 9_000)+`, "metadata"`, 1), "yes"},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -89,16 +90,16 @@ func TestWhatIsLargerThanTheCRDAllowsIsNotCompiled(t *testing.T) {
 	}
 }
 
-// TestWhatWasTooLargeBeforeIsNotCompiled lets through what the API server has let through already.
-func TestWhatWasTooLargeBeforeIsNotCompiled(t *testing.T) {
+// TestOversizedOldSpecIsNotCompiled allows updates of objects that the API server allowed earlier.
+func TestOversizedOldSpecIsNotCompiled(t *testing.T) {
 	checks := 0
 	if got := outcomeOf(ask(t, counting(&checks), manifestOf(entries(65, "a")...), manifestOf(entries(65, "b")...))); got != "yes\n"+unchecked || checks > 0 {
 		t.Errorf("the answer is %s after %d checks", got, checks)
 	}
 }
 
-// TestAReviewThatGetsNoMemoryIsNotCompiled waits for memory no longer than for an answer.
-func TestAReviewThatGetsNoMemoryIsNotCompiled(t *testing.T) {
+// TestReviewIsNotCompiledWithoutMemory: waiting for memory is limited by the time for the response.
+func TestReviewIsNotCompiledWithoutMemory(t *testing.T) {
 	checks := 0
 	h := counting(&checks)
 	h.limit = 10 * time.Millisecond
@@ -111,8 +112,9 @@ func TestAReviewThatGetsNoMemoryIsNotCompiled(t *testing.T) {
 	}
 }
 
-// TestACheckThatNobodyWaitsForIsTheLast gives memory and place back, and does not check what was there before.
-func TestACheckThatNobodyWaitsForIsTheLast(t *testing.T) {
+// TestTimedOutReviewSkipsOldSpecAndReleasesMemory: the memory and the slot are released, and the old spec is not
+// checked.
+func TestTimedOutReviewSkipsOldSpecAndReleasesMemory(t *testing.T) {
 	checks, released := 0, make(chan struct{})
 	h := newHandler(&Handler{Reserve: func(context.Context) (func(), error) { return func() { close(released) }, nil }})
 	h.limit = 10 * time.Millisecond

@@ -26,12 +26,12 @@ import (
 // list returns a text of about that many bytes.
 func list(text string, bytes int) string { return strings.Repeat(text, bytes/len(text)) }
 
-// withSelector returns a manifest with requirements of a selector.
+// withSelector returns a manifest with these requirements in a labelSelector.
 func withSelector(requirements string) string {
 	return strings.Replace(manifestOf(entries(1, "a")...), `"children"`, `"related": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "labelSelector": {"matchExpressions": [`+requirements+`]}}], "children"`, 1)
 }
 
-// largest are TemplateControllers that are checked, and take much memory for it: as large as an object may be.
+// largest returns TemplateControllers of the maximum object size that are checked, and use much memory.
 func largest() map[string]string {
 	values := `"values": {"a": [` + list(`{"":0},`, 170_000) + `{}]}, "children"`
 	return map[string]string{
@@ -53,7 +53,7 @@ func largest() map[string]string {
 	}
 }
 
-// refused are requests that are not checked, as large as they may be.
+// refused returns requests of the maximum size that are not checked.
 func refused() map[string]string {
 	return map[string]string{
 		"templates that are too long":        manifestOf(entries(8, list("{{1}}", 520_000))...),
@@ -66,7 +66,7 @@ func refused() map[string]string {
 	}
 }
 
-// check is the check as the operator makes it, but for the schemas that it asks the API server for.
+// check is the check of the operator, without schemas from the API server.
 func check(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding {
 	result, err := lint.CheckWith(ctx.Err, tc, openapi.BuiltIn())
 	if err != nil {
@@ -75,8 +75,8 @@ func check(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding 
 	return result.Findings
 }
 
-// TestAReviewHoldsNoMoreThanAPlace looks at the largest TemplateControllers, one by one: as new ones, and where another one was there before.
-func TestAReviewHoldsNoMoreThanAPlace(t *testing.T) {
+// TestReviewMemoryIsBounded reviews the largest TemplateControllers, one by one: as new ones, and as updates.
+func TestReviewMemoryIsBounded(t *testing.T) {
 	h := newHandler(&Handler{Check: check})
 	for why, text := range largest() {
 		t.Run(why, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAReviewHoldsNoMoreThanAPlace(t *testing.T) {
 	}
 }
 
-// heldAtMost returns how many bytes of the heap are in use at most meanwhile, besides those before.
+// heldAtMost returns the maximum growth of the heap in bytes while do runs.
 func heldAtMost(do func()) uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	debug.FreeOSMemory()
@@ -105,9 +105,9 @@ func heldAtMost(do func()) uint64 {
 	return sampled(inUse, do) - before
 }
 
-// TestManyLargeReviewsStayWithinTheMemoryLimit has three clients send reviews at a time that take as much memory as they can: as large as
-// an object may be, and as large as a request may be.
-func TestManyLargeReviewsStayWithinTheMemoryLimit(t *testing.T) {
+// TestConcurrentLargeReviewsRespectMemoryLimit: three clients concurrently send reviews that use as much memory as
+// possible: of the maximum object size, and of the maximum request size.
+func TestConcurrentLargeReviewsRespectMemoryLimit(t *testing.T) {
 	const limit, clients = 460 << 20, 3
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	pool := queue.NewMemory(limit, queue.NewTenants())
@@ -146,12 +146,12 @@ func TestManyLargeReviewsStayWithinTheMemoryLimit(t *testing.T) {
 	}
 }
 
-// peak returns how many bytes the process has had at most meanwhile.
+// peak returns the maximum memory of the process in bytes while do runs.
 func peak(do func()) uint64 {
 	return sampled([]metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}, do)
 }
 
-// sampled returns the most that the first of the samples has been meanwhile, less the second one, if there is one.
+// sampled returns the maximum of the first sample while do runs, minus the second one, if there is one.
 func sampled(samples []metrics.Sample, do func()) (most uint64) {
 	ended := make(chan struct{})
 	var watching sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// named is a TemplateController like fine, with another name.
+// named returns a TemplateController like fine, with another name.
 func named(t *testing.T, name string) *v1.TemplateController {
 	t.Helper()
 	tc := &v1.TemplateController{}
@@ -26,8 +26,8 @@ func named(t *testing.T, name string) *v1.TemplateController {
 	return tc
 }
 
-func TestWarnsOfAnotherThatWritesTheSameReadyCondition(t *testing.T) {
-	const want = "spec.watch.kind: TemplateController other also writes the condition Ready of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents"
+func TestWarnsAboutSharedReadyCondition(t *testing.T) {
+	const want = "spec.watch.kind: TemplateController other also writes the Ready condition of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents"
 	selects := func(tc *v1.TemplateController) *v1.TemplateController {
 		tc.Spec.Watch.Namespaces = []string{"a"}
 		return tc
@@ -67,7 +67,7 @@ func TestWarnsOfAnotherThatWritesTheSameReadyCondition(t *testing.T) {
 			}})
 			got := ask(t, h, row.before, row.after)
 			if row.others[0].Name == long {
-				if len(got.Warnings) != 1 || len(got.Warnings[0]) > longestWarning || !strings.HasPrefix(outcomeOf(got), row.want) {
+				if len(got.Warnings) != 1 || len(got.Warnings[0]) > maxWarningLength || !strings.HasPrefix(outcomeOf(got), row.want) {
 					t.Errorf("the answer is %q", outcomeOf(got))
 				}
 				return
@@ -79,8 +79,8 @@ func TestWarnsOfAnotherThatWritesTheSameReadyCondition(t *testing.T) {
 	}
 }
 
-// The lint findings of the TemplateController itself are cut short; this warning is not among those that are left out.
-func TestManyFindingsLeaveRoomForTheOtherTemplateController(t *testing.T) {
+// The lint findings of the TemplateController are truncated, but this warning never is.
+func TestSharedConditionWarningIsNotTruncated(t *testing.T) {
 	many := func(_, _ context.Context, _ *v1.TemplateController) (all []finding.Finding) {
 		for line := range 50 {
 			all = append(all, finding.Finding{Code: "TL999", Severity: finding.Warning, Where: "children[maps]", Line: line + 1, Message: strings.Repeat("long ", 100)})
@@ -91,7 +91,7 @@ func TestManyFindingsLeaveRoomForTheOtherTemplateController(t *testing.T) {
 		return slices.Values([]*v1.TemplateController{named(t, "other"), named(t, "some")})
 	}})
 	r := ask(t, h, "", fine)
-	if len(r.Warnings) != mostWarnings+3 || !strings.Contains(r.Warnings[mostWarnings+1], "TemplateController other also writes") {
+	if len(r.Warnings) != maxWarnings+3 || !strings.Contains(r.Warnings[maxWarnings+1], "TemplateController other also writes") {
 		t.Errorf("the answer is %q", r.Warnings)
 	}
 	if bytes := len(strings.Join(r.Warnings, "")); bytes > 4096 {
@@ -99,8 +99,9 @@ func TestManyFindingsLeaveRoomForTheOtherTemplateController(t *testing.T) {
 	}
 }
 
-// TestAReviewWhoseTimeIsUpReadsNoOthers ends the context during the check, and while the first other one is read.
-func TestAReviewWhoseTimeIsUpReadsNoOthers(t *testing.T) {
+// TestTimedOutReviewReadsNoOtherTemplateControllers: ctx is done during the check, or while the first other
+// TemplateController is read.
+func TestTimedOutReviewReadsNoOtherTemplateControllers(t *testing.T) {
 	for why, row := range map[string]struct {
 		during string
 		want   int

@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// request is what is read of an AdmissionRequest.
+// request contains the fields of an AdmissionRequest that are used.
 type request struct {
 	UID               types.UID
 	SubResource       string
@@ -25,13 +25,14 @@ type request struct {
 	Object, OldObject runtime.RawExtension
 }
 
-// review says whether a TemplateController may be written. The error says that the request makes no sense, or that there was no time.
+// review decides whether a TemplateController may be written. It returns an error if the request is malformed, or ctx
+// is done while it waits for memory.
 func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.AdmissionResponse, error) {
 	yes := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
 	if request.SubResource != "" || request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return yes, nil
 	}
-	if tooLarge(request.OldObject.Raw) != "" { // it was written when more was allowed
+	if tooLarge(request.OldObject.Raw) != "" { // it was written under other limits
 		yes.Warnings = []string{unchecked}
 		return yes, nil
 	}
@@ -43,7 +44,7 @@ func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.Ad
 		return nil, err
 	}
 	if tc.Spec.ClassName != h.Class {
-		return yes, nil // the installation that serves its class answers
+		return yes, nil // the installation that serves its class validates it
 	}
 	var before *v1.TemplateController
 	if request.Operation == admissionv1.Update {
@@ -68,8 +69,8 @@ func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.Ad
 	return h.answer(ctx, request, tc, before), nil
 }
 
-// tooMuch returns why a TemplateController would not be compiled because of the memory that it takes, unless that was so before. It needs no
-// memory of the check, so that other work cannot delay it.
+// tooMuch returns why a TemplateController would not be compiled because of its memory, unless the previous version has
+// the same errors. It needs no reservation, so that other work cannot delay it.
 func (h *Handler) tooMuch(tc, before *v1.TemplateController) []finding.Finding {
 	if h.Refuse == nil {
 		return nil
@@ -81,7 +82,7 @@ func (h *Handler) tooMuch(tc, before *v1.TemplateController) []finding.Finding {
 	return errors
 }
 
-// reserve takes the memory for a check, which release gives back. Where there is none before ctx ends, it returns an error.
+// reserve reserves the memory for a check. It returns an error if ctx is done before memory is available.
 func (h *Handler) reserve(ctx context.Context) (release func(), err error) {
 	if h.Reserve == nil {
 		return func() {}, nil
@@ -95,13 +96,13 @@ func refusal(request *request, message string) *admissionv1.AdmissionResponse {
 	}}
 }
 
-// answer says what is wrong with a TemplateController that is new, or whose spec was another before.
+// answer returns the response for a TemplateController that is new or whose spec has changed.
 func (h *Handler) answer(ctx context.Context, request *request, tc, before *v1.TemplateController) *admissionv1.AdmissionResponse {
 	reading, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	all := h.Check(ctx, reading, tc)
 	errors := finding.Of(finding.Error, all)
-	if len(errors) > 0 && before != nil && ctx.Err() == nil { // else the answer is not used
+	if len(errors) > 0 && before != nil && ctx.Err() == nil { // otherwise the response is not used
 		errors = fresh(errors, h.Check(ctx, reading, before))
 	}
 	if len(errors) > 0 {
@@ -110,8 +111,8 @@ func (h *Handler) answer(ctx context.Context, request *request, tc, before *v1.T
 	return &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true, Warnings: append(warnings(all), h.shared(ctx, tc)...)}
 }
 
-// shared returns the warnings about other TemplateControllers that write the same ready condition of the same parents: the first by name, and how many more.
-// There are none once ctx has ended.
+// shared returns warnings about other TemplateControllers that write the same ready condition of the same parents: the
+// first one by name, and how many more. It returns none if ctx is done.
 func (h *Handler) shared(ctx context.Context, tc *v1.TemplateController) []string {
 	if h.Others == nil || ctx.Err() != nil {
 		return nil
@@ -139,8 +140,8 @@ func (h *Handler) shared(ctx context.Context, tc *v1.TemplateController) []strin
 	return []string{warning(first), fmt.Sprintf("and %d more TemplateControllers write it", number-1)}
 }
 
-// fresh returns the errors that were not there before, wherever in their template they were. Existing errors do not prevent
-// users from suspending a TemplateController, or from fixing one error after the other.
+// fresh returns the errors that the previous version does not have, wherever they are in their template. Existing
+// errors do not prevent users from suspending a TemplateController, or from fixing one error after the other.
 func fresh(errors, before []finding.Finding) []finding.Finding {
 	type what struct {
 		code           finding.Code
@@ -159,8 +160,8 @@ func fresh(errors, before []finding.Finding) []finding.Finding {
 	return out
 }
 
-// decode reads what a check needs of a TemplateController: lists that nothing bounds, such as metadata.managedFields, take much more memory
-// than their text. The error holds none of the text.
+// decode decodes the fields of a TemplateController that a check needs: unbounded lists, such as
+// metadata.managedFields, use much more memory than their text. The error contains nothing of the text.
 func decode(what string, text []byte) (*v1.TemplateController, error) {
 	var read struct {
 		Metadata struct {

@@ -11,23 +11,24 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// The size of an answer. The API server passes on 4096 characters of warnings, and cuts each of them at 256 if there are more.
+// Size limits of a response. The API server returns at most 4096 characters of warnings, and truncates each one to 256
+// if there are more.
 const (
-	mostErrors     = 10
-	mostWarnings   = 10
-	longestWarning = 256  // bytes
-	longestLine    = 1024 // bytes, of an error
+	maxErrors        = 10
+	maxWarnings      = 10
+	maxWarningLength = 256  // bytes
+	maxErrorLength   = 1024 // bytes, of an error
 )
 
-// denial says why a TemplateController is refused, each error with the line of the template that it is about.
+// denial returns the message of a denied TemplateController: each error with the line of the template that it is about.
 func denial(tc *v1.TemplateController, errors []finding.Finding) string {
 	var out []string
 	for i, f := range errors {
-		if i == mostErrors {
-			out = append(out, fmt.Sprintf("and %d more", len(errors)-mostErrors))
+		if i == maxErrors {
+			out = append(out, fmt.Sprintf("and %d more", len(errors)-maxErrors))
 			break
 		}
-		out = append(out, object.Line(f.String(), longestLine)+" ["+string(f.Code)+"]")
+		out = append(out, object.Line(f.String(), maxErrorLength)+" ["+string(f.Code)+"]")
 		if line := lineOf(tc, f); line != "" {
 			shown, marks := report.Caret(line, f.Column, f.Length, f.Replacement)
 			number := fmt.Sprintf("%5d |", f.Line)
@@ -37,7 +38,7 @@ func denial(tc *v1.TemplateController, errors []finding.Finding) string {
 	return strings.Join(out, "\n")
 }
 
-// lineOf returns the line of a template that a finding is about, or "".
+// lineOf returns the line of the template that a lint finding is about, or "".
 func lineOf(tc *v1.TemplateController, f finding.Finding) string {
 	lines := strings.Split(spec.Template(&tc.Spec, f.Where), "\n")
 	if f.Line < 1 || f.Line > len(lines) {
@@ -46,16 +47,16 @@ func lineOf(tc *v1.TemplateController, f finding.Finding) string {
 	return lines[f.Line-1]
 }
 
-// stopped ends the line of an error that was there before, which does not keep anybody from writing.
+// stopped is appended to an existing error, which does not prevent the write.
 const stopped = ": templater does not accept this spec until this is fixed"
 
-// warnings returns all findings of a TemplateController that may be written as the lines that kubectl shows. Its errors were there
-// before.
+// warnings returns all lint findings of a TemplateController that is allowed, as warnings for kubectl. Its errors
+// already existed in the previous version.
 func warnings(all []finding.Finding) []string {
 	var out []string
 	for i, f := range all {
-		if i == mostWarnings {
-			out = append(out, fmt.Sprintf("and %d more: see the condition Linted", len(all)-mostWarnings))
+		if i == maxWarnings {
+			out = append(out, fmt.Sprintf("and %d more: see the Linted condition", len(all)-maxWarnings))
 			break
 		}
 		out = append(out, warning(f))
@@ -65,8 +66,8 @@ func warnings(all []finding.Finding) []string {
 
 func warning(f finding.Finding) string {
 	if f.Severity != finding.Error {
-		return object.Line(f.String(), longestWarning)
+		return object.Line(f.String(), maxWarningLength)
 	}
 	end := " [" + string(f.Code) + "]" + stopped
-	return object.Line("error, as before: "+f.String(), longestWarning-len(end)) + end
+	return object.Line("existing error: "+f.String(), maxWarningLength-len(end)) + end
 }

@@ -14,56 +14,55 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/controllers/quota"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// builder makes the running form of TemplateControllers: of what their specs mean, the kinds of the cluster, and caches.
+// builder builds the running form of TemplateControllers from their specs, the kinds of the cluster, and caches.
 type builder struct {
 	*registry
 
 	checks      *checks
-	clusters    func(as string) running.Client
-	kinds       running.Resolver
+	clusters    func(as string) controller.Client
+	kinds       controller.Resolver
 	seals       *seal.Ring
 	departed    *child.Departed
 	rights      *permissions.Tracker
 	mayHave     func(object map[string]any, path []string) bool
-	watchShares *quota.Watches // how many watches each TemplateController may have
+	watchShares *quota.Watches // limits the watches of each TemplateController
 }
 
-// assembly is what a TemplateController comes to on this cluster, now.
+// assembly is the result of resolving a TemplateController on this cluster, at one point in time.
 type assembly struct {
-	running.Wants
+	controller.Wants
 
 	rejection *spec.Rejection
 	linted    metav1.Condition
-	lost      bool // whether the kind of the parents is not served any more, since now
+	lost      bool // the kind of the parents is no longer served, as of this assembly
 	settled   map[schema.GroupKind]bool
 	former    map[schema.GroupKind]bool
 	round     int64
-	reports   bool // whether parents report that the spec is rejected
-	released  bool // as of the tracked TemplateController
-	refused   bool // whether nothing is watched, because the tenant has too many watches
-	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
+	reports   bool // parents report that the spec is rejected
+	released  bool // from the tracked TemplateController
+	refused   bool // nothing is watched, because the tenant has too many watches
+	// ending describes what a TemplateController that is being deleted waits for; nil = nothing.
 	ending *spec.Rejection
 }
 
-// assemble resolves the kinds of a TemplateController. It may request them from the server, and holds no lock
-// meanwhile.
+// assemble resolves the kinds of a TemplateController. It may send discovery requests, without holding a lock.
 func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	b.mu.RLock()
 	a := assembly{
 		rejection: e.rejection, linted: e.linted, settled: maps.Clone(e.settled), former: e.former, round: e.round, released: e.Released,
-		Wants: running.Wants{As: spec.User(&tc.Spec), Parents: map[string]watch.Want{}, Children: map[schema.GroupKind]running.ChildWant{}},
+		Wants: controller.Wants{As: spec.User(&tc.Spec), Parents: map[string]watch.Want{}, Children: map[schema.GroupKind]controller.ChildWant{}},
 	}
-	childKinds, custom, in := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces)
+	childKinds, custom, in, early := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces), e.earlyKinds(tc)
 	b.mu.RUnlock()
 	if b.checks.accounts && a.As == "" {
-		return a // the operator touches nothing by itself
+		return a // the operator must not touch anything as itself
 	}
 	for gk, version := range childKinds {
 		a.Children[gk] = a.ChildrenOf(b.kinds, gk.WithVersion(version), custom[gk], in)
@@ -73,7 +72,13 @@ func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
 		return a
 	}
 	a.Kind, a.KindErr = b.kinds.Resolve(e.compiled.GVK)
-	var relatedWants []running.RelatedWant
+	earlyWants := make([]controller.ChildWant, 0, len(early))
+	for _, gvk := range early {
+		if of := a.ChildrenOf(b.kinds, gvk, false, in); of.Err == nil {
+			earlyWants = append(earlyWants, of)
+		}
+	}
+	var relatedWants []controller.RelatedWant
 	if a.rejection == nil {
 		relatedWants, a.rejection = a.RelatedOf(b.kinds, e.compiled.Related)
 	}
@@ -97,48 +102,47 @@ func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
 		e.gone, a.lost = true, true
 	}
 	if a.rejection == nil && len(a.Parents) > 0 {
-		a.Related = relatedWants
+		a.Related, a.Early = relatedWants, earlyWants
 	}
 	return a
 }
 
-// doubt has the server asked anew for kinds that are not found, now or a little later, and reports whether it was.
-func (b *builder) doubt(name string, caches map[watch.Want]*watch.Cache) bool {
-	missing, asked := running.Doubt(b.kinds, caches)
+// rediscover refreshes discovery for kinds that were not found, now or later. It reports whether it was refreshed now.
+func (b *builder) rediscover(name string, caches map[watch.Want]*watch.Cache) bool {
+	missing, asked := controller.Doubt(b.kinds, caches)
 	if missing {
-		b.queue.AddAfter(name, queue.Jitter(problem.SlowRetry)) // it may be one of several API servers that has been upgraded
+		b.queue.AddAfter(name, queue.Jitter(problem.SlowRetry)) // there may be several API servers, of which one has been upgraded
 	}
 	return asked
 }
 
-// teardownOnly reports whether nothing is done but for parents that are being deleted and have the finalizer.
+// teardownOnly reports whether only parents that are being deleted and have the finalizer are reconciled.
 func (a *assembly) teardownOnly() bool { return a.rejection != nil || kind.Ending(a.KindErr) != nil }
 
-// mayReport reports whether it is known which objects are the parents, though the spec is rejected, so that these can report that.
+// mayReport reports whether the parents are known although the spec is rejected, so that they can report the rejection.
 func (a *assembly) mayReport(tc *v1.TemplateController, c *spec.Compiled) bool {
 	byNamespace := len(tc.Spec.Watch.Namespaces) > 0 || c.NamespaceSelector != nil
 	return !c.Unread && (a.Kind.Namespaced || !byNamespace) && !tc.Spec.Suspend
 }
 
-// build puts the controller together. Where the spec is rejected it has only the
-// children.
-func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, caches map[watch.Want]*watch.Cache) *running.Controller {
-	keys := in.seals.Round() // before what it says of adoption, which may be newer then
-	c := &running.Controller{
-		Definition: running.Definition{Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Generation: e.generation},
-		Access: running.Access{
+// build builds the controller. If the spec is rejected, the controller only has the children.
+func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, caches map[watch.Want]*watch.Cache) *controller.Controller {
+	keys := in.seals.Round() // before reading whether children are adopted, which may then be newer
+	c := &controller.Controller{
+		Definition: controller.Definition{Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Generation: e.generation},
+		Access: controller.Access{
 			As: a.As, Cluster: in.clusters(a.As), Rights: in.rights.For(tc.Name, a.As, a.Kind).Anywhere(spec.CrossScope(&tc.Spec)), Meter: e.meter,
 		},
-		Mode: running.Mode{
+		Mode: controller.Mode{
 			Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: a.mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
 		},
-		Caches: running.Caches{
+		Caches: controller.Caches{
 			Kinds: in.kinds, Controllers: in.checks.Cache, Kind: a.Kind, Settled: a.settled, Unknown: a.KindErr != nil && len(a.Parents) == 0,
 		},
 		Round:   a.round,
 		MayHave: in.mayHave,
 	}
-	// Also if the rest of the spec is rejected: it decides who owns the children.
+	// Needed even if the rest of the spec is rejected, because it determines who owns the children.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
 		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
@@ -172,15 +176,19 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *builder, cac
 	return c
 }
 
-// limitWatches takes from an assembly what its tenant may not watch: kinds of children that are new, or all where the rest is too much.
-// Then the namespaces of children stay those on record, so that a spec that asks for less is taken again.
+// limitWatches removes the watches that exceed the limit of the tenant from an assembly: early ones, those of new child
+// kinds, or all, if the others already exceed it. In the latter case, the recorded namespaces of children stay in
+// effect, so that a spec that needs fewer watches is accepted again.
 func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembly) {
 	b.mu.RLock()
 	kinds := slices.SortedFunc(maps.Keys(e.unrecorded), func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
 	b.mu.RUnlock()
-	needs := []int{a.Count(kinds)} // without the lock, for they may be many
+	needs := []int{a.Count(kinds)} // without the lock, because there may be many
 	for _, gk := range kinds {
 		needs = append(needs, len(a.Children[gk].Wants))
+	}
+	for _, of := range a.Early {
+		needs = append(needs, len(of.Wants))
 	}
 	granted := b.watchShares.Claim(quota.Claim{Name: tc.Name, Tenant: b.tenants.Name(tc.Name), Created: tc.CreationTimestamp.Time, Needs: needs})
 	b.mu.Lock()
@@ -197,13 +205,20 @@ func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembl
 			a.Unwatch(gk)
 		}
 	}
+	early := a.Early
+	a.Early = nil
+	for i, of := range early {
+		if granted[1+len(kinds)+i] {
+			a.Early = append(a.Early, of)
+		}
+	}
 }
 
-// refuse has nothing be watched, because that would be so many watches, and the tenant may have so many.
+// refuse removes all watches, because the needed number of watches exceeds the limit of the tenant, most.
 func (a *assembly) refuse(watches, most int) {
 	a.refused = true
 	a.rejection = cmp.Or(a.rejection, spec.Rejectf(v1.ReasonTooManyWatches,
-		"it needs %d watches, one for each kind in each namespace, more than are left of the %d of its tenant (a namespace of service accounts), where older TemplateControllers come first; name fewer namespaces in spec.watch.namespaces or spec.related, remove them all to read each kind with one cluster-wide watch, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
+		"needs %d watches (one per kind and namespace), which exceeds what is left of the limit of %d for its tenant (the TemplateControllers whose service accounts are in the same namespace; older ones have precedence): list fewer namespaces in spec.watch.namespaces or spec.related, list none to use one cluster-wide watch per kind, or delete other TemplateControllers of the tenant; until then, children are left unchanged",
 		watches, most))
 	a.reports = false
 	a.UnwatchAll()

@@ -13,11 +13,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-func TestKindThatWasGoneCostsNoChildWhileTheServerDoesNotAnswer(t *testing.T) {
+func TestChildrenAreKeptWhenDiscoveryFailsAfterKindNotFound(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	parent := c.KubectlApply(app)
@@ -34,7 +34,7 @@ func TestKindThatWasGoneCostsNoChildWhileTheServerDoesNotAnswer(t *testing.T) {
 	wantRequests(t, "there may be parents", c.Run())
 }
 
-// asked is a resolver that notes what it is asked for.
+// asked is a resolver that records the kinds it is asked for.
 type asked struct {
 	*cluster
 	kinds []string
@@ -45,7 +45,7 @@ func (a *asked) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	return a.cluster.Resolve(gvk)
 }
 
-func TestWhereChildrenOfAKindAreRead(t *testing.T) {
+func TestChildWatchScopeAndDiscovery(t *testing.T) {
 	kind := func(group, name string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}
 	}
@@ -64,7 +64,7 @@ func TestWhereChildrenOfAKindAreRead(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			kinds := &asked{cluster: c}
-			got := (&running.Wants{}).ChildrenOf(kinds, row.gvk, false, row.in)
+			got := (&controller.Wants{}).ChildrenOf(kinds, row.gvk, false, row.in)
 			if diff := cmp.Diff(row.namespaces, slices.Sorted(maps.Keys(got.Wants))); diff != "" {
 				t.Errorf("namespaces (-want +got):\n%s", diff)
 			}
@@ -80,14 +80,14 @@ func TestWhereChildrenOfAKindAreRead(t *testing.T) {
 	}
 }
 
-func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
-	states := map[string]*running.State{}
-	for what, s := range map[string]running.Source{
+func TestStateChangesWithSchemaAndAvailability(t *testing.T) {
+	states := map[string]*controller.State{}
+	for what, s := range map[string]controller.Source{
 		"as it was":      {Kind: kind.Kind{Revision: "1"}},
 		"another schema": {Kind: kind.Kind{Revision: "2"}},
 		"it is away":     {Kind: kind.Kind{Revision: "1"}, Err: errors.New("away")},
 	} {
-		c := &running.Controller{Definition: running.Definition{Spec: &v1.TemplateControllerSpec{}}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "A"}: s}}, Factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}}
+		c := &controller.Controller{Definition: controller.Definition{Spec: &v1.TemplateControllerSpec{}}, Caches: controller.Caches{Sources: map[schema.GroupKind]controller.Source{{Kind: "A"}: s}}, Factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}}
 		now := c.State(false)
 		for other, state := range states {
 			if now.Equal(state) {

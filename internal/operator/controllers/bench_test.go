@@ -15,9 +15,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// quietPass returns a pass over a parent with two ConfigMaps that finds nothing different: what
-// each resync costs, and each event that needs no write.
-func quietPass(tb testing.TB) func() {
+// quietReconciliation returns a reconciliation of a parent with two ConfigMaps that changes nothing. This is the cost
+// of each resync, and of each event that needs no write.
+func quietReconciliation(tb testing.TB) func() {
 	tb.Helper()
 	c := newCluster(tb)
 	c.KubectlApply(apps)
@@ -29,21 +29,21 @@ func quietPass(tb testing.TB) func() {
 	return func() {
 		c.Reconciler.Reconcile(tb.Context(), key)
 		if made := len(c.Requests) - before; made > 0 {
-			tb.Fatalf("%d requests in quiet passes", made)
+			tb.Fatalf("%d requests in quiet reconciliations", made)
 		}
 	}
 }
 
-func BenchmarkQuietPass(b *testing.B) {
-	pass := quietPass(b)
+func BenchmarkQuietReconciliation(b *testing.B) {
+	reconcileOnce := quietReconciliation(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		pass()
+		reconcileOnce()
 	}
 }
 
-// BenchmarkReconcileManyNamespaces is a quiet reconciliation of one of 10,000 parents in as many namespaces, each with ten
-// children: of parents that have the same name everywhere, and of parents with different names.
+// BenchmarkReconcileManyNamespaces measures a quiet reconciliation of one of 10,000 parents in as many namespaces, each
+// with ten children: of parents with the same name everywhere, and of parents with different names.
 func BenchmarkReconcileManyNamespaces(b *testing.B) {
 	if testing.Short() {
 		b.Skip("making 200,000 children takes a minute")
@@ -66,7 +66,7 @@ func BenchmarkReconcileManyNamespaces(b *testing.B) {
 			c.Run()
 			c.Deliver()
 			c.Run()
-			runtime.GC() // of what was needed to make them
+			runtime.GC() // for the memory used to create them
 			before, next := len(c.Requests), 0
 			b.ReportAllocs()
 			for b.Loop() {

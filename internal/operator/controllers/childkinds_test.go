@@ -9,17 +9,17 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// jobsWatch is the watch of the Jobs among the children, mapsWatch that of the ConfigMaps.
+// jobsWatch and mapsWatch are the watches of child Jobs and ConfigMaps.
 var (
 	jobsWatch = watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Labels: v1.LabelController, Role: watch.Child}
 	mapsWatch = watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
 )
 
-// deny has the server refuse all requests for the resource of a watch.
+// deny makes the API server forbid all requests for the resource of a watch.
 func (c *cluster) deny(want watch.Want) {
 	c.T.Helper()
 	resource := want.Resource.Resource
@@ -32,7 +32,7 @@ func (c *cluster) deny(want watch.Want) {
 	}
 }
 
-// permit has the server refuse no request any more.
+// permit makes the API server allow all requests again.
 func (c *cluster) permit(want watch.Want) {
 	c.T.Helper()
 	clear(c.Lacks)
@@ -44,7 +44,7 @@ func (c *cluster) permit(want watch.Want) {
 	}
 }
 
-// settleDenied settles where the server refuses a watch that begins only now.
+// settleDenied settles while a watch that starts only now is forbidden.
 func (c *cluster) settleDenied(want watch.Want) {
 	c.T.Helper()
 	c.Run()
@@ -55,7 +55,7 @@ func (c *cluster) settleDenied(want watch.Want) {
 	c.Settle()
 }
 
-// expectKinds compares the kinds that the status and the watches of the TemplateController have.
+// expectKinds compares the kinds in the status and in the watches of the TemplateController.
 func (c *cluster) expectKinds(why, want string) {
 	c.T.Helper()
 	if got := kinds(c); got != want {
@@ -73,8 +73,8 @@ func (c *cluster) expectReady(why, want string) {
 
 const isReady = "True Ready: accepted and watching"
 
-// TestARevertedTemplateNeedsNoPermission has a template yield a kind that may not be read, and yield it no more.
-func TestARevertedTemplateNeedsNoPermission(t *testing.T) {
+// TestRevertedTemplateNeedsNoPermission: a template renders a kind that must not be read, and is then reverted.
+func TestRevertedTemplateNeedsNoPermission(t *testing.T) {
 	broken := with(t, app, "name: one", "name: two", "spec: {", "spec: {odd: true, ")
 	odd := func(text string) string {
 		return with(t, text, "{{ range .spec.names }}", "{{ if .spec.odd }}{{ .spec.none }}{{ end }}{{ range .spec.names }}")
@@ -100,7 +100,7 @@ func TestARevertedTemplateNeedsNoPermission(t *testing.T) {
 			c.KubectlApply(odd(jobs(t)))
 			c.settleDenied(jobsWatch)
 			c.expectKinds("while the permission is missing", "ConfigMap; configmaps jobs")
-			c.expectReady("while the permission is missing", "False Forbidden: templater is not allowed to create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted")
+			c.expectReady("while the permission is missing", "False Forbidden: templater is not allowed to create, delete, get, list, patch and watch jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted")
 			if c.Find("configmaps", "a") == nil {
 				t.Error("a child is deleted while the kind that replaces it may not be read")
 			}
@@ -115,18 +115,18 @@ func TestARevertedTemplateNeedsNoPermission(t *testing.T) {
 	}
 }
 
-// TestWhereChildrenMayBeCreated has a watch succeed while a reconciliation is under way that began before.
-func TestWhereChildrenMayBeCreated(t *testing.T) {
+// TestChildrenAreCreatedOnlyWhereKindIsRead: a watch succeeds during a reconciliation that began earlier.
+func TestChildrenAreCreatedOnlyWhereKindIsRead(t *testing.T) {
 	failed := cacheOf(t)
 	failed.Fail(denial("", "list", "jobs", "at the cluster scope"))
 	for why, row := range map[string]struct {
-		source running.Source
+		source controller.Source
 		want   bool
 	}{
-		"recorded and read":         {running.Source{Caches: map[string]*watch.Cache{"ns": cacheOf(t)}}, true},
-		"recorded, and not read":    {running.Source{Caches: map[string]*watch.Cache{"ns": failed, "other": cacheOf(t)}}, false},
-		"read, and not recorded":    {running.Source{Unrecorded: true, Caches: map[string]*watch.Cache{"ns": cacheOf(t)}}, false},
-		"neither read nor recorded": {running.Source{Unrecorded: true, Caches: map[string]*watch.Cache{"ns": failed}}, false},
+		"recorded and read":         {controller.Source{Caches: map[string]*watch.Cache{"ns": cacheOf(t)}}, true},
+		"recorded, and not read":    {controller.Source{Caches: map[string]*watch.Cache{"ns": failed, "other": cacheOf(t)}}, false},
+		"read, and not recorded":    {controller.Source{Unrecorded: true, Caches: map[string]*watch.Cache{"ns": cacheOf(t)}}, false},
+		"neither read nor recorded": {controller.Source{Unrecorded: true, Caches: map[string]*watch.Cache{"ns": failed}}, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if got := row.source.MayCreate("ns"); got != row.want {
@@ -136,8 +136,9 @@ func TestWhereChildrenMayBeCreated(t *testing.T) {
 	}
 }
 
-// TestWhatIsNeededToReadFormerChildren is about what the deletion of a parent, or of the TemplateController, waits for.
-func TestWhatIsNeededToReadFormerChildren(t *testing.T) {
+// TestFormerChildKindNeedsOnlyListAndWatch checks what the deletion of a parent, or of the TemplateController, waits
+// for.
+func TestFormerChildKindNeedsOnlyListAndWatch(t *testing.T) {
 	for why, row := range map[string]struct {
 		former bool
 		want   string
@@ -151,7 +152,7 @@ func TestWhatIsNeededToReadFormerChildren(t *testing.T) {
 			cache.Fail(denial("", "list", "jobs", "at the cluster scope"))
 			job := schema.GroupKind{Group: "batch", Kind: "Job"}
 			c.Spec = &v1.TemplateControllerSpec{}
-			c.Sources = map[schema.GroupKind]running.Source{job: {Kind: reconciletest.Kinds[job], Former: row.former, Caches: map[string]*watch.Cache{"": cache}}}
+			c.Sources = map[schema.GroupKind]controller.Source{job: {Kind: reconciletest.Kinds[job], Former: row.former, Caches: map[string]*watch.Cache{"": cache}}}
 			c.ChildObstacle()
 			found()
 			if reason, message := c.ChildObstacle(); reason != v1.ReasonForbidden || !strings.HasPrefix(message, row.want) {
@@ -161,25 +162,25 @@ func TestWhatIsNeededToReadFormerChildren(t *testing.T) {
 	}
 }
 
-// TestAKindIsRecordedOnceItCanBeReadSomewhere is about service accounts with permissions in some namespaces.
-func TestAKindIsRecordedOnceItCanBeReadSomewhere(t *testing.T) {
+// TestKindIsRecordedOnceReadInAnyNamespace: a service account has permissions in some namespaces only.
+func TestKindIsRecordedOnceReadInAnyNamespace(t *testing.T) {
 	gk := schema.GroupKind{Group: "batch", Kind: "Job"}
 	failed := cacheOf(t)
 	failed.Fail(denial("", "list", "jobs", "at the cluster scope"))
 	for why, row := range map[string]struct {
-		sources map[schema.GroupKind]running.Source
+		sources map[schema.GroupKind]controller.Source
 		want    bool
 	}{
-		"read in one namespace":    {map[schema.GroupKind]running.Source{gk: {Caches: map[string]*watch.Cache{"a": failed, "b": cacheOf(t)}}}, true},
-		"read in none":             {map[schema.GroupKind]running.Source{gk: {Caches: map[string]*watch.Cache{"a": failed}}}, false},
-		"not served":               {map[schema.GroupKind]running.Source{gk: {}}, false},
-		"added since it was built": {map[schema.GroupKind]running.Source{}, false},
+		"read in one namespace":    {map[schema.GroupKind]controller.Source{gk: {Caches: map[string]*watch.Cache{"a": failed, "b": cacheOf(t)}}}, true},
+		"read in none":             {map[schema.GroupKind]controller.Source{gk: {Caches: map[string]*watch.Cache{"a": failed}}}, false},
+		"not served":               {map[schema.GroupKind]controller.Source{gk: {}}, false},
+		"added since it was built": {map[schema.GroupKind]controller.Source{}, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c, e := newCluster(t), newTracked("u")
 			c.controllers.tracked["apps"] = e
 			c.controllers.AddKinds("apps", []schema.GroupVersionKind{gk.WithVersion("v1")})
-			next := &running.Controller{Caches: running.Caches{Sources: row.sources}}
+			next := &controller.Controller{Caches: controller.Caches{Sources: row.sources}}
 			c.controllers.recordReadable(e, next)
 			if got := !e.unrecorded[gk]; got != row.want {
 				t.Errorf("recorded: %v, want %v", got, row.want)
@@ -191,8 +192,8 @@ func TestAKindIsRecordedOnceItCanBeReadSomewhere(t *testing.T) {
 	}
 }
 
-// TestAKindThatAnotherReplicaRecordsIsRecorded is about the time until this one has written the status.
-func TestAKindThatAnotherReplicaRecordsIsRecorded(t *testing.T) {
+// TestKindRecordedByAnotherReplicaIsKept: the other replica's record is used until this one has written the status.
+func TestKindRecordedByAnotherReplicaIsKept(t *testing.T) {
 	gk := schema.GroupKind{Group: "batch", Kind: "Job"}
 	e := newTracked("u")
 	e.childKinds[gk], e.unrecorded[gk] = "v1", true
@@ -203,8 +204,8 @@ func TestAKindThatAnotherReplicaRecordsIsRecorded(t *testing.T) {
 	}
 }
 
-// TestARevertedTemplateThatCouldNotCreate has a template yield a kind that may be read and not created.
-func TestARevertedTemplateThatCouldNotCreate(t *testing.T) {
+// TestRevertedTemplateAfterForbiddenCreate: a template renders a kind that may be read but not created.
+func TestRevertedTemplateAfterForbiddenCreate(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -221,8 +222,8 @@ func TestARevertedTemplateThatCouldNotCreate(t *testing.T) {
 	c.expectReady("after the template was reverted", isReady)
 }
 
-// TestAKindIsRecordedBeforeItsFirstChildIsCreated cuts the operator off at each step.
-func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
+// TestKindIsRecordedBeforeFirstChildIsCreated interrupts the operator at each step.
+func TestKindIsRecordedBeforeFirstChildIsCreated(t *testing.T) {
 	c := newCluster(t)
 	c.Silent[mapsWatch] = true
 	c.KubectlApply(apps)
@@ -257,10 +258,10 @@ func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
 	}
 }
 
-// TestAKindWithObjectsIsNeverForgotten withdraws the permissions on a kind of which there are children, and has the template yield it no
-// more.
-func TestAKindWithObjectsIsNeverForgotten(t *testing.T) {
-	const needs = "False Forbidden: templater is not allowed to list and watch configmaps in all namespaces: add {apiGroups: [\"\"], resources: [configmaps], verbs: [list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted"
+// TestKindWithChildrenIsNeverDropped revokes the permissions for a kind that has children, and reverts the template
+// that renders it.
+func TestKindWithChildrenIsNeverDropped(t *testing.T) {
+	const needs = "False Forbidden: templater is not allowed to list and watch configmaps in all namespaces: add {apiGroups: [\"\"], resources: [configmaps], verbs: [list, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: \"true\"; until then, nothing is deleted"
 	for why, restart := range map[string]func(*cluster){
 		"the operator goes on":         func(c *cluster) { c.KubectlApply(jobs(t)) },
 		"the operator restarts before": func(c *cluster) { c.start(); c.settleDenied(mapsWatch); c.KubectlApply(jobs(t)) },
@@ -306,8 +307,8 @@ func TestAKindWithObjectsIsNeverForgotten(t *testing.T) {
 	}
 }
 
-// TestATemplateControllerIsDeletedThoughAKindMayNotBeRead is about a kind that no child was created of.
-func TestATemplateControllerIsDeletedThoughAKindMayNotBeRead(t *testing.T) {
+// TestUnreadableKindDoesNotBlockDeletion: no child of the kind was created.
+func TestUnreadableKindDoesNotBlockDeletion(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
@@ -315,7 +316,7 @@ func TestATemplateControllerIsDeletedThoughAKindMayNotBeRead(t *testing.T) {
 	c.Silent[jobsWatch] = true
 	c.KubectlApply(withSpec(t, jobs(t), "whenDeleted: DeleteChildren"))
 	c.settleDenied(jobsWatch)
-	c.goes()
+	c.startDeletion()
 	c.Settle()
 	if c.Objects[appsController] != nil || c.Find("configmaps", "a") != nil {
 		t.Errorf("not deleted: Ready is %s", c.Condition("templatecontrollers", "apps", v1.ConditionReady))

@@ -16,12 +16,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// Short names of what most tests use.
+// Short names of frequently used fixtures.
 const (
 	apps          = reconciletest.Apps
 	managedApp    = reconciletest.ManagedApp
@@ -66,15 +66,15 @@ var (
 	with     = memserver.With
 )
 
-// cluster is a cluster in memory with an operator.
+// cluster is an in-memory cluster with an operator.
 type cluster struct {
 	*reconciletest.Cluster
 	controllers *Controllers
 	shared      *shared
-	strict      bool // whether a service account is required
-	hasty       bool // whether no reconciliation may continue when it is to stop
-	greedy      bool // whether only one reconciliation at a time may hold memory
-	room        int  // what compiled specs may take, in bytes; 0 = as much as of the test
+	strict      bool // a service account is required
+	hasty       bool // reconciliations are canceled immediately when they must stop
+	greedy      bool // only one reconciliation at a time may use memory
+	room        int  // memory for compiled specs, in bytes; 0 = the default of the test process
 }
 
 // newCluster returns a cluster without TemplateControllers.
@@ -90,10 +90,10 @@ func newCluster(t testing.TB) *cluster {
 	return c
 }
 
-// start makes a new operator, as after a restart.
+// start creates a new operator, as after a restart.
 func (c *cluster) start() { c.startWith(Options{}) }
 
-// standby makes a new operator that does not lead.
+// standby creates a new operator that does not lead.
 func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
 
 func (c *cluster) startWith(o Options) {
@@ -113,7 +113,7 @@ func (c *cluster) startWith(o Options) {
 	c.controllers.Attach(c, caches[want], c)
 }
 
-// join makes the parts of an operator, with queues whose delays pass by the clock of the test.
+// join creates the parts of an operator, with queues that use the fake clock.
 func (c *cluster) join(o Options) {
 	s := newShared(o)
 	if c.hasty {
@@ -135,17 +135,17 @@ func (c *cluster) join(o Options) {
 	}
 }
 
-// sync syncs a TemplateController as a worker does.
+// sync syncs a TemplateController like a worker.
 func (c *cluster) sync(name string) {
 	err := c.controllers.Sync(c.T.Context(), name)
 	if err != nil && len(c.Refuse) == 0 && !errors.Is(err, store.ErrBehind) {
 		c.T.Fatal(err)
 	}
-	c.controllers.looked(name)
+	c.controllers.markSynced(name)
 	c.controllers.again(c.T.Context(), name, err)
 }
 
-// begun returns a cluster with these objects, which are reconciled.
+// begun returns a cluster with these objects after the first reconciliations.
 func begun(t *testing.T, manifests ...string) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -153,7 +153,7 @@ func begun(t *testing.T, manifests ...string) *cluster {
 	return c
 }
 
-// settled returns a cluster with a TemplateController and its parent app, which are settled.
+// settled returns a cluster with a TemplateController and its parent app that has settled.
 func settled(t *testing.T, manifest string) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -161,8 +161,8 @@ func settled(t *testing.T, manifest string) *cluster {
 	return c
 }
 
-// goes has a user delete the TemplateController, which has finalizers.
-func (c *cluster) goes() {
+// startDeletion deletes the TemplateController, which has finalizers.
+func (c *cluster) startDeletion() {
 	going := c.Find("templatecontrollers", "apps").DeepCopy()
 	now := metav1.NewTime(c.Clock.Now())
 	going.SetDeletionTimestamp(&now)
@@ -170,7 +170,7 @@ func (c *cluster) goes() {
 	c.Deliver()
 }
 
-// parentCounts syncs apps, and returns how many parents it has, and how they fare.
+// parentCounts syncs apps, and returns status.parents.
 func (c *cluster) parentCounts() string {
 	c.T.Helper()
 	c.controllers.queue.Add("apps")
@@ -179,7 +179,7 @@ func (c *cluster) parentCounts() string {
 	return fmt.Sprint("total ", n["total"], ", ready ", n["ready"], ", failed ", n["failed"])
 }
 
-func TestObjectsWithFinalizersGoLater(t *testing.T) {
+func TestFakeClusterHonorsFinalizers(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(app)
 	one := c.Find("apps", "one")
@@ -198,14 +198,14 @@ func TestObjectsWithFinalizersGoLater(t *testing.T) {
 	}
 }
 
-func TestSettleDoesWhatResultAsksFor(t *testing.T) {
+func TestSettleHonorsRequeue(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.Run()
 	c.KubectlApply(app)
 	edited := c.Find("apps", "one").DeepCopy()
 	edited.SetAnnotations(map[string]string{"new": "yes"})
-	c.Store(locationOf(edited), edited) // so that the first status is refused
+	c.Store(locationOf(edited), edited) // so that the first status write fails with a conflict
 	wantRequests(t, "a watch that is behind", c.Run(), "create configmaps a", "create configmaps b", "status apps one")
 	wantRequests(t, "once it is not", c.Settle(), "status apps one")
 	if got, want := c.Condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
@@ -213,8 +213,8 @@ func TestSettleDoesWhatResultAsksFor(t *testing.T) {
 	}
 }
 
-// through has all requests made through clients that wrap those of the cluster.
-func (c *cluster) through(wrap func(running.Client) running.Client) {
-	c.controllers.clusters = func(as string) running.Client { return wrap(c.As(as)) }
+// through wraps the clients of the controllers.
+func (c *cluster) through(wrap func(controller.Client) controller.Client) {
+	c.controllers.clusters = func(as string) controller.Client { return wrap(c.As(as)) }
 	c.controllers.Cluster = c.controllers.clusters("")
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// sized returns a TemplateController of a namespace's account, which makes a ConfigMap for each App in the namespace of its name. It takes
-// that many KiB, about, and at least 20.
+// sized returns a TemplateController whose service account is in namespace tenant. It creates a ConfigMap for each App
+// in the namespace with its own name. Its size is about kib KiB, at least 20.
 func sized(name, tenant string, kib int) string {
 	return fmt.Sprintf(`
 apiVersion: templater.dev/v1
@@ -36,7 +36,7 @@ spec:
 `, name, tenant, name, strings.Repeat("#", kib<<10/2-10<<10))
 }
 
-// accepted returns the TemplateControllers that are accepted.
+// accepted returns the accepted TemplateControllers.
 func (c *cluster) accepted(names ...string) string {
 	var all []string
 	for _, name := range names {
@@ -55,9 +55,9 @@ func (c *cluster) wantAccepted(when, want string) {
 	}
 }
 
-func TestATenantHasNoMoreThanItsShareOfCompiledMemory(t *testing.T) {
+func TestCompiledMemoryIsLimitedPerTenant(t *testing.T) {
 	c := newCluster(t)
-	c.room = 4 * 100 << 10 // 100 KiB for each tenant
+	c.room = 4 * 100 << 10 // 100 KiB per tenant
 	c.start()
 	for _, name := range []string{"a", "b", "c"} {
 		c.KubectlApply(sized(name, "team", 40))
@@ -65,8 +65,8 @@ func TestATenantHasNoMoreThanItsShareOfCompiledMemory(t *testing.T) {
 	}
 	c.KubectlApply(sized("other", "neighbours", 60))
 	c.wantAccepted("one is beyond the share", "a b other")
-	const want = "False InsufficientMemory: the compiled spec takes about 38 KiB of memory, more than is left of the 100 KiB for TemplateControllers whose service accounts are in namespace team: " +
-		"make its templates and values smaller, delete other TemplateControllers, or give templater more memory"
+	const want = "False InsufficientMemory: the compiled spec needs about 38 KiB of memory, which exceeds what is left of the 100 KiB limit for TemplateControllers whose service accounts are in namespace team: " +
+		"shorten its templates and values, delete other TemplateControllers, or raise the memory limit of templater"
 	if got := c.Condition("templatecontrollers", "c", "Ready"); got != want {
 		t.Errorf("c is\n%s, want\n%s", got, want)
 	}
@@ -83,9 +83,9 @@ func TestATenantHasNoMoreThanItsShareOfCompiledMemory(t *testing.T) {
 	c.wantAccepted("another one is deleted", "a c other")
 }
 
-func TestAWriteThatWouldNotBeCompiledIsRefused(t *testing.T) {
+func TestWriteBeyondCompiledMemoryIsRejected(t *testing.T) {
 	c := newCluster(t)
-	c.room = 4 * 100 << 10 // 100 KiB for each tenant
+	c.room = 4 * 100 << 10 // 100 KiB per tenant
 	c.start()
 	c.KubectlApply(sized("a", "team", 40))
 	c.KubectlApply(sized("b", "team", 40))
@@ -119,7 +119,7 @@ func TestAWriteThatWouldNotBeCompiledIsRefused(t *testing.T) {
 	c.wantAccepted("nothing was written", "a b")
 }
 
-func TestWhatIsRefusedForMemoryKeepsItsChildren(t *testing.T) {
+func TestRejectionForMemoryKeepsChildren(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10
 	c.start()
@@ -142,7 +142,7 @@ func TestWhatIsRefusedForMemoryKeepsItsChildren(t *testing.T) {
 	c.wantAccepted("it shrinks", "a")
 }
 
-func TestAnotherLeaderKeepsWhatWasAccepted(t *testing.T) {
+func TestNewLeaderKeepsAcceptedSpecs(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10
 	c.standby()
@@ -151,7 +151,7 @@ func TestAnotherLeaderKeepsWhatWasAccepted(t *testing.T) {
 	c.KubectlApply(sized("b", "team", 60))
 	c.Settle()
 	b := request.Location{Resource: v1.Resource, Name: "b"}
-	c.KubectlEdit(b, func(o *unstructured.Unstructured) { // as another replica has seen it
+	c.KubectlEdit(b, func(o *unstructured.Unstructured) { // as if another replica had accepted it
 		if err := unstructured.SetNestedSlice(o.Object, []any{map[string]any{
 			"type": "Accepted", "status": "True", "reason": "Accepted", "message": "", "observedGeneration": o.GetGeneration(), "lastTransitionTime": "2026-01-01T00:00:00Z",
 		}}, "status", "conditions"); err != nil {
@@ -162,8 +162,8 @@ func TestAnotherLeaderKeepsWhatWasAccepted(t *testing.T) {
 	c.wantAccepted("the standby leads", "b")
 }
 
-// TestWhatIsRefusedForMemoryIsNotCompiled also counts how often the others are: once for each change.
-func TestWhatIsRefusedForMemoryIsNotCompiled(t *testing.T) {
+// TestRejectionForMemorySkipsCompilation also counts the compilations of the others: one per change.
+func TestRejectionForMemorySkipsCompilation(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10
 	compiled := map[string]int{}
@@ -173,7 +173,7 @@ func TestWhatIsRefusedForMemoryIsNotCompiled(t *testing.T) {
 			compiled[tc.Name]++
 		}
 		result, err := lint.Recheck(pause, tc, before, known)
-		if tc.Name == "b" { // for what a kind shows of it, of which the operator makes sure once more
+		if tc.Name == "b" { // because of a kind, so that the operator refreshes the schemas and checks again
 			result.Rejection = spec.Rejectf(v1.ReasonInvalidTemplate, "for a reason")
 		}
 		return result, err

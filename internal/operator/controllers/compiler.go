@@ -20,7 +20,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// compiler compiles and checks TemplateControllers, as far as there is memory for them.
+// compiler compiles and checks TemplateControllers, within the memory limit.
 type compiler struct {
 	*registry
 
@@ -29,7 +29,8 @@ type compiler struct {
 	checker *checker
 }
 
-// Refuse says why a TemplateController that is about to be written would not be compiled for its size; nothing is for one that would be.
+// Refuse returns the errors of a TemplateController under review that would not be compiled because of its size, or
+// nil.
 func (m *compiler) Refuse(tc *v1.TemplateController) []finding.Finding {
 	if r := m.memory.Refuse(tc); r != nil {
 		return r.Findings
@@ -37,8 +38,8 @@ func (m *compiler) Refuse(tc *v1.TemplateController) []finding.Finding {
 	return nil
 }
 
-// Check is the compile step of a TemplateController that is about to be written: see checker. It refuses a spec that would not be compiled
-// for its size.
+// Check compiles and checks a TemplateController under review: see checker. It rejects a spec that would not be
+// compiled because of its size.
 func (m *compiler) Check(ctx context.Context, tc *v1.TemplateController, known openapi.Set) (lint.Result, error) {
 	if r := m.memory.Refuse(tc); r != nil {
 		return lint.Result{Rejection: r, Findings: r.Findings}, nil
@@ -50,21 +51,22 @@ func (m *compiler) Check(ctx context.Context, tc *v1.TemplateController, known o
 type verdict struct {
 	rejection *spec.Rejection // nil = accepted
 	linted    metav1.Condition
-	compiles  bool // whether the spec is valid, whatever fields objects have
-	// asked has the kinds whose fields the verdict depends on; stale is when to check again because one of them has changed, zero = not.
+	compiles  bool // the spec is valid, regardless of the schemas of objects
+	// asked has the kinds whose schemas the verdict depends on; stale is when to check again because one of them has
+	// changed, zero = never.
 	asked map[schema.GroupKind]bool
 	stale time.Time
 }
 
-// refused is the verdict on a TemplateController that is not compiled.
+// refused returns the verdict for a TemplateController that is not compiled.
 func refused(r *spec.Rejection) verdict {
 	return verdict{rejection: r, linted: conditions.Linted(r.Findings), asked: map[schema.GroupKind]bool{}}
 }
 
-// outdated reports whether it is time to check again because a kind has changed.
+// outdated reports whether the spec must be checked again because a kind has changed.
 func (v *verdict) outdated(now time.Time) bool { return !v.stale.IsZero() && !now.Before(v.stale) }
 
-// check compiles a spec unless that was done before, and checks it. With an error, the work is to end, and nothing was found out.
+// check checks a spec, and compiles it unless compiled is set. On an error, the work must stop, and there is no result.
 func (m *compiler) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict, error) {
 	result, asked, err := m.checker.Serve(ctx, queue.WorkerOf(ctx).Pauses(), tc, compiled)
 	if err != nil {
@@ -73,18 +75,18 @@ func (m *compiler) check(ctx context.Context, tc *v1.TemplateController, compile
 	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), compiles: result.Compiles, asked: asked}, nil
 }
 
-// work is what the compile step has to do for a TemplateController as it was read. It is decided once for each time that it is read.
+// work is what the compile step has to do for a TemplateController. It is decided each time that one is read.
 type work struct {
 	rejection *spec.Rejection // why there is no memory to compile the spec; nil = there is
-	fresh     bool            // whether the spec is another one, or there is memory for it where there was none, or none where there was
-	check     bool            // whether the spec is to be checked: it is fresh, or what is known of its kinds has changed
-	stale     time.Duration   // until it is to be checked because of its kinds; 0 = not
+	fresh     bool            // the spec has changed, or whether there is memory for it
+	check     bool            // the spec must be checked: it is fresh, or the schemas of its kinds have changed
+	stale     time.Duration   // until the spec must be checked again because of its kinds; 0 = never
 }
 
-// long reports whether the work takes a processor.
+// long reports whether the work needs a processor.
 func (w work) long() bool { return w.check && w.rejection == nil }
 
-// workOn decides what the compile step has to do. There is nothing to do for a TemplateController of another class.
+// workOn decides what the compile step has to do: nothing for a TemplateController of another class.
 func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w work) {
 	if tc.Spec.ClassName != m.checks.class {
 		return work{}
@@ -106,16 +108,16 @@ func (m *compiler) workOn(packed *object.Object, tc *v1.TemplateController) (w w
 	return w
 }
 
-// admitAll decides which of the TemplateControllers that are there may be compiled.
+// admitAll decides which of the existing TemplateControllers may be compiled.
 func (m *compiler) admitAll() {
-	var packed []*object.Object // they are decoded without the lock of the cache
+	var packed []*object.Object // decoded later, without the lock of the cache
 	m.checks.Cache.Each(func(o *object.Object) bool {
 		packed = append(packed, o)
 		return true
 	})
 	var demands []*quota.Demand
 	for _, o := range packed {
-		if tc, err := store.Decode(o); err == nil && tc.Spec.ClassName == m.checks.class { // with an error, it is synced again
+		if tc, err := store.Decode(o); err == nil && tc.Spec.ClassName == m.checks.class { // on an error, it is synced again
 			m.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
 			demands = append(demands, m.memory.DemandOf(tc, store.SizeOf(o, tc)))
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-func TestLintedIsThereWhateverTheSpec(t *testing.T) {
+func TestLintedConditionIsAlwaysSet(t *testing.T) {
 	for want, controller := range map[string]string{
 		"True NoWarnings: no warnings":                            apps,
 		"Unknown NotAccepted: unknown until the spec is accepted": with(t, apps, "$.spec.text", "$.nothing"),
@@ -32,20 +32,20 @@ func TestLintedIsThereWhateverTheSpec(t *testing.T) {
 	}
 }
 
-// set is a Set that knows of nothing.
+// set is a Set without known kinds.
 type set struct{}
 
 func (set) Lookup(schema.GroupVersionKind) (*openapi.Type, bool) { return nil, true }
 
 func (set) Anew(context.Context) openapi.Set { return set{} }
 
-// builtIn has the schemas of built-in kinds.
+// builtIn contains the schemas of built-in kinds.
 type builtIn struct{ openapi.Set }
 
 func (b builtIn) Anew(context.Context) openapi.Set { return b }
 
-// TestATemplateWaitsForFieldsThatSchemasHave: what the schema of a kind does not have is a mistake.
-func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
+// TestTemplateWaitsOnlyForFieldsInSchema: a field that is not in the schema of its kind is an error.
+func TestTemplateWaitsOnlyForFieldsInSchema(t *testing.T) {
 	for field, want := range map[string]string{
 		"active":  "False Waiting: children[web] waits for .status.active of Job ns/db; ",
 		"actives": "False TemplateError: children[web]:",
@@ -68,7 +68,7 @@ func TestATemplateWaitsForFieldsThatSchemasHave(t *testing.T) {
 	}
 }
 
-// learned starts an operator whose compile step finds an error as soon as it knows the fields of Apps. It returns what has it know them.
+// learned starts an operator whose compile step finds an error once the schema of Apps is known. learn makes it known.
 func (c *cluster) learned() (learn func()) {
 	known := false
 	c.startWith(Options{Schemas: set{}})
@@ -87,7 +87,7 @@ func (c *cluster) learned() (learn func()) {
 	return func() {
 		defer func() { c.Clock.SetTime(c.Clock.Now().Add(learnDelay)) }()
 		known = true
-		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "Gadget"}) // is nobody's
+		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "Gadget"}) // no TemplateController uses it
 		if !c.controllers.tracked["apps"].stale.IsZero() {
 			c.T.Error("apps is checked again because of a kind that it has nothing to do with")
 		}
@@ -95,7 +95,7 @@ func (c *cluster) learned() (learn func()) {
 	}
 }
 
-func TestWhatIsLearnedOfAKind(t *testing.T) {
+func TestLateSchemaUpdatesAcceptedAndLinted(t *testing.T) {
 	const failure = "children[maps]:1:2: App has no field .spec.x"
 	c := newCluster(t)
 	learn := c.learned()
@@ -135,8 +135,8 @@ func (c *cluster) countChecks(checks *int) {
 	*checks = 0
 }
 
-// TestAKindThatChangesAllTheTimeHasFewChecks has somebody edit a CustomResourceDefinition 20 times a second.
-func TestAKindThatChangesAllTheTimeHasFewChecks(t *testing.T) {
+// TestFrequentSchemaChangesAreDebounced edits a CRD 20 times per second.
+func TestFrequentSchemaChangesAreDebounced(t *testing.T) {
 	c := newCluster(t)
 	checks := 0
 	c.countChecks(&checks)
@@ -157,9 +157,9 @@ func TestAKindThatChangesAllTheTimeHasFewChecks(t *testing.T) {
 	}
 }
 
-// TestAKindThatIsLearnedIsCheckedThoughAnotherSyncComesFirst has something else sync the TemplateController within the delay. The queue keeps
-// one time for each key, the earliest.
-func TestAKindThatIsLearnedIsCheckedThoughAnotherSyncComesFirst(t *testing.T) {
+// TestEarlierSyncDoesNotSkipSchemaCheck syncs the TemplateController for another reason within the delay. The queue
+// only keeps the earliest time for each key.
+func TestEarlierSyncDoesNotSkipSchemaCheck(t *testing.T) {
 	c := newCluster(t)
 	checks := 0
 	c.countChecks(&checks)

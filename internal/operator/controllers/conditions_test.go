@@ -19,17 +19,17 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// statusless is a Writer that writes no status.
+// statusless is a Client that fails to write statuses.
 type statusless struct {
-	running.Client
+	controller.Client
 	err error
 }
 
@@ -37,13 +37,13 @@ func (w statusless) ApplyStatus(context.Context, request.Location, []byte, strin
 	return nil, w.err
 }
 
-// noChildren makes none, and adopts none.
+// noChildren neither creates nor adopts children.
 var noChildren = &child.Factory{Ownership: &child.Ownership{}}
 
-func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) {
+func TestFailedStatusWriteIsRetried(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
-	c.through(func(client running.Client) running.Client { return statusless{client, refused} })
+	c.through(func(client controller.Client) controller.Client { return statusless{client, refused} })
 	c.KubectlApply(apps)
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) {
 		t.Errorf("err = %v, want that of the write", err)
@@ -53,7 +53,7 @@ func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) 
 	}
 }
 
-func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
+func TestChildKindsAreSorted(t *testing.T) {
 	e := newTracked("u")
 	var want []string
 	for _, group := range []string{"", "a.example.org", "b.example.org"} {
@@ -67,7 +67,7 @@ func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
 	tc := &v1.TemplateController{}
 	rejected := assembly{rejection: spec.Rejectf("No", "no")}
 	var got []string
-	for _, kind := range c.statusOf(tc, e, rejected, &running.Controller{Factory: noChildren}).ChildKinds {
+	for _, kind := range c.statusOf(tc, e, rejected, &controller.Controller{Factory: noChildren}).ChildKinds {
 		got = append(got, kind.Group+" "+kind.Kind)
 	}
 	if !slices.Equal(got, want) {
@@ -75,7 +75,7 @@ func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
 	}
 }
 
-func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
+func TestRejectedSpecKeepsParentAndChildCounts(t *testing.T) {
 	c := newCluster(t).controllers
 	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3, Ready: 2}, Children: v1.ChildCounts{Total: 5}}}
 	e := newTracked("u")
@@ -89,18 +89,18 @@ func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
 		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1, Updated: 1}, 2},
 		"it is rejected": {assembly{rejection: spec.Rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
 	} {
-		got := c.statusOf(tc, e, row.a, &running.Controller{Factory: noChildren})
+		got := c.statusOf(tc, e, row.a, &controller.Controller{Factory: noChildren})
 		if got.Parents != row.parents || got.Children.Total != row.children {
 			t.Errorf("%s: parents %+v and %d children, want %+v and %d", why, got.Parents, got.Children.Total, row.parents, row.children)
 		}
 	}
 }
 
-func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
+func TestOwnershipReasonSurvivesRestart(t *testing.T) {
 	for why, row := range map[string]struct {
 		reason     string
 		generation int64
-		took       time.Duration // since the start
+		took       time.Duration // time since the start
 		want       string
 	}{
 		"a condition is another's":              {v1.ReasonConditionOwned, 2, 0, v1.ReasonConditionOwned},
@@ -120,7 +120,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 			}
 			c.Clock.SetTime(c.Clock.Now().Add(row.took))
 			got := map[string]metav1.Condition{}
-			for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &running.Controller{Definition: running.Definition{ReadyCondition: "Ready"}, Factory: noChildren}).Conditions {
+			for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &controller.Controller{Definition: controller.Definition{ReadyCondition: "Ready"}, Factory: noChildren}).Conditions {
 				got[condition.Type] = condition
 			}
 			if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {
@@ -142,9 +142,8 @@ func (l lacking) Allowed(_ context.Context, right request.Right) (bool, error) {
 
 func (lacking) Get(context.Context, request.Location) (*object.Object, error) { return nil, nil }
 
-// deprived is a controller that works as a user, who is there and lacks these verbs. What it has looked up is known once
-// found is called.
-func deprived(t *testing.T, user string, verbs ...string) (c *running.Controller, found func()) {
+// deprived returns a controller for an existing user who lacks these verbs. found processes the queued access reviews.
+func deprived(t *testing.T, user string, verbs ...string) (c *controller.Controller, found func()) {
 	t.Helper()
 	as := func(string) permissions.Reviewer { return lacking(verbs) }
 	r := permissions.NewTracker(as, clocktesting.NewFakePassiveClock(time.Now()), nil, func(string) {})
@@ -153,10 +152,10 @@ func deprived(t *testing.T, user string, verbs ...string) (c *running.Controller
 			r.Next(t.Context())
 		}
 	}
-	return &running.Controller{Access: running.Access{As: user, Rights: r.For("", user, kind.Kind{})}}, found
+	return &controller.Controller{Access: controller.Access{As: user, Rights: r.For("", user, kind.Kind{})}}, found
 }
 
-func TestThreeMissingRightsAreNamed(t *testing.T) {
+func TestMessageListsAtMostThreeMissingPermissions(t *testing.T) {
 	c, found := deprived(t, "", "list")
 	c.Parents = map[string]*watch.Cache{}
 	for _, ns := range []string{"a", "b", "c", "d"} {
@@ -171,7 +170,7 @@ func TestThreeMissingRightsAreNamed(t *testing.T) {
 	}
 }
 
-func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
+func TestMissingParentPermissionsIncludeStatus(t *testing.T) {
 	for why, row := range map[string]struct {
 		use    permissions.Use
 		status *kind.StatusSchema
@@ -193,15 +192,15 @@ func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 	}
 }
 
-func TestChildrenThatAreStillReadAreWaitedFor(t *testing.T) {
-	c := &running.Controller{Caches: running.Caches{Parents: map[string]*watch.Cache{"": cacheOf(t)}}}
+func TestSyncingChildCachesAreReported(t *testing.T) {
+	c := &controller.Controller{Caches: controller.Caches{Parents: map[string]*watch.Cache{"": cacheOf(t)}}}
 	c.Parents[""].Fail(errors.New("no answer"))
 	if reason, message := c.ChildObstacle(); reason != v1.ReasonSyncing || message != "the caches are syncing" {
 		t.Errorf("%s: %s", reason, message)
 	}
 }
 
-func TestTemplateControllerSaysWhatIsBeingRead(t *testing.T) {
+func TestWatchingConditionNamesSyncingResource(t *testing.T) {
 	c := newCluster(t)
 	c.Silent[watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}] = true
 	c.KubectlApply(apps)
@@ -211,7 +210,7 @@ func TestTemplateControllerSaysWhatIsBeingRead(t *testing.T) {
 	}
 }
 
-func TestTemplateControllerReadsUntilItIsKnownWhichRightsAreMissing(t *testing.T) {
+func TestWatchingIsSyncingUntilMissingPermissionsAreKnown(t *testing.T) {
 	c := newCluster(t)
 	want := watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
 	c.Caches[want] = reconciletest.FailedCache(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
@@ -223,9 +222,9 @@ func TestTemplateControllerReadsUntilItIsKnownWhichRightsAreMissing(t *testing.T
 	}
 }
 
-func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
+func TestFailedNamespaceListIsReported(t *testing.T) {
 	c := newCluster(t)
-	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
+	want := watch.Want{Resource: controller.Namespaces, Role: watch.Namespace}
 	c.Caches[want] = reconciletest.FailedCache(t, want, errors.New("no answer"))
 	c.Silent[want] = true
 	c.KubectlApply(withWatch(t, apps, "namespaceSelector: {matchLabels: {team: red}}"))
@@ -235,7 +234,7 @@ func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
 	}
 }
 
-func TestStatusThatIsTooLargeIsWrittenInFewerWords(t *testing.T) {
+func TestOversizedStatusIsShortened(t *testing.T) {
 	c := newCluster(t)
 	c.Longest = map[string]int{"templatecontrollers": problem.ShortMessage}
 	c.KubectlApply(with(t, apps, "kind: App}", "kind: "+strings.Repeat("Unknown", 50)+"}"))

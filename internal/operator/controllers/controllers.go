@@ -1,5 +1,6 @@
-// Package controllers syncs TemplateControllers: it compiles each into a running controller, sets its watches, queues parents when
-// something changes, and writes the TemplateController's status. Parents are reconciled by package reconcile, which New creates, too.
+// Package controllers syncs TemplateControllers: it compiles each into a running controller, sets its watches, enqueues
+// parents when something changes, and writes the TemplateController's status. Parents are reconciled by package
+// reconcile, which New also sets up.
 package controllers
 
 import (
@@ -22,25 +23,24 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// watcher keeps the caches of the wants; watch.Manager does.
+// watcher maintains the caches of the wants. watch.Manager implements it.
 type watcher interface {
 	Set(owner string, wants []watch.Want) (map[watch.Want]*watch.Cache, error)
 	Owners(want watch.Want) []string
 }
 
-// countsDelay is how long a change of the counts in a TemplateController's status
-// waits for more of them.
+// countsDelay is how long a change of the counts in a TemplateController's status waits for further changes.
 const countsDelay = 2 * time.Second
 
-// lossPatience is how far two watches are expected to be apart: see lossDelay.
+// lossPatience is the expected maximum lag between two watches: see lossDelay.
 const lossPatience = 100 * time.Millisecond
 
-// recountTime is how long after its start an operator may take to reconcile all
-// parents; until then, the counts in the status are kept.
+// recountTime is how long an operator may take after its start to reconcile all parents. Until then, the counts in the
+// status are kept.
 const recountTime = 30 * time.Second
 
-// Controllers runs the TemplateControllers: it syncs each with what its spec says now, and keeps what they run. Each of its parts has one job, and
-// uses those above it alone. It is safe for concurrent use.
+// Controllers runs the TemplateControllers: it syncs each with its spec, and stores their state. Each of its parts has
+// one job, and only uses those above it. It is safe for concurrent use.
 type Controllers struct {
 	*registry
 	*requeuer
@@ -51,24 +51,26 @@ type Controllers struct {
 	*finalizer
 	*eventHandler
 
-	tracker  *queue.WorkerTracker // of the workers that sync
-	shared   *queue.Memory        // see Reserve
-	memories []memory             // of parents
-	shares   []memory             // of what controllers use
+	tracker   *queue.WorkerTracker // of the workers that sync
+	reviewers *queue.WorkerTracker // of admission reviews
+	shared    *queue.Memory        // see Reserve
+	memories  []memory             // per-parent state
+	shares    []memory             // shares of limited resources
 }
 
-// reconciliations is what reconciliations of parents ask of the TemplateControllers, and report to them. It is a reconcile.Controllers.
+// reconciliations is the interface between the reconciler and the TemplateControllers. It implements
+// reconcile.Controllers.
 type reconciliations struct {
 	*registry
 	*requeuer
 	*checks
 }
 
-// memory remembers something about parents, or controllers, between reconciliations.
+// memory holds state of parents or controllers between reconciliations.
 type memory interface{ ForgetController(name string) }
 
-// forget drops a TemplateController that was deleted, or that another installation serves, once no reconciliation is in progress, which may
-// record something.
+// forget drops a TemplateController that was deleted, or is served by another installation. It first waits for running
+// reconciliations, which may record something.
 func (c *Controllers) forget(ctx context.Context, name string) error {
 	c.stop(ctx, name)
 	c.mu.Lock()
@@ -89,8 +91,8 @@ func (c *Controllers) forget(ctx context.Context, name string) error {
 	return err
 }
 
-// forgetParents drops what is remembered of the parents of a TemplateController whose kind is no longer served. Their children are
-// kept: an API that is unavailable keeps its objects, and looks like one that was removed for good.
+// forgetParents drops the state of the parents of a TemplateController whose kind is no longer served. Their children
+// are kept: an unavailable API keeps its objects, and looks like one that was removed for good.
 func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked) {
 	c.stop(ctx, name)
 	c.mu.Lock()
@@ -105,44 +107,44 @@ func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked
 	}
 }
 
-// syncWorkers is how many TemplateControllers are worked on at a time.
+// syncWorkers is the number of concurrent syncs.
 const syncWorkers = 4
 
-// Run syncs controllers until ctx ends; what has begun by then is finished, unless work
-// ends or it takes long. The cache of TemplateControllers and that of definitions must have synced.
+// Run syncs TemplateControllers until ctx is done. Running syncs are finished, unless work is done or they exceed the
+// grace period. The caches of TemplateControllers and CRDs must have synced.
 func (c *Controllers) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
 	pool := &queue.Pool{
-		Tracker: c.tracker, Grace: c.grace, Places: syncWorkers, Spare: syncWorkers,
+		Tracker: c.tracker, Grace: c.grace, Slots: syncWorkers, Spare: syncWorkers,
 		Next: func(work context.Context, taken func()) bool { return c.next(ctx, work, taken) },
 	}
 	pool.Run(ctx, work)
 }
 
-// next syncs one controller and reports whether there may be more.
+// next syncs the next TemplateController. It returns false if the queue is shut down.
 func (c *Controllers) next(ctx, work context.Context, taken func()) bool {
 	return queue.Take(ctx, c.queue, func(name string) {
 		taken()
-		defer c.looked(name)
+		defer c.markSynced(name)
 		c.again(ctx, name, c.guarded(work, name))
 	})
 }
 
-// again puts the TemplateController back where Sync has not succeeded.
+// again enqueues the TemplateController again if Sync failed.
 func (c *Controllers) again(ctx context.Context, name string, err error) {
 	switch {
 	case err == nil:
 		c.queue.Forget(name)
 	case errors.Is(err, store.ErrBehind):
-		c.queue.AddRateLimited(name) // if the watch does not bring it before
+		c.queue.AddRateLimited(name) // in case the watch does not deliver it earlier
 	default:
 		klog.FromContext(ctx).Error(request.WithoutText(err), "TemplateController not synced, will retry", "controller", name)
 		c.queue.AddRateLimited(name)
 	}
 }
 
-// guarded is Sync, with a panic turned into an error: it hurts this TemplateController alone.
+// guarded calls Sync, and converts a panic to an error, so that it only affects this TemplateController.
 func (c *Controllers) guarded(ctx context.Context, name string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -159,8 +161,14 @@ func (c *Controllers) Busy() []queue.Work { return c.tracker.Busy() }
 // reviews is the tenant of admission reviews. No TemplateController can have that name.
 const reviews = "admission reviews"
 
-// Reserve waits until an admission review may use a place of the memory that all reconciliations share, which is budget.MaxBytes, and returns
-// what gives it back. The error says that ctx has ended before. It is safe for concurrent use.
+// Review returns the context of an admission review once a processor is free, which it shares with all other CPU-bound
+// work. The caller must call end after the review. It is safe for concurrent use.
+func (c *Controllers) Review(ctx context.Context) (review context.Context, end func()) {
+	return c.reviewers.Begin(ctx, queue.Key{Controller: reviews})
+}
+
+// Reserve reserves budget.MaxBytes of the memory that all reconciliations share for an admission review, and returns a
+// function that releases it. It returns an error if ctx is done first. It is safe for concurrent use.
 func (c *Controllers) Reserve(ctx context.Context) (release func(), err error) {
 	return c.shared.Reserve(ctx, reviews, budget.MaxBytes)
 }

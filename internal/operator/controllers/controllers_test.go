@@ -14,12 +14,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-func TestParentsOfNobodyAreNotCounted(t *testing.T) {
+func TestCountIgnoresUnknownTemplateController(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.Count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, status.ParentSummary{})
 	if n := c.controllers.queue.Len() + c.ControllerQueue.Delayed(); n > 0 {
@@ -27,7 +27,7 @@ func TestParentsOfNobodyAreNotCounted(t *testing.T) {
 	}
 }
 
-func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
+func TestChangedCountEnqueuesTemplateController(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -46,7 +46,7 @@ func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 	}
 }
 
-func TestWhoLooksAtATemplateControllerSaysSo(t *testing.T) {
+func TestNextReportsDequeueBeforeSync(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	taken := 0
@@ -60,11 +60,11 @@ func TestWhoLooksAtATemplateControllerSaysSo(t *testing.T) {
 	}
 }
 
-func TestVersionOfAKindIsTakenUpOnce(t *testing.T) {
+func TestAddKindsRecordsVersionOnce(t *testing.T) {
 	c, e := newCluster(t), newTracked("u")
 	c.controllers.tracked["apps"] = e
 	gk := schema.GroupKind{Group: "example.org", Kind: "App"}
-	e.childKinds[gk] = "v1" // as the status of the TemplateController has it
+	e.childKinds[gk] = "v1" // as in the status of the TemplateController
 	for _, step := range []struct {
 		version, want string
 		round         int64
@@ -76,7 +76,7 @@ func TestVersionOfAKindIsTakenUpOnce(t *testing.T) {
 	}
 }
 
-func TestTemplateControllerThatCannotBeReadIsTriedAgain(t *testing.T) {
+func TestUndecodableTemplateControllerIsRetried(t *testing.T) {
 	c := newCluster(t)
 	odd := c.KubectlApply(apps).DeepCopy()
 	odd.Object["spec"].(map[string]any)["watch"] = "odd"
@@ -87,7 +87,7 @@ func TestTemplateControllerThatCannotBeReadIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestTenantOfAControllerIsTheNamespaceOfItsAccount(t *testing.T) {
+func TestTenantIsNamespaceOfServiceAccount(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(asRobot(t))
 	c.RunControllers()
@@ -96,7 +96,7 @@ func TestTenantOfAControllerIsTheNamespaceOfItsAccount(t *testing.T) {
 	}
 }
 
-func TestTemplateControllerOfTheSameNameIsAnotherOne(t *testing.T) {
+func TestRecreatedTemplateControllerStartsWithNewState(t *testing.T) {
 	c := newCluster(t)
 	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "apps", UID: "1"}}
 	first := c.controllers.track(tc)
@@ -109,7 +109,7 @@ func TestTemplateControllerOfTheSameNameIsAnotherOne(t *testing.T) {
 	}
 }
 
-func TestEndOfTheOperatorEndsAllQueues(t *testing.T) {
+func TestCloseShutsDownAllQueues(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.Close()
 	for name, ended := range map[string]bool{
@@ -121,7 +121,7 @@ func TestEndOfTheOperatorEndsAllQueues(t *testing.T) {
 	}
 }
 
-func TestTemplateControllerWithoutItsFinalizerDoesNotBegin(t *testing.T) {
+func TestControllerDoesNotStartWithoutFinalizer(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
 	c.Refuse["finalizers[templater.dev/children] templatecontrollers apps"] = refused
@@ -131,7 +131,7 @@ func TestTemplateControllerWithoutItsFinalizerDoesNotBegin(t *testing.T) {
 	}
 }
 
-func TestNoTemplateControllerIsLookedAtAtTheEnd(t *testing.T) {
+func TestNextStopsWhenContextIsDone(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -141,7 +141,7 @@ func TestNoTemplateControllerIsLookedAtAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestKindThatIsMissedNoMoreIsNotWaitedFor(t *testing.T) {
+func TestUnusedUnknownKindEnqueuesNoParents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "kind: ConfigMap", "kind: Unknown"))
 	c.KubectlApply(app)
@@ -159,7 +159,7 @@ func TestKindThatIsMissedNoMoreIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWhichObjectsAreParents(t *testing.T) {
+func TestParentSelection(t *testing.T) {
 	front, err := labels.Parse("tier=front")
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestWhichObjectsAreParents(t *testing.T) {
 		watch     v1.Watch
 		labels    labels.Selector
 		selective bool
-		selects   bool // an object with that label, in the namespace other
+		selects   bool // an object with that label, in namespace other
 	}{
 		"all":                          {v1.Watch{}, labels.Everything(), false, true},
 		"those with a label":           {v1.Watch{}, front, true, true},
@@ -180,7 +180,7 @@ func TestWhichObjectsAreParents(t *testing.T) {
 		"those in one, with the label": {v1.Watch{Namespaces: []string{"other"}}, front, true, true},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := &running.Controller{Definition: running.Definition{Spec: &v1.TemplateControllerSpec{Watch: row.watch}, Labels: row.labels}, Caches: running.Caches{Parents: map[string]*watch.Cache{}}}
+			c := &controller.Controller{Definition: controller.Definition{Spec: &v1.TemplateControllerSpec{Watch: row.watch}, Labels: row.labels}, Caches: controller.Caches{Parents: map[string]*watch.Cache{}}}
 			for _, ns := range row.watch.Namespaces {
 				c.Parents[ns] = some[ns]
 			}
@@ -194,10 +194,10 @@ func TestWhichObjectsAreParents(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownOfChildren(t *testing.T) {
+func TestEachChildByNamespace(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a, namespace: "
 	caches := map[string]*watch.Cache{"x": cacheOf(t, manifest+"x}"), "y": cacheOf(t, manifest+"y}")}
-	c := &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Caches: caches}}}, Factory: &child.Factory{Ownership: &child.Ownership{}}}
+	c := &controller.Controller{Definition: controller.Definition{Name: "apps"}, Caches: controller.Caches{Sources: map[schema.GroupKind]controller.Source{{Kind: "ConfigMap"}: {Caches: caches}}}, Factory: &child.Factory{Ownership: &child.Ownership{}}}
 	for namespace, want := range map[string]int{"x": 1, "": 2, "z": 0} {
 		all := func(cache *watch.Cache) (out []*object.Object) {
 			cache.EachChild("apps", func(o *object.Object) { out = append(out, o) })
@@ -210,13 +210,13 @@ func TestWhatIsKnownOfChildren(t *testing.T) {
 	if !c.Complete("x") {
 		t.Error("all are known")
 	}
-	c.Sources[schema.GroupKind{Kind: "Other"}] = running.Source{Err: errors.New("no answer")}
+	c.Sources[schema.GroupKind{Kind: "Other"}] = controller.Source{Err: errors.New("no answer")}
 	if c.Complete("x") || c.CompleteEverywhere() {
 		t.Error("those of a kind of which nothing is known count as known")
 	}
 }
 
-func TestNamespaceOfACache(t *testing.T) {
+func TestCacheScope(t *testing.T) {
 	for why, row := range map[string]struct {
 		caches map[string]*watch.Cache
 		want   string
@@ -225,14 +225,14 @@ func TestNamespaceOfACache(t *testing.T) {
 		"of some":           {map[string]*watch.Cache{"ns": cacheOf(t)}, "ns"},
 	} {
 		t.Run(why, func(t *testing.T) {
-			if got := (running.Source{Caches: row.caches}).Scope("ns"); got != row.want {
+			if got := (controller.Source{Caches: row.caches}).Scope("ns"); got != row.want {
 				t.Errorf("%q, want %q", got, row.want)
 			}
 		})
 	}
 }
 
-func TestKindsAreTakenUpAfterTheyWereForgotten(t *testing.T) {
+func TestAddKindsRecordsForgottenKinds(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 	for why, row := range map[string]struct{ known, settled, want bool }{
 		"new":                     {false, false, true},
@@ -255,15 +255,15 @@ func TestKindsAreTakenUpAfterTheyWereForgotten(t *testing.T) {
 	}
 }
 
-func TestNoPassBeginsForAControllerThatDoesNotRun(t *testing.T) {
+func TestEnterRequiresRunningController(t *testing.T) {
 	c, e := newCluster(t), newTracked("u")
 	c.controllers.tracked["apps"] = e
-	if running, _ := c.controllers.Enter("apps"); running != nil || e.underWay.Load() > 0 {
-		t.Errorf("%v runs, and %d passes are under way", running, e.underWay.Load())
+	if running, _ := c.controllers.Enter("apps"); running != nil || e.inProgress.Load() > 0 {
+		t.Errorf("%v runs, and %d reconciliations are under way", running, e.inProgress.Load())
 	}
 }
 
-func TestKindThatMayBeThereAgainIsNotGone(t *testing.T) {
+func TestMissingKindIsResetAfterDiscovery(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
@@ -287,7 +287,7 @@ func TestKindThatMayBeThereAgainIsNotGone(t *testing.T) {
 	}
 }
 
-func TestAnEditSettlesTheVersionsOfKindsAnew(t *testing.T) {
+func TestSpecEditResetsSettledKindVersions(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)

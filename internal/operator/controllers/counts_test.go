@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// delays is a queue that writes down how long keys are to wait.
+// delays is a queue that records the delays of keys.
 type delays struct {
 	workqueue.TypedRateLimitingInterface[string]
 	asked []time.Duration
@@ -26,7 +26,7 @@ func (d *delays) AddAfter(key string, after time.Duration) {
 	d.TypedRateLimitingInterface.AddAfter(key, after)
 }
 
-func TestCountsSurviveARestart(t *testing.T) {
+func TestCountsSurviveRestart(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -41,7 +41,7 @@ func TestCountsSurviveARestart(t *testing.T) {
 		t.Fatalf("status.parents.ready is %v, want 1", got)
 	}
 	c.start()
-	c.controllers.parents.ShutDown() // no parent has been looked at yet
+	c.controllers.parents.ShutDown() // no parent has been reconciled yet
 	if got := recount(); got != int64(1) {
 		t.Errorf("status.parents.ready is %v right after a restart, want 1 still", got)
 	}
@@ -59,8 +59,8 @@ func TestCountsSurviveARestart(t *testing.T) {
 	}
 }
 
-// TestCountsMayFallOnceAllParentsHaveBeenLookedAt has parents go while no operator runs.
-func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
+// TestCountsDropOnlyAfterAllParentsAreReconciled deletes parents while no operator is running.
+func TestCountsDropOnlyAfterAllParentsAreReconciled(t *testing.T) {
 	for why, row := range map[string]struct {
 		stay, unreadable bool
 		want             int64
@@ -100,7 +100,7 @@ func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
 	}
 }
 
-func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
+func TestUnobservedRemovedParentsAreNotCounted(t *testing.T) {
 	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
 	at := locationOf(parse(t, app))
 	for why, leave := range map[string]func(*cluster){
@@ -111,12 +111,12 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 			c.Run()
 			c.KubectlApply(apps)
 		},
-		"with their kind, during a pass": func(c *cluster) {
+		"with their kind, during a reconciliation": func(c *cluster) {
 			c.RemoveNow(at)
 			c.Refuse["kind App"] = errors.New("gone")
 			c.controllers.queue.Add("apps")
 			c.Run()
-			c.controllers.Count(key, status.ParentSummary{Ready: true}) // the end of that pass
+			c.controllers.Count(key, status.ParentSummary{Ready: true}) // end of that reconciliation
 			delete(c.Refuse, "kind App")
 		},
 	} {
@@ -126,7 +126,7 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 			c.KubectlApply(app)
 			c.Run()
 			c.Clock.SetTime(c.Clock.Now().Add(recountTime))
-			c.RemoveNow(configMap("a")) // the garbage collector is fast, and the pass that would restore them is slow
+			c.RemoveNow(configMap("a")) // the garbage collector is fast, and the reconciliation that would restore them is slow
 			c.RemoveNow(configMap("b"))
 			leave(c)
 			c.controllers.queue.Add("apps")
@@ -141,12 +141,12 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 	}
 }
 
-func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
+func TestMissingParentIsNotCounted(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
 	c.Run()
-	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, status.ParentSummary{Ready: true}) // its pass has taken longer than it was there
+	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, status.ParentSummary{Ready: true}) // its reconciliation outlived it
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Total != 1 {
 		t.Errorf("counts %+v, want one parent", got)
 	}

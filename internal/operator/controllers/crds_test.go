@@ -14,13 +14,13 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
+func TestUnservedVersionKeepsChildren(t *testing.T) {
 	for why, err := range map[string]*kind.NotFoundError{
 		"its own server is away":           {Away: true},
 		"another version is served":        {Served: "v2"},
@@ -60,7 +60,7 @@ func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 	}
 }
 
-func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
+func TestFailedDiscoveryIsRetried(t *testing.T) {
 	c := newCluster(t)
 	c.Refuse["kind App"] = errors.New("no answer")
 	c.KubectlApply(apps)
@@ -70,12 +70,12 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	if got := c.Condition("templatecontrollers", "apps", "Watching"); got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	if at, due := c.ControllerQueue.Due("apps"); !due || at.Sub(c.Clock.Now()) > 2*running.UnansweredRetry {
+	if at, due := c.ControllerQueue.Due("apps"); !due || at.Sub(c.Clock.Now()) > 2*controller.UnansweredRetry {
 		t.Errorf("the TemplateController is looked at again: %v, at %v", due, at)
 	}
-	a := assembly{Wants: running.Wants{KindErr: errors.New("no answer")}}
-	if got := a.Recheck(); got < running.UnansweredRetry || got > 2*running.UnansweredRetry {
-		t.Errorf("asks again after %v, want about %v", got, running.UnansweredRetry)
+	a := assembly{Wants: controller.Wants{KindErr: errors.New("no answer")}}
+	if got := a.Recheck(); got < controller.UnansweredRetry || got > 2*controller.UnansweredRetry {
+		t.Errorf("asks again after %v, want about %v", got, controller.UnansweredRetry)
 	}
 	for why, err := range map[string]*kind.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
 		t.Run(why, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
+func TestUnreadableChildKindBlocksPruning(t *testing.T) {
 	for why, row := range map[string]struct {
 		err      error
 		watching string
@@ -124,15 +124,15 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 	}
 }
 
-func TestChildrenAreReadInTheVersionThatIsServed(t *testing.T) {
+func TestChildrenAreWatchedInServedVersion(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Statusless"}
-	got := (&running.Wants{}).ChildrenOf(versioned{served: "v2"}, gvk, false, nil)
+	got := (&controller.Wants{}).ChildrenOf(versioned{served: "v2"}, gvk, false, nil)
 	if got.Wants[""].Resource.Version != "v2" || got.Err != nil {
 		t.Errorf("children are read as %+v, want version v2", got)
 	}
 }
 
-// upgraded is a Resolver that knows of the upgrade of a control plane once it is doubted.
+// upgraded is a Resolver that learns about a control plane upgrade once its cache is invalidated.
 type upgraded struct {
 	*cluster
 	served string // version of ConfigMaps
@@ -152,7 +152,7 @@ func (u *upgraded) Doubt(schema.GroupVersionResource) bool {
 	return first
 }
 
-func TestARemovedVersionIsNoticedWhereItsWatchIsNotFound(t *testing.T) {
+func TestNotFoundWatchRefreshesDiscovery(t *testing.T) {
 	c := newCluster(t)
 	kinds := &upgraded{cluster: c, served: "v2"}
 	c.controllers.kinds = kinds
@@ -168,7 +168,7 @@ func TestARemovedVersionIsNoticedWhereItsWatchIsNotFound(t *testing.T) {
 	}
 }
 
-// versioned serves all kinds in one version.
+// versioned serves all kinds in a single version.
 type versioned struct{ served string }
 
 func (v versioned) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
@@ -178,7 +178,7 @@ func (v versioned) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	return kind.Kind{Kind: gvk.Kind, Resource: schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: "x"}}, nil
 }
 
-func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {
+func TestSchemaChangeReconcilesAllParents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -203,7 +203,7 @@ func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {
 	}
 }
 
-func TestRenamedDefinitionIsToldToWhoKnowsTheOldName(t *testing.T) {
+func TestRenamedCRDEnqueuesTemplateController(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.Run()
@@ -217,7 +217,7 @@ func TestRenamedDefinitionIsToldToWhoKnowsTheOldName(t *testing.T) {
 	}
 }
 
-func TestPanicHurtsOneTemplateController(t *testing.T) {
+func TestPanicFailsOnlyOneSync(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.controllers.kinds = nil
@@ -230,7 +230,7 @@ func TestPanicHurtsOneTemplateController(t *testing.T) {
 	}
 }
 
-func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
+func TestDeletedTemplateControllerLeavesNoState(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	c := newCluster(t)
 	for i := range 20 {
@@ -246,7 +246,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.tracked), "breaker": lengths(t, c.shared.Breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
 		"absent": lengths(t, c.shared.Absences, "since"), "orphaning": lengths(t, c.shared.Orphaning, "parents"), "paces": lengths(t, c.shared.Pacer, "lines"), "failures": lengths(t, c.shared.failures, "failures"), "backlog": lengths(t, c.controllers.backlog, "waiting", "out", "outOf"),
-		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "passes"),
+		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "reconciliations"),
 	} {
 		if n > 0 {
 			t.Errorf("%s: %d entries are left of 20 TemplateControllers", what, n)

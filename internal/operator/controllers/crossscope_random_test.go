@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// wanderers makes a ConfigMap and a ClusterRole of each App; what is in capitals, a test fills in.
+// wanderers creates a ConfigMap and a ClusterRole for each App. Tests replace the words in capitals.
 const wanderers = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -43,7 +43,7 @@ spec:
       data: {text: {{ .spec.text }}}
 `
 
-// wander does something at random, as users and the world do.
+// wander performs a random action of users or the cluster.
 func (c *cluster) wander(r *rand.Rand) string {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	parents := func() (at []request.Location) {
@@ -65,7 +65,7 @@ func (c *cluster) wander(r *rand.Rand) string {
 		return at
 	}
 	switch n := r.IntN(10); {
-	case n < 3: // a parent is made or changed
+	case n < 3: // create or change a parent
 		text := fmt.Sprintf("{apiVersion: example.org/v1, kind: App, metadata: {namespace: %s, name: %s, labels: {tier: %s}}, spec: {role: %q, map: %s, text: %s}}",
 			pick("ns", "other"), pick("one", "two"), pick("front", "front", "back"), pick("", "r", "s"), pick("a", "b"), pick("x", "y"))
 		o := parse(c.T, text)
@@ -117,7 +117,7 @@ func (c *cluster) wander(r *rand.Rand) string {
 	return "nothing"
 }
 
-// wander fills wanderers in.
+// wander fills in wanderers.
 func wander(pick func(...string) string) string {
 	scope := pick("Cluster", "Namespaced")
 	space := ""
@@ -130,10 +130,11 @@ func wander(pick func(...string) string) string {
 	).Replace(wanderers)
 }
 
-var strandedSeeds = flag.Uint64("stranded-seeds", 25, "how many rounds TestNothingIsStranded has")
+var strandedSeeds = flag.Uint64("stranded-seeds", 25, "how many rounds TestRandomEditsLeaveNoOrphans has")
 
-// TestNothingIsStranded does many things at random, and then deletes all parents: nothing that templater has made is left.
-func TestNothingIsStranded(t *testing.T) {
+// TestRandomEditsLeaveNoOrphans performs many random actions, and then deletes all parents: no object of templater is
+// left.
+func TestRandomEditsLeaveNoOrphans(t *testing.T) {
 	for seed := range *strandedSeeds {
 		r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // the same in each run
 		c := newCluster(t)
@@ -165,7 +166,7 @@ func TestNothingIsStranded(t *testing.T) {
 	}
 }
 
-// rest settles until the garbage collector has nothing to do, either.
+// rest settles until the garbage collector has nothing left to do.
 func (c *cluster) rest() {
 	c.T.Helper()
 	for c.Settle(); c.CollectGarbage(); c.Settle() {
@@ -173,7 +174,7 @@ func (c *cluster) rest() {
 	}
 }
 
-// alive reports whether the parent of a child is there, and stays.
+// alive reports whether the parent of a child exists and is not being deleted.
 func (c *cluster) alive(child *unstructured.Unstructured) bool {
 	for at, o := range c.Objects {
 		if at.Resource.Resource == "apps" && string(o.GetUID()) == child.GetLabels()[v1.LabelParentUID] {

@@ -15,10 +15,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
+func TestTemplateControllerDeletionWithCrossNamespaceChildren(t *testing.T) {
 	t.Run("Orphan leaves them", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
-		c.goes()
+		c.startDeletion()
 		wantRequests(t, "deleted", c.SettleWrites(), "status apps one", releaseParent, givenUp)
 		c.KubectlApply(tenants)
 		wantRequests(t, "another one of that name takes them up", c.SettleWrites(), ownFinalizer, reconciletest.HoldParent, "status apps one")
@@ -26,7 +26,7 @@ func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
 	})
 	t.Run("Delete takes them, but for those that say otherwise", func(t *testing.T) {
 		c := begun(t, with(t, withSpec(t, tenants, "whenDeleted: DeleteChildren"), "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
-		c.goes()
+		c.startDeletion()
 		wantRequests(t, "deleted", c.SettleWrites(), "status apps one", releaseParent, "delete configmaps a", givenUp)
 	})
 	for policy, want := range map[string][]string{"Orphan": {"delete configmaps a"}, "Delete": {"delete configmaps a", "delete clusterroles r"}} {
@@ -36,18 +36,17 @@ func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
 			from, to := strings.Index(spec, "  - name: role"), strings.Index(spec, "  - name: maps")
 			c.KubectlApply(with(t, spec, spec[from:to], "", "{{ $.spec.text }}", "{{ fail \"x\" }}"))
 			wantRequests(t, "a template fails, so that nothing is pruned", c.Run(), "status apps one")
-			c.goes()
+			c.startDeletion()
 			wantRequests(t, "deleted", c.SettleWrites(), slices.Concat([]string{"status apps one", releaseParent}, want, []string{givenUp})...)
 		})
 	}
 }
 
-// TestScopeIsEdited moves objects between the scopes: each keeps its identity.
-// A TemplateController leaves its children, and another one of its name is for another kind of parents. Of these, none has the name of the
-// parent that the children were made for.
-func TestChildrenOfAParentOfAnotherKindAreKept(t *testing.T) {
+// A deleted TemplateController leaves its children, and is recreated for another kind of parents. None of these has the
+// name of the original parent.
+func TestChildrenOfAnotherParentKindAreKept(t *testing.T) {
 	c := begun(t, tenants, tenant)
-	c.goes()
+	c.startDeletion()
 	c.Settle()
 	c.RemoveNow(appsController)
 	c.Settle()
@@ -68,9 +67,9 @@ func (c *cluster) everywhere() bool {
 	})
 }
 
-// TestAccountWithChildrenInOtherNamespaces follows an entry through scopes while the account is limited to a namespace: nothing that is
-// elsewhere is lost sight of.
-func TestAccountWithChildrenInOtherNamespaces(t *testing.T) {
+// TestServiceAccountWithCrossNamespaceChildren changes the scope of a child template while the TemplateController is
+// limited to one namespace: children in other namespaces are never lost.
+func TestServiceAccountWithCrossNamespaceChildren(t *testing.T) {
 	anywhere := with(t, tenants, "kind: App}", "kind: App, namespaces: [ns]}\n  serviceAccountRef: {namespace: team, name: robot}")
 	near := with(t, anywhere, "name: maps\n    scope: Cluster", "name: maps")
 	near = with(t, near, "name: role\n    scope: Cluster", "name: role", "with .spec.role", "with .spec.no")
@@ -85,8 +84,8 @@ func TestAccountWithChildrenInOtherNamespaces(t *testing.T) {
 			c := newCluster(t)
 			c.KubectlApply(anywhere)
 			c.KubectlApply(tenant)
-			wantRequests(t, "first pass", c.SettleWrites(), append([]string{ownFinalizer}, as(reconciletest.HoldParent, "create clusterroles r", "create configmaps a", "status apps one")...)...)
-			c.WantQuiet("first pass")
+			wantRequests(t, "first reconciliation", c.SettleWrites(), append([]string{ownFinalizer}, as(reconciletest.HoldParent, "create clusterroles r", "create configmaps a", "status apps one")...)...)
+			c.WantQuiet("first reconciliation")
 			if !c.everywhere() {
 				t.Errorf("it watches %v", c.Owned["apps"])
 			}
@@ -113,7 +112,7 @@ func TestAccountWithChildrenInOtherNamespaces(t *testing.T) {
 	}
 }
 
-func TestNamespacesAreLimitedWhileTheOperatorIsDown(t *testing.T) {
+func TestNamespaceLimitAddedDuringDowntimeIsApplied(t *testing.T) {
 	limited := asRobot(t)
 	c := begun(t, with(t, limited, "namespaces: [ns]", "namespaces: []"), app, with(t, app, "namespace: ns, name: one", "namespace: far, name: far"))
 	c.KubectlApply(limited)
@@ -131,8 +130,8 @@ func TestNamespacesAreLimitedWhileTheOperatorIsDown(t *testing.T) {
 	}
 }
 
-// The finalizer comes before an object loses its owner, and goes after it has one again.
-func TestFinalizerFollowsTheScope(t *testing.T) {
+// The finalizer is added before an object loses its owner reference, and removed after it has one again.
+func TestFinalizerFollowsChildScope(t *testing.T) {
 	from := strings.Index(tenants, "  - name: role")
 	to := strings.Index(tenants, "  - name: maps")
 	anywhere := with(t, tenants, tenants[from:to], "")
@@ -151,12 +150,12 @@ func TestFinalizerFollowsTheScope(t *testing.T) {
 	}
 }
 
-// Without children, nothing but the finalizer tells of a parent in a namespace that is watched no more.
-func TestParentInANamespaceThatIsLeftLosesItsFinalizer(t *testing.T) {
+// Without children, only the finalizer shows that a parent exists in a namespace that is no longer watched.
+func TestParentInDeselectedNamespaceLosesFinalizer(t *testing.T) {
 	both := with(t, tenants, "kind: App}", "kind: App, namespaces: [ns, other]}\n  serviceAccountRef: {namespace: team, name: robot}")
 	bare := with(t, tenant, "ns, name: one", "other, name: two", "names: [a], space: far, role: r", "names: []")
 	for why, row := range map[string]struct {
-		denied error // what the account gets for a list in all namespaces
+		denied error // error for a cluster-wide list by the service account
 		want   []string
 	}{
 		"the account may read all of them": {nil, []string{"team:robot: list apps everywhere", "team:robot: get apps two", "team:robot: finalizers[] apps two"}},
@@ -170,12 +169,12 @@ func TestParentInANamespaceThatIsLeftLosesItsFinalizer(t *testing.T) {
 			wantRequests(t, "the namespace is left while the operator is down", c.Run(), row.want...)
 		})
 	}
-	t.Run("the server does not answer", func(t *testing.T) { // which says nothing of its permissions
+	t.Run("the server does not answer", func(t *testing.T) { // says nothing about permissions
 		c := begun(t, both, bare)
 		c.KubectlApply(with(t, both, "[ns, other]", "[ns]"))
 		c.start()
 		c.Refuse["team:robot: list apps everywhere"] = errors.New("no answer")
-		c.goes()
+		c.startDeletion()
 		c.Settle()
 		if c.Objects[appsController] == nil {
 			t.Error("the TemplateController is deleted, and a parent keeps the finalizer")
@@ -183,8 +182,9 @@ func TestParentInANamespaceThatIsLeftLosesItsFinalizer(t *testing.T) {
 	})
 }
 
-// TestANamespaceIsNotLeftWhileItsParentsAreUnknown has the API server not answer for the kind of parents while a namespace is to be left.
-func TestANamespaceIsNotLeftWhileItsParentsAreUnknown(t *testing.T) {
+// TestDeselectedNamespaceIsKeptUntilParentsAreListed: the API server does not respond for the kind of the parents while
+// a namespace is being dropped.
+func TestDeselectedNamespaceIsKeptUntilParentsAreListed(t *testing.T) {
 	in := func(namespaces string) string {
 		return with(t, finalized(t), "kind: App}", "kind: App, namespaces: "+namespaces+"}\n  serviceAccountRef: {namespace: team, name: robot}")
 	}

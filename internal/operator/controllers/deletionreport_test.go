@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	deletedText = "Unknown TemplateControllerDeleted: TemplateController apps is deleted, so this object is no longer reconciled; its children "
+	deletedText = "Unknown TemplateControllerDeleted: TemplateController apps was deleted, so this object is no longer reconciled; its children "
 	deletesAll  = "whenDeleted: DeleteChildren"
 )
 
-func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
+func TestParentsReportTemplateControllerDeletion(t *testing.T) {
 	broken := invalid(t, apps)
 	for _, row := range []struct {
 		why      string
@@ -31,12 +31,12 @@ func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
 		children string
 	}{
 		{"without a finalizer", apps, (*cluster).removed, []string{"status apps one"}, "are kept"},
-		{"without a finalizer of templater", with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"), (*cluster).goes, []string{"status apps one"}, "are kept"},
-		{"parents have finalizers", finalized(t), (*cluster).goes, []string{"status apps one", "list apps everywhere", releaseParent, "list apps everywhere", givenUp}, "are kept"},
-		{"children are deleted", withSpec(t, apps, deletesAll), (*cluster).goes, []string{"status apps one", "delete configmaps a", "delete configmaps b", givenUp}, "are deleted with it"},
+		{"without a finalizer of templater", with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"), (*cluster).startDeletion, []string{"status apps one"}, "are kept"},
+		{"parents have finalizers", finalized(t), (*cluster).startDeletion, []string{"status apps one", "list apps everywhere", releaseParent, "list apps everywhere", givenUp}, "are kept"},
+		{"children are deleted", withSpec(t, apps, deletesAll), (*cluster).startDeletion, []string{"status apps one", "delete configmaps a", "delete configmaps b", givenUp}, "are deleted with it"},
 		{
-			"all children are kept by their own policy", withTemplate(t, withSpec(t, apps, deletesAll), "prunePolicy: Orphan"), (*cluster).goes,
-			[]string{"status apps one", givenUp}, "are deleted with it, except those of child templates with the policy Orphan",
+			"all children are kept by their own policy", withTemplate(t, withSpec(t, apps, deletesAll), "prunePolicy: Orphan"), (*cluster).startDeletion,
+			[]string{"status apps one", givenUp}, "are deleted with it, except those with prunePolicy or deletionPolicy Orphan",
 		},
 		{"the spec was rejected", apps, func(c *cluster) { c.KubectlApply(broken); c.Settle(); c.Requests = nil; c.removed() }, []string{"status apps one"}, "are kept"},
 	} {
@@ -57,10 +57,10 @@ func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
 	}
 }
 
-// removed deletes the TemplateController, which nothing keeps.
+// removed removes the TemplateController, which has no finalizers.
 func (c *cluster) removed() { c.RemoveNow(appsController) }
 
-func TestDeletionIsReportedOnlyWhereItIsTrueAndMayBeWritten(t *testing.T) {
+func TestParentsThatDoNotReportTemplateControllerDeletion(t *testing.T) {
 	for _, row := range []struct {
 		why      string
 		manifest string
@@ -96,12 +96,12 @@ func TestDeletionIsReportedOnlyWhereItIsTrueAndMayBeWritten(t *testing.T) {
 	}
 }
 
-func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
+func TestRejectedDeletionReportDoesNotBlockDeletion(t *testing.T) {
 	const key = "status apps one"
 	for _, row := range []struct {
 		why string
 		err error
-		n   int // writes
+		n   int // number of writes
 	}{
 		{"no permission", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`), 1},
 		{"a webhook denies it", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x" denied the request: no`), 1},
@@ -115,11 +115,11 @@ func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
 			c := begun(t, withSpec(t, apps, deletesAll), app)
 			c.Settle()
 			c.Refuse[key] = row.err
-			c.goes()
+			c.startDeletion()
 			want := append(slices.Repeat([]string{key}, row.n), "delete configmaps a", "delete configmaps b", givenUp)
 			before := len(c.Requests)
 			for range deletion.MostTries {
-				c.controllers.queue.Add("apps") // the time of the next try has come
+				c.controllers.queue.Add("apps") // the retry is due
 				c.Settle()
 			}
 			wantRequests(t, row.why, c.Requests[before:], want...)
@@ -127,7 +127,7 @@ func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
 	}
 }
 
-func TestRefusedReportIsRepeatedWhereItMaySucceed(t *testing.T) {
+func TestTransientDeletionReportErrorIsRetried(t *testing.T) {
 	c := begun(t, apps, app)
 	c.Settle()
 	c.Refuse["status apps one"] = refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
@@ -141,7 +141,7 @@ func TestRefusedReportIsRepeatedWhereItMaySucceed(t *testing.T) {
 	c.WantReady(deletedText + "are kept")
 }
 
-func TestMissingPermissionToReportIsAskedForOncePerNamespace(t *testing.T) {
+func TestForbiddenDeletionReportIsTriedOncePerNamespace(t *testing.T) {
 	c := begun(t, apps, app)
 	for _, name := range []string{"two", "three"} {
 		c.PutWithUID(with(t, app, "name: one", "name: "+name, "[a, b]", "[]"), types.UID("uid-"+name))
@@ -156,7 +156,7 @@ func TestMissingPermissionToReportIsAskedForOncePerNamespace(t *testing.T) {
 	}
 }
 
-func TestManyParentsAreReportedSomeAtATime(t *testing.T) {
+func TestDeletionReportsAreBatched(t *testing.T) {
 	c := begun(t, apps, app)
 	const parents = 2*deletion.DeletionsAtATime + 1
 	for _, name := range numbered(parents - 1) {
@@ -176,10 +176,10 @@ func TestManyParentsAreReportedSomeAtATime(t *testing.T) {
 	wantRequests(t, "afterwards", c.Settle())
 }
 
-func TestDeletionWaitsForTheFirstListOfParents(t *testing.T) {
+func TestDeletionWaitsForParentListAfterRestart(t *testing.T) {
 	c := begun(t, withSpec(t, apps, deletesAll), app)
 	c.Settle()
-	c.goes()
+	c.startDeletion()
 	parents := watch.Want{Resource: one.Resource, Role: watch.Parent}
 	c.Silent[parents] = true
 	c.start()

@@ -33,8 +33,9 @@ const (
 		"add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a Role in namespace ns bound to it by a RoleBinding"
 )
 
-// unheard returns a cluster with a controller that fails for the parents one and two, and whose account may not write Events.
-func unheard(t *testing.T) *cluster {
+// eventsForbidden returns a cluster with a controller that fails for the parents one and two, and whose service account may not
+// create Events.
+func eventsForbidden(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.forbidEvents(robot, "ns")
@@ -62,8 +63,9 @@ func (c *cluster) allowEvents(namespace string) {
 	clear(c.Lacks)
 }
 
-// wantSaid fails unless so many Events were tried, all as the account, these have arrived, and that is the condition.
-func (c *cluster) wantSaid(why string, tried int, said []string, condition string) {
+// wantEvents checks the number of attempted Events, all by the service account, the Events that were created, and the
+// condition.
+func (c *cluster) wantEvents(why string, tried int, said []string, condition string) {
 	c.T.Helper()
 	if len(c.EventsAs) != tried || slices.ContainsFunc(c.EventsAs, func(as string) bool { return as != robot }) {
 		c.T.Errorf("%s: Events were tried as %q, want %d times as the account", why, c.EventsAs, tried)
@@ -77,40 +79,40 @@ func (c *cluster) wantSaid(why string, tried int, said []string, condition strin
 	}
 }
 
-func TestEventsThatTheAccountMayNotWriteAreLeftOutUntilItMay(t *testing.T) {
-	c := unheard(t)
+func TestForbiddenEventsAreSkippedUntilAllowed(t *testing.T) {
+	c := eventsForbidden(t)
 	both := []string{"one " + failed, "two " + failed}
-	c.wantSaid("refused", 1, nil, mayNotSay)
+	c.wantEvents("refused", 1, nil, mayNotSay)
 	for range 3 {
 		for _, name := range []string{"one", "two"} {
 			c.Reconcile("apps", name)
 		}
 		c.Run()
 	}
-	c.wantSaid("looked at again and again", 1, nil, mayNotSay)
+	c.wantEvents("looked at again and again", 1, nil, mayNotSay)
 	for tried := 2; tried < 5; tried++ {
 		c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
 		c.Run()
-		c.wantSaid("a while later", tried, nil, mayNotSay)
+		c.wantEvents("a while later", tried, nil, mayNotSay)
 	}
 	c.allowEvents("ns")
 	c.Run()
-	c.wantSaid("granted a moment ago", 4, nil, mayNotSay)
+	c.wantEvents("granted a moment ago", 4, nil, mayNotSay)
 	c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
 	c.Run()
-	c.wantSaid("granted", 6, both, noCondition)
+	c.wantEvents("granted", 6, both, noCondition)
 	c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
 	c.Run()
-	c.wantSaid("said once", 6, both, noCondition)
+	c.wantEvents("said once", 6, both, noCondition)
 }
 
-func TestControllersOfOneAccountShareARefusal(t *testing.T) {
-	c := unheard(t)
+func TestForbiddenEventsAreSharedPerServiceAccount(t *testing.T) {
+	c := eventsForbidden(t)
 	c.KubectlApply(failingApps(t, with(t, asRobot(t), "name: apps", "name: others", "{{ . }}", "others-{{ . }}", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}")))
 	c.Run()
 	c.Clock.SetTime(c.Clock.Now().Add(countsDelay))
 	c.Run()
-	c.wantSaid("refused to the first", 1, nil, mayNotSay)
+	c.wantEvents("refused to the first", 1, nil, mayNotSay)
 	if got := c.Condition("templatecontrollers", "others", "EventsWritable"); got != mayNotSay {
 		t.Errorf("the other says %s", got)
 	}
@@ -124,7 +126,7 @@ func TestControllersOfOneAccountShareARefusal(t *testing.T) {
 	}
 }
 
-func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
+func TestEventsWritableIsRemovedWhenObsolete(t *testing.T) {
 	well := func(t *testing.T) string { return withSpec(t, asRobot(t), "resyncPeriod: 0s") }
 	for why, row := range map[string]struct {
 		end  func(*cluster)
@@ -144,7 +146,7 @@ func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
 		"the spec is not accepted": {func(c *cluster) { c.KubectlApply(with(t, asRobot(t), "{{ end }}", "{{ end")) }, noCondition},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := unheard(t)
+			c := eventsForbidden(t)
 			row.end(c)
 			for range 4 {
 				c.Run()
@@ -158,19 +160,19 @@ func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
 	}
 }
 
-func TestARestartKeepsTheConditionAboutEventsUntilMoreIsKnown(t *testing.T) {
-	c := unheard(t)
+func TestRestartKeepsEventsWritableUntilRecount(t *testing.T) {
+	c := eventsForbidden(t)
 	c.Deliver()
 	c.allowEvents("ns")
 	c.start()
 	c.Run()
-	c.wantSaid("just begun", 3, []string{"one " + failed, "two " + failed}, mayNotSay)
+	c.wantEvents("just begun", 3, []string{"one " + failed, "two " + failed}, mayNotSay)
 	c.Clock.SetTime(c.Clock.Now().Add(recountTime))
 	c.Run()
-	c.wantSaid("later", 3, []string{"one " + failed, "two " + failed}, noCondition)
+	c.wantEvents("later", 3, []string{"one " + failed, "two " + failed}, noCondition)
 }
 
-func TestOnlyAMissingRightSilencesEvents(t *testing.T) {
+func TestOnlyMissingPermissionSuppressesEvents(t *testing.T) {
 	for why, err := range map[string]error{
 		"an admission webhook":              refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`),
 		"a namespace that is being deleted": refusal(http.StatusForbidden, metav1.StatusReasonForbidden, "unable to create new content in namespace ns because it is being terminated"),
@@ -183,15 +185,15 @@ func TestOnlyAMissingRightSilencesEvents(t *testing.T) {
 			c.KubectlApply(app)
 			c.KubectlApply(newApp(withName("two"), withChildren("c")))
 			c.Run()
-			c.wantSaid("refused", 2, nil, noCondition)
+			c.wantEvents("refused", 2, nil, noCondition)
 			c.Clock.SetTime(c.Clock.Now().Add(2 * problem.SlowRetry))
 			c.Run()
-			c.wantSaid("later", 2, nil, noCondition)
+			c.wantEvents("later", 2, nil, noCondition)
 		})
 	}
 }
 
-func TestEventsThatTemplaterItselfMayNotWriteAreLeftOut(t *testing.T) {
+func TestEventsForbiddenToOperatorAreSkipped(t *testing.T) {
 	c := newCluster(t)
 	c.forbidEvents("", "ns")
 	c.Lacks["create events ns"], c.Lacks["patch events ns"] = true, true
@@ -199,13 +201,13 @@ func TestEventsThatTemplaterItselfMayNotWriteAreLeftOut(t *testing.T) {
 	c.KubectlApply(app)
 	c.Run()
 	want := `False Forbidden: cannot write Events about parents: templater is not allowed to create and patch events.events.k8s.io in namespace ns: ` +
-		`add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
+		`add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`
 	if got := c.Condition("templatecontrollers", "apps", "EventsWritable"); got != want || len(c.EventsAs) != 1 || c.EventsAs[0] != "" {
 		t.Errorf("Events were tried as %q, and the condition is\n%s, want\n%s", c.EventsAs, got, want)
 	}
 }
 
-func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
+func TestForbiddenEventOfReleasedParentExpires(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, withSpec(t, asRobot(t), "resyncPeriod: 0s"), "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}"))
 	c.KubectlApply(app)
@@ -215,16 +217,16 @@ func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
 	c.forbidEvents(robot, "ns")
 	c.KubectlApply(newApp(reconciletest.WithTier("back")))
 	c.Run()
-	c.wantSaid("left", 1, nil, mayNotSay)
+	c.wantEvents("left", 1, nil, mayNotSay)
 	for range 3 {
 		c.Deliver()
 		c.Clock.SetTime(c.Clock.Now().Add(problem.SlowRetry))
 		c.Run()
 	}
-	c.wantSaid("nobody has anything to say", 1, nil, noCondition)
+	c.wantEvents("nobody has anything to say", 1, nil, noCondition)
 }
 
-// denying refuses all Events, as the server does where a user may not write them.
+// denying forbids all Events.
 type denying struct{ user string }
 
 func (d denying) Announce(what request.Announcement) {
@@ -233,8 +235,8 @@ func (d denying) Announce(what request.Announcement) {
 	}
 }
 
-func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
-	c := unheard(t)
+func TestFirstForbiddenEventEnqueuesTemplateController(t *testing.T) {
+	c := eventsForbidden(t)
 	key := keyOf("others", "x")
 	o := packed(t, c.Objects[reconciletest.AppAt("one")])
 	for _, step := range []struct {
@@ -253,12 +255,12 @@ func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
 	for range 2 {
 		c.controllers.events.Announce(robot, key, request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
 	}
-	if n := lengths(t, c.controllers.events, "refused", "unheard"); n != 0 || len(c.Events) != said+2 {
+	if n := lengths(t, c.controllers.events, "refused", "dropped"); n != 0 || len(c.Events) != said+2 {
 		t.Errorf("after one that arrived, %d refusals are left, and %d others arrive, want 1", n, len(c.Events)-said-1)
 	}
 }
 
-func TestNothingIsToldOfEventsBeforeItIsKnownWhatIsMissing(t *testing.T) {
+func TestEventsWritableWaitsForAccessReview(t *testing.T) {
 	c := newCluster(t)
 	c.forbidEvents(robot, "ns")
 	c.KubectlApply(failingApps(t, asRobot(t)))
@@ -271,12 +273,12 @@ func TestNothingIsToldOfEventsBeforeItIsKnownWhatIsMissing(t *testing.T) {
 			c.ParentQueue.Done(key)
 		}
 	}
-	c.wantSaid("asked", 1, nil, noCondition)
+	c.wantEvents("asked", 1, nil, noCondition)
 	c.Run()
-	c.wantSaid("answered", 1, nil, mayNotSay)
+	c.wantEvents("answered", 1, nil, mayNotSay)
 }
 
-func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
+func TestMissingServiceAccountIsReportedOnceForEvents(t *testing.T) {
 	c := newCluster(t)
 	c.Lacks["serviceaccounts team robot"] = true
 	for _, namespace := range []string{"ns", "other"} {
@@ -285,11 +287,11 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 	}
 	c.KubectlApply(failingApps(t, with(t, asRobot(t), "[ns]", "[ns, other]")))
 	c.Run()
-	const want = "False Forbidden: cannot write Events about parents: service account team/robot does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"
-	c.wantSaid("refused", 2, nil, want)
+	const want = "False Forbidden: cannot write Events about parents: service account team/robot does not exist: create it with the permissions that the templates need, correct spec.serviceAccountRef, or, if its namespace was deleted, bind the permissions to its name with a ClusterRoleBinding"
+	c.wantEvents("refused", 2, nil, want)
 }
 
-func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) {
+func TestEventPermissionsArePendingUntilAllNamespacesAreKnown(t *testing.T) {
 	for _, unknown := range []string{"a", "b"} {
 		t.Run(unknown, func(t *testing.T) {
 			known := map[string]string{"a": "b", "b": "a"}[unknown]
@@ -308,8 +310,9 @@ func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) 
 	}
 }
 
-// Each Namespace has its own Events, and a Role in each would have to be made anew with every parent. Those about others are in default.
-func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T) {
+// Each Namespace has its own Events, so a Role would be needed for every new parent. Events about cluster-scoped
+// parents are in namespace default.
+func TestEventRuleForNamespaceParentsIsClusterWide(t *testing.T) {
 	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
 	events := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true}
 	for kind, row := range map[string]struct {
@@ -344,7 +347,7 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 	}
 }
 
-func TestRightsAreAskedForWhilePassesAreMade(t *testing.T) {
+func TestAccessReviewsRunAlongsideReconciliations(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.Close()
 	c.startWith(Options{})
@@ -359,14 +362,14 @@ func TestRightsAreAskedForWhilePassesAreMade(t *testing.T) {
 	<-stopped
 }
 
-func TestTheConditionAboutEventsIsLookedAtOnceMoreIsKnown(t *testing.T) {
+func TestEventsWritableIsRecheckedAfterRetryDelay(t *testing.T) {
 	c := newCluster(t)
 	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "apps"}}
 	tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionEventsWritable, Status: metav1.ConditionFalse}}
 	for left, want := range map[time.Duration]int{time.Second: 1, 0: 0} {
 		c.ControllerQueue.Drop()
 		status := tc.Status.DeepCopy()
-		c.controllers.tellOfTries(tc, status, nil, left)
+		c.controllers.setAccessConditions(tc, status, nil, left)
 		if due, kept := c.ControllerQueue.Delayed(), len(status.Conditions); due != want || kept != want {
 			t.Errorf("with %v left it is looked at %d times, and there are %d conditions, want %d", left, due, kept, want)
 		}

@@ -23,10 +23,10 @@ func (c *cluster) writable(controller string) string {
 	return c.Condition("templatecontrollers", controller, "StatusWritable")
 }
 
-func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
+func TestStatusFieldHasOneWriter(t *testing.T) {
 	const (
 		fine  = "True StatusWritable: the ready condition can be written to parents"
-		taken = "False FieldOwned: .status.color.now is written by TemplateController xs, so this TemplateController does not write it to 1 parent: remove it from one of the two, or let them select different parents"
+		taken = "False FieldOwned: .status.color.now is also written by TemplateController xs, so this TemplateController does not write it to 1 parent: remove it from one of them, or make them select different parents"
 	)
 	c := newCluster(t)
 	c.KubectlApply(statusOnly("xs", "color: {now: red}"))
@@ -53,7 +53,7 @@ func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
 	}
 }
 
-func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
+func TestStatusFieldIsReleasedWithItsTemplateController(t *testing.T) {
 	for why, leave := range map[string]func(*cluster){
 		"it was deleted": func(c *cluster) { c.RemoveNow(reconciletest.ControllerAt("xs")) },
 		"it watches another kind now": func(c *cluster) {
@@ -78,13 +78,13 @@ func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
 	}
 }
 
-// otherClass is a painter of another installation.
+// otherClass returns a TemplateController of another installation that writes a color to the status.
 func otherClass(t *testing.T, name, kind string) string {
 	t.Helper()
 	return withSpec(t, with(t, statusOnly(name, "color: red"), "kind: App}", "kind: "+kind+"}"), "className: other")
 }
 
-// served is the status of a TemplateController that the installation of that class serves.
+// served returns the status of a TemplateController that is served by the installation of that class.
 func served(class, accepted string, generation int) string {
 	return fmt.Sprintf(`
 status:
@@ -93,9 +93,9 @@ status:
 `, class, accepted, generation)
 }
 
-// TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced has somebody write a field of the status and the ready condition in the
-// name of a TemplateController of another installation.
-func TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced(t *testing.T) {
+// TestForgedStatusFieldManagerIsOverridden writes a status field and the ready condition with the field manager of a
+// TemplateController of another installation.
+func TestForgedStatusFieldManagerIsOverridden(t *testing.T) {
 	for why, manifest := range map[string]string{
 		"it watches another kind": otherClass(t, "elsewhere", "Cluster") + served("other", "True", 1),
 		"nobody serves it":        otherClass(t, "elsewhere", "App"),
@@ -123,8 +123,9 @@ func TestForgedStatusInTheNameOfAControllerThatDoesNotWriteItIsReplaced(t *testi
 	}
 }
 
-// TestAControllerThatIsNotKnownYetKeepsItsFields has the watch of TemplateControllers fail before it shows the one that wrote them.
-func TestAControllerThatIsNotKnownYetKeepsItsFields(t *testing.T) {
+// TestUnobservedTemplateControllerKeepsStatusFields: the watch of TemplateControllers fails before it delivers the one
+// that wrote the fields.
+func TestUnobservedTemplateControllerKeepsStatusFields(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(statusOnly("xs", "color: blue"))
 	c.Settle()
@@ -141,8 +142,8 @@ func TestAControllerThatIsNotKnownYetKeepsItsFields(t *testing.T) {
 	c.WantStatus("there is none of that name", map[string]any{"color": "blue"})
 }
 
-// TestAnEditOfAControllerOfAnotherInstallationFreesNoField has this installation learn of the edit first.
-func TestAnEditOfAControllerOfAnotherInstallationFreesNoField(t *testing.T) {
+// TestEditByAnotherInstallationFreesNoStatusField: this installation observes the edit first.
+func TestEditByAnotherInstallationFreesNoStatusField(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(otherClass(t, "elsewhere", "App") + served("other", "True", 1))
 	c.KubectlApply(app)
@@ -160,7 +161,7 @@ func TestAnEditOfAControllerOfAnotherInstallationFreesNoField(t *testing.T) {
 	c.WantStatus("the other installation is still to look at the edit", map[string]any{"color": "red"})
 }
 
-func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
+func TestTeardownKeepsStatusFieldsOfOthers(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(statusOnly("xs", "color: red"))
 	c.KubectlApply(app)
@@ -171,14 +172,14 @@ func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "it waits", c.Settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", "status apps one")
 	c.WantStatus("during teardown", map[string]any{"color": "red", "count": int64(1)})
-	const taken = "False FieldOwned: .status.color is written by TemplateController xs, so this TemplateController does not write it to 1 parent: remove it from one of the two, or let them select different parents"
+	const taken = "False FieldOwned: .status.color is also written by TemplateController xs, so this TemplateController does not write it to 1 parent: remove it from one of them, or make them select different parents"
 	if got := c.writable("apps"); got != taken {
 		t.Errorf("condition %q, want %q", got, taken)
 	}
 	wantRequests(t, "once more", c.Settle())
 }
 
-func TestWhoLetsGoOfAKindHasContestedParentsLookedAt(t *testing.T) {
+func TestWatchingAnotherKindRequeuesContestedParents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(statusOnly("xs", "color: red"))
 	c.KubectlApply(app)
@@ -195,7 +196,7 @@ func TestWhoLetsGoOfAKindHasContestedParentsLookedAt(t *testing.T) {
 	}
 }
 
-func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
+func TestFirstContestedStatusFieldIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(app)
 	for _, one := range []string{"us", "vs"} {
@@ -205,12 +206,12 @@ func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
 	c.KubectlApply(statusOnly("xs", "{us: blue, vs: blue}"))
 	c.Settle()
 	c.WantStatus("both stay", map[string]any{"us": "red", "vs": "red"})
-	if got, want := c.writable("xs"), "False FieldOwned: .status.us is written by TemplateController us, so this TemplateController does not write it"; !strings.HasPrefix(got, want) {
+	if got, want := c.writable("xs"), "False FieldOwned: .status.us is also written by TemplateController us, so this TemplateController does not write it"; !strings.HasPrefix(got, want) {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
 
-func TestWhoMayWriteAStatus(t *testing.T) {
+func TestPossibleStatusWriters(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(statusOnly("xs", "color: red"))
 	c.KubectlApply(otherClass(t, "served", "App") + served("other", "True", 1))
@@ -232,7 +233,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	}
 	c.controllers.get("reads").Parents[""], c.controllers.get("clusters").Parents[""] = unread, unread
 	c.controllers.mu.Lock()
-	c.controllers.tracked["wrong"].current = nil // as where it reports nothing to parents
+	c.controllers.tracked["wrong"].current = nil // as if it reported nothing to parents
 	c.controllers.mu.Unlock()
 	for name, want := range map[string]bool{
 		"xs": true, "served": true, "edited": true, "unserved": false, "rejected": false, "moved": true, "unserved-clusters": false, "served-clusters": false,
@@ -244,7 +245,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	}
 }
 
-func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
+func TestRequeueContestedEnqueuesContestedParents(t *testing.T) {
 	c := newCluster(t)
 	e, quiet := newTracked("u"), newTracked("v")
 	for _, name := range []string{"one", "two"} {
@@ -267,17 +268,17 @@ func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
 	}
 }
 
-// wantsReady is a TemplateController that wants the condition Ready.
+// wantsReady returns a TemplateController that writes the Ready condition.
 func wantsReady(t *testing.T, name string) string {
 	t.Helper()
 	return with(t, statusOnly(name, name+": red"), "readyCondition: "+strings.ToUpper(name), "readyCondition: Ready")
 }
 
-func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.T) {
+func TestSharedReadyConditionIsReportedByBothControllers(t *testing.T) {
 	const (
 		fine = "True StatusWritable: the ready condition can be written to parents"
-		text = "False ConditionOwned: TemplateController %s also writes the condition Ready of %s: the first to write it keeps it; " +
-			"set another spec.status.readyCondition in one of the two, or let them select different parents"
+		text = "False ConditionOwned: TemplateController %s also writes the Ready condition of %s: the first writer keeps it; " +
+			"set a different spec.status.readyCondition in one of them, or select different parents"
 	)
 	wantBoth := func(t *testing.T, c *cluster, parents string) {
 		t.Helper()

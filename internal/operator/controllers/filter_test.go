@@ -11,14 +11,14 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// TestFilterThatFailsChangesNothing has objects whose mode cannot be compared with a number.
-func TestFilterThatFailsChangesNothing(t *testing.T) {
+// TestFailedFilterKeepsParentSelection uses objects whose mode cannot be compared with a number.
+func TestFailedFilterKeepsParentSelection(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reconciletest.Filtered(t, `eq .spec.mode 1`))
 	c.KubectlApply(managedApp)
@@ -29,7 +29,7 @@ func TestFilterThatFailsChangesNothing(t *testing.T) {
 	if got := strings.Join(requests, "; "); !strings.Contains(got, "create configmaps c") || strings.Contains(got, "configmaps d") || strings.Contains(got, "delete") {
 		t.Errorf("requests %s; want that one stays a parent, and that two does not become one", got)
 	}
-	const want = "False FilterFailed: spec.watch.filter:1:1: eq: cannot compare a string with a number; int, float64 and toString convert; 2 objects are affected, such as ns/one: no object starts or stops being a parent until the filter is corrected"
+	const want = "False FilterFailed: spec.watch.filter:1:1: eq: cannot compare a string with a number; int, float64 and toString convert (2 objects are affected, for example ns/one): until the filter is fixed, the set of parents does not change"
 	if got := c.Condition("templatecontrollers", "apps", "FilterEvaluated"); got != want {
 		t.Errorf("condition\n%q, want\n%q", got, want)
 	}
@@ -46,9 +46,9 @@ func TestFilterThatFailsChangesNothing(t *testing.T) {
 	wantRequests(t, "it stops matching", c.Run(), "get apps one", "delete configmaps a", "delete configmaps b", "delete configmaps c")
 }
 
-// TestTheFilterIsEvaluatedWithoutLocks evaluates a filter for an object that it does not know, for which it fails, and checks during the
-// evaluation that no lock is held. A cache that is locked blocks the test for ever.
-func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
+// TestFilterIsEvaluatedWithoutLocks evaluates a failing filter for a new object, and checks during the evaluation that
+// no lock is held. If a cache is locked, the test blocks forever.
+func TestFilterIsEvaluatedWithoutLocks(t *testing.T) {
 	for why, act := range map[string]func(*cluster, *tracked, *v1.TemplateController){
 		"a parent is looked up":    func(_ *cluster, e *tracked, _ *v1.TemplateController) { e.current.Parent(configMapName("one")) },
 		"parents are iterated":     func(_ *cluster, e *tracked, _ *v1.TemplateController) { e.current.EachParent(func(*object.Object) {}) },
@@ -73,7 +73,7 @@ func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
 			c.KubectlApply(reconciletest.Filtered(t, `eq .spec.mode 1`))
 			c.KubectlApply(managedApp)
 			c.Settle()
-			c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }) // among them the seal
+			c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }) // including the seal
 			c.KubectlApply(with(t, managedApp, "mode: 1", "mode: x"))
 			c.Deliver()
 			e := c.controllers.tracked["apps"]
@@ -81,10 +81,10 @@ func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
 			e.current.Factory.Adopting = true
 			e.former, e.bits = nil, map[schema.GroupKind]uint64{}
 			for gk, s := range e.current.Sources {
-				s.Bit = 1 << 40 // which no parent wants
+				s.Bit = 1 << 40 // no parent uses it
 				e.current.Sources[gk] = s
 			}
-			e.current.Filter = running.NewFilter(e.current.Program, nil, func() {
+			e.current.Filter = controller.NewFilter(e.current.Program, nil, func() {
 				evaluated++
 				if !c.controllers.mu.TryLock() {
 					t.Error("Controllers is locked")
@@ -109,10 +109,10 @@ func TestTheFilterIsEvaluatedWithoutLocks(t *testing.T) {
 }
 
 func eachChildConcerns(_ *cluster, e *tracked, _ *v1.TemplateController) {
-	e.current.EachChild(func(s running.Source, o *object.Object) { e.current.Concerned(o, s.Kind.GroupKind()) })
+	e.current.EachChild(func(s controller.Source, o *object.Object) { e.current.Concerned(o, s.Kind.GroupKind()) })
 }
 
-func TestARejectedSpecReportsOnItsParentsWhateverItsFilter(t *testing.T) {
+func TestRejectedSpecIsReportedOnFilteredParents(t *testing.T) {
 	for why, row := range map[string]struct {
 		filter, parent string
 	}{

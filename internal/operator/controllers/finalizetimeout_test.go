@@ -13,7 +13,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// heldBack is a cluster with a parent whose children are deleted one after the other, and somebody keeps both from being deleted.
+// heldBack returns a cluster with a parent whose children are deleted one after the other, and have finalizers that
+// block that.
 func heldBack(t *testing.T, manifest string) *cluster {
 	t.Helper()
 	c := settled(t, manifest)
@@ -21,8 +22,9 @@ func heldBack(t *testing.T, manifest string) *cluster {
 	return c
 }
 
-// The clock starts with the first full attempt, and starts again after an interruption: each of these lasts longer than the timeout.
-func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
+// The timeout starts with the first full attempt, and starts again after an interruption. Each interruption lasts
+// longer than the timeout.
+func TestFinalizeTimeoutRestartsAfterInterruption(t *testing.T) {
 	manifest := func(t *testing.T, more string) string {
 		return with(t, finalized(t, ", timeout: 5m"), "spec:\n", "spec:\n"+more)
 	}
@@ -84,7 +86,7 @@ func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
 			},
 		},
 	} {
-		for _, first := range []bool{true, false} { // whether the interruption comes before the first attempt
+		for _, first := range []bool{true, false} { // the interruption comes before the first attempt
 			t.Run(fmt.Sprint(why, ", before the first attempt ", first), func(t *testing.T) {
 				c := heldBack(t, manifest(t, ""))
 				if first {

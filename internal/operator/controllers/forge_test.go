@@ -11,9 +11,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// TestEditedMarksDeleteNoOrphan attacks a child in another namespace that outlives its parent, and then deletes the parent, or the
-// TemplateController.
-func TestEditedMarksDeleteNoOrphan(t *testing.T) {
+// TestTamperedMetadataDeletesNoOrphan attacks a child in another namespace with deletionPolicy Orphan, and then deletes
+// the parent, or the TemplateController.
+func TestTamperedMetadataDeletesNoOrphan(t *testing.T) {
 	plain := reconciletest.WithOtherTemplate(t, tenants)
 	spec := withTemplate(t, plain, "deletionPolicy: Orphan")
 	for what, attack := range reconciletest.Attacks {
@@ -23,11 +23,11 @@ func TestEditedMarksDeleteNoOrphan(t *testing.T) {
 				c.KubectlApply(with(t, spec, "- name: maps\n", "- name: others\n"))
 			},
 			"": func(c *cluster) { c.RemoveNow(reconciletest.AppAt("one")) },
-			", and the TemplateController is deleted": (*cluster).goes,
+			", and the TemplateController is deleted": (*cluster).startDeletion,
 		} {
 			for _, restart := range []bool{false, true} {
 				if restart && strings.Contains(what, "earlier") && strings.Contains(how, "removed") {
-					continue // see docs/operate/security.md: nobody looked
+					continue // see docs/operate/seals.md: not observed
 				}
 				t.Run(what+how+map[bool]string{true: ", before a start"}[restart], func(t *testing.T) {
 					c := begun(t, plain, with(t, tenant, ", role: r", ""))
@@ -53,8 +53,8 @@ func TestEditedMarksDeleteNoOrphan(t *testing.T) {
 	}
 }
 
-// TestDisownedChildIsRestored edits a child in another namespace, and disowns it in the same write. No owner reference has it deleted with its
-// parent: templater has to know it for its own.
+// TestDisownedChildIsRestored edits and disowns a child in another namespace in the same write. No owner reference
+// makes the garbage collector delete it with its parent, so templater must recognize it.
 func TestDisownedChildIsRestored(t *testing.T) {
 	for why, attack := range map[string]reconciletest.Attack{
 		"no label of the parent":                      reconciletest.Disown(v1.LabelParentUID, "", ""),
@@ -68,7 +68,7 @@ func TestDisownedChildIsRestored(t *testing.T) {
 			before := c.Objects[reconciletest.FarMap("a")].DeepCopy()
 			edited := before.DeepCopy()
 			edited.Object["data"] = map[string]any{"text": "evil"}
-			c.Store(reconciletest.FarMap("a"), edited) // the watch shows it with what follows
+			c.Store(reconciletest.FarMap("a"), edited) // the watch delivers it together with the next change
 			attack(c.Cluster, reconciletest.FarMap("a"), "")
 			c.Settle()
 			now := c.Objects[reconciletest.FarMap("a")]

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// remember has everything remembered that is remembered of a parent.
+// remember sets all state that is kept for a parent.
 func (c *cluster) remember(key queue.Key) {
 	c.T.Helper()
 	c.controllers.events.Fresh(key, "bad")
@@ -24,7 +24,7 @@ func (c *cluster) remember(key queue.Key) {
 	reconciletest.InLine(c.shared.Pacer, key)
 }
 
-// remembered is what is remembered of parents of the controller apps, but for nothing.
+// remembered returns the non-empty state of parents of the controller apps.
 func (c *cluster) remembered(t *testing.T) map[string]int {
 	t.Helper()
 	e := c.controllers.tracked["apps"]
@@ -44,7 +44,7 @@ func (c *cluster) remembered(t *testing.T) map[string]int {
 	return out
 }
 
-func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
+func TestParentStateIsDroppedWhenKindIsRemoved(t *testing.T) {
 	for why, manifest := range map[string]string{"with a finalizer": withSpec(t, reporters, "finalize: {order: Reverse}"), "without": reporters} {
 		for _, ends := range []bool{true, false} {
 			t.Run(fmt.Sprint(why, ", its definition ends before it goes: ", ends), func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
 				c.KubectlDelete(one, metav1.DeletePropagationBackground)
 				c.Settle()
 				c.Refuse["kind App"] = &kind.NotFoundError{}
-				c.remember(key) // as a pass may that is under way
+				c.remember(key) // as a running reconciliation may do
 				c.controllers.kindChanged(of.GroupKind())
 				c.Settle()
 				if got := c.remembered(t); len(got) > 0 {
@@ -82,8 +82,8 @@ func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
 	}
 }
 
-// A parent that goes while nobody looks at more than the end of parents is not remembered until that is over.
-func TestNothingIsRememberedOfAParentThatGoesWhileTheSpecIsBroken(t *testing.T) {
+// A parent that is deleted while only deletions are reconciled leaves no state.
+func TestParentStateIsDroppedWhileSpecIsInvalid(t *testing.T) {
 	c := settled(t, finalized(t))
 	c.KubectlApply(with(t, finalized(t), "{{ end }}", ""))
 	c.Settle()
@@ -95,8 +95,8 @@ func TestNothingIsRememberedOfAParentThatGoesWhileTheSpecIsBroken(t *testing.T) 
 	}
 }
 
-// What a pass notes that is under way is forgotten, too.
-func TestNothingIsForgottenBeforePassesHaveEnded(t *testing.T) {
+// State that a running reconciliation records is dropped, too.
+func TestStateIsDroppedAfterRunningReconciliations(t *testing.T) {
 	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
 	for why, forget := range map[string]func(c *cluster) error{
 		"the TemplateController is deleted": func(c *cluster) error { return c.controllers.forget(t.Context(), "apps") },
@@ -112,7 +112,7 @@ func TestNothingIsForgottenBeforePassesHaveEnded(t *testing.T) {
 			_, leave := c.controllers.Enter("apps")
 			done := make(chan error)
 			go func() { done <- forget(c) }()
-			eventually(t, "no pass begins", func() bool { return c.controllers.get("apps") == nil })
+			eventually(t, "no reconciliation begins", func() bool { return c.controllers.get("apps") == nil })
 			c.remember(key)
 			leave()
 			if err := <-done; err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// eventHandler queues what the events of watches concern. It is a watch.Handler.
+// eventHandler enqueues the keys that watch events affect. It implements watch.Handler.
 type eventHandler struct {
 	*registry
 
@@ -25,13 +25,12 @@ type eventHandler struct {
 	watches   watcher
 	departed  *child.Departed
 	orphaning *queue.OrphaningParents
-	// patience is lossPatience, but in tests.
+	// patience is lossPatience, except in tests.
 	patience time.Duration
 }
 
-// Changed maps the change of an object to keys, and queues them. Events of own
-// writes concern only other controllers. While another replica leads, no parent
-// is queued.
+// Changed maps the change of an object to keys, and enqueues them. Events of own writes only affect other controllers.
+// While another replica leads, no parent is enqueued.
 func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
 	if h.checks.standby.Load() && want.Role != watch.Definition && want.Role != watch.Controller {
 		return
@@ -54,11 +53,11 @@ func (h *eventHandler) Changed(want watch.Want, event watch.Event) {
 		if event.Writer == "" {
 			h.queue.Add(event.Object().Name())
 		}
-	case watch.Seal, watch.Webhook: // the operator sees to them
+	case watch.Seal, watch.Webhook: // handled by package operator
 	}
 }
 
-// StateChanged queues the controllers whose caches have synced, failed or recovered.
+// StateChanged enqueues the TemplateControllers whose caches have synced, failed or recovered.
 func (h *eventHandler) StateChanged(want watch.Want) {
 	switch want.Role {
 	case watch.Definition, watch.Controller, watch.Seal, watch.Webhook: // watches of the operator itself
@@ -81,16 +80,16 @@ func (h *eventHandler) parentChanged(want watch.Want, event watch.Event) {
 	}
 }
 
-// noteOrphaning remembers a parent that is deleted without its dependents. The garbage collector may complete that before the next reconciliation.
+// noteOrphaning records a parent that is deleted with --cascade=orphan. The garbage collector may finish before the
+// next reconciliation.
 func (h *eventHandler) noteOrphaning(key queue.Key, parent *object.Object) {
 	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && plan.CascadesOrphan(parent) {
 		h.orphaning.Note(key, parent.UID())
 	}
 }
 
-// lossDelay returns how long to wait after the deletion of a child before its parent is queued: the garbage
-// collector may have deleted it with a parent whose own deletion another
-// watch has not delivered yet.
+// lossDelay returns how long to wait after the deletion of a child before its parent is enqueued: the garbage collector
+// may have deleted the child because its parent was deleted, which another watch has not delivered yet.
 func (h *eventHandler) lossDelay(event watch.Event) time.Duration {
 	if event.New == nil && !event.Old.Deleting() {
 		return h.patience
@@ -108,7 +107,7 @@ func (h *eventHandler) childChanged(want watch.Want, o *object.Object, writer st
 	}
 	h.mu.RLock()
 	e := h.tracked[name]
-	var running *running.Controller
+	var running *controller.Controller
 	if e != nil {
 		running = e.current
 	}
@@ -125,7 +124,7 @@ func (h *eventHandler) childChanged(want watch.Want, o *object.Object, writer st
 		return // another watch reports it
 	}
 	if parent, concerned := running.Concerned(o, source.Kind.GroupKind()); concerned {
-		h.requeuer.parents.AddAfter(queue.Key{Controller: running.Name, Parent: parent}, delay) // not name, which is a part of the child's text
+		h.requeuer.parents.AddAfter(queue.Key{Controller: running.Name, Parent: parent}, delay) // not name, which is a substring of the child's data
 	}
 }
 
@@ -154,9 +153,9 @@ func (h *eventHandler) namespaceChanged(want watch.Want, event watch.Event) {
 	}
 }
 
-// definitionChanged queues the controllers that use the kind, or miss it.
+// definitionChanged enqueues the TemplateControllers that use the kind of a CRD, or miss it.
 func (h *eventHandler) definitionChanged(event watch.Event) {
-	for _, definition := range []*object.Object{event.Old, event.New} { // an edit may have changed the kind's name
+	for _, definition := range []*object.Object{event.Old, event.New} { // an edit may have renamed the kind
 		if definition != nil {
 			h.kindChanged(kind.Defined(definition))
 			h.KindLearned(kind.Defined(definition))
@@ -179,11 +178,11 @@ func (h *eventHandler) kindChanged(gk schema.GroupKind) {
 	}
 }
 
-// learnDelay is how long a change of a kind waits for more of them, so that a CustomResourceDefinition that changes all the time costs few
+// learnDelay is how long a change of a kind waits for further changes, so that frequent changes of a CRD cause few
 // checks.
 const learnDelay = time.Second
 
-// KindLearned queues the TemplateControllers whose verdict depends on a kind, to check them again.
+// KindLearned enqueues the TemplateControllers whose verdict depends on a kind, to check them again.
 func (h *eventHandler) KindLearned(gk schema.GroupKind) {
 	h.mu.Lock()
 	var names []string
@@ -202,7 +201,7 @@ func (h *eventHandler) KindLearned(gk schema.GroupKind) {
 	}
 }
 
-// relatedChanged queues the parents that see an object.
+// relatedChanged enqueues the parents that select an object.
 func (h *eventHandler) relatedChanged(want watch.Want, event watch.Event) {
 	for _, name := range h.watches.Owners(want) {
 		running := h.get(name)
@@ -217,8 +216,8 @@ func (h *eventHandler) relatedChanged(want watch.Want, event watch.Event) {
 	}
 }
 
-// relatedNamespaceChanged queues the parents that see objects in a namespace which starts or stops matching.
-func (h *eventHandler) relatedNamespaceChanged(running *running.Controller, want watch.Want, event watch.Event) {
+// relatedNamespaceChanged enqueues the parents that select objects in a namespace that starts or stops matching.
+func (h *eventHandler) relatedNamespaceChanged(running *controller.Controller, want watch.Want, event watch.Event) {
 	for _, e := range running.Related {
 		if e.Namespaces != nil && e.Namespaces.Of(want) {
 			e.NamespaceChanged(event, h.requeuer.waker(running.Name))

@@ -10,18 +10,18 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-func TestNamespacesThatChange(t *testing.T) {
+func TestNamespaceLabelChangeEnqueuesAffectedParents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
 	c.KubectlApply(withWatch(t, apps, "namespaceSelector: {matchLabels: {team: red}}"))
 	c.KubectlApply(with(t, apps, "name: apps", "name: others"))
 	c.KubectlApply(app)
 	c.Run()
-	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
+	want := watch.Want{Resource: controller.Namespaces, Role: watch.Namespace}
 	namespace := func(name, labels string) *object.Object {
 		return packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+", labels: {"+labels+"}}}"))
 	}
@@ -44,7 +44,7 @@ func TestNamespacesThatChange(t *testing.T) {
 	}
 }
 
-func TestWhoIsToldOfAKind(t *testing.T) {
+func TestKindChangeEnqueuesTemplateControllersUsingIt(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -60,7 +60,7 @@ func TestWhoIsToldOfAKind(t *testing.T) {
 	}
 }
 
-func TestKindsAreNotToldToThoseWhoseParentsAreUnknown(t *testing.T) {
+func TestKindChangeSkipsControllersWithInvalidSelector(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withWatch(t, apps, "labelSelector: {matchLabels: {tier: '?'}}"))
 	c.RunControllers()
@@ -70,7 +70,7 @@ func TestKindsAreNotToldToThoseWhoseParentsAreUnknown(t *testing.T) {
 	}
 }
 
-func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
+func TestStandbyEnqueuesNoParents(t *testing.T) {
 	want := watch.Want{Resource: configMap("").Resource, Role: watch.Parent}
 	for _, standby := range []bool{false, true} {
 		t.Run(fmt.Sprint("standby ", standby), func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
 	}
 }
 
-func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
+func TestNamespaceChangeEnqueuesOnlySelectingControllers(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
 	c.KubectlApply(withWatch(t, apps, "namespaceSelector: {matchLabels: {team: red}}"))
@@ -95,8 +95,8 @@ func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
 	c.KubectlApply(app)
 	c.KubectlApply(newApp(withName("two")))
 	c.Run()
-	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
-	c.Owned["others"] = append(c.Owned["others"], want) // has let go of it just now
+	want := watch.Want{Resource: controller.Namespaces, Role: watch.Namespace}
+	c.Owned["others"] = append(c.Owned["others"], want) // just stopped using it
 	c.Owned["gone"] = []watch.Want{want}
 	c.controllers.namespaceChanged(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"))})
 	got := reconciletest.Take(c.ParentQueue)
@@ -106,7 +106,7 @@ func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
 	}
 }
 
-func TestDefinitionsAreHeardOfWhileAnotherReplicaLeads(t *testing.T) {
+func TestStandbyHandlesCRDChanges(t *testing.T) {
 	c := newCluster(t)
 	c.standby()
 	c.KubectlApply(apps)
@@ -118,7 +118,7 @@ func TestDefinitionsAreHeardOfWhileAnotherReplicaLeads(t *testing.T) {
 	}
 }
 
-func TestWhatIsSuddenlyGoneIsMissedLater(t *testing.T) {
+func TestLossDelayAppliesOnlyToUnexpectedDeletions(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.patience = lossPatience
 	there := packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))

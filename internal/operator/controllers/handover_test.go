@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-func TestEachHandoverHasItsTime(t *testing.T) {
+func TestEachHandoverHasItsOwnTimeout(t *testing.T) {
 	c := newCluster(t)
 	e := newTracked("u")
 	served := func(class string) *v1.TemplateController {
@@ -19,7 +19,7 @@ func TestEachHandoverHasItsTime(t *testing.T) {
 		why  string
 		tc   *v1.TemplateController
 		wait time.Duration
-		took time.Duration // until the next step
+		took time.Duration // time until the next step
 	}{
 		{"b serves it", served("b"), handoverTime, time.Second},
 		{"b serves it still", served("b"), handoverTime - time.Second, time.Second},
@@ -37,7 +37,7 @@ func TestEachHandoverHasItsTime(t *testing.T) {
 	}
 }
 
-func TestWhatAnotherClassHasTakenOverIsTakenUpAnew(t *testing.T) {
+func TestTakeoverByAnotherClassResetsController(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass(""))
 	c.KubectlApply(anApp)
@@ -56,7 +56,7 @@ func TestWhatAnotherClassHasTakenOverIsTakenUpAnew(t *testing.T) {
 	}
 }
 
-// unset are watches that cannot be changed.
+// unset is a watcher that cannot be changed.
 type unset struct {
 	watcher
 	err error
@@ -64,7 +64,7 @@ type unset struct {
 
 func (u unset) Set(string, []watch.Want) (map[watch.Want]*watch.Cache, error) { return nil, u.err }
 
-func TestWatchesThatCannotBeChangedAreTriedAgain(t *testing.T) {
+func TestFailedWatchUpdateReturnsError(t *testing.T) {
 	for why, next := range map[string]string{"it is served": ofClass(""), "it is given up": ofClass("b")} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)

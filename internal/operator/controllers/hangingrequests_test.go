@@ -10,14 +10,14 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// telling is a Writer that tells of each child that is applied, and writes nothing.
+// telling is a Client that reports each applied child, and writes nothing.
 type telling struct {
-	running.Client
+	controller.Client
 	applied chan string
 }
 
@@ -31,7 +31,7 @@ func (w telling) ApplyStatus(context.Context, request.Location, []byte, string, 
 	return nil, context.Canceled
 }
 
-// tells reports whether that many children were applied.
+// tells waits until that many children were applied.
 func (w telling) tells(t *testing.T, want int, meanwhile func()) {
 	t.Helper()
 	got := map[string]bool{}
@@ -46,12 +46,12 @@ func (w telling) tells(t *testing.T, want int, meanwhile func()) {
 	})
 }
 
-// mute announces nothing.
+// mute discards Events.
 type mute struct{}
 
 func (mute) Announce(request.Announcement) {}
 
-// endless is a Writer whose writes last until their context ends.
+// endless is a Client whose writes last until their context is done.
 type endless struct{ telling }
 
 func (w endless) Apply(ctx context.Context, _ request.Location, _ []byte, _ string) (*object.Object, error) {
@@ -60,13 +60,13 @@ func (w endless) Apply(ctx context.Context, _ request.Location, _ []byte, _ stri
 	return nil, ctx.Err()
 }
 
-// several has the cluster hold that many parents, "0", "1"…, none of which has its child, for each of these controllers.
+// several returns a cluster with that many parents, "0", "1"…, per controller, none of which has its child.
 func several(t *testing.T, parents int, controllers ...string) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.controllers.Close()
 	c.hasty = true
-	c.startWith(Options{Workers: 2, Events: mute{}}) // many speak at a time
+	c.startWith(Options{Workers: 2, Events: mute{}}) // the Events are concurrent
 	for _, name := range controllers {
 		c.KubectlApply(with(t, apps, "name: apps", "name: "+name, "{name: {{ . }}}", "{name: "+name+"-{{ $.metadata.name }}}"))
 	}
@@ -86,8 +86,8 @@ func several(t *testing.T, parents int, controllers ...string) *cluster {
 	return c
 }
 
-func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+func TestHangingRequestsDoNotBlockOtherControllers(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // ignores the queues of other tests
 	c := several(t, 4, "hangs", "too", "works")
 	defer c.controllers.Close()
 	slow, quick := telling{applied: make(chan string, 100)}, telling{applied: make(chan string, 100)}
@@ -105,8 +105,8 @@ func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
 	for i := range 4 {
 		c.ParentQueue.Add(keyOf("works", fmt.Sprint(i)))
 	}
-	quick.tells(t, 4, func() {}) // at once
-	passes := func(name string) (n int) {
+	quick.tells(t, 4, func() {}) // immediately
+	running := func(name string) (n int) {
 		for _, work := range c.Reconciler.Busy() {
 			if work.Key.Controller == name {
 				n++
@@ -115,23 +115,23 @@ func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
 		return n
 	}
 	for _, name := range []string{"hangs", "too"} {
-		if n := passes(name); n != 1 {
-			t.Errorf("%d passes for %s are under way, want 1: there are two workers", n, name)
+		if n := running(name); n != 1 {
+			t.Errorf("%d reconciliations for %s are under way, want 1: there are two workers", n, name)
 		}
 	}
-	eventually(t, "each has as many passes as there are workers, since they hang", func() bool {
+	eventually(t, "each has as many reconciliations as there are workers, since they hang", func() bool {
 		c.Clock.SetTime(c.Clock.Now().Add(queue.Patience))
-		return passes("hangs") == 2 && passes("too") == 2
+		return running("hangs") == 2 && running("too") == 2
 	})
 	close(h.release)
 	slow.tells(t, 8, func() {})
-	eventually(t, "there are as many workers as before", func() bool { return c.shared.passing.Workers() == 2 })
+	eventually(t, "there are as many workers as before", func() bool { return c.shared.reconcilers.Workers() == 2 })
 	cancel()
 	<-stopped
 }
 
-func TestPassesThatDoNotEndAreCutShort(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+func TestStopCancelsHangingReconciliations(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // ignores the queues of other tests
 	c := several(t, 2, "apps", "other")
 	defer c.controllers.Close()
 	c.controllers.get("apps").Cluster, c.controllers.get("other").Cluster = endless{}, endless{}
@@ -145,9 +145,9 @@ func TestPassesThatDoNotEndAreCutShort(t *testing.T) {
 	eventually(t, "all workers hang", func() bool { return len(c.Reconciler.Busy()) == 2 })
 	c.controllers.stop(t.Context(), "apps")
 	eventually(t, "that of another controller goes on", func() bool {
-		return cmp.Equal(works(c.Reconciler.Busy()), []string{"pass over ns/0 for TemplateController other"})
+		return cmp.Equal(works(c.Reconciler.Busy()), []string{"reconciliation of ns/0 for TemplateController other"})
 	})
-	c.ParentQueue.Add(keyOf("other", "1")) // by the same worker, whose requests are not cut short
+	c.ParentQueue.Add(keyOf("other", "1")) // by the same worker, whose requests are not canceled
 	eventually(t, "the worker is at work again", func() bool { return len(c.Reconciler.Busy()) == 2 })
 	c.controllers.stop(t.Context(), "other")
 	eventually(t, "none is at work", func() bool { return len(c.Reconciler.Busy()) == 0 })
@@ -155,8 +155,8 @@ func TestPassesThatDoNotEndAreCutShort(t *testing.T) {
 	<-stopped
 }
 
-func TestWorkIsCutShortWhenTheOperatorStops(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+func TestShutdownCancelsReconciliations(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // ignores the queues of other tests
 	c := several(t, 1, "apps")
 	defer c.controllers.Close()
 	c.controllers.get("apps").Cluster = endless{}
@@ -164,7 +164,7 @@ func TestWorkIsCutShortWhenTheOperatorStops(t *testing.T) {
 	stopped := make(chan struct{})
 	c.ParentQueue.Add(keyOf("apps", "0"))
 	go func() { c.Reconciler.Run(ctx, t.Context()); close(stopped) }()
-	eventually(t, "the pass begins", func() bool { return len(c.Reconciler.Busy()) == 1 })
+	eventually(t, "the reconciliation begins", func() bool { return len(c.Reconciler.Busy()) == 1 })
 	cancel()
 	<-stopped
 }

@@ -10,11 +10,11 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// shedding is a TemplateController whose one kind of children can be forgotten, with what it takes to change that.
+// shedding is a TemplateController whose only child kind can be dropped, with the objects to change that.
 type shedding struct {
 	*tracked
 	gk       schema.GroupKind
@@ -40,10 +40,10 @@ func newShedding(t *testing.T) *shedding {
 	s.generation, s.round = 1, 1
 	s.childKinds[s.gk], s.settled[s.gk] = "v1", true
 	s.counts.Set(parent.Key(), &status.ParentSummary{Round: 1})
-	s.current = &running.Controller{
-		Definition: running.Definition{Name: "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1},
-		Caches: running.Caches{
-			Parents: map[string]*watch.Cache{"": s.parents}, Sources: map[schema.GroupKind]running.Source{s.gk: {Caches: map[string]*watch.Cache{"": s.children}, Bit: s.bit(s.gk)}},
+	s.current = &controller.Controller{
+		Definition: controller.Definition{Name: "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1},
+		Caches: controller.Caches{
+			Parents: map[string]*watch.Cache{"": s.parents}, Sources: map[schema.GroupKind]controller.Source{s.gk: {Caches: map[string]*watch.Cache{"": s.children}, Bit: s.bit(s.gk)}},
 		},
 		Factory: &child.Factory{},
 		Round:   1,
@@ -51,14 +51,14 @@ func newShedding(t *testing.T) *shedding {
 	return s
 }
 
-// source has that of the kind changed.
-func (s *shedding) source(change func(*running.Source)) {
+// source changes the source of the kind.
+func (s *shedding) source(change func(*controller.Source)) {
 	next := s.current.Sources[s.gk]
 	change(&next)
 	s.current.Sources[s.gk] = next
 }
 
-func TestWhenAKindIsForgotten(t *testing.T) {
+func TestIdleKindIsDropped(t *testing.T) {
 	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, resourceVersion: \"1\", labels: {templater.dev/controller: apps}}}"
 	one := configMapName("one")
 	for why, row := range map[string]struct {
@@ -74,7 +74,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 		"a parent wants it":                    {func(s *shedding) { s.counts.Set(one, &status.ParentSummary{Round: 1, Kinds: s.bit(s.gk)}) }, "kept"},
 		"a parent wants it, and is looked at now": {func(s *shedding) {
 			s.counts.Set(one, &status.ParentSummary{Round: 1, Kinds: s.bit(s.gk)})
-			s.underWay.Add(1)
+			s.inProgress.Add(1)
 		}, "kept"},
 		"a parent has not been looked at":        {func(s *shedding) { s.counts.Set(one, nil) }, "kept"},
 		"a parent was looked at before":          {func(s *shedding) { s.counts.Set(one, &status.ParentSummary{}) }, "kept"},
@@ -82,11 +82,11 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 		"the watch of the parents fails":         {func(s *shedding) { s.parents.Fail(errors.New("no answer")) }, "kept"},
 		"the namespaces are known":               {func(s *shedding) { s.current.Namespaces = cacheOf(t) }, "forgotten"},
 		"it is not known which namespaces match": {func(s *shedding) { s.current.Namespaces = s.unread }, "kept"},
-		"an object is left":                      {func(s *shedding) { s.source(func(o *running.Source) { o.Caches[""] = cacheOf(t, object) }) }, "kept"},
+		"an object is left":                      {func(s *shedding) { s.source(func(o *controller.Source) { o.Caches[""] = cacheOf(t, object) }) }, "kept"},
 		"the watch of the children fails":        {func(s *shedding) { s.children.Fail(errors.New("no answer")) }, "kept"},
-		"it is not known where it is":            {func(s *shedding) { s.source(func(o *running.Source) { o.Err = errors.New("no answer") }) }, "kept"},
-		"nothing stands for it in tallies":       {func(s *shedding) { s.source(func(o *running.Source) { o.Bit = 0 }) }, "kept"},
-		"a pass is under way":                    {func(s *shedding) { s.underWay.Add(1) }, "later"},
+		"it is not known where it is":            {func(s *shedding) { s.source(func(o *controller.Source) { o.Err = errors.New("no answer") }) }, "kept"},
+		"nothing stands for it in tallies":       {func(s *shedding) { s.source(func(o *controller.Source) { o.Bit = 0 }) }, "kept"},
+		"a reconciliation is under way":          {func(s *shedding) { s.inProgress.Add(1) }, "later"},
 		"it cannot be read, and was never recorded": {func(s *shedding) {
 			s.children.Fail(errors.New("no answer"))
 			s.unrecorded[s.gk] = true
@@ -99,9 +99,9 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 			s.unrecorded[s.gk] = true
 			s.counts.Set(one, nil)
 		}, "kept"},
-		"it was never recorded, and a pass is under way": {func(s *shedding) {
+		"it was never recorded, and a reconciliation is under way": {func(s *shedding) {
 			s.unrecorded[s.gk] = true
-			s.underWay.Add(1)
+			s.inProgress.Add(1)
 		}, "later"},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -122,7 +122,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 				t.Error("a part of it is forgotten")
 			}
 			if running != nil && len(running.Sources) != 1 {
-				t.Error("what passes work with has changed")
+				t.Error("what reconciliations work with has changed")
 			}
 			if got != row.want {
 				t.Errorf("it is %s, want %s", got, row.want)
@@ -131,7 +131,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 	}
 }
 
-func TestFewKindsAreToldApart(t *testing.T) {
+func TestKindBitsAreLimitedTo64(t *testing.T) {
 	const mostKinds = 64
 	e := newTracked("u")
 	kind := func(i int) schema.GroupKind { return schema.GroupKind{Kind: fmt.Sprint("Kind", i)} }
@@ -148,7 +148,7 @@ func TestFewKindsAreToldApart(t *testing.T) {
 	}
 }
 
-func TestAnEditBeginsANewRound(t *testing.T) {
+func TestSpecEditStartsNewRound(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.RunControllers()
@@ -160,7 +160,7 @@ func TestAnEditBeginsANewRound(t *testing.T) {
 	}
 }
 
-func TestWhoHasWrittenTheStatusKnowsTheKinds(t *testing.T) {
+func TestLearnIgnoresKindsAfterStatusWrite(t *testing.T) {
 	for _, recorded := range []bool{false, true} {
 		t.Run(fmt.Sprint("recorded ", recorded), func(t *testing.T) {
 			e := newTracked("u")

@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 )
 
 // left is called at the end of a reconciliation.
 func (e *tracked) left() {
-	e.underWay.Add(-1)
-	e.passes.Done()
+	e.inProgress.Add(-1)
+	e.reconciling.Done()
 }
 
-// bit stands for a kind in tallies, which have room for 64; 0 is for one that there was no room for.
+// bit returns the bit of a kind in the bitmaps of parent summaries, which have 64 bits; 0 means that none was free.
 func (e *tracked) bit(gk schema.GroupKind) uint64 {
 	if bit, known := e.bits[gk]; known {
 		return bit
@@ -25,15 +25,16 @@ func (e *tracked) bit(gk schema.GroupKind) uint64 {
 	return bit
 }
 
-// recordReadable has the next status record the kinds of children that can be read by now. Next does not create children of the others.
-// So a kind that is not on record has no children, and can be forgotten although it cannot be read.
-func (r *registry) recordReadable(e *tracked, next *running.Controller) {
+// recordReadable marks the child kinds that can be read by now, so that the next status records them. next does not
+// create children of the others. A kind that is not recorded thus has no children, and can be dropped even if it cannot
+// be read.
+func (r *registry) recordReadable(e *tracked, next *controller.Controller) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for gk := range e.unrecorded {
 		source, built := next.Sources[gk]
 		if !built {
-			continue // it was added since
+			continue // it was added in the meantime
 		}
 		source.Unrecorded = !source.AnyReadable()
 		next.Sources[gk] = source
@@ -43,7 +44,7 @@ func (r *registry) recordReadable(e *tracked, next *running.Controller) {
 	}
 }
 
-// dropUnrecorded forgets the kinds that are not on record. A template that still yields one adds it again.
+// dropUnrecorded drops the kinds that are not recorded. A template that still renders one adds it again.
 func (e *tracked) dropUnrecorded() {
 	for gk := range e.unrecorded {
 		delete(e.childKinds, gk)
@@ -51,10 +52,10 @@ func (e *tracked) dropUnrecorded() {
 	clear(e.unrecorded)
 }
 
-// dropIdleKinds drops the kinds of children that no template yields any more and that have no objects, so that their
-// watches end and need no permission. It requires complete knowledge: every parent was reconciled since a kind was last added,
-// and no reconciliation is in progress, which might still create an object. A kind that
-// comes back is recorded again before its first object is created.
+// dropIdleKinds drops the child kinds that no template renders anymore and that have no objects, so that their watches
+// end and need no permission. It requires complete knowledge: every parent was reconciled since a kind was last added,
+// and no reconciliation is running, which might still create an object. A kind that is needed again is recorded again
+// before its first object is created.
 func (r *registry) dropIdleKinds(name string, e *tracked) {
 	r.mu.RLock()
 	current, due := e.current, len(e.unwanted()) > 0
@@ -79,7 +80,7 @@ func (r *registry) dropIdleKinds(name string, e *tracked) {
 	if len(empty) == 0 {
 		return
 	}
-	if e.underWay.Load() > 0 {
+	if e.inProgress.Load() > 0 {
 		r.queue.AddAfter(name, countsDelay)
 		return
 	}
@@ -89,10 +90,11 @@ func (r *registry) dropIdleKinds(name string, e *tracked) {
 		delete(e.settled, gk)
 		delete(e.unrecorded, gk)
 	}
-	e.current, e.state = current.WithoutKinds(empty), nil // the next start reconciles all parents: one may have asked for a dropped kind since
+	e.current, e.state = current.WithoutKinds(empty), nil // the next start reconciles all parents: one may have needed a dropped kind since
 }
 
-// unwanted returns the kinds of children that no template yields any more for the parents that were reconciled. The lock is held.
+// unwanted returns the child kinds that no template renders anymore, according to the parents that were reconciled. The
+// caller holds the lock.
 func (e *tracked) unwanted() map[schema.GroupKind]bool {
 	current := e.current
 	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown || current.TeardownOnly {
@@ -115,7 +117,7 @@ func (e *tracked) unwanted() map[schema.GroupKind]bool {
 	return unwanted
 }
 
-// allSeen reports whether the last reconciliation of each of these parents knew all that its templates want, in the present round.
+// allSeen reports whether the last reconciliation of each of these parents rendered all templates in the current round.
 func (e *tracked) allSeen(parents []types.NamespacedName) bool {
 	return !slices.ContainsFunc(parents, func(name types.NamespacedName) bool { return e.counts.ByParent[name].Round != e.round })
 }

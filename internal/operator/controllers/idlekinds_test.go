@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// kinds are those of children that the status of the TemplateController and its watches have.
+// kinds returns the child kinds in the status of the TemplateController and in its watches.
 func kinds(c *cluster) string {
 	list, _, _ := unstructured.NestedSlice(c.Find("templatecontrollers", "apps").Object, "status", "childKinds")
 	var out []string
@@ -31,7 +31,7 @@ func kinds(c *cluster) string {
 	return strings.Join(out, " ") + "; " + strings.Join(watched, " ")
 }
 
-func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
+func TestUnusedChildKindIsDropped(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -62,7 +62,7 @@ func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
 	c.Settle()
 	expect("a parent has some again", "ConfigMap; configmaps")
 	c.KubectlApply(jobs(t))
-	c.start() // before it has been looked at
+	c.start() // before it has been synced
 	c.Settle()
 	expect("edited while nobody was there", "Job; jobs")
 	if c.Find("configmaps", "a") != nil {
@@ -70,8 +70,8 @@ func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
 	}
 }
 
-// TestAKindThatHasJustBeenForgotten has a reconciliation need the kind before its watch has ended.
-func TestAKindThatHasJustBeenForgotten(t *testing.T) {
+// TestDroppedKindIsReadAgainWhenNeeded: a reconciliation needs the kind before its watch has ended.
+func TestDroppedKindIsReadAgainWhenNeeded(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(newApp(withChildren()))
@@ -89,7 +89,7 @@ func TestAKindThatHasJustBeenForgotten(t *testing.T) {
 	}
 	c.KubectlApply(app)
 	c.Deliver()
-	c.Run() // nobody has written that the kind is forgotten: it is still on record
+	c.Run() // the status was not written since the kind was dropped: it is still recorded
 	if c.Find("configmaps", "a") == nil {
 		t.Error("the parent that waits for the kind is not reconciled")
 	}
@@ -99,13 +99,13 @@ func TestAKindThatHasJustBeenForgotten(t *testing.T) {
 	}
 }
 
-func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
+func TestKindIsKeptWhileObjectsMayExist(t *testing.T) {
 	const fine = "Job; jobs"
 	var leave func()
 	configMaps := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
 	for why, row := range map[string]struct {
 		before, after func(*cluster)
-		then          func(*cluster) // what ends it, nil for nothing
+		then          func(*cluster) // what ends it; nil = nothing
 	}{
 		"an object is left alone": {
 			before: func(c *cluster) {
@@ -122,7 +122,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 			before: func(c *cluster) { c.Caches[configMaps].Fail(refusal(403, "Forbidden", "x")) },
 			then:   func(c *cluster) { reconciletest.Resume(c.T, c.Caches[configMaps]); c.controllers.queue.Add("apps") },
 		},
-		"a pass is under way": {
+		"a reconciliation is under way": {
 			before: func(c *cluster) { _, leave = c.controllers.Enter("apps") },
 			then:   func(*cluster) { leave() },
 		},

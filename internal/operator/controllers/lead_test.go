@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// ofClass is the TemplateController apps, of the class "" or "b".
+// ofClass returns the TemplateController apps with that class, "" or "b".
 func ofClass(class string) string {
 	return fmt.Sprintf(`
 apiVersion: templater.dev/v1
@@ -44,7 +44,7 @@ metadata: {name: a, namespace: ns}
 spec: {size: 1}
 `
 
-// servedBy returns who serves apps.
+// servedBy returns the class that serves apps.
 func (c *cluster) servedBy() string {
 	class, found, _ := unstructured.NestedString(c.Objects[appsController].Object, "status", "className")
 	if !found {
@@ -53,7 +53,7 @@ func (c *cluster) servedBy() string {
 	return fmt.Sprintf("%q", class)
 }
 
-// give has another class serve apps, by its status.
+// give makes another class serve apps, by its status.
 func (c *cluster) give(class string) {
 	c.T.Helper()
 	o := c.Objects[appsController].DeepCopy()
@@ -64,7 +64,7 @@ func (c *cluster) give(class string) {
 	c.Deliver()
 }
 
-// watched returns what is watched for apps.
+// watched returns the number of watches of apps.
 func (c *cluster) watched() int { return len(c.Owned["apps"]) }
 
 func expect(t *testing.T, what string, want, got any) {
@@ -74,7 +74,7 @@ func expect(t *testing.T, what string, want, got any) {
 	}
 }
 
-func TestStandbyKeepsWarmAndWritesNothing(t *testing.T) {
+func TestStandbyWatchesWithoutWriting(t *testing.T) {
 	c := newCluster(t)
 	c.standby()
 	c.KubectlApply(ofClass(""))
@@ -82,7 +82,7 @@ func TestStandbyKeepsWarmAndWritesNothing(t *testing.T) {
 	version := c.Version
 	expect(t, "requests", []string{}, c.Run())
 	expect(t, "version of the last write", version, c.Version)
-	expect(t, "watches", 1, c.watched())
+	expect(t, "watches", 2, c.watched())
 	if n := c.ParentQueue.Len(); n != 0 {
 		t.Errorf("%d parents queued", n)
 	}
@@ -94,7 +94,7 @@ func TestStandbyKeepsWarmAndWritesNothing(t *testing.T) {
 	expect(t, "class", `""`, c.servedBy())
 }
 
-func TestTakingOverWhatIsInOrderWritesNothing(t *testing.T) {
+func TestTakeoverOfUpToDateStateWritesNothing(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass(""))
 	c.KubectlApply(anApp)
@@ -107,13 +107,13 @@ func TestTakingOverWhatIsInOrderWritesNothing(t *testing.T) {
 	c.controllers.Lead()
 	expect(t, "requests", []string{}, c.Run())
 	expect(t, "version of the last write", version, c.Version)
-	c.Clock.SetTime(c.Clock.Now().Add(time.Hour)) // warm for long, before it leads
+	c.Clock.SetTime(c.Clock.Now().Add(time.Hour)) // it was a standby for long before it leads
 	c.controllers.queue.Add("apps")
 	c.Run()
 	expect(t, "version of the last write", version, c.Version)
 }
 
-func TestStandbyFollowsTheKindsThatTheLeaderAdds(t *testing.T) {
+func TestStandbyWatchesKindsAddedByLeader(t *testing.T) {
 	c := newCluster(t)
 	c.standby()
 	c.KubectlApply(ofClass(""))
@@ -126,7 +126,7 @@ func TestStandbyFollowsTheKindsThatTheLeaderAdds(t *testing.T) {
 	expect(t, "watches", 2, c.watched())
 }
 
-func TestOtherClassesAreLeftAlone(t *testing.T) {
+func TestOtherClassesAreIgnored(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass("b"))
 	c.KubectlApply(anApp)
@@ -142,7 +142,7 @@ func TestOtherClassesAreLeftAlone(t *testing.T) {
 	expect(t, "version of the last write", version+1, c.Version)
 }
 
-func TestHandsOverToAnotherClass(t *testing.T) {
+func TestHandoverToAnotherClass(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass(""))
 	c.KubectlApply(anApp)
@@ -151,7 +151,7 @@ func TestHandsOverToAnotherClass(t *testing.T) {
 	c.KubectlApply(ofClass("b"))
 	expect(t, "requests", []string{}, c.Run())
 	expect(t, "class", "nobody", c.servedBy())
-	expect(t, "condition", `False HandedOver: the installation with --class-name "" released it, and the installation with --class-name "b" has not taken it over yet: check that it is running`,
+	expect(t, "condition", `False Released: released by the installation with --class-name "", but not yet taken over by the installation with --class-name "b": check that the latter is running`,
 		c.Condition("templatecontrollers", "apps", v1.ConditionReady))
 	expect(t, "Accepted", "True Accepted: the spec is valid", c.Condition("templatecontrollers", "apps", v1.ConditionAccepted))
 	after, _, _ := unstructured.NestedSlice(c.Objects[appsController].Object, "status", "childKinds")
@@ -175,7 +175,7 @@ spec: {size: 2}
 	expect(t, "Ready", "True Ready: accepted and watching", c.Condition("templatecontrollers", "apps", v1.ConditionReady))
 }
 
-func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
+func TestHandoverWaitsForRunningReconciliations(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass(""))
 	c.KubectlApply(anApp)
@@ -184,10 +184,10 @@ func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
 	c.KubectlApply(ofClass("b"))
 	ctx, done := c.controllers.tracker.Join(t.Context()), make(chan error, 1)
 	go func() { done <- c.controllers.Sync(ctx, "apps") }()
-	eventually(t, "it waits for the pass under way", func() bool {
+	eventually(t, "it waits for the reconciliation under way", func() bool {
 		select {
 		case err := <-done:
-			t.Fatalf("handed over although a pass is under way: %v", err)
+			t.Fatalf("handed over although a reconciliation is under way: %v", err)
 		default:
 		}
 		return c.controllers.get("apps") == nil
@@ -207,12 +207,12 @@ func TestStandbyDoesNotHandOver(t *testing.T) {
 	c.KubectlApply(ofClass("b"))
 	c.Run()
 	expect(t, "class", `""`, c.servedBy())
-	c.controllers.Lead() // the old leader has died before it could
+	c.controllers.Lead() // the old leader died before it could
 	c.Run()
 	expect(t, "class", "nobody", c.servedBy())
 }
 
-func TestWaitsForTheOldClassToHandOver(t *testing.T) {
+func TestTakeoverWaitsForHandover(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass("b"))
 	c.KubectlApply(anApp)
@@ -226,7 +226,7 @@ func TestWaitsForTheOldClassToHandOver(t *testing.T) {
 	}
 	expect(t, "version of the last write", version, c.Version)
 	expect(t, "class", `"b"`, c.servedBy())
-	expect(t, "watches", 1, c.watched()) // warm
+	expect(t, "watches", 2, c.watched()) // the caches are warm
 
 	o := c.Objects[appsController].DeepCopy()
 	unstructured.RemoveNestedField(o.Object, "status", "className")
@@ -236,7 +236,7 @@ func TestWaitsForTheOldClassToHandOver(t *testing.T) {
 	expect(t, "class", `""`, c.servedBy())
 }
 
-func TestTakesOverFromAClassThatDoesNotAnswer(t *testing.T) {
+func TestTakeoverFromUnresponsiveClass(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass("b"))
 	c.KubectlApply(anApp)
@@ -244,7 +244,7 @@ func TestTakesOverFromAClassThatDoesNotAnswer(t *testing.T) {
 	c.KubectlApply(ofClass(""))
 	c.Run()
 	c.Clock.SetTime(c.Clock.Now().Add(handoverTime - time.Second))
-	c.give("c") // somebody else begins to hand over
+	c.give("c") // another class begins to hand over
 	expect(t, "requests when it was handed on", []string{}, c.Run())
 	c.Clock.SetTime(c.Clock.Now().Add(handoverTime - time.Second))
 	c.controllers.queue.Add("apps")
@@ -255,12 +255,12 @@ func TestTakesOverFromAClassThatDoesNotAnswer(t *testing.T) {
 	expect(t, "class", `""`, c.servedBy())
 }
 
-func TestStopsWhenAnotherClassHasTakenOver(t *testing.T) {
+func TestControllerStopsAfterTakeoverByAnotherClass(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass(""))
 	c.KubectlApply(anApp)
 	c.Run()
-	c.give("b") // as after 30 s in which this operator did not see that its class had changed to b and back
+	c.give("b") // as if the operator had not observed for 30 s that the class changed to b and back
 	c.KubectlApply(`
 apiVersion: example.org/v1
 kind: App
@@ -279,7 +279,7 @@ spec: {size: 2}
 	expect(t, "class", `"b"`, c.servedBy())
 }
 
-func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
+func TestStaleTemplateControllerIsNotWritten(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass(""))
 	c.Run()
@@ -290,7 +290,7 @@ func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
 	}
 	o := c.Objects[appsController].DeepCopy()
 	o.SetAnnotations(map[string]string{"new": "yes"})
-	c.Store(appsController, o) // which no watch has brought yet
+	c.Store(appsController, o) // not delivered by the watch yet
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, store.ErrBehind) {
 		t.Errorf("got %v, want %v", err, store.ErrBehind)
 	}
@@ -300,7 +300,7 @@ func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
 	expect(t, "class", "nobody", c.servedBy())
 }
 
-func TestFinalizersAreNotSetOnANewerTemplateController(t *testing.T) {
+func TestFinalizerConflictIsRetried(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass("") + "  whenDeleted: DeleteChildren\n")
 	c.Refuse["finalizers[templater.dev/children] templatecontrollers apps"] = apierrors.NewConflict(v1.Resource.GroupResource(), "apps", errors.New("newer"))
@@ -315,7 +315,7 @@ func TestFinalizersAreNotSetOnANewerTemplateController(t *testing.T) {
 	expect(t, "class", `""`, c.servedBy())
 }
 
-func TestATemplateControllerWhoseWatchIsBehindIsTriedLessOftenEachTime(t *testing.T) {
+func TestStaleWatchRetriesBackOff(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass(""))
 	c.Run()
@@ -328,7 +328,7 @@ func TestATemplateControllerWhoseWatchIsBehindIsTriedLessOftenEachTime(t *testin
 	expect(t, "tries that count after a success", 0, c.controllers.queue.NumRequeues("apps"))
 }
 
-func TestVersionsOfKindsAreThoseOfTheLastWhoServed(t *testing.T) {
+func TestTrackUsesKindVersionsFromStatus(t *testing.T) {
 	c := newCluster(t)
 	gk := schema.GroupKind{Group: "batch", Kind: "Job"}
 	tc := &v1.TemplateController{}

@@ -19,8 +19,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// A log is nobody's but that of the template which prints it.
-func TestLogsAreInTheStatusAlone(t *testing.T) {
+// A log only appears where its template prints it.
+func TestPodLogsAppearOnlyInStatus(t *testing.T) {
 	texts := map[string]any{
 		"yaml":     "EVIL: b\n- c\n---\nd: e\n",
 		"template": `{{ fail "EVIL" }}`,
@@ -61,7 +61,7 @@ func TestLogsAreInTheStatusAlone(t *testing.T) {
 	}
 }
 
-func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
+func TestUnreadableLogsAreReportedAndOmitted(t *testing.T) {
 	missing := func(user string) error {
 		return refusal(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods "a" is forbidden: User %q cannot get resource "pods/log" in API group "" in the namespace "ns"`, user))
 	}
@@ -70,7 +70,7 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 		account bool
 		want    string
 	}{
-		"a right of templater is missing":   {missing("system:serviceaccount:templater-system:templater"), false, `False Forbidden: cannot read the logs of some Pods: templater is not allowed to get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`},
+		"a right of templater is missing":   {missing("system:serviceaccount:templater-system:templater"), false, `False Forbidden: cannot read the logs of some Pods: templater is not allowed to get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`},
 		"a right of the account is missing": {missing(robot), true, `False Forbidden: cannot read the logs of some Pods: service account team/robot is not allowed to get pods/log in namespace ns: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a Role in namespace ns bound to it by a RoleBinding`},
 		"the node is away":                  {refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet returned no log: the API server returned 500 InternalError"},
 		"the node does not answer":          {fmt.Errorf("get EVIL: %w", context.DeadlineExceeded), false, "False LogRequestFailed: cannot read the logs of some Pods: container main of Pod ns/a, and 1 more: the kubelet did not respond within 10s"},
@@ -98,9 +98,9 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 			}
 			wantRequests(t, "again", c.FetchLogs())
 			if strings.Contains(row.want, "Forbidden") {
-				return // it is believed for a while
+				return // the denial is cached for a while
 			}
-			c.Logs.Set("ns/a/main", "text\n", nil) // and the containers begin anew, for the test does not wait until logs are asked for again
+			c.Logs.Set("ns/a/main", "text\n", nil) // restart the containers, because the test does not wait until the logs are requested again
 			c.ReplaceStatus(reconciletest.PodOf("a", "2", 1))
 			c.ReplaceStatus(reconciletest.PodOf("b", "2", 1))
 			c.SettleLogs()
@@ -113,8 +113,8 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 	}
 }
 
-// Pods have more containers than there is room for.
-func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
+// Pods have more containers than fit in memory.
+func TestLogsBeyondMemoryLimitAreReported(t *testing.T) {
 	c := newCluster(t)
 	containers := make([]string, 1000)
 	for i := range containers {
@@ -125,19 +125,19 @@ func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
 	}
 	c.KubectlApply(with(t, reporters, "limitBytes: 1024", "limitBytes: 16384", "logs $pod | toJson", "len (logs $pod)"))
 	c.KubectlApply(app)
-	c.Run() // all logs are asked for at once, and fetched one by one
+	c.Run() // all logs are requested together, and fetched one by one
 	c.Deliver()
 	c.Clock.SetTime(c.Clock.Now().Add(recountTime))
 	c.Run()
-	const want = "False TooManyLogs: cannot read the logs of some Pods: container c0963 of Pod ns/d, and 36 more: the memory limit for logs is reached, which is 64 MiB in total and 16 MiB per tenant " +
-		"(a namespace of service accounts); select fewer Pods in spec.related, or set a smaller logs.limitBytes"
+	const want = "False TooManyLogs: cannot read the logs of some Pods: container c0963 of Pod ns/d, and 36 more: exceeds the memory limit for logs " +
+		"(64 MiB in total, 16 MiB per namespace of service accounts): select fewer Pods in spec.related, or set a smaller logs.limitBytes"
 	if got := c.Condition("templatecontrollers", "apps", "LogsReadable"); got != want {
 		t.Errorf("the condition is\n%s, want\n%s", got, want)
 	}
 }
 
-// A pass may be under way when its TemplateController goes.
-func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
+// A reconciliation may be running when its TemplateController is deleted.
+func TestRunningReconciliationDoesNotLeakLogs(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(reporters)
 	c.KubectlApply(app)
@@ -146,7 +146,7 @@ func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
 	c.RemoveNow(reconciletest.ControllerAt("apps"))
 	synced := make(chan error)
 	go func() { synced <- c.controllers.Sync(t.Context(), "apps") }()
-	eventually(t, "no pass begins", func() bool { return c.controllers.get("apps") == nil })
+	eventually(t, "no reconciliation begins", func() bool { return c.controllers.get("apps") == nil })
 	c.Logs.Set("ns/a/main", "", errors.New("no"))
 	pod, err := object.From(parse(t, reconciletest.PodOf("a", "1", 1)).Object)
 	if err != nil {
@@ -163,8 +163,8 @@ func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
 	}
 }
 
-// What is suspended, or rejected, has no log tried again: podlogs asks for that.
-func TestLogsWaitWhileNoPassesAreMade(t *testing.T) {
+// Logs are not retried for suspended or rejected TemplateControllers: podlogs checks that.
+func TestLogsAreNotRetriedWhileSuspendedOrRejected(t *testing.T) {
 	const broken, finalizer = "    template: |\n      {{ nothing }}\n", "spec:\n  finalize: {order: Reverse}\n"
 	for what, row := range map[string]struct {
 		manifest string

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// lookAlike puts an object of somebody else there that has all labels and annotations of a child.
+// lookAlike creates an object of another owner with all labels and annotations of a child.
 func (c *cluster) lookAlike(child string, owners ...metav1.OwnerReference) *unstructured.Unstructured {
 	c.T.Helper()
 	o := parse(c.T, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: copy}}")
@@ -29,8 +29,8 @@ func (c *cluster) lookAlike(child string, owners ...metav1.OwnerReference) *unst
 	return o.DeepCopy()
 }
 
-// TestLookAlikesAreNoChildren copies what a child is found by, as a Service does to its EndpointSlices.
-func TestLookAlikesAreNoChildren(t *testing.T) {
+// TestCopiedLabelsDoNotMakeChildren copies the labels that identify a child, like a Service does to its EndpointSlices.
+func TestCopiedLabelsDoNotMakeChildren(t *testing.T) {
 	selective := frontOnly(t, apps)
 	deleting := withSpec(t, apps, "whenDeleted: DeleteChildren")
 	outliving := func(controller string) string {
@@ -43,7 +43,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 	yieldsLess := []step{{func(c *cluster) { c.KubectlApply(newApp(withChildren("b"))) }, []string{"delete configmaps a", "status apps one"}}}
 	stopsMatching := []step{{func(c *cluster) { c.KubectlApply(newApp(reconciletest.WithTier("back"))) }, []string{"delete configmaps a", "delete configmaps b", "get apps one"}}}
 	controllerGoes := []step{
-		{func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
+		{func(c *cluster) { c.startDeletion() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
 		{func(c *cluster) { c.RemoveNow(configMap("a")); c.RemoveNow(configMap("b")) }, []string{"finalizers[] templatecontrollers apps"}},
 	}
 	for why, row := range map[string]struct {
@@ -56,7 +56,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		"the parent stops matching, which the child was to outlive":                {outliving(selective), stopsMatching},
 		"the TemplateController goes, and takes its children":                      {deleting, controllerGoes},
 		"the TemplateController goes, and leaves the children that are to stay": {outliving(deleting), []step{
-			{func(c *cluster) { c.goes() }, []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+			{func(c *cluster) { c.startDeletion() }, []string{"finalizers[] templatecontrollers apps", "status apps one"}},
 		}},
 		"the parent is gone, and the garbage collector has left the children for a while": {apps, []step{
 			{func(c *cluster) {
@@ -96,8 +96,9 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 	}
 }
 
-// Its owner tells whose such an object is while the parents are looked at, but not when the TemplateController goes.
-func TestTemplateControllerThatGoesLeavesTheLookAlikesThatItsParentsControl(t *testing.T) {
+// While parents are reconciled, the owner of such an object shows whose it is, but not when the TemplateController is
+// deleted.
+func TestDeletionKeepsLookAlikesControlledByParents(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
@@ -105,7 +106,7 @@ func TestTemplateControllerThatGoesLeavesTheLookAlikesThatItsParentsControl(t *t
 	c.Deliver()
 	one := c.Find("apps", "one")
 	c.lookAlike("a", *metav1.NewControllerRef(one, one.GroupVersionKind()))
-	c.goes()
+	c.startDeletion()
 	requests := c.Run()
 	slices.Sort(requests)
 	wantRequests(t, "it goes", requests, "delete configmaps a", "delete configmaps b", "status apps one")

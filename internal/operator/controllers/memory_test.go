@@ -19,20 +19,19 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// TestAllocations holds what a pass allocates when there is nothing to do. When a
-// number goes up, find out why with BenchmarkQuietPass, -memprofile and
-// -memprofilerate 1, and raise the limit only if what is allocated is needed.
-// When it goes down, lower the limit. It may be 10 % above what is measured,
-// for other versions of Go.
-func TestAllocations(t *testing.T) {
-	pass := quietPass(t)
-	// A collection would empty the pools.
+// TestQuietReconciliationAllocations limits the allocations of a reconciliation without changes. When the number rises,
+// find out why with BenchmarkQuietReconciliation, -memprofile and -memprofilerate 1, and raise the limit only if the
+// allocations are needed. When it drops, lower the limit. It may be 10 % above the measured value, to allow for other
+// versions of Go.
+func TestQuietReconciliationAllocations(t *testing.T) {
+	reconcileOnce := quietReconciliation(t)
+	// A garbage collection would empty the pools.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for what, c := range map[string]struct {
 		do    func()
 		limit float64
 	}{
-		"a quiet pass over two children": {pass, 248}, // measured: 226
+		"a quiet reconciliation of two children": {reconcileOnce, 248}, // measured: 226
 	} {
 		if got := testing.AllocsPerRun(100, c.do); got > c.limit {
 			t.Errorf("%s takes %.0f allocations, want at most %.0f", what, got, c.limit)
@@ -40,8 +39,9 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestDecodingTakesAFewTimesTheText reads a TemplateController that is not compiled, as before each look at it: its values stay text.
-func TestDecodingTakesAFewTimesTheText(t *testing.T) {
+// TestDecodingMemoryIsBounded decodes a TemplateController that is not compiled, as before each sync: its values stay
+// text.
+func TestDecodingMemoryIsBounded(t *testing.T) {
 	const mappings = 100_000
 	text := `{"apiVersion":"templater.dev/v1","kind":"TemplateController","metadata":{"name":"a"},"spec":{"values":{"a":[` + strings.Repeat(`{"":1},`, mappings) + `1]}}}`
 	packed, err := object.Decode([]byte(text))
@@ -60,9 +60,9 @@ func TestDecodingTakesAFewTimesTheText(t *testing.T) {
 	}
 }
 
-// TestWhatATemplateControllerTakes compares what an operator holds of many small TemplateControllers with what is said of them, and with a
-// bound where they are not compiled.
-func TestWhatATemplateControllerTakes(t *testing.T) {
+// TestTemplateControllerMemoryIsBounded compares the memory of many small TemplateControllers with their accounted
+// size, and with a limit if they are not compiled.
+func TestTemplateControllerMemoryIsBounded(t *testing.T) {
 	const number = 200
 	tiny := with(t, sized("NAME", "team", 20), "namespaces: [NAME]", "namespaces: [team]")
 	tooLarge := with(t, tiny, "      #", "      #"+strings.Repeat("{{1}}", 50_000))
@@ -103,7 +103,7 @@ func TestWhatATemplateControllerTakes(t *testing.T) {
 			if len(c.controllers.tracked) != row.number {
 				t.Fatalf("%d are known", len(c.controllers.tracked))
 			}
-			c.Server.Reset() // which takes memory, too
+			c.Server.Reset() // it uses memory, too
 			before := heap()
 			c.controllers.Close()
 			c.controllers, c.shared, c.Operator, c.Listener = nil, nil, reconciletest.Operator{}, nil

@@ -12,21 +12,21 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// TestContestedFieldsTellNoKeysFromData has two TemplateControllers write a field whose name is a value.
-func TestContestedFieldsTellNoKeysFromData(t *testing.T) {
+// TestContestedFieldMessageHidesDynamicKeys: two TemplateControllers write a field whose name is a value.
+func TestContestedFieldMessageHidesDynamicKeys(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(statusOnly("xs", "color: { {{ .metadata.uid }}: red }"))
 	c.KubectlApply(app)
 	c.Settle()
 	c.KubectlApply(statusOnly("ys", "color: { {{ .metadata.uid }}: blue }"))
 	c.Settle()
-	want := "False FieldOwned: .status.color.… is written by TemplateController xs"
+	want := "False FieldOwned: .status.color.… is also written by TemplateController xs"
 	if got := c.writable("ys"); !strings.HasPrefix(got, want) {
 		t.Errorf("condition %q, want %s", got, want)
 	}
 }
 
-func TestConditionsOfATemplateControllerAreLines(t *testing.T) {
+func TestConditionMessageIsSingleLine(t *testing.T) {
 	c := newCluster(t)
 	o := parse(t, apps)
 	if err := unstructured.SetNestedField(o.Object, "A"+reconciletest.OddText, "spec", "watch", "kind"); err != nil {
@@ -41,7 +41,7 @@ func TestConditionsOfATemplateControllerAreLines(t *testing.T) {
 	}
 }
 
-func TestTheStatusOfATemplateControllerAlwaysFits(t *testing.T) {
+func TestConditionMessageFitsStatusLimit(t *testing.T) {
 	c := newCluster(t)
 	c.Longest = map[string]int{"templatecontrollers": 300}
 	c.KubectlApply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ "+strings.Repeat("nosuchfunction", 30)+" }}"))

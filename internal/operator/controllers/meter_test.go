@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// measured returns a cluster with an operator that is measured.
+// measured returns a cluster with an operator that records metrics.
 func measured(t *testing.T) (*cluster, *reconciletest.Meters) {
 	t.Helper()
 	c, m := newCluster(t), reconciletest.NewMeters()
@@ -21,7 +21,7 @@ func measured(t *testing.T) (*cluster, *reconciletest.Meters) {
 	return c, m
 }
 
-func TestParentsAndReadinessAreMeasured(t *testing.T) {
+func TestMetricsCountParentsAndReadiness(t *testing.T) {
 	c, m := measured(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -43,7 +43,7 @@ func TestParentsAndReadinessAreMeasured(t *testing.T) {
 	}
 }
 
-func TestMeasuresGoWithTheTemplateController(t *testing.T) {
+func TestMetricsAreRemovedWithTemplateController(t *testing.T) {
 	c, m := measured(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -58,17 +58,17 @@ func TestMeasuresGoWithTheTemplateController(t *testing.T) {
 	c.ParentQueue.Add(queue.Key{Controller: "apps", Parent: configMapName("one")})
 	c.Reconciler.Next(t.Context(), t.Context(), func() {})
 	if len(m.Each) != 0 || len(was.Counts) != before {
-		t.Error("a pass for a TemplateController that is gone was measured")
+		t.Error("a reconciliation for a TemplateController that is gone was measured")
 	}
 }
 
-func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
+func TestMetricsCountDeletionsDuringTeardown(t *testing.T) {
 	c, m := measured(t)
 	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
 	c.Run()
 	c.Refuse["delete configmaps a"] = refusal(http.StatusForbidden, "Forbidden", "admission webhook \"x\" denied the request")
-	c.goes()
+	c.startDeletion()
 	c.Run()
 	got := m.Each["apps"].Counts
 	if done, refused := got[fmt.Sprint("write ", record.Delete, " ", record.Accepted)], got[fmt.Sprint("write ", record.Delete, " ", record.Rejected)]; done != 1 || refused == 0 {

@@ -10,14 +10,14 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-func TestAccountThatIsNotThereIsToldApartFromOneWithoutRights(t *testing.T) {
+func TestMissingServiceAccountIsReportedAsMissing(t *testing.T) {
 	const rights = `service account team/robot is not allowed to list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]} to a Role in namespace ns bound to it by a RoleBinding`
-	const absent = "service account team/robot does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"
+	const absent = "service account team/robot does not exist: create it with the permissions that the templates need, correct spec.serviceAccountRef, or, if its namespace was deleted, bind the permissions to its name with a ClusterRoleBinding"
 	const acting = `templater is not allowed to impersonate service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team bound to templater by a RoleBinding`
 	list, act := denial(robot, "list", "apps", `in the namespace "ns"`), denial("templater", "impersonate", "serviceaccounts", `in the namespace "team"`)
 	for why, row := range map[string]struct {
@@ -48,7 +48,7 @@ func TestAccountThatIsNotThereIsToldApartFromOneWithoutRights(t *testing.T) {
 	}
 }
 
-func TestAnAccountIsNotAskedForWhileNothingIsForbidden(t *testing.T) {
+func TestServiceAccountIsReadOnlyAfterForbidden(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(asRobot(t))
 	c.KubectlApply(app)
@@ -58,7 +58,7 @@ func TestAnAccountIsNotAskedForWhileNothingIsForbidden(t *testing.T) {
 	}
 }
 
-func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
+func TestMissingNamespaceIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.Lacks["namespaces typo"] = true
 	c.KubectlApply(withWatch(t, apps, "namespaces: [ns, empty, typo]"))
@@ -82,7 +82,7 @@ func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 	if got, want := c.Condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
 		t.Errorf("condition once it is there\n%s\nwant\n%s", got, want)
 	}
-	c.Clock.SetTime(c.Clock.Now().Add(time.Hour)) // for the look that it has asked for before
+	c.Clock.SetTime(c.Clock.Now().Add(time.Hour)) // for the retry that was scheduled before
 	c.Run()
 	before := len(c.Sought)
 	c.Clock.SetTime(c.Clock.Now().Add(time.Hour))
@@ -92,7 +92,7 @@ func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 	}
 }
 
-func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
+func TestNamespaceIsReadOnlyAfterParentsAreListed(t *testing.T) {
 	c := newCluster(t)
 	for _, row := range []struct {
 		namespace   string
@@ -104,7 +104,7 @@ func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		(&running.Controller{Access: running.Access{Rights: c.controllers.rights.For("", "", kind.Kind{})}, Caches: running.Caches{Parents: map[string]*watch.Cache{row.namespace: caches[want]}}}).AbsentNamespaces()
+		(&controller.Controller{Access: controller.Access{Rights: c.controllers.rights.For("", "", kind.Kind{})}, Caches: controller.Caches{Parents: map[string]*watch.Cache{row.namespace: caches[want]}}}).AbsentNamespaces()
 		if got := c.controllers.rights.Len() > 0; got != row.asked {
 			t.Errorf("namespace %q, whose parents are read: %v; asked for: %v, want %v", row.namespace, row.read, got, row.asked)
 		}

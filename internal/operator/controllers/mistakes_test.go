@@ -18,13 +18,13 @@ import (
 
 var updateMistakes = flag.Bool("update-mistakes", false, "write what is reported into testdata/mistakes")
 
-// secretOfMistakes is in the data of every row, as a text and as a number.
+// secretOfMistakes is contained in the data of every row, as text and as a number.
 var secretOfMistakes = regexp.MustCompile(`s3cr3t|31337313`)
 
-// usualApp is the spec of a row's App, unless the row says otherwise.
+// usualApp is the spec of a row's App, unless the row has its own.
 const usualApp = `{text: s3cr3t-text, list: [s3cr3t-item], number: 31337313}`
 
-// keptEntry makes a child that is there before each mistake, and has to stay.
+// keptEntry creates a child that exists before each mistake, and must be kept.
 const keptEntry = `
 - name: kept
   template: |
@@ -33,19 +33,17 @@ const keptEntry = `
     metadata: {name: "{{ .metadata.name }}-kept"}
 `
 
-// TestMistakes shows all that the user sees of each mistake in testdata/mistakes that
-// templater finds by itself, word for word; those that need a server are tested on
-// one, in e2e/testdata/badinput. A file there has
+// TestMistakesAreReported checks the exact messages that users see for each mistake in testdata/mistakes. Mistakes that
+// only a real API server detects are in e2e/testdata/badinput. A file contains
 //
 //	bad/controller.yaml    the spec of the TemplateController apps, which watches Apps
 //	bad/parent.yaml        the spec of the App "one"
-//	bad/want               everything that is amiss, as the conditions and Events say
-//	fixed/controller.yaml  what the user makes of it, which must be well again
-//	fixed/parent.yaml      likewise
+//	bad/want               all problems, as shown by conditions and Events
+//	fixed/controller.yaml  the corrected spec, which must have no problems
+//	fixed/parent.yaml      the corrected spec of the App, if needed
 //
-// While the mistake is there, the child of keptEntry stays as it is, and another
-// look writes nothing.
-func TestMistakes(t *testing.T) {
+// While the mistake exists, the child of keptEntry is unchanged, and another reconciliation writes nothing.
+func TestMistakesAreReported(t *testing.T) {
 	files, err := filepath.Glob("testdata/mistakes/*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no rows: %v", err)
@@ -87,7 +85,7 @@ func (m *mistake) run() {
 	if diff := cmp.Diff(want, got); diff != "" || want == "" {
 		t.Errorf("what is amiss (-want +got):\n%s", diff)
 	}
-	wantRequests(t, "another look", m.lookAgain())
+	wantRequests(t, "another look", m.reconcileAgain())
 	if text := secretOfMistakes.FindString(m.report() + strings.Join(m.Events, "\n")); text != "" {
 		t.Errorf("a value is told: %s", text)
 	}
@@ -101,7 +99,7 @@ func (m *mistake) run() {
 	}
 }
 
-// stage applies what the files of a stage hold, and lets everything settle.
+// stage applies the files of a stage, and settles.
 func (m *mistake) stage(stage string) {
 	if spec := m.section(stage + "/controller.yaml"); spec != "" {
 		m.controller(spec)
@@ -121,7 +119,7 @@ func (m *mistake) section(name string) string {
 	return ""
 }
 
-// controller applies the TemplateController with a spec, to which the entry is added.
+// controller applies the TemplateController with a spec, to which keptEntry is added.
 func (m *mistake) controller(spec string) {
 	head, children, found := strings.Cut("\n"+spec, "\nchildren:\n")
 	if !found {
@@ -143,7 +141,7 @@ func shifted(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
 }
 
-// kept is the UID of the child that has to stay.
+// kept returns the UID of the child that must be kept.
 func (m *mistake) kept() types.UID {
 	if child := m.Find("configmaps", "one-kept"); child != nil {
 		return child.GetUID()
@@ -151,8 +149,8 @@ func (m *mistake) kept() types.UID {
 	return ""
 }
 
-// lookAgain changes what no template reads, and returns the requests for that.
-func (m *mistake) lookAgain() []string {
+// reconcileAgain changes fields that no template reads, and returns the resulting requests.
+func (m *mistake) reconcileAgain() []string {
 	for at := range m.Objects {
 		if at.Resource.Resource == "templatecontrollers" || at.Resource.Resource == "apps" {
 			m.KubectlEdit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"look": "again"}) })
@@ -161,8 +159,8 @@ func (m *mistake) lookAgain() []string {
 	return m.Settle()
 }
 
-// report tells all that is amiss, a line each. An Event that says the same as the condition before it is told by "and
-// Event". Ready of the TemplateController says nothing that another condition does not say.
+// report lists all problems, one per line. An Event with the same message as the condition before it is shown as "and
+// Event". Ready of the TemplateController is omitted, because it only repeats another condition.
 func (m *mistake) report() string {
 	var lines []string
 	for _, kind := range []string{"Accepted", "Watching", "StatusWritable"} {
@@ -170,7 +168,7 @@ func (m *mistake) report() string {
 			lines = append(lines, "TemplateController apps: "+kind+"="+text)
 		}
 	}
-	said := slices.Compact(slices.Sorted(slices.Values(m.Events))) // while time passes, they are said again
+	said := slices.Compact(slices.Sorted(slices.Values(m.Events))) // they are repeated as time passes
 	if text := m.Condition("apps", "one", "Ready"); !strings.HasPrefix(text, "True ") {
 		_, why, _ := strings.Cut(text, " ")
 		line := "App one: Ready=" + text

@@ -18,100 +18,93 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// Options configure New. Each is a setting, or a part of the process that the tests replace.
+// Options configure New. Each is a setting, or a dependency that tests replace.
 type Options struct {
-	// Cluster returns what makes the requests as that user; empty is the operator itself.
-	Cluster func(as string) running.Client
-	// Logs returns what reads logs as that user.
+	// Cluster returns the client that impersonates a user; "" is the operator itself.
+	Cluster func(as string) controller.Client
+	// Logs returns the reader of logs that impersonates a user.
 	Logs func(as string) podlogs.Reader
-	// Events publishes Events on parents.
+	// Events publishes Events about parents.
 	Events record.EventPublisher
 	// Clock returns the time.
 	Clock clock.PassiveClock
-	// Workers is how many parents are reconciled at a time; 0 counts as 1.
+	// Workers is the number of concurrent reconciliations of parents; 0 counts as 1.
 	Workers int
-	// RolloutWorkers is how many of these may reconcile parents because their TemplateController
-	// changed, or the operator started; 0 counts as 1.
+	// RolloutWorkers is how many of these may reconcile parents because their TemplateController changed, or the
+	// operator started; 0 counts as 1.
 	RolloutWorkers int
-	// Meters has the metrics of the work, and QueueMetrics those of the queues, "parents" and "controllers"; nil is
-	// none.
+	// Meters has the metrics of reconciliations, and QueueMetrics those of the queues "parents" and "controllers"; nil
+	// means no metrics.
 	Meters       record.Meters
 	QueueMetrics workqueue.MetricsProvider
 	// ClassName is the class of the TemplateControllers that are served.
 	ClassName string
-	// Standby is whether nothing is written until Controllers.Lead is called.
+	// Standby: nothing is written until Controllers.Lead is called.
 	Standby bool
-	// Seals holds the keys, which must be set before the first reconciliation.
+	// Seals holds the seal keys, which must be set before the first reconciliation.
 	Seals *seal.Ring
-	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
+	// RequireServiceAccount rejects TemplateControllers without a service account.
 	RequireServiceAccount bool
-	// Schemas say which fields objects have; nil is for where nothing is known of them.
+	// Schemas are the schemas of objects; nil = none are known.
 	Schemas Schemas
 }
 
-// New returns the two halves that work together: Controllers for the
-// TemplateControllers, a Reconciler for their parents. Controllers is also the
-// watch.Handler of the watches; Attach must be called before either runs.
+// New returns two parts that work together: Controllers for the TemplateControllers, and a Reconciler for their
+// parents. Controllers is also the watch.Handler of the watches. Attach must be called before either runs.
 func New(o Options) (*Controllers, *reconcile.Reconciler) {
 	return newShared(o).join(o)
 }
 
-// shared is what both halves work with.
+// shared is the state that both parts share.
 type shared struct {
 	*queue.History
 
 	tenants     *queue.Tenants
 	credit      *queue.Credit
-	turns       *queue.Turns
+	turns       *queue.FairQueue
 	parents     queue.Queue
 	failures    *queue.RateLimiter // of parents
 	waiting     *permissions.Waiting
 	controllers workqueue.TypedRateLimitingInterface[string]
 	memory      *queue.Memory
-	passing     *queue.WorkerTracker // the workers that reconcile parents
+	processors  *queue.Processors
+	reconcilers *queue.WorkerTracker // of the workers that reconcile parents
 	grace       time.Duration
 }
 
 func newShared(o Options) *shared {
 	tenants := queue.NewTenants()
 	credit := queue.NewCredit(o.Clock, o.RolloutWorkers, tenants)
+	// One processor is left for short work, which processes watch events and responses: otherwise it would wait for
+	// milliseconds at each step.
+	processors := queue.NewProcessors(runtime.GOMAXPROCS(0)-1, tenants)
 	s := &shared{
-		tenants: tenants, credit: credit, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
+		tenants: tenants, credit: credit, turns: queue.NewFairQueue(max(o.Workers, 1), tenants, credit),
 		History: queue.NewHistory(o.Clock), waiting: permissions.NewWaiting(),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
-		memory: queue.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: queue.NewWorkerTracker(o.Clock, renderers(tenants), credit),
+		memory: queue.NewMemory(debug.SetMemoryLimit(-1), tenants), processors: processors, reconcilers: queue.NewWorkerTracker(o.Clock, processors, credit),
 		grace: stopGrace,
 	}
 	s.parents, s.failures = queue.New(o.QueueMetrics, s.turns)
 	return s
 }
 
-// renderers are the processors for templates: all but one, which reads watches and responses meanwhile, and does short work.
-func renderers(tenants *queue.Tenants) *queue.Processors {
-	return queue.NewProcessors(runtime.GOMAXPROCS(0)-1, tenants)
-}
-
-// compilers are the processors for compilation, which gives way less often than templates do: one tenant leaves half of them to others.
-func (s *shared) compilers() *queue.Processors {
-	return queue.NewProcessors(max(2, runtime.GOMAXPROCS(0)), s.tenants)
-}
-
-// join makes the two halves.
+// join creates the two parts.
 func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	if o.Meters == nil {
 		o.Meters = record.Discard{}
 	}
-	c := &Controllers{tracker: queue.NewWorkerTracker(o.Clock, s.compilers(), nil), shared: s.memory}
+	c := &Controllers{tracker: queue.NewWorkerTracker(o.Clock, s.processors, nil), reviewers: queue.NewWorkerTracker(o.Clock, s.processors, nil), shared: s.memory}
 	memoryLimit := debug.SetMemoryLimit(-1)
 	c.registry = &registry{
 		clock: o.Clock, meters: o.Meters, tenants: s.tenants, selections: related.NewMemory(int(quota.MemoryOf(memoryLimit) / selectionShare)), queue: s.controllers,
@@ -135,7 +128,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	}
 	parents := reconciliations{c.registry, c.requeuer, c.checks}
 	c.finalizer = &finalizer{
-		registry: c.registry, requeuer: c.requeuer, checks: c.checks, passing: s.passing, grace: s.grace,
+		registry: c.registry, requeuer: c.requeuer, checks: c.checks, reconcilers: s.reconcilers, grace: s.grace,
 		deleter: &deletion.Deleter{Clock: o.Clock, Queue: s.controllers, Controllers: parents, RequireAccount: o.RequireServiceAccount},
 	}
 	c.eventHandler = &eventHandler{registry: c.registry, requeuer: c.requeuer, checks: c.checks, departed: departed, orphaning: s.Orphaning, patience: lossPatience}
@@ -148,23 +141,23 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		Controllers: parents, SyncSoon: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, History: s.History,
 		Recorder: c.events, Waiting: s.waiting, Logs: c.logs, Memory: s.memory,
-		Workers: reconcile.Workers{Number: o.Workers, Turns: s.turns, Rights: c.rights, Tracker: s.passing, Grace: s.grace},
+		Workers: reconcile.Workers{Number: o.Workers, FairQueue: s.turns, Rights: c.rights, Tracker: s.reconcilers, Grace: s.grace},
 	})
 }
 
-// Attach sets what the Controllers read from: the watches that they set, the
-// cache of TemplateControllers and the kinds of the server.
-func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds running.Resolver) {
+// Attach sets the data sources of Controllers: the watch manager, the cache of TemplateControllers and the kinds of the
+// API server. It enqueues all TemplateControllers.
+func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds controller.Resolver) {
 	c.watches, c.Cache, c.kinds = watches, templateControllers, kinds
 	templateControllers.Each(func(o *object.Object) bool {
 		c.first[o.Name()] = struct{}{}
 		return true
 	})
 	c.admitAll()
-	c.lookAtAll()
+	c.enqueueControllers()
 }
 
-// Close ends the queues of both halves, also where neither has run.
+// Close shuts down the queues of both parts, even if they never ran.
 func (c *Controllers) Close() {
 	c.queue.ShutDown()
 	c.parents.ShutDown()

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-func TestChildThatGoesWithItsParentIsNotMissed(t *testing.T) {
+func TestChildIsNotRecreatedForDeletedParent(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	parent := c.KubectlApply(app)
@@ -28,8 +28,9 @@ func TestChildThatGoesWithItsParentIsNotMissed(t *testing.T) {
 	}
 }
 
-// An API that is away keeps its objects, and after a restart nothing tells it from one that is gone for good.
-func TestChildrenAreKeptWhileTheKindOfTheirParentsIsNotServed(t *testing.T) {
+// An unavailable API keeps its objects, and after a restart it cannot be distinguished from one that was removed for
+// good.
+func TestChildrenAreKeptWhileParentKindIsUnserved(t *testing.T) {
 	for why, restart := range map[string]bool{"since a moment ago": false, "since before the start": true} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, tenants, tenant)
@@ -56,8 +57,8 @@ func TestChildrenAreKeptWhileTheKindOfTheirParentsIsNotServed(t *testing.T) {
 	}
 }
 
-// TestDeletionAfterTheStatusWasLost: the TemplateController's own finalizer reports as well that parents may have one.
-func TestDeletionAfterTheStatusWasLost(t *testing.T) {
+// TestDeletionAfterStatusLoss: the TemplateController's own finalizer also shows that parents may have one.
+func TestDeletionAfterStatusLoss(t *testing.T) {
 	for name, spec := range map[string]string{
 		"the spec needs the finalizer":        finalized(t),
 		"the spec needs no finalizer anymore": apps,
@@ -81,8 +82,8 @@ func TestDeletionAfterTheStatusWasLost(t *testing.T) {
 	}
 }
 
-// TestStraysAreFoundAfterTheStatusWasLost: a parent that has stopped matching keeps a finalizer that no watch shows.
-func TestStraysAreFoundAfterTheStatusWasLost(t *testing.T) {
+// TestReleasedParentsAreFoundAfterStatusLoss: a parent that has stopped matching has a finalizer that no watch shows.
+func TestReleasedParentsAreFoundAfterStatusLoss(t *testing.T) {
 	for name, spec := range map[string]string{
 		"the spec needs the finalizer":        frontOnly(t, finalized(t)),
 		"the spec needs no finalizer anymore": frontOnly(t, apps),
@@ -90,7 +91,7 @@ func TestStraysAreFoundAfterTheStatusWasLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := settled(t, frontOnly(t, finalized(t)))
 			for _, name := range []string{"a", "b"} {
-				c.Remove(configMap(name)) // so that no child names the parent
+				c.Remove(configMap(name)) // so that no child refers to the parent
 			}
 			stray := c.Objects[one].DeepCopy()
 			stray.SetLabels(nil)

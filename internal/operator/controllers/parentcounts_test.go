@@ -10,14 +10,14 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// shownCounts returns status.parents of apps as the last write left it.
+// shownCounts returns status.parents of apps as last written.
 func (c *cluster) shownCounts() string {
 	c.T.Helper()
 	n, _, _ := unstructured.NestedMap(c.Find("templatecontrollers", "apps").Object, "status", "parents")
 	return fmt.Sprintf("total %v ready %v failed %v waiting %v updated %v suspended %v", n["total"], n["ready"], n["failed"], n["waiting"], n["updated"], n["suspended"])
 }
 
-// synced returns the same after another look at the TemplateController.
+// syncedCounts returns shownCounts after another sync.
 func (c *cluster) syncedCounts() string {
 	c.T.Helper()
 	c.controllers.queue.Add("apps")
@@ -48,7 +48,7 @@ func TestUpdatedCountsParentsReconciledWithTheCurrentSpec(t *testing.T) {
 
 	c.KubectlApply(with(t, apps, "count: {{", "size: {{"))
 	c.Deliver()
-	c.RunControllers() // and no parent
+	c.RunControllers() // without reconciling parents
 	want("right after an edit", "total 1 ready 1 failed 0 waiting 0 updated 0 suspended 0", "Unknown Progressing: 1 of 1 parents are not yet reconciled with the current spec")
 	c.Settle()
 	c.syncedCounts()
@@ -62,7 +62,7 @@ func TestUpdatedCountsParentsReconciledWithTheCurrentSpec(t *testing.T) {
 	want("a new parent", "total 2 ready 1 failed 0 waiting 0 updated 1 suspended 0", "Unknown Progressing: 1 of 2 parents are not yet reconciled with the current spec")
 }
 
-func TestUpdatedAfterARestart(t *testing.T) {
+func TestUpdatedCountAfterRestart(t *testing.T) {
 	for _, row := range []struct{ why, spec, want string }{
 		{"the spec is the same: what was counted with it holds", apps, "total 1 ready 1 failed 0 waiting 0 updated 1 suspended 0"},
 		{"the spec was edited meanwhile: no parent is reconciled with it", with(t, apps, "count: {{", "size: {{"), "total 1 ready 1 failed 0 waiting 0 updated 0 suspended 0"},
@@ -80,7 +80,7 @@ func TestUpdatedAfterARestart(t *testing.T) {
 	}
 }
 
-func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
+func TestParentsOfSuspendedControllerAreCounted(t *testing.T) {
 	const suspended = "total 1 ready 0 failed 0 waiting 0 updated 0 suspended 1"
 	c := begun(t, apps, app)
 	c.KubectlApply(withSpec(t, apps, "suspend: true"))
@@ -110,7 +110,7 @@ func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
 	}
 }
 
-func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) {
+func TestParentsDeletedWhileRejectedAreNotCounted(t *testing.T) {
 	c := begun(t, apps, app)
 	c.PutWithUID(newApp(withName("two"), withChildren("c")), "uid-two")
 	c.Settle()
@@ -191,7 +191,7 @@ func TestStatusNamesFailingParents(t *testing.T) {
 	}
 	c.start()
 	c.controllers.queue.Add("apps")
-	c.controllers.parents.ShutDown() // no parent has been looked at yet
+	c.controllers.parents.ShutDown() // no parent has been reconciled yet
 	if got, want := failing(c), "[map[name:two namespace:ns reason:TemplateError]]"; got != want {
 		t.Errorf("failing right after a restart: %s, want %s", got, want)
 	}

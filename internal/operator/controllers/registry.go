@@ -12,29 +12,28 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// registry holds what is known of each TemplateController, and the queue of those that are to be synced. It is safe for concurrent use.
+// registry holds the state of each TemplateController, and the queue of those to sync. It is safe for concurrent use.
 type registry struct {
 	clock   clock.PassiveClock
 	meters  record.Meters
 	tenants *queue.Tenants
-	// selections bound what parents select of related objects.
+	// selections limits the memory for the selections of related objects.
 	selections *related.Memory
 	queue      workqueue.TypedRateLimitingInterface[string]
 
 	mu      sync.RWMutex
 	tracked map[string]*tracked
-	first   map[string]struct{} // the TemplateControllers that existed at the start and were not synced yet
+	first   map[string]struct{} // TemplateControllers that existed at the start and were not synced yet
 }
 
-// track returns what is known of tc, nothing for a TemplateController that is new, or another
-// one of the same name.
+// track returns the state of tc. The state is empty if tc is new or was recreated.
 func (r *registry) track(tc *v1.TemplateController) *tracked {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +49,7 @@ func (r *registry) track(tc *v1.TemplateController) *tracked {
 	if e.since.IsZero() {
 		clear(e.unrecorded)
 		clear(e.custom)
-		clear(e.childKinds) // the installation that serves it may have another version of a kind by now
+		clear(e.childKinds) // while another installation served it, the version of a kind may have changed
 		e.namespaces, e.recorded = nil, false
 		e.everywhere = len(tc.Status.ChildKinds) > 0 && len(tc.Status.ChildNamespaces) == 0
 		e.widenScope(tc.Status.ChildNamespaces)
@@ -61,17 +60,16 @@ func (r *registry) track(tc *v1.TemplateController) *tracked {
 	return e
 }
 
-// Enter returns the running controller of that name, or nil, and a function to call
-// at the end of the reconciliation.
-func (r *registry) Enter(name string) (*running.Controller, func()) {
+// Enter returns the running controller with that name, or nil, and a function to call at the end of the reconciliation.
+func (r *registry) Enter(name string) (*controller.Controller, func()) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	e := r.tracked[name]
 	if e == nil || e.current == nil {
 		return nil, func() {}
 	}
-	e.passes.Add(1)
-	e.underWay.Add(1)
+	e.reconciling.Add(1)
+	e.inProgress.Add(1)
 	return e.current, e.left
 }
 
@@ -80,12 +78,12 @@ func (r *registry) Measure(name string, outcome record.Outcome, took time.Durati
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if e := r.tracked[name]; e != nil {
-		e.meter.Pass(outcome, took)
+		e.meter.Reconciled(outcome, took)
 	}
 }
 
-// get returns the running controller of that name, or nil.
-func (r *registry) get(name string) *running.Controller {
+// get returns the running controller with that name, or nil.
+func (r *registry) get(name string) *controller.Controller {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if e := r.tracked[name]; e != nil {
@@ -100,7 +98,7 @@ func (r *registry) runs(name string) bool {
 	return running != nil && running.Runs() && !running.Rejected
 }
 
-// counted returns the parents that a controller counts.
+// counted returns the parents that the counts of a controller include.
 func (r *registry) counted(name string) []types.NamespacedName {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -111,7 +109,7 @@ func (r *registry) counted(name string) []types.NamespacedName {
 }
 
 // countsAll reports whether all parents are known and counted.
-func (r *registry) countsAll(e *tracked, a assembly, next *running.Controller) bool {
+func (r *registry) countsAll(e *tracked, a assembly, next *controller.Controller) bool {
 	if a.rejection != nil || len(next.Parents) == 0 || !next.ParentsComplete() {
 		return false
 	}
@@ -124,7 +122,7 @@ func (r *registry) countsAll(e *tracked, a assembly, next *running.Controller) b
 	})
 }
 
-// names returns the controllers that f holds for.
+// names returns the controllers for which f returns true.
 func (r *registry) names(f func(*tracked) bool) []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -137,8 +135,9 @@ func (r *registry) names(f func(*tracked) bool) []string {
 	return out
 }
 
-// starting reports whether other TemplateControllers of the tenant, which existed when this operator started, were not synced yet,
-// so that it is not known how many watches they need. Then it queues the TemplateController again. The lock is held.
+// starting reports whether other TemplateControllers of the tenant that existed when this operator started were not
+// synced yet, so that the number of watches that they need is unknown. If so, it enqueues the TemplateController again.
+// The caller holds the lock.
 func (r *registry) starting(name string) bool {
 	for other := range r.first {
 		if other != name && r.tenants.Name(other) == r.tenants.Name(name) {
@@ -149,10 +148,10 @@ func (r *registry) starting(name string) bool {
 	return false
 }
 
-// Miss records kinds that templates yield and the server does not have.
+// Miss records kinds that templates render and the API server does not serve.
 func (r *registry) Miss(name string, kinds []schema.GroupKind) {
 	if len(kinds) == 0 {
-		return // as in nearly every reconciliation: do not make them wait for each other
+		return // the common case: avoid lock contention
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,8 +162,8 @@ func (r *registry) Miss(name string, kinds []schema.GroupKind) {
 	}
 }
 
-// AddKinds has the controller watch kinds that it is about to create. The parent that needs them is reconciled again once they can be
-// read and are recorded: see recordReadable.
+// AddKinds adds kinds that a controller is about to create to its watches. The parent that needs them is reconciled
+// again once they can be read and are recorded: see recordReadable.
 func (r *registry) AddKinds(name string, kinds []schema.GroupVersionKind) {
 	r.mu.Lock()
 	if e := r.tracked[name]; e != nil {
@@ -184,8 +183,8 @@ func (r *registry) AddKinds(name string, kinds []schema.GroupVersionKind) {
 	r.queue.Add(name)
 }
 
-// noteCustom notes which of the kinds that are served now are defined by CustomResourceDefinitions.
-func (r *registry) noteCustom(e *tracked, children map[schema.GroupKind]running.ChildWant) {
+// noteCustom records which of the kinds that are currently served are defined by CRDs.
+func (r *registry) noteCustom(e *tracked, children map[schema.GroupKind]controller.ChildWant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for gk, of := range children {
@@ -199,24 +198,24 @@ func (r *registry) noteCustom(e *tracked, children map[schema.GroupKind]running.
 	}
 }
 
-// setStale sets when a TemplateController is to be checked again because of its kinds.
+// setStale sets when a TemplateController must be checked again because of its kinds.
 func (r *registry) setStale(e *tracked, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.stale = at
 }
 
-// noteVersion takes note that the status was written of a TemplateController that is as it was read.
+// noteVersion records that the status was written, and that the TemplateController is unchanged since it was read.
 func (r *registry) noteVersion(e *tracked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.confirmed, e.recorded = true, true
 }
 
-// selectionShare is the part of GOMEMLIMIT that the selections of one tenant may take, one in so many.
+// selectionShare: the selections of one tenant may use 1/selectionShare of GOMEMLIMIT.
 const selectionShare = 16
 
-// renewIndexes makes an empty index for each entry of spec.related; the lock is held.
+// renewIndexes creates an empty index for each entry of spec.related. The caller holds the lock.
 func (r *registry) renewIndexes(name string, e *tracked) {
 	e.closeIndexes()
 	if e.compiled == nil {
@@ -227,8 +226,9 @@ func (r *registry) renewIndexes(name string, e *tracked) {
 	}
 }
 
-// rival returns another TemplateController that writes the same ready condition, the first by name, and of how many parents. Both of them see the
-// same number, whichever owns the condition of which parent. The lock is held.
+// rival returns another TemplateController that writes the same ready condition, the first by name, and the number of
+// affected parents. Both report the same number, regardless of which one owns the condition of which parent. The caller
+// holds the lock.
 func (r *registry) rival(name string, e *tracked) (rival string, parents int64) {
 	for other, o := range r.tracked {
 		if n := e.counts.Rivals[other] + o.counts.Rivals[name]; n > 0 && (rival == "" || other < rival) {
@@ -243,15 +243,14 @@ func (r *registry) rival(name string, e *tracked) (rival string, parents int64) 
 	return rival, parents
 }
 
-// looked records that a TemplateController was synced, with any result.
-func (r *registry) looked(name string) {
+// markSynced records that a TemplateController was synced, with any result.
+func (r *registry) markSynced(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.first, name)
 }
 
-// Pending returns the TemplateControllers that existed at the start and were not synced
-// yet.
+// Pending returns the TemplateControllers that existed at the start and were not synced yet.
 func (r *registry) Pending() []string {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/related"
 )
 
-// TestRelatedObjectsThatCannotBeRead holds parents back, unless the entry is optional.
-func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
+// TestUnreadableRelatedObjectsBlockParents: parents are blocked, unless the entry is optional.
+func TestUnreadableRelatedObjectsBlockParents(t *testing.T) {
 	missing := func(c *cluster) {
 		c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1")}
 	}
@@ -30,10 +30,10 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 		c.Run()
 		c.Caches[reconciletest.RelatedJobs].Fail(errors.New("no answer"))
 	}
-	const told = "False RelatedUnreadable: templater cannot read related[jobs]: see the condition Watching of TemplateController apps; until then, nothing is changed"
+	const told = "False RelatedUnreadable: templater cannot read related[jobs]: see the Watching condition of TemplateController apps; until then, nothing is changed"
 	for why, row := range map[string]struct {
 		spoil, mend     func(*cluster)
-		watching, aside string // no aside = an optional entry is no exception
+		watching, aside string // no aside = no exception for an optional entry
 	}{
 		"the kind is missing": {
 			missing, func(c *cluster) { delete(c.Refuse, "kind Job"); c.controllers.kindChanged(reconciletest.BatchJob) },
@@ -61,8 +61,8 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 		},
 		"a right is missing": {
 			denied, func(c *cluster) { delete(c.Silent, reconciletest.RelatedJobs); c.List(reconciletest.RelatedJobs) },
-			`False Forbidden: templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"; until then, nothing is deleted`,
-			`templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`False Forbidden: templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"; until then, nothing is deleted`,
+			`templater is not allowed to list jobs.batch in all namespaces: add {apiGroups: [batch], resources: [jobs], verbs: [list]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestEntriesThatFitNoKind are rejected.
-func TestEntriesThatFitNoKind(t *testing.T) {
+// TestInvalidRelatedObjectScopeIsRejected are rejected.
+func TestInvalidRelatedObjectScopeIsRejected(t *testing.T) {
 	for _, row := range []struct{ to, want string }{
 		{"apiVersion: v1\n    kind: Namespace\n    namespaces: [a]", "False InvalidSpec: spec.related[jobs]: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
 		{"apiVersion: v1\n    kind: Namespace\n    namespaceSelector: {}", "False InvalidSpec: spec.related[jobs]: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
@@ -119,8 +119,8 @@ func TestEntriesThatFitNoKind(t *testing.T) {
 	}
 }
 
-// TestAParentGoesThoughWhatItIsRelatedToCannotBeRead has its children go first, which needs no template.
-func TestAParentGoesThoughWhatItIsRelatedToCannotBeRead(t *testing.T) {
+// TestParentDeletionIgnoresUnreadableRelatedObjects: the children are deleted first, which needs no template.
+func TestParentDeletionIgnoresUnreadableRelatedObjects(t *testing.T) {
 	for why, readable := range map[string]bool{"it can be read": true, "it cannot": false} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
@@ -153,8 +153,8 @@ func TestAParentGoesThoughWhatItIsRelatedToCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestAWithdrawnPermissionHidesRelatedObjects withdraws it after the objects were read once.
-func TestAWithdrawnPermissionHidesRelatedObjects(t *testing.T) {
+// TestRevokedPermissionHidesRelatedObjects revokes the permission after the objects were read.
+func TestRevokedPermissionHidesRelatedObjects(t *testing.T) {
 	for why, optional := range map[string]bool{"the entry is needed": false, "the entry is optional": true} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
@@ -199,8 +199,9 @@ func TestAWithdrawnPermissionHidesRelatedObjects(t *testing.T) {
 	}
 }
 
-// TestSelectionsOfATenantAreBounded has two TemplateControllers of one tenant, of which one takes all the room, and one of another tenant.
-func TestSelectionsOfATenantAreBounded(t *testing.T) {
+// TestRelatedSelectionsAreLimitedPerTenant has two TemplateControllers of one tenant, one of which uses all its memory,
+// and one of another tenant.
+func TestRelatedSelectionsAreLimitedPerTenant(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.selections = related.NewMemory(120)
 	of := func(name, tenant, edited string) string {

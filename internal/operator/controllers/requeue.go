@@ -6,17 +6,17 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// requeuer has parents reconciled, and TemplateControllers synced, because something about others has changed.
+// requeuer enqueues parents and TemplateControllers because something else has changed.
 type requeuer struct {
 	*registry
 
 	parents queue.Queue
-	backlog *queue.Backlog // of parents that are to be reconciled because of their TemplateController
+	backlog *queue.Backlog // parents to reconcile because of their TemplateController
 }
 
 // Count records the summary of a parent, which may have been deleted during its reconciliation.
@@ -34,7 +34,7 @@ func (q *requeuer) count(key queue.Key, now *status.ParentSummary) {
 	exists := now != nil && current != nil && current.Parent(key.Parent) != nil // without the lock: it may evaluate the filter
 	q.mu.Lock()
 	e := q.tracked[key.Controller]
-	if e != nil && e.current != current { // replaced meanwhile
+	if e != nil && e.current != current { // replaced in the meantime
 		q.mu.Unlock()
 		q.count(key, now)
 		return
@@ -64,9 +64,8 @@ func (q *requeuer) count(key queue.Key, now *status.ParentSummary) {
 	}
 }
 
-// start makes next the running controller and, if anything about it or its caches
-// has changed, queues all parents.
-func (q *requeuer) start(e *tracked, a assembly, next *running.Controller) {
+// start makes next the running controller and, if anything about it or its caches has changed, enqueues all parents.
+func (q *requeuer) start(e *tracked, a assembly, next *controller.Controller) {
 	state := next.State(kind.Gone(a.KindErr))
 	q.mu.Lock()
 	if a.refused || a.rejection != nil && !next.MayHold && !a.reports {
@@ -83,10 +82,9 @@ func (q *requeuer) start(e *tracked, a assembly, next *running.Controller) {
 	}
 }
 
-// enqueueAll queues all parents, and missing ones that are counted or have children: no event may have
-// reported their deletion. It resets their backoff, because the change may be what they
-// failed for.
-func (q *requeuer) enqueueAll(next *running.Controller) {
+// enqueueAll enqueues all parents, and missing ones that are counted or have children, because no event may have
+// reported their deletion. It resets their backoff, because the change may fix their errors.
+func (q *requeuer) enqueueAll(next *controller.Controller) {
 	var keys []queue.Key
 	next.EachParent(func(o *object.Object) {
 		if next.TeardownOnly && !o.Deleting() && !next.ReportsRejection {
@@ -107,8 +105,8 @@ func (q *requeuer) enqueueAll(next *running.Controller) {
 	q.backlog.Add(next.Name, keys)
 }
 
-// requeueContested queues parents with status fields that another TemplateController owned, which may
-// have released them: the parent of that name, or all if it is empty.
+// requeueContested enqueues parents with status fields that another TemplateController owned, which may have released
+// them: the parent with that name, or all if it is empty.
 func (q *requeuer) requeueContested(parent types.NamespacedName) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
@@ -119,7 +117,7 @@ func (q *requeuer) requeueContested(parent types.NamespacedName) {
 	}
 }
 
-// requeueRivals queues these TemplateControllers, to write their conditions again; "" stands for none.
+// requeueRivals enqueues these TemplateControllers, to update their conditions; "" is ignored.
 func (q *requeuer) requeueRivals(names []string) {
 	for _, name := range names {
 		if name != "" {
@@ -128,13 +126,13 @@ func (q *requeuer) requeueRivals(names []string) {
 	}
 }
 
-// waker returns a function that queues parents of a controller.
+// waker returns a function that enqueues parents of a controller.
 func (q *requeuer) waker(controller string) func(parent types.NamespacedName) {
 	return func(parent types.NamespacedName) { q.parents.Add(queue.Key{Controller: controller, Parent: parent}) }
 }
 
-// lookAtHolders queues objects that have the finalizer and no longer match.
-func (q *requeuer) lookAtHolders(name string, holders []request.Holder) {
+// enqueueHolders enqueues objects that have the finalizer.
+func (q *requeuer) enqueueHolders(name string, holders []request.Holder) {
 	for _, h := range holders {
 		q.parents.Add(queue.Key{Controller: name, Parent: h.Name})
 	}

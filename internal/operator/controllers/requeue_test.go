@@ -9,13 +9,13 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-func TestSyncThatFailsIsTriedAgain(t *testing.T) {
+func TestFailedSyncIsRetried(t *testing.T) {
 	for why, err := range map[string]error{"it went well": nil, "a watch is behind": store.ErrBehind, "it failed": errors.New("no answer")} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
@@ -32,7 +32,7 @@ func TestSyncThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
+func TestForbiddenListIsRetried(t *testing.T) {
 	for why, forbidden := range map[string]bool{"it may": false, "it may not": true} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
@@ -61,15 +61,15 @@ func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-func TestFinalizersOfOthersAreTheirs(t *testing.T) {
+func TestForeignFinalizersAreIgnored(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"))
 	c.Run()
-	c.goes()
+	c.startDeletion()
 	wantRequests(t, "a deletion that waits for somebody else", c.Run())
 }
 
-func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
+func TestMissingNamespaceIsNotSelected(t *testing.T) {
 	selector, err := labels.Parse("a=b")
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &running.Controller{Definition: running.Definition{NamespaceSelector: selector}, Caches: running.Caches{Namespaces: namespaces}}
+	c := &controller.Controller{Definition: controller.Definition{NamespaceSelector: selector}, Caches: controller.Caches{Namespaces: namespaces}}
 	for _, there := range []bool{false, true} {
 		if there {
 			namespace := packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns, resourceVersion: \"1\", labels: {a: b}}}"))
@@ -92,7 +92,7 @@ func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
 	}
 }
 
-func TestTheClassWithoutANameIsWaitedForToo(t *testing.T) {
+func TestHandoverWaitsForDefaultClass(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.class = "b"
 	served := ""
@@ -102,8 +102,8 @@ func TestTheClassWithoutANameIsWaitedForToo(t *testing.T) {
 	}
 }
 
-func TestNamespacesThatAreLeft(t *testing.T) {
-	some := &running.Controller{Definition: running.Definition{Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}}
+func TestIsLeavingNamespace(t *testing.T) {
+	some := &controller.Controller{Definition: controller.Definition{Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}}
 	for namespace, want := range map[string]bool{"team": false, "other": true, "": false} {
 		if got := some.IsLeaving(namespace); got != want {
 			t.Errorf("namespace %q: leaving is %v, want %v", namespace, got, want)
@@ -117,19 +117,19 @@ func TestNamespacesThatAreLeft(t *testing.T) {
 		"an account and an empty list": {ServiceAccountRef: account, Watch: v1.Watch{Namespaces: []string{}}},
 	} {
 		t.Run(why, func(t *testing.T) {
-			if all := (&running.Controller{Definition: running.Definition{Spec: spec}}); all.IsLeaving("other") {
+			if all := (&controller.Controller{Definition: controller.Definition{Spec: spec}}); all.IsLeaving("other") {
 				t.Error("a controller that reads in all namespaces leaves one")
 			}
 		})
 	}
 }
 
-func TestParentsAreKnownWhenTheirNamespacesAre(t *testing.T) {
+func TestParentsSyncedWaitsForNamespaces(t *testing.T) {
 	namespaces, err := watch.NewCache(watch.Want{Role: watch.Namespace}, func(watch.Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &running.Controller{Caches: running.Caches{Namespaces: namespaces}}
+	c := &controller.Controller{Caches: controller.Caches{Namespaces: namespaces}}
 	if c.ParentsSynced("ns") {
 		t.Error("parents count as known while the namespaces are not")
 	}

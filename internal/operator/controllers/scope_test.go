@@ -11,12 +11,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// cacheOf returns a cache of children that holds these objects.
+// cacheOf returns a cache of children with these objects.
 func cacheOf(t *testing.T, manifests ...string) *watch.Cache {
 	t.Helper()
 	cache, err := watch.NewCache(watch.Want{Labels: v1.LabelController, Role: watch.Child}, func(watch.Event) {}, func() {})
@@ -33,15 +33,15 @@ func cacheOf(t *testing.T, manifests ...string) *watch.Cache {
 	return cache
 }
 
-func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
+func TestPossibleChildNamespaces(t *testing.T) {
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a"
-	now := &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{
+	now := &controller.Controller{Definition: controller.Definition{Name: "apps"}, Caches: controller.Caches{Sources: map[schema.GroupKind]controller.Source{
 		{Kind: "ConfigMap"}: {Caches: map[string]*watch.Cache{"": cacheOf(t, head+", namespace: old}")}},
 		{Kind: "Cluster"}:   {Caches: map[string]*watch.Cache{"": cacheOf(t, head+"}")}},
 	}}}
 	for why, row := range map[string]struct {
 		before  map[string]bool
-		running *running.Controller
+		running *controller.Controller
 		scope   []string
 		want    map[string]bool
 	}{
@@ -63,8 +63,8 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 	}
 }
 
-// TestWhenChildrenAreReadInAllNamespacesNoMore asks, where spec.watch.namespaces limits where children may be from now on.
-func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
+// TestClusterWideChildWatchEnds: spec.watch.namespaces now limits the namespaces of children.
+func TestClusterWideChildWatchEnds(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: far, name: a, annotations: {templater.dev/parent: ns/one}}"
 	made := parse(t, manifest)
 	reconciletest.Seal(t, reconciletest.KeysOf(t, "1"), made, "App")
@@ -93,7 +93,7 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			e := newTracked("u")
-			e.current = &running.Controller{Definition: running.Definition{Name: "apps"}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}}}
+			e.current = &controller.Controller{Definition: controller.Definition{Name: "apps"}, Caches: controller.Caches{Sources: map[schema.GroupKind]controller.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}}}, Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}}}
 			e.widenScope([]string{"ns"})
 			if got := e.namespaces != nil; got != row.narrow {
 				t.Errorf("children are read in %v", e.namespaces)
@@ -102,7 +102,7 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 	}
 }
 
-func TestWhenANamespaceIsReadNoMore(t *testing.T) {
+func TestDeselectedNamespaceWatchEnds(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: old, name: "
 	made := parse(t, manifest+"a"+", ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}")
 	reconciletest.Seal(t, reconciletest.KeysOf(t, "1"), made, "App")
@@ -116,26 +116,26 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for why, row := range map[string]struct {
-		source running.Source
+		source controller.Source
 		stays  bool
 	}{
-		"nothing was ever read there":             {running.Source{}, false},
-		"nothing is there":                        {running.Source{Caches: map[string]*watch.Cache{"old": cacheOf(t)}}, false},
-		"a child is there":                        {running.Source{Kind: configMaps, Caches: map[string]*watch.Cache{"old": cacheOf(t, string(written))}}, true},
-		"what is there is nobody's":               {running.Source{Kind: configMaps, Caches: map[string]*watch.Cache{"old": cacheOf(t, manifest+"a}")}}, false},
-		"it is not known yet what is there":       {running.Source{Caches: map[string]*watch.Cache{"old": unread}}, true},
-		"it is not known where children are read": {running.Source{Err: errors.New("no answer")}, true},
+		"nothing was ever read there":             {controller.Source{}, false},
+		"nothing is there":                        {controller.Source{Caches: map[string]*watch.Cache{"old": cacheOf(t)}}, false},
+		"a child is there":                        {controller.Source{Kind: configMaps, Caches: map[string]*watch.Cache{"old": cacheOf(t, string(written))}}, true},
+		"what is there is nobody's":               {controller.Source{Kind: configMaps, Caches: map[string]*watch.Cache{"old": cacheOf(t, manifest+"a}")}}, false},
+		"it is not known yet what is there":       {controller.Source{Caches: map[string]*watch.Cache{"old": unread}}, true},
+		"it is not known where children are read": {controller.Source{Err: errors.New("no answer")}, true},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			before := map[string]bool{"ns": true, "old": true}
 			e := newTracked("u")
 			e.namespaces = before
-			next := &running.Controller{
-				Definition: running.Definition{
+			next := &controller.Controller{
+				Definition: controller.Definition{
 					Name: "apps", GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
 				},
-				Caches:  running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source}},
+				Caches:  controller.Caches{Sources: map[schema.GroupKind]controller.Source{{Kind: "ConfigMap"}: row.source}},
 				Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: reconciletest.Ring(t)}},
 			}
 			c.controllers.retreat(t.Context(), e, next)
@@ -150,9 +150,9 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 	}
 }
 
-func TestWatchesThatTellOfChildren(t *testing.T) {
+func TestChildWatchMatching(t *testing.T) {
 	resource := configMap("").Resource
-	c := &running.Controller{Access: running.Access{As: robot}, Caches: running.Caches{Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {
+	c := &controller.Controller{Access: controller.Access{As: robot}, Caches: controller.Caches{Sources: map[schema.GroupKind]controller.Source{{Kind: "ConfigMap"}: {
 		Kind: reconciletest.Kinds[schema.GroupKind{Kind: "ConfigMap"}], Caches: map[string]*watch.Cache{"ns": cacheOf(t)},
 	}}}}
 	for why, row := range map[string]struct {
@@ -162,7 +162,7 @@ func TestWatchesThatTellOfChildren(t *testing.T) {
 		"its own":             {watch.Want{Resource: resource, As: robot, Namespace: "ns"}, true},
 		"another namespace's": {watch.Want{Resource: resource, As: robot, Namespace: "other"}, false},
 		"another user's":      {watch.Want{Resource: resource, Namespace: "ns"}, false},
-		"another resource's":  {watch.Want{Resource: running.Namespaces, As: robot, Namespace: "ns"}, false},
+		"another resource's":  {watch.Want{Resource: controller.Namespaces, As: robot, Namespace: "ns"}, false},
 	} {
 		if _, got := c.ReadBy(row.want); got != row.reads {
 			t.Errorf("%s: %v, want %v", why, got, row.reads)

@@ -16,8 +16,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// TestForgedChildrenAreNothing copies whatever can be read of a child to an object of another name.
-func TestForgedChildrenAreNothing(t *testing.T) {
+// TestForgedChildrenAreIgnored copies all readable data of a child to an object with another name.
+func TestForgedChildrenAreIgnored(t *testing.T) {
 	showing := with(t, apps, "{{ len .children.maps }}", "{{ len .children.maps }}\n      texts: {{ range .observed.maps }}{{ .data.text }}{{ end }}")
 	for why, row := range map[string]struct {
 		manifest string
@@ -29,7 +29,7 @@ func TestForgedChildrenAreNothing(t *testing.T) {
 			withTemplate(t, showing, "updateStrategy: {type: Recreate}"), func(c *cluster) { c.KubectlApply(newApp(withText("bye"))) },
 			[]string{"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one"},
 		},
-		"the TemplateController goes": {withSpec(t, showing, "whenDeleted: DeleteChildren"), func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
+		"the TemplateController goes": {withSpec(t, showing, "whenDeleted: DeleteChildren"), func(c *cluster) { c.startDeletion() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := settled(t, row.manifest)
@@ -52,13 +52,13 @@ func TestForgedChildrenAreNothing(t *testing.T) {
 	}
 }
 
-// TestRotation adds a key, waits, and takes the older one away.
-func TestRotation(t *testing.T) {
+// TestSealKeyRotation adds a key, waits, and removes the older one.
+func TestSealKeyRotation(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := settled(t, reconciletest.WithStrategy(t, strategy))
 			c.KubectlApply(with(t, reconciletest.WithStrategy(t, strategy), "name: maps", "name: maps\n    prunePolicy: Orphan"))
-			c.KubectlApply(newApp(withChildren("b"))) // a stays all the same
+			c.KubectlApply(newApp(withChildren("b"))) // a is kept because of prunePolicy
 			c.Settle()
 			c.Keys = reconciletest.KeysOf(t, "1", "2")
 			c.controllers.seals.Set(c.Keys)
@@ -80,8 +80,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestChildrenFromBeforeTheKeysAreSealedOnce is what happens after an upgrade, and when the keys are lost.
-func TestChildrenFromBeforeTheKeysAreSealedOnce(t *testing.T) {
+// TestUnsealedChildrenAreSealedOnce: after an upgrade, and when the keys are lost.
+func TestUnsealedChildrenAreSealedOnce(t *testing.T) {
 	for why, lose := range map[string]func(c *cluster){
 		"an upgrade":   func(c *cluster) { c.StripSeals("a", "b") },
 		"another key":  func(*cluster) {},
@@ -108,7 +108,7 @@ func TestChildrenFromBeforeTheKeysAreSealedOnce(t *testing.T) {
 				c.start()
 				wantRequests(t, "after a restart", c.Settle())
 
-				c.StripSeals("a") // it is as old as before, but its time is over
+				c.StripSeals("a") // it is as old as before, but the adoption has ended
 				c.start()
 				c.Settle()
 				if got := c.Condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildConflict") {
@@ -119,9 +119,9 @@ func TestChildrenFromBeforeTheKeysAreSealedOnce(t *testing.T) {
 	}
 }
 
-// TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing has an administrator vouch for all that is there, and a pass come before the
-// TemplateController is looked at: only that has children adopted that have no seal.
-func TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing(t *testing.T) {
+// TestReconciliationBetweenKeyRenewalAndAdoption: an administrator vouches for all existing objects, and a
+// reconciliation comes before the TemplateController is synced: only the sync allows adopting children without a seal.
+func TestReconciliationBetweenKeyRenewalAndAdoption(t *testing.T) {
 	c := settled(t, apps)
 	c.RenewKeys("1")
 	c.start()
@@ -147,7 +147,7 @@ func TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing(t *testing.T) {
 	}
 }
 
-func TestChildrenFromBeforeTheKeysAreSealedUntilNoneIsLeft(t *testing.T) {
+func TestSealingContinuesUntilAllChildrenAreSealed(t *testing.T) {
 	c := settled(t, apps)
 	c.StripSeals("a", "b")
 	c.RenewKeys("9")
@@ -171,7 +171,7 @@ func TestChildrenFromBeforeTheKeysAreSealedUntilNoneIsLeft(t *testing.T) {
 	}
 }
 
-func TestASpecThatIsNotFollowedEndsNoAdoption(t *testing.T) {
+func TestAdoptionContinuesWhileRejectedOrSuspended(t *testing.T) {
 	c := settled(t, apps)
 	e, next := c.controllers.tracked["apps"], c.controllers.get("apps")
 	for why, row := range map[string]struct {
@@ -190,7 +190,7 @@ func TestASpecThatIsNotFollowedEndsNoAdoption(t *testing.T) {
 	}
 }
 
-func TestControllersRun(t *testing.T) {
+func TestRunSyncsTemplateControllers(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,10 +17,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// itself is templater's own account.
+// itself is templater's own service account.
 const itself = spec.AccountPrefix + "templater-system:templater"
 
-func TestChangingTheAccountLosesAndDoublesNothing(t *testing.T) {
+func TestServiceAccountChangeKeepsChildren(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(asRobot(t))
 	c.KubectlApply(app)
@@ -50,7 +50,7 @@ func TestChangingTheAccountLosesAndDoublesNothing(t *testing.T) {
 	wantRequests(t, "an account again", c.Run())
 }
 
-// leavesBehind has the account's controller watch namespace "other" instead.
+// leavesBehind changes the watched namespace of a TemplateController with a service account to "other".
 func leavesBehind(t *testing.T, restart bool) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -66,7 +66,7 @@ func leavesBehind(t *testing.T, restart bool) *cluster {
 	return c
 }
 
-func TestNamespaceThatIsLeftIsCleared(t *testing.T) {
+func TestDeselectedNamespaceIsPruned(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
 			c := leavesBehind(t, restart)
@@ -88,8 +88,9 @@ func TestNamespaceThatIsLeftIsCleared(t *testing.T) {
 	}
 }
 
-// TestNamespaceThatIsLeftIsClearedThoughTheStatusLostIt: with kinds of children and no namespaces, children are read in all namespaces.
-func TestNamespaceThatIsLeftIsClearedThoughTheStatusLostIt(t *testing.T) {
+// TestDeselectedNamespaceIsPrunedAfterStatusLoss: if the status has child kinds but no namespaces, children are read in
+// all namespaces.
+func TestDeselectedNamespaceIsPrunedAfterStatusLoss(t *testing.T) {
 	c := leavesBehind(t, true)
 	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) {
 		unstructured.RemoveNestedField(o.Object, "status", "childNamespaces")
@@ -97,7 +98,7 @@ func TestNamespaceThatIsLeftIsClearedThoughTheStatusLostIt(t *testing.T) {
 	wantRequests(t, "the namespace is watched no longer", c.Run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 }
 
-func TestNamespaceThatIsLeftStaysWhileTheKindsAreNotKnown(t *testing.T) {
+func TestDeselectedNamespaceIsKeptWhileDiscoveryFails(t *testing.T) {
 	c := leavesBehind(t, false)
 	c.Refuse["kind ConfigMap"] = errors.New("no answer")
 	c.Run()
@@ -107,7 +108,7 @@ func TestNamespaceThatIsLeftStaysWhileTheKindsAreNotKnown(t *testing.T) {
 	}
 }
 
-func TestControllerThatIsNarrowedByAnAccountClearsTheOtherNamespaces(t *testing.T) {
+func TestAddedServiceAccountPrunesOtherNamespaces(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -118,7 +119,7 @@ func TestControllerThatIsNarrowedByAnAccountClearsTheOtherNamespaces(t *testing.
 	wantRequests(t, "narrowed", c.Run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 }
 
-func TestNamespaceThatIsLeftAndForbiddenIsGivenUp(t *testing.T) {
+func TestForbiddenDeselectedNamespaceIsAbandoned(t *testing.T) {
 	c := leavesBehind(t, false)
 	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
 	c.Caches[want] = reconciletest.FailedCache(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
@@ -132,7 +133,7 @@ func TestNamespaceThatIsLeftAndForbiddenIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
+func TestWatchingConditionNamesMissingPermissions(t *testing.T) {
 	appsWant := watch.Want{Resource: reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}
 	for why, row := range map[string]struct {
 		manifest string
@@ -156,11 +157,11 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 		"the operator itself": {
 			apps, "", "", denial("templater", "list", "apps", "at the cluster scope"),
 			[]string{"get apps", "list apps", "watch apps"}, "",
-			`templater is not allowed to get, list and watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`templater is not allowed to get, list and watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"the server does not tell": {
 			apps, "", "", denial("templater", "list", "apps", "at the cluster scope"), nil, "ask get apps",
-			`templater is not allowed to list apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`templater is not allowed to list apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"the operator may not act as the account": {
 			asRobot(t), robot, "ns", denial(itself, "impersonate-on:serviceaccount:list", "apps", `in the namespace "ns"`),
@@ -175,7 +176,7 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 		"the operator may act as the account, but not to watch": {
 			asRobot(t), robot, "ns", denial(itself, "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
 			[]string{"impersonate-on:serviceaccount:watch apps ns"}, "",
-			`templater is allowed to impersonate service account team/robot, but not to watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:watch"]} to a Role in namespace ns bound to service account templater-system/templater by a RoleBinding`,
+			`templater is not allowed to impersonate service account team/robot to watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:watch"]} to a Role in namespace ns bound to service account templater-system/templater by a RoleBinding`,
 		},
 		"whether the operator may act is not known": {
 			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
@@ -205,8 +206,8 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 	}
 }
 
-// TestRightToWriteTheStatusIsAskedForWhereItIsWritten is about parents that cannot be read yet.
-func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
+// TestStatusPermissionIsCheckedOnlyIfStatusIsWritten: the parents cannot be read yet.
+func TestStatusPermissionIsCheckedOnlyIfStatusIsWritten(t *testing.T) {
 	const known, unknown = "True StatusWritable: no ready condition is configured: spec.status.readyCondition is empty", "Unknown NotAccepted: unknown until the kind is watched"
 	for status, row := range map[string]struct {
 		asked bool
@@ -237,7 +238,7 @@ func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
 	}
 }
 
-func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
+func TestForbiddenChildDeletionIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, asRobot(t), "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
@@ -247,7 +248,7 @@ func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		c.Refuse["team:robot: delete configmaps "+name] = denial(robot, "delete", "configmaps", `in the namespace "ns"`)
 	}
-	c.goes()
+	c.startDeletion()
 	err := c.controllers.Sync(t.Context(), "apps")
 	if err == nil {
 		t.Fatal("no error, want one that deserves a retry")
@@ -258,7 +259,7 @@ func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 	}
 }
 
-func TestAccountMayBeRequired(t *testing.T) {
+func TestServiceAccountRequired(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -279,7 +280,7 @@ func TestAccountMayBeRequired(t *testing.T) {
 	}
 }
 
-func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
+func TestServiceAccountsUseSeparateWatches(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(asRobot(t))
 	c.KubectlApply(with(t, strings.ReplaceAll(apps, "name: apps", "name: others"), "name: {{ . }}", "name: {{ . }}-other"))
@@ -307,7 +308,7 @@ func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
 	}
 }
 
-func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
+func TestForbiddenParentGetIsRetried(t *testing.T) {
 	c := leavesBehind(t, false)
 	c.Refuse["team:robot: get apps one"] = denial(robot, "get", "apps", `in the namespace "ns"`)
 	wantRequests(t, "the parent cannot be asked for", c.Run(), "team:robot: get apps one")
@@ -317,7 +318,7 @@ func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestStatusThatMayNotBeWrittenIsToldByTheTemplateController(t *testing.T) {
+func TestForbiddenStatusWriteIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.Refuse["team:robot: status apps one"] = denial(robot, "patch", "apps/status", `in the namespace "ns"`)
 	c.Lacks["team:robot patch apps/status ns"] = true
@@ -339,7 +340,7 @@ func TestStatusThatMayNotBeWrittenIsToldByTheTemplateController(t *testing.T) {
 	}
 }
 
-func TestStandbyReadsInTheNamespacesOfTheAccount(t *testing.T) {
+func TestStandbyWatchesNamespacesOfServiceAccount(t *testing.T) {
 	c := leavesBehind(t, false)
 	c.standby()
 	for range 2 {

@@ -15,14 +15,14 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// What has lost its label is no part of a plan: it is met when it is in the way.
-func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
+// An object that has lost its label is not part of a plan: it is only found as a conflict.
+func TestUnlabeledChildIsNotReplacedOnIncompleteData(t *testing.T) {
 	const broken = "  - name: more\n    template: \"{{ if .spec.odd }}{{ fail \\\"x\\\" }}{{ end }}\"\n  status:"
 	const replaced = "delete-foreground configmaps a"
 	one := newApp(withChildren("a"))
@@ -61,9 +61,9 @@ func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 	}
 }
 
-func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
+func TestNewLeaderDeletesNothingByStaleTemplateController(t *testing.T) {
 	for why, row := range map[string]struct {
-		newer func(o *unstructured.Unstructured) // what the server has and the watch has not brought
+		newer func(o *unstructured.Unstructured) // change that the watch has not delivered
 		err   error
 		want  []string
 	}{
@@ -112,12 +112,12 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 	}
 }
 
-// TestANewLeaderDeletesNothingByAnOldParent has an edit of the parent that the watch of the parents has not delivered, while that of the
-// children has delivered what the leader before this one made of it.
-func TestANewLeaderDeletesNothingByAnOldParent(t *testing.T) {
+// TestNewLeaderDeletesNothingByStaleParent: the watch of parents has not delivered an edit, while the watch of
+// children has delivered what the previous leader created because of it.
+func TestNewLeaderDeletesNothingByStaleParent(t *testing.T) {
 	for why, row := range map[string]struct {
-		late  bool  // whether the watch has not delivered the edit
-		err   error // of the server, when it is asked for the parent
+		late  bool  // the watch has not delivered the edit
+		err   error // response to reading the parent
 		wants []string
 	}{
 		"the watch is late":          {true, nil, []string{reconciletest.ReadParent}},
@@ -164,12 +164,13 @@ func TestANewLeaderDeletesNothingByAnOldParent(t *testing.T) {
 	}
 }
 
-// TestANewLeaderReleasesNoParentByAnOldTemplateController has a spec that is suspended, which the watch has not delivered.
-func TestANewLeaderReleasesNoParentByAnOldTemplateController(t *testing.T) {
+// TestNewLeaderDoesNotReleaseParentBasedOnStaleTemplateController: the spec is suspended, but the watch has not
+// delivered that.
+func TestNewLeaderDoesNotReleaseParentBasedOnStaleTemplateController(t *testing.T) {
 	for why, decide := range map[string]func(c *cluster){
 		"the parent is being deleted":             func(c *cluster) { c.KubectlDelete(one, metav1.DeletePropagationBackground) },
 		"the parent no longer matches":            func(c *cluster) { c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) },
-		"the TemplateController is being deleted": func(c *cluster) { c.goes() },
+		"the TemplateController is being deleted": func(c *cluster) { c.startDeletion() },
 	} {
 		for what, suspended := range map[string]bool{"the spec is as before": false, "the spec is suspended": true} {
 			t.Run(why+", "+what, func(t *testing.T) {
@@ -198,8 +199,8 @@ func TestANewLeaderReleasesNoParentByAnOldTemplateController(t *testing.T) {
 	}
 }
 
-// The leader before this one has made children of a kind that the watch has not told of.
-func TestANewLeaderLosesNoKindThatItsWatchIsToBring(t *testing.T) {
+// The previous leader has created children of a kind that the watch has not delivered.
+func TestNewLeaderKeepsChildKindsMissingFromItsCache(t *testing.T) {
 	c := newCluster(t)
 	c.standby()
 	c.KubectlApply(ofClass(""))
@@ -212,17 +213,17 @@ func TestANewLeaderLosesNoKindThatItsWatchIsToBring(t *testing.T) {
 	c.Run()
 	c.Deliver()
 	c.Run()
-	if got, want := kinds(c), "Job; jobs"; got != want {
+	if got, want := kinds(c), "Job; configmaps jobs"; got != want {
 		t.Errorf("kinds %q, want %q", got, want)
 	}
 }
 
-// aJobOfApps is there for a parent that is not.
+// aJobOfApps is a child whose parent does not exist.
 const aJobOfApps = "{apiVersion: batch/v1, kind: Job, metadata: {namespace: ns, name: j, labels: {templater.dev/controller: apps}}}"
 
-func TestANewLeaderTakesNoChildWithAnOldTemplateController(t *testing.T) {
+func TestNewLeaderDoesNotTearDownBasedOnStaleTemplateController(t *testing.T) {
 	for why, row := range map[string]struct {
-		change func(t *testing.T, c *cluster) // that no watch has brought
+		change func(t *testing.T, c *cluster) // not delivered by the watch
 		want   []string
 	}{
 		"it is as the server has it": {func(*testing.T, *cluster) {}, []string{"status apps one", "get templatecontrollers apps", "delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}},
@@ -237,7 +238,7 @@ func TestANewLeaderTakesNoChildWithAnOldTemplateController(t *testing.T) {
 		"the watch of TemplateControllers fails": {func(_ *testing.T, c *cluster) { c.FailWatches("templatecontrollers", errors.New("no answer")) }, []string{"status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := goesWith(t, apps, "", false)
+			c := deletedWithChildren(t, apps, "", false)
 			c.standby()
 			c.Run()
 			row.change(t, c)
@@ -251,7 +252,7 @@ func TestANewLeaderTakesNoChildWithAnOldTemplateController(t *testing.T) {
 	}
 }
 
-func TestKindsThatAnotherClassHasAddedAreKnownWhenItHandsBack(t *testing.T) {
+func TestKindsAddedByAnotherClassAreKnownAfterHandback(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(ofClass(""))
 	c.Settle()
@@ -263,14 +264,14 @@ func TestKindsThatAnotherClassHasAddedAreKnownWhenItHandsBack(t *testing.T) {
 	c.Store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
 	c.Deliver()
 	c.Run()
-	if got, want := c.servedBy()+" "+kinds(c), `"" Job; jobs`; got != want {
+	if got, want := c.servedBy()+" "+kinds(c), `"" Job; configmaps jobs`; got != want {
 		t.Errorf("served by, and kinds %s, want %s", got, want)
 	}
 }
 
-// healing is a Writer whose applies bring the watch of TemplateControllers back.
+// healing is a Client whose applies restore the watch of TemplateControllers.
 type healing struct {
-	running.Client
+	controller.Client
 	cluster *cluster
 }
 
@@ -279,9 +280,9 @@ func (w healing) Apply(ctx context.Context, at request.Location, body []byte, ma
 	return w.Client.Apply(ctx, at, body, manager)
 }
 
-func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testing.T) {
+func TestPruningResumesWhenWatchRecoversDuringReconciliation(t *testing.T) {
 	c := newCluster(t)
-	c.through(func(client running.Client) running.Client { return healing{client, c} })
+	c.through(func(client controller.Client) controller.Client { return healing{client, c} })
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
 	c.Run()
@@ -295,16 +296,16 @@ func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testin
 	}
 }
 
-func TestNothingIsDeletedForATemplateControllerThatIsNotKnown(t *testing.T) {
+func TestUnknownTemplateControllerMayNotPrune(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.led.Store(true)
-	if c.controllers.MayPrune(t.Context(), &running.Controller{Definition: running.Definition{Name: "gone"}}) || len(c.Requests) > 0 {
+	if c.controllers.MayPrune(t.Context(), &controller.Controller{Definition: controller.Definition{Name: "gone"}}) || len(c.Requests) > 0 {
 		t.Errorf("it may delete, or requests %v", c.Requests)
 	}
 }
 
-// TestNothingIsDeletedBySupersededSpec has the watch deliver a newer spec that is not running yet.
-func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
+// TestSupersededSpecDoesNotDeleteChildren: the watch delivers a newer spec that is not running yet.
+func TestSupersededSpecDoesNotDeleteChildren(t *testing.T) {
 	suspended := func(manifest string) string { return withSpec(t, manifest, "suspend: true") }
 	for why, row := range map[string]struct {
 		manifest string
@@ -374,7 +375,7 @@ func TestNothingIsDeletedBySupersededSpec(t *testing.T) {
 	}
 }
 
-func TestTheServerIsAskedOnceForATemplateController(t *testing.T) {
+func TestMayPruneReadsTemplateControllerOnce(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -390,13 +391,13 @@ func TestTheServerIsAskedOnceForATemplateController(t *testing.T) {
 	wantRequests(t, "two deletions", c.Requests[before:], "get templatecontrollers apps")
 }
 
-// TestADecisionToDeleteEndsWithTheDataItWasMadeBy has a watch fail, and recover, during the first request after a decision that deletes
-// two children.
-func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
+// TestWatchFailureStopsDeletionsInProgress: a watch fails, and recovers, during the first request after the decision to
+// delete two children.
+func TestWatchFailureStopsDeletionsInProgress(t *testing.T) {
 	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
 	for why, row := range map[string]struct {
 		resource string // whose watch fails
-		request  string // during which it does
+		request  string // during which it fails
 		decide   func(t *testing.T, c *cluster)
 	}{
 		"the parent yields less, and a newer version may yield more": {"apps", "update configmaps c", func(_ *testing.T, c *cluster) {
@@ -406,10 +407,10 @@ func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
 			c.KubectlApply(newApp(withChildren("c"), withText("bye")))
 		}},
 		"the parent matches no longer, and its namespace may by now": {"namespaces", "delete configmaps a", func(_ *testing.T, c *cluster) {
-			c.KubectlEdit(request.Location{Resource: running.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
+			c.KubectlEdit(request.Location{Resource: controller.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
 		}},
 		"the TemplateController is deleted, and may be suspended by now": {"templatecontrollers", "delete configmaps a", func(_ *testing.T, c *cluster) {
-			c.goes()
+			c.startDeletion()
 		}},
 	} {
 		t.Run(why, func(t *testing.T) {

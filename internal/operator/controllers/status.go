@@ -15,11 +15,11 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/operator/controllers/conditions"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
@@ -34,14 +34,14 @@ type statusWriter struct {
 }
 
 // writeStatus writes the status of a TemplateController if it differs.
-func (w *statusWriter) writeStatus(ctx context.Context, tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) error {
+func (w *statusWriter) writeStatus(ctx context.Context, tc *v1.TemplateController, e *tracked, a assembly, next *controller.Controller) error {
 	status := w.statusOf(tc, e, a, next)
 	e.meter.Ready(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady))
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}
 	err := w.checks.ApplyStatus(ctx, tc, status)
-	if problem.Unfit(err) { // a TemplateController may be about as large as an object may be
+	if problem.Unfit(err) { // the status may exceed what is left of the maximum object size
 		for i := range status.Conditions {
 			status.Conditions[i].Message = object.Line(status.Conditions[i].Message, problem.ShortMessage)
 		}
@@ -54,8 +54,8 @@ func (w *statusWriter) writeStatus(ctx context.Context, tc *v1.TemplateControlle
 	return nil
 }
 
-// statusOf is the status that a TemplateController should have.
-func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) v1.TemplateControllerStatus {
+// statusOf returns the desired status of a TemplateController.
+func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembly, next *controller.Controller) v1.TemplateControllerStatus {
 	sealedSince, known := w.sealedSince(tc, e, a, next), w.parentsOf(tc, e, a, next)
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -77,10 +77,10 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 		if tc.Status.ObservedGeneration != tc.Generation {
 			status.Parents.Updated = e.counts.Parents.Updated
 		}
-		w.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
+		w.queue.AddAfter(tc.Name, left) // again, because an earlier AddAfter replaced the one for that time
 	}
 	if !recounting {
-		status.Parents.Total = max(status.Parents.Total, known.total) // with those that are not reconciled yet
+		status.Parents.Total = max(status.Parents.Total, known.total) // including parents that are not reconciled yet
 	}
 	if a.rejection != nil { // parents are not reconciled
 		total := known.total
@@ -104,23 +104,23 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 	facts.Rival, facts.RivalParents = w.rival(tc.Name, e)
 	for _, condition := range conditions.Of(facts) {
 		if recounting && condition.Type == v1.ConditionStatusWritable && conditions.OwnedByOthers(tc) {
-			continue // as far as is known
+			continue // not known yet
 		}
 		w.checks.SetCondition(&status, tc, condition)
 	}
-	w.tellOfTries(tc, &status, next, left)
+	w.setAccessConditions(tc, &status, next, left)
 	return status
 }
 
-// knownParents is about the parents in the caches.
+// knownParents describes the parents in the caches.
 type knownParents struct {
 	total    int64 // 0 unless complete
-	complete bool  // whether the caches hold all of them
-	counted  bool  // whether they are all counted, where the status has more parents than that
+	complete bool  // the caches contain all of them
+	counted  bool  // all of them are counted; only set if the status has a higher total than the counts
 }
 
 // parentsOf reads the parents from the caches, without the lock: that may evaluate the filter.
-func (w *statusWriter) parentsOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) (known knownParents) {
+func (w *statusWriter) parentsOf(tc *v1.TemplateController, e *tracked, a assembly, next *controller.Controller) (known knownParents) {
 	if len(next.Parents) > 0 && (!next.Rejected || next.ReportsRejection) && next.ParentsComplete() {
 		known.total, known.complete = int64(next.CountParents()), true
 	}
@@ -131,8 +131,9 @@ func (w *statusWriter) parentsOf(tc *v1.TemplateController, e *tracked, a assemb
 	return known
 }
 
-// tellOfTries adds conditions about Events that could not be written, and logs that could not be read.
-func (w *statusWriter) tellOfTries(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *running.Controller, left time.Duration) {
+// setAccessConditions sets the conditions about Events that could not be created, logs that could not be read, and filters that
+// could not be evaluated.
+func (w *statusWriter) setAccessConditions(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *controller.Controller, left time.Duration) {
 	var events, logs *metav1.Condition
 	var moreOfEvents, moreOfLogs bool
 	if next != nil {
@@ -152,8 +153,8 @@ func (w *statusWriter) tellOfTries(tc *v1.TemplateController, status *v1.Templat
 	}
 }
 
-// setWhileFalse puts a condition of that type into the status that is there only while it is False; nil is for not at all. An operator
-// that has so much time left until it knows has tried nothing, and says what the last one did.
+// setWhileFalse sets or removes a condition that only exists while it is False; now is nil if it is not. left is how
+// long a new operator still cannot know: until then, it keeps the condition of the previous one.
 func (w *statusWriter) setWhileFalse(tc *v1.TemplateController, status *v1.TemplateControllerStatus, kind string, now *metav1.Condition, left time.Duration) {
 	before := meta.FindStatusCondition(tc.Status.Conditions, kind)
 	switch {
@@ -167,25 +168,24 @@ func (w *statusWriter) setWhileFalse(tc *v1.TemplateController, status *v1.Templ
 	}
 }
 
-// facts are what the conditions report.
-func (a *assembly) facts(tc *v1.TemplateController, next *running.Controller, counts *status.Counts) conditions.Facts {
+// facts returns the inputs of the conditions.
+func (a *assembly) facts(tc *v1.TemplateController, next *controller.Controller, counts *status.Counts) conditions.Facts {
 	return conditions.Facts{
 		Rejection: a.rejection, Linted: a.linted, Kind: a.Kind, KindErr: a.KindErr, Ending: a.ending,
 		Suspended: tc.Spec.Suspend, Finalizes: a.mayHold(tc), Running: next, Counts: counts,
 	}
 }
 
-// sealedSince is what the status says of the seals of the children. It ends the adoption where none is left without:
-// see child.Ownership.
-func (w *statusWriter) sealedSince(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) *metav1.Time {
+// sealedSince returns status.sealedSince. It ends the adoption if no child without a seal is left: see child.Ownership.
+func (w *statusWriter) sealedSince(tc *v1.TemplateController, e *tracked, a assembly, next *controller.Controller) *metav1.Time {
 	if !next.Factory.Adopting {
 		return tc.Status.SealedSince
 	}
 	w.mu.RLock()
-	recent := w.clock.Since(e.since) < strayPatience
+	recent := w.clock.Since(e.since) < unsealedTimeout
 	w.mu.RUnlock()
 	if a.rejection != nil || a.KindErr != nil || next.Spec.Suspend || !next.AllSealed(recent) {
-		w.queue.AddAfter(tc.Name, strayPatience) // no event may report that the last one was deleted
+		w.queue.AddAfter(tc.Name, unsealedTimeout) // no event may report the deletion of the last one
 		return tc.Status.SealedSince
 	}
 	next.Factory.Adopting = false
@@ -193,12 +193,12 @@ func (w *statusWriter) sealedSince(tc *v1.TemplateController, e *tracked, a asse
 	return &since
 }
 
-// strayPatience is how long children without a seal may take to go whose parent is not there, or does not match.
-const strayPatience = 5 * time.Minute
+// unsealedTimeout is how long to wait for the deletion of children without a seal whose parent does not exist or match.
+const unsealedTimeout = 5 * time.Minute
 
-// askAgain queues a controller later that is not allowed to read something, or that watches a namespace that does not
-// exist, to report what is still missing.
-func (w *statusWriter) askAgain(next *running.Controller) {
+// recheckLater schedules another sync of a controller that is not allowed to read something, or watches a namespace that
+// does not exist, to update the message.
+func (w *statusWriter) recheckLater(next *controller.Controller) {
 	switch {
 	case next.Forbidden():
 		w.queue.AddAfter(next.Name, permissions.BelievedFor)

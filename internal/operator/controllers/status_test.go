@@ -14,11 +14,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-func TestParentsWithoutRoomForConditions(t *testing.T) {
+func TestParentsWithoutStatusSubresource(t *testing.T) {
 	controller := with(t, apps, "kind: App", "kind: Statusless", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", "")
 	c := newCluster(t)
 	c.KubectlApply(controller)
@@ -34,7 +34,7 @@ func TestParentsWithoutRoomForConditions(t *testing.T) {
 	}
 }
 
-func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
+func TestReadyConditionOfAnotherManagerIsKept(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	foreign := c.KubectlApply(app)
@@ -50,7 +50,7 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	}
 	c.controllers.queue.Add("apps")
 	c.Run()
-	if got, want := c.Condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another field manager owns the condition Ready of 1 parent, so templater does not write it there: set spec.status.readyCondition to another type"; got != want {
+	if got, want := c.Condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another field manager owns the Ready condition of 1 parent, so templater does not write it there: set spec.status.readyCondition to another type"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 	version := c.Version
@@ -61,7 +61,7 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestReadyConditionInAnAtomicList(t *testing.T) {
+func TestReadyConditionInAtomicList(t *testing.T) {
 	reconciletest.AtomicConditions(t)
 	c := newCluster(t)
 	c.KubectlApply(apps)
@@ -94,10 +94,10 @@ func TestReadyConditionInAnAtomicList(t *testing.T) {
 	wantRequests(t, "again, beside another manager", requests)
 }
 
-// applies is a Writer that notes how each status is applied.
+// applies is a Client that records how each status is applied.
 type applies struct {
-	running.Client
-	refusesConditions bool // without force
+	controller.Client
+	refusesConditions bool // unless forced
 	noted             *[]string
 }
 
@@ -124,8 +124,8 @@ func (w applies) ApplyStatus(ctx context.Context, at request.Location, body []by
 	return after, err
 }
 
-// TestAnAtomicListIsNotTakenByForce from another manager, which the server may know of before templater does.
-func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
+// TestAtomicListOfAnotherManagerIsNotForced: the API server may know the other manager before templater does.
+func TestAtomicListOfAnotherManagerIsNotForced(t *testing.T) {
 	theirs := []any{map[string]any{"type": "Ready", "status": "Unknown", "reason": "Theirs", "message": ""}}
 	for why, row := range map[string]struct {
 		manager, owns string
@@ -163,7 +163,7 @@ func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
 			if got, want := c.writable("apps"), "False ConditionOwned: another field manager owns .status.conditions of 1 parent, "; strings.HasPrefix(got, want) != row.foreign {
 				t.Errorf("StatusWritable is %q", got)
 			}
-			if row.refused { // as long as templater does not see who owns the list, it asks in each reconciliation
+			if row.refused { // until templater sees who owns the list, it tries in each reconciliation
 				return
 			}
 			if _, requests := c.Reconcile("apps", "one"); len(requests) > 0 {
@@ -173,7 +173,7 @@ func TestAnAtomicListIsNotTakenByForce(t *testing.T) {
 	}
 }
 
-func TestKindsThatAParentWantsAreNoted(t *testing.T) {
+func TestParentSummaryRecordsChildKinds(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)

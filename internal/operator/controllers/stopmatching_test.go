@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// left has a parent that its TemplateController selects no more, before anybody has looked at it.
+// left returns a cluster with a parent that has stopped matching, and was not reconciled since.
 func left(t *testing.T, watched string) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -26,7 +26,7 @@ func left(t *testing.T, watched string) *cluster {
 	return c
 }
 
-// superseded has the operator as one that has just begun to lead, while the server has a newer TemplateController.
+// superseded makes the operator a new leader, while the API server has a newer TemplateController.
 func (c *cluster) superseded() {
 	c.controllers.led.Store(true)
 	c.controllers.tracked["apps"].confirmed = false
@@ -35,7 +35,7 @@ func (c *cluster) superseded() {
 	c.Store(appsController, newer)
 }
 
-func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
+func TestParentStopsMatching(t *testing.T) {
 	denied := refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 	const byField = "kind: App, labelSelector: {matchLabels: {tier: front}}, fieldSelector: metadata.name=one}"
 	for why, row := range map[string]struct {
@@ -47,7 +47,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 	}{
 		"its children go": {
 			reconciletest.WatchFront, func(*cluster) {}, problem.RetryOnChange, []string{"get apps one", "delete configmaps a"},
-			[]string{"one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted"},
+			[]string{"one Normal NoLongerMatches: TemplateController apps no longer selects this object: its children were deleted"},
 		},
 		"the server does not answer": {
 			reconciletest.WatchFront, func(c *cluster) { c.Refuse["get apps one"] = errors.New("no answer") }, problem.RetryBackoff, []string{"get apps one"}, nil,
@@ -115,7 +115,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedAboutATemplateControllerThatDeletesNothing(t *testing.T) {
+func TestReleaseWithoutDeletionsReadsNoTemplateController(t *testing.T) {
 	c := left(t, reconciletest.WatchFront)
 	c.KubectlEdit(configMap("a"), func(o *unstructured.Unstructured) { // of an earlier parent
 		refs := o.GetOwnerReferences()
@@ -130,7 +130,7 @@ func TestNobodyIsAskedAboutATemplateControllerThatDeletesNothing(t *testing.T) {
 	}
 }
 
-func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
+func TestMissingParentLeavesNoState(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(statusOnly("xs", "color: red"))
 	c.KubectlApply(app)

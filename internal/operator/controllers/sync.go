@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
@@ -27,29 +28,28 @@ type syncRun struct {
 	work     work
 	entry    *tracked
 	assembly assembly
-	next     *running.Controller // the result
+	next     *controller.Controller // the result
 }
 
-// Sync makes the running controller of that name match its TemplateController. The error
-// is to be retried.
+// Sync makes the running controller match its TemplateController. The caller must retry on an error.
 func (c *Controllers) Sync(ctx context.Context, name string) error {
 	worker := queue.WorkerOf(ctx)
 	worker.Begin(queue.Key{Controller: name})
 	defer worker.End()
 	l := &syncRun{c: c, name: name}
 	for _, step := range []func(context.Context) (done bool, err error){
-		l.read,     // or forget it if it was deleted
+		l.read,     // or drop its state if it was deleted
 		l.turn,     // wait for a processor, if there is something to compile
-		l.claim,    // or release it if it is of another class
+		l.claim,    // or release it if it belongs to another class
 		l.compile,  // and check it, if it has changed
 		l.assemble, // resolve the kinds, and set the watches
-		l.serve,    // end here if another replica or installation serves it
+		l.serve,    // stop here if another replica or installation serves it
 		l.retreat,  // stop watching namespaces that it no longer needs
 		l.finalize, // if it is being deleted
 		l.free,     // check whether parents still have its finalizer
 		l.record,   // write its status
 		l.start,    // run it
-		l.seek,     // find objects that no longer match, and have its finalizer
+		l.seek,     // find objects that no longer match, but have its finalizer
 	} {
 		if done, err := step(ctx); done || err != nil {
 			return err
@@ -59,7 +59,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	return nil
 }
 
-// read reads the TemplateController, and forgets a deleted one.
+// read reads the TemplateController, and drops the state of a deleted one.
 func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	l.packed = l.c.Cache.Get(types.NamespacedName{Name: l.name})
 	if l.packed == nil {
@@ -76,7 +76,7 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// claim takes up a TemplateController of this class, and releases one of another class.
+// claim tracks a TemplateController of this class, and releases one of another class.
 func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	if l.tc.Spec.ClassName != l.c.class {
 		return true, l.c.release(ctx, l.tc)
@@ -85,8 +85,8 @@ func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// turn waits for a processor if there is something to quota. It reads the TemplateController again afterwards: many may wait, and it may
-// have changed.
+// turn waits for a processor if there is something to compile. It reads the TemplateController again afterwards: it may
+// have changed, and its memory should not be held while many wait.
 func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 	if l.work = l.c.workOn(l.packed, l.tc); !l.work.long() {
 		return false, nil
@@ -103,8 +103,8 @@ func (l *syncRun) turn(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// compile compiles and checks the spec, once per generation. It checks it again if the schemas of its kinds have changed. There may be no
-// memory to compile it.
+// compile compiles and checks the spec, once per generation. It checks the spec again if the schemas of its kinds have
+// changed. If there is no memory to compile it, the spec is rejected.
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	e := l.entry
 	l.c.mu.RLock()
@@ -140,10 +140,11 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 // examined is the result of the compile step.
 type examined struct {
 	compiled *spec.Compiled
+	named    []schema.GroupVersionKind
 	verdict
 }
 
-// examine runs the compile step. It does not compile again what was compiled before; nil is nothing. A spec that does not compile is reduced
+// examine runs the compile step, and compiles the spec unless compiled is set. A spec that does not compile is reduced
 // to its outline: its templates are not needed, and their memory is not accounted for.
 func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled) (x examined, err error) {
 	l.c.setStale(l.entry, time.Time{})
@@ -157,7 +158,10 @@ func (l *syncRun) examine(ctx context.Context, compiled *spec.Compiled) (x exami
 		l.tc.Spec = *spec.Outline(&l.tc.Spec)
 		x.compiled = spec.Uncompiled(l.name, &l.tc.Spec)
 	}
-	return x, nil
+	if l.work.fresh && x.rejection == nil {
+		x.named, err = namedKinds(queue.WorkerOf(ctx).Pauses(), &l.tc.Spec, x.compiled)
+	}
+	return x, err
 }
 
 // take stores the result of the compile step.
@@ -165,14 +169,14 @@ func (l *syncRun) take(x examined) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	e := l.entry
-	x.verdict.stale = e.stale // meanwhile
+	x.verdict.stale = e.stale // it may have been set in the meantime
 	e.verdict = x.verdict
 	if !l.work.fresh {
 		l.tc.Spec = *e.spec
-		return // what the templates mean is the same
+		return // the spec is unchanged
 	}
 	own := l.tc.Spec
-	e.generation, e.refused, e.compiled, e.spec = l.tc.Generation, l.work.rejection != nil, x.compiled, &own
+	e.generation, e.refused, e.compiled, e.spec, e.named = l.tc.Generation, l.work.rejection != nil, x.compiled, &own, x.named
 	e.counts.Begin(e.generation)
 	l.c.renewIndexes(l.name, e)
 	e.round++
@@ -185,7 +189,7 @@ func (l *syncRun) take(x examined) {
 func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	l.c.dropIdleKinds(l.name, l.entry)
 	caches, err := l.watch(ctx)
-	if err == nil && l.c.doubt(l.name, caches) {
+	if err == nil && l.c.rediscover(l.name, caches) {
 		caches, err = l.watch(ctx)
 	}
 	if err != nil {
@@ -212,12 +216,12 @@ func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error
 	return l.c.watches.Set(l.name, l.assembly.All())
 }
 
-// serve ends the sync if another replica or installation writes.
+// serve ends the sync if another replica or installation serves the TemplateController.
 func (l *syncRun) serve(ctx context.Context) (done bool, err error) {
 	return !l.c.serve(ctx, l.tc, l.entry), nil
 }
 
-// retreat stops watching namespaces that hold no child any more.
+// retreat stops watching namespaces that no longer contain children.
 func (l *syncRun) retreat(ctx context.Context) (done bool, err error) {
 	l.c.retreat(ctx, l.entry, l.next)
 	return false, nil
@@ -228,12 +232,12 @@ func (l *syncRun) finalize(ctx context.Context) (done bool, err error) {
 	ending, err := l.c.finalize(ctx, l.tc, l.entry, l.packed, l.next)
 	if l.assembly.ending = ending.waits; l.assembly.ending != nil {
 		err = errors.Join(err, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next))
-		l.c.askAgain(l.next)
+		l.c.recheckLater(l.next)
 	}
 	return ending.leaving, err
 }
 
-// free finds out whether parents still have the finalizer although they no longer need it.
+// free checks whether parents still have the finalizer although they no longer need it.
 func (l *syncRun) free(ctx context.Context) (done bool, err error) {
 	l.entry.Released, err = l.c.noneHolds(ctx, l.entry, l.next)
 	if l.entry.Released {
@@ -242,19 +246,19 @@ func (l *syncRun) free(ctx context.Context) (done bool, err error) {
 	return err != nil, err
 }
 
-// seek finds objects that no longer match, and have the finalizer.
+// seek finds objects that no longer match, but have the finalizer.
 func (l *syncRun) seek(ctx context.Context) (done bool, err error) {
 	return false, l.c.seekStrays(ctx, l.tc, l.entry, l.next)
 }
 
-// record writes the status. A kind of children must be recorded there before the first child of that kind is created.
+// record writes the status. A child kind must be recorded there before the first child of that kind is created.
 func (l *syncRun) record(ctx context.Context) (done bool, err error) {
 	return false, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next)
 }
 
-// start runs the controller as it is now.
+// start runs the new controller.
 func (l *syncRun) start(context.Context) (done bool, err error) {
 	l.c.start(l.entry, l.assembly, l.next)
-	l.c.askAgain(l.next)
+	l.c.recheckLater(l.next)
 	return false, nil
 }

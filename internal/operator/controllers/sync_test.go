@@ -24,7 +24,7 @@ func TestSuspendStopsEverything(t *testing.T) {
 	wantRequests(t, "resumed", c.Run(), "create configmaps a", "update configmaps b", "status apps one")
 }
 
-func TestKindThatMayNotBeListedStopsPruning(t *testing.T) {
+func TestPruningWaitsForChildList(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)

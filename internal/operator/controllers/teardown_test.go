@@ -15,8 +15,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// goesWith deletes a TemplateController with whenDeleted DeleteChildren, after an edit of it.
-func goesWith(t *testing.T, before, after string, restart bool) *cluster {
+// deletedWithChildren deletes a TemplateController with whenDeleted DeleteChildren after an edit.
+func deletedWithChildren(t *testing.T, before, after string, restart bool) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, before, "whenDeleted: DeleteChildren"))
@@ -32,11 +32,11 @@ func goesWith(t *testing.T, before, after string, restart bool) *cluster {
 		c.start()
 	}
 	c.Run()
-	c.goes()
+	c.startDeletion()
 	return c
 }
 
-func TestTemplateControllerThatWasBrokenTakesItsChildren(t *testing.T) {
+func TestDeletionOfRejectedControllerDeletesChildren(t *testing.T) {
 	deletions := []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}
 	for why, row := range map[string]struct {
 		broken string
@@ -48,7 +48,7 @@ func TestTemplateControllerThatWasBrokenTakesItsChildren(t *testing.T) {
 	} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprint(why, ", restart ", restart), func(t *testing.T) {
-				c := goesWith(t, apps, row.broken, restart)
+				c := deletedWithChildren(t, apps, row.broken, restart)
 				requests := c.Settle()
 				slices.Sort(requests)
 				wantRequests(t, "it goes", requests, row.want...)
@@ -57,7 +57,7 @@ func TestTemplateControllerThatWasBrokenTakesItsChildren(t *testing.T) {
 	}
 }
 
-func TestNamespaceThatIsLeftByABrokenTemplateControllerIsNotForgotten(t *testing.T) {
+func TestRejectedSpecKeepsChildNamespaces(t *testing.T) {
 	c := leavesBehind(t, false)
 	c.KubectlApply(with(t, with(t, asRobot(t), "[ns]", "[other]"), "{{ end }}", ""))
 	c.Run()
@@ -69,7 +69,7 @@ func TestNamespaceThatIsLeftByABrokenTemplateControllerIsNotForgotten(t *testing
 	}
 }
 
-func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
+func TestOrphanChildrenOutliveTemplateController(t *testing.T) {
 	for why, row := range map[string]struct {
 		before, after string
 		want          []string
@@ -82,7 +82,7 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 		"the entry says so no longer":                       {withTemplate(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := goesWith(t, row.before, row.after, false)
+			c := deletedWithChildren(t, row.before, row.after, false)
 			requests := c.Settle()
 			slices.Sort(requests)
 			wantRequests(t, "it goes", requests, row.want...)
@@ -90,7 +90,7 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 	}
 }
 
-func TestChildThatAnotherControllerHasTakenStaysBehind(t *testing.T) {
+func TestTeardownKeepsChildControlledByAnother(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	c.KubectlApply(app)
@@ -99,21 +99,21 @@ func TestChildThatAnotherControllerHasTakenStaysBehind(t *testing.T) {
 		yes := true
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "taker", UID: "uid-taker", Controller: &yes}})
 	})
-	c.goes()
+	c.startDeletion()
 	wantRequests(t, "it goes", c.Settle(), "status apps one", "delete configmaps b", "finalizers[] templatecontrollers apps")
 }
 
-func TestEntryThatDeletesTakesNothingWithATemplateControllerThatOrphans(t *testing.T) {
+func TestOrphanChildrenOverridesDeletionPolicyDelete(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withTemplate(t, apps, "deletionPolicy: Delete"))
 	c.KubectlApply(app)
 	c.Run()
-	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) }) // as an earlier policy has left it
-	c.goes()
+	c.KubectlEdit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) }) // added because of an earlier policy
+	c.startDeletion()
 	wantRequests(t, "it goes", c.Settle(), "status apps one", "list apps everywhere", "finalizers[] templatecontrollers apps")
 }
 
-func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
+func TestDeletingConditionNamesBlockers(t *testing.T) {
 	slow := func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) }
 	ready := func(c *cluster) string { return c.Condition("templatecontrollers", "apps", "Ready") }
 	t.Run("for children to go", func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			c.KubectlEdit(configMap(name), slow)
 		}
-		c.goes()
+		c.startDeletion()
 		c.Run()
 		if got, want := ready(c), "False Deleting: being deleted: waiting for its children to be deleted: more than 3 are left"; got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
@@ -148,9 +148,9 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 		c.Caches[want] = reconciletest.FailedCache(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
 		c.Silent[want] = true
 		c.Lacks["team:robot list configmaps ns"] = true
-		c.goes()
+		c.startDeletion()
 		wantRequests(t, "it may not read its children", c.Run())
-		const text = "False Forbidden: being deleted: waiting until it can read its children: service account team/robot is not allowed to list configmaps in namespace ns: " +
+		const text = "False Forbidden: being deleted: waiting to list its children: service account team/robot is not allowed to list configmaps in namespace ns: " +
 			"add {apiGroups: [\"\"], resources: [configmaps], verbs: [list]} to a Role in namespace ns bound to it by a RoleBinding; until then, nothing is deleted"
 		if got := ready(c); got != text {
 			t.Errorf("ready condition %q, want %q", got, text)
@@ -158,10 +158,10 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	})
 }
 
-func TestFinalizeChildrenMayBeWrong(t *testing.T) {
+func TestInvalidFinalizeChildrenAreRejected(t *testing.T) {
 	for want, spec := range map[string]string{
-		"spec.finalize.children[maps]: an entry of spec.children has the same name: rename one of the two":                    with(t, reconciletest.WithBackup(t), "- name: backup", "- name: maps"),
-		"spec.finalize.children[backup].dependsOn names no entry of spec.finalize.children: there is no maps; there are none": with(t, reconciletest.WithBackup(t), "- name: backup", "- name: backup\n      dependsOn: [maps]"),
+		"spec.finalize.children[maps]: a child template in spec.children has the same name: rename one of the two":                        with(t, reconciletest.WithBackup(t), "- name: backup", "- name: maps"),
+		"spec.finalize.children[backup].dependsOn names no child template in spec.finalize.children: unknown name maps; none are defined": with(t, reconciletest.WithBackup(t), "- name: backup", "- name: backup\n      dependsOn: [maps]"),
 		"spec.children[maps]: the template reads .children.backup, whose objects are only created when the parent is deleted: read it in the status template or in spec.finalize.children": with(t, reconciletest.WithBackup(t),
 			"{{ range .spec.names }}", "{{ if .children.backup }}{{ end }}\n      {{ range .spec.names }}"),
 	} {
@@ -176,8 +176,8 @@ func TestFinalizeChildrenMayBeWrong(t *testing.T) {
 	}
 }
 
-// A new leader has nothing go by a spec that may be another one by now.
-func TestChildrenGoByTheNewestSpecAlone(t *testing.T) {
+// A new leader deletes nothing based on a spec that may be outdated.
+func TestTeardownRequiresLatestSpec(t *testing.T) {
 	c := settled(t, finalized(t, ", timeout: 0s"))
 	c.standby()
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)

@@ -12,14 +12,14 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/operator/controllers/deletion"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/record"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 )
 
-// tracked is what is kept of one TemplateController, under the lock of the registry.
+// tracked is the state of one TemplateController, guarded by the lock of the registry.
 type tracked struct {
 	compilation
 	kindRecord
@@ -29,9 +29,9 @@ type tracked struct {
 	confirmation
 
 	uid      types.UID
-	since    time.Time // when this operator took it up; zero before
-	waiting  handover  // for another class
-	recorded bool      // whether this operator has written its status since it took it up
+	since    time.Time // when this operator started to serve it; zero before
+	waiting  handover  // handover that it waits for
+	recorded bool      // this operator has written its status since it started to serve it
 	counts   *status.Counts
 	meter    record.Meter
 }
@@ -41,53 +41,54 @@ type compilation struct {
 	verdict
 
 	generation int64
-	refused    bool // whether there is no memory for what this generation compiles to
+	refused    bool // there is no memory to compile this generation
 	compiled   *spec.Compiled
-	spec       *v1.TemplateControllerSpec // of this generation; where it does not compile, its outline
-	filter     *running.Filter            // of compiled; nil = none
-	indexes    []*related.Index           // of spec.related, in its order; created for each generation, because all parents are reconciled then
+	spec       *v1.TemplateControllerSpec // of this generation; its outline if it does not compile
+	filter     *controller.Filter         // of compiled; nil = no filter
+	indexes    []*related.Index           // of spec.related, in its order; recreated for each generation, because all parents are reconciled then
+	named      []schema.GroupVersionKind  // kinds of children that the templates of compiled name: see earlyKinds
 }
 
-// kindRecord are the kinds of children.
+// kindRecord contains the child kinds.
 type kindRecord struct {
-	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
+	childKinds map[schema.GroupKind]string // all kinds that may have children, with the version last used
 	unrecorded map[schema.GroupKind]bool   // those of childKinds that could not be read yet, so that no child was created: see recordReadable
-	former     map[schema.GroupKind]bool   // those of childKinds that no template yields any more, as far as that is known
-	custom     map[schema.GroupKind]bool   // those of childKinds that a CustomResourceDefinition defined when they were last served
-	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
-	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
+	former     map[schema.GroupKind]bool   // those of childKinds that no template renders anymore, as far as known
+	custom     map[schema.GroupKind]bool   // those of childKinds that a CRD defined when they were last served
+	settled    map[schema.GroupKind]bool   // kinds whose version was set since the last generation
+	missing    map[schema.GroupKind]bool   // kinds that templates render and the API server does not serve
 	bits       map[schema.GroupKind]uint64 // see bit
-	round      int64                       // of reconciliations of all parents: counts generations and known kinds
+	round      int64                       // of reconciliations of all parents; incremented with each generation and added kind
 }
 
-// childScope are the namespaces that children may be in.
+// childScope contains the namespaces that children may be in.
 type childScope struct {
 	namespaces map[string]bool // nil = all
-	everywhere bool            // whether they were read in all when this operator took the TemplateController up
-	// recordedNamespaces are namespaces without those that the present spec has added: see limitWatches.
+	everywhere bool            // children were read in all namespaces when this operator started to serve the TemplateController
+	// recordedNamespaces is namespaces without those that the current spec has added: see limitWatches.
 	recordedNamespaces map[string]bool
 }
 
-// execution is what is running.
+// execution is the running controller.
 type execution struct {
-	current  *running.Controller // nil = not running
-	state    *running.State      // of the caches, when the parents were last enqueued
-	gone     bool                // whether the server does not have the watched kind
-	passes   sync.WaitGroup      // reconciliations in progress
-	underWay atomic.Int32        // how many they are
+	current     *controller.Controller // nil = not running
+	state       *controller.State      // when the parents were last enqueued
+	gone        bool                   // the API server does not serve the watched kind
+	reconciling sync.WaitGroup         // running reconciliations
+	inProgress  atomic.Int32           // number of running reconciliations
 }
 
-// ending is how far it is with the finalizers of parents, and with the deletion of the TemplateController.
+// ending is the progress of the removal of finalizers from parents, and of the deletion of the TemplateController.
 type ending struct {
 	deletion.Progress
 
-	sought int64               // the generation that strays were sought for: see seekStrays
-	last   *running.Controller // what ran when the TemplateController was deleted: see reportDeleted
+	sought int64                  // generation for which seekStrays was done
+	last   *controller.Controller // controller that ran when the TemplateController was deleted: see reportDeleted
 }
 
-// confirmation is what is known as the server has it.
+// confirmation records what was confirmed by the API server.
 type confirmation struct {
-	confirmed        bool                               // whether the TemplateController is: see checks.MayPrune
+	confirmed        bool                               // the TemplateController is up to date: see checks.MayPrune
 	confirmedParents map[types.NamespacedName]types.UID // see checks.Confirmed
 }
 
@@ -101,13 +102,14 @@ func newTracked(uid types.UID) *tracked {
 	}
 }
 
-// learn adds the kinds of children in a status. The installation that served it before may have added some that the watch
-// delivers after this operator took over. Once this one has written the status, its own record counts: see dropIdleKinds.
+// learn adds the child kinds in a status. The installation that served the TemplateController before may have added
+// some that the watch delivers after this operator took over. Once this operator has written the status, its own record
+// is used instead: see dropIdleKinds.
 func (e *tracked) learn(kinds []v1.ChildKind) {
 	for _, k := range kinds {
 		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
 		if k.Custom {
-			e.custom[gk] = true // an administrator may have set it; assemble knows better while the kind is served
+			e.custom[gk] = true // an administrator may have set it; assemble corrects it while the kind is served
 		}
 		if e.recorded {
 			continue
@@ -119,8 +121,8 @@ func (e *tracked) learn(kinds []v1.ChildKind) {
 	}
 }
 
-// widenScope has children read in these namespaces, besides those that they may be in since before; no
-// scope means in all. They are read in all as long as some may be in another namespace than their parent.
+// widenScope adds namespaces in which children are read; an empty scope means all namespaces. Children are read in all
+// namespaces while some may be in another namespace than their parent.
 func (e *tracked) widenScope(scope []string) {
 	if len(scope) == 0 {
 		e.namespaces = nil
@@ -131,7 +133,7 @@ func (e *tracked) widenScope(scope []string) {
 	}
 	next := map[string]bool{} // not the old map, which may be in use
 	if e.namespaces == nil && e.current != nil {
-		e.current.EachChild(func(_ running.Source, o *object.Object) { next[o.Namespace()] = true })
+		e.current.EachChild(func(_ controller.Source, o *object.Object) { next[o.Namespace()] = true })
 		e.current.EachSelected(func(o *object.Object) {
 			if o.HasFinalizer(e.current.Finalizer) {
 				next[o.Namespace()] = true
@@ -146,7 +148,7 @@ func (e *tracked) widenScope(scope []string) {
 	e.namespaces = next
 }
 
-// mayNarrow reports whether children need not be read in all namespaces any more.
+// mayNarrow reports whether children no longer need to be read in all namespaces.
 func (e *tracked) mayNarrow() bool {
 	if e.current == nil {
 		return !e.everywhere
@@ -154,7 +156,7 @@ func (e *tracked) mayNarrow() bool {
 	return e.current.MayNarrow()
 }
 
-// closeIndexes gives back what the selections of parents take.
+// closeIndexes releases the memory of the selections of parents.
 func (e *tracked) closeIndexes() {
 	for _, index := range e.indexes {
 		index.Close()

@@ -30,8 +30,8 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// TestWhatATrimmedTemplateControllerTakesIsKnown compares it with that of the whole one.
-func TestWhatATrimmedTemplateControllerTakesIsKnown(t *testing.T) {
+// TestTrimmedTemplateControllerSizeMatchesOriginal compares SizeOf the trimmed and the whole TemplateController.
+func TestTrimmedTemplateControllerSizeMatchesOriginal(t *testing.T) {
 	for _, kib := range []int{30, 100} {
 		t.Run(fmt.Sprint(kib, " KiB"), func(t *testing.T) {
 			tc := &v1.TemplateController{}
@@ -53,8 +53,9 @@ func TestWhatATrimmedTemplateControllerTakesIsKnown(t *testing.T) {
 	}
 }
 
-// TestALargeSpecIsReadOncePerGeneration has the cache keep another outline than that of the spec, which shows where the next one is from.
-func TestALargeSpecIsReadOncePerGeneration(t *testing.T) {
+// TestLargeSpecIsReadOncePerGeneration puts a different outline into the cache, which shows where the next one comes
+// from.
+func TestLargeSpecIsReadOncePerGeneration(t *testing.T) {
 	of := func(uid types.UID, generation int64, text string) *object.Object {
 		o := parse(t, text)
 		o.SetUID(uid)
@@ -94,10 +95,10 @@ func TestALargeSpecIsReadOncePerGeneration(t *testing.T) {
 	}
 }
 
-// large is a TemplateController that the cache does not keep.
+// large returns a TemplateController whose spec is not cached.
 func large(name string, kib int) string { return sized(name, "team", kib) }
 
-// compilations counts how often each TemplateController is compiled.
+// compilations counts the compilations of each TemplateController.
 func (c *cluster) compilations() map[string]int {
 	compiled := map[string]int{}
 	c.controllers.checker.Lint = func(pause func() error, tc *v1.TemplateController, before *spec.Compiled, known openapi.Set) (lint.Result, error) {
@@ -109,7 +110,7 @@ func (c *cluster) compilations() map[string]int {
 	return compiled
 }
 
-func TestALargeTemplateControllerIsReadOnceForEachChange(t *testing.T) {
+func TestLargeTemplateControllerIsReadOncePerChange(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(large("a", 40))
 	c.KubectlApply(with(t, anApp, "namespace: ns", "namespace: a"))
@@ -126,9 +127,9 @@ func TestALargeTemplateControllerIsReadOnceForEachChange(t *testing.T) {
 	wantRequests(t, "a restart", c.Settle(), "get templatecontrollers a")
 }
 
-func TestWhatWasRefusedForMemoryIsReadOnceThereIsRoom(t *testing.T) {
+func TestRejectedForMemoryIsReadWhenMemoryIsFree(t *testing.T) {
 	c := newCluster(t)
-	c.room = 4 * 100 << 10 // 100 KiB for each tenant
+	c.room = 4 * 100 << 10 // 100 KiB per tenant
 	c.start()
 	c.KubectlApply(large("a", 60))
 	c.KubectlApply(large("b", 40))
@@ -157,7 +158,7 @@ func TestWhatWasRefusedForMemoryIsReadOnceThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestATemplateControllerThatCannotBeReadKeepsWhatRuns(t *testing.T) {
+func TestUnreadableTemplateControllerKeepsRunningSpec(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(large("a", 40))
 	c.KubectlApply(with(t, anApp, "namespace: ns", "namespace: a"))
@@ -193,8 +194,8 @@ func TestATemplateControllerThatCannotBeReadKeepsWhatRuns(t *testing.T) {
 	}
 }
 
-// TestASpecThatIsNotCompiledIsNotKept looks at what is left of one for which nobody counts the memory.
-func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
+// TestUncompiledSpecIsNotKeptInMemory checks the memory of a spec that is not accounted for.
+func TestUncompiledSpecIsNotKeptInMemory(t *testing.T) {
 	c := newCluster(t)
 	c.room = 4 * 100 << 10
 	c.start()
@@ -222,7 +223,7 @@ func TestASpecThatIsNotCompiledIsNotKept(t *testing.T) {
 	}
 }
 
-func TestManyFinalizersOfATemplateControllerAreKept(t *testing.T) {
+func TestManyForeignFinalizersAreKept(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 	at := request.Location{Resource: v1.Resource, Name: "apps"}
@@ -244,11 +245,11 @@ func TestManyFinalizersOfATemplateControllerAreKept(t *testing.T) {
 	}
 }
 
-func TestOwnWritesOfATemplateControllerAreTrimmed(t *testing.T) {
+func TestOwnTemplateControllerWritesAreTrimmedInCache(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(large("a", 60))
 	c.KubectlApply(with(t, withSpec(t, apps, "whenDeleted: DeleteChildren"), "name: apps", "name: apps, labels: {a: b}, finalizers: [example.org/x]"))
-	c.Run() // the watch does not bring what is written
+	c.Run() // the watch does not deliver these writes
 	for _, name := range []string{"a", "apps"} {
 		kept := c.controllers.Cache.Get(types.NamespacedName{Name: name})
 		if kept.Text("status", "conditions") != "" || kept.JSON("status", "conditions") == "" {

@@ -13,9 +13,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
-// A kind of children that is not served has no objects only if a CustomResourceDefinition defined it: an aggregated API keeps its objects while it is not registered.
-func TestAParentWaitsForChildrenOfAKindThatIsNotServedAfterARestart(t *testing.T) {
-	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"} // no CustomResourceDefinition defines it
+// An unserved child kind has no objects only if a CRD defined it: an aggregated API keeps its objects while it is not
+// registered.
+func TestParentWaitsForUnservedChildrenAfterRestart(t *testing.T) {
+	configMaps := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"} // not defined by a CRD
 	gadgets := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Gadget"}
 	ofGadgets := func(t *testing.T) string {
 		return with(t, finalized(t), "apiVersion: v1\n      kind: ConfigMap", "apiVersion: example.org/v1\n      kind: Gadget", "data: {text", "spec: {text")
@@ -31,8 +32,8 @@ func TestAParentWaitsForChildrenOfAKindThatIsNotServedAfterARestart(t *testing.T
 	for why, row := range map[string]struct {
 		manifest func(t *testing.T) string
 		gvk      schema.GroupVersionKind
-		away     bool             // whether the operator has seen that the kind was served
-		then     func(c *cluster) // once the parent was deleted
+		away     bool             // the operator has observed that the kind was served
+		then     func(c *cluster) // after the parent was deleted
 		released bool
 	}{
 		"the kind came from an aggregated API":                     {func(t *testing.T) string { return finalized(t) }, configMaps, false, nil, false},

@@ -12,11 +12,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// kindsOfChildren are what the entries of greedyApps make.
+// kindsOfChildren are the kinds that greedyApps creates.
 var kindsOfChildren = []string{"v1 ConfigMap", "v1 Pod", "batch/v1 Job", "example.org/v1 Gadget"}
 
-// greedyApps returns a TemplateController whose account is in the namespace team, which is created in that minute, reads its parents in
-// 7 namespaces that are not there, and in ns, and makes children of so many kinds.
+// greedyApps returns a TemplateController created in that minute, with a service account in namespace team. It reads
+// its parents in ns and in 7 namespaces that do not exist, and creates children of that many kinds.
 func greedyApps(name string, minute, kinds int) string {
 	var namespaces []string
 	for i := range 7 {
@@ -37,25 +37,26 @@ spec:
 	return text + "\n"
 }
 
-// mostInTest is how many watches a tenant may have in these tests: those of seven kinds in eight namespaces, and of the parents there.
-const mostInTest = 64
+// maxInTest is the watch limit of a tenant in these tests: enough for seven kinds in eight namespaces, plus the
+// parents there.
+const maxInTest = 64
 
-// smallTenants returns a cluster where a tenant may have few watches.
+// smallTenants returns a cluster with a low watch limit per tenant.
 func smallTenants(t *testing.T) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.controllers.watchShares.Most = mostInTest
+	c.controllers.watchShares.Most = maxInTest
 	c.KubectlApply(app)
 	return c
 }
 
-// restart begins with a fresh operator.
+// restart starts a new operator.
 func (c *cluster) restart() {
 	c.start()
-	c.controllers.watchShares.Most = mostInTest
+	c.controllers.watchShares.Most = maxInTest
 }
 
-// watchesOf returns how many watches TemplateControllers have.
+// watchesOf returns the number of watches of these TemplateControllers.
 func (c *cluster) watchesOf(names ...string) int {
 	all := map[watch.Want]bool{}
 	for _, name := range names {
@@ -66,29 +67,29 @@ func (c *cluster) watchesOf(names ...string) int {
 	return len(all)
 }
 
-// turnKinds has kinds of children become known, one after the other.
+// turnKinds adds child kinds, one after the other, and returns the requests.
 func (c *cluster) turnKinds() []string {
 	var out []string
 	for range 4 {
 		out = append(out, c.Run()...)
 		c.Deliver()
-		c.Advance(11 * time.Second) // what is tried again is tried again
+		c.Advance(11 * time.Second) // so that retries are due
 	}
 	return out
 }
 
-func TestKindsOfChildrenWithoutRoomAreNotWatched(t *testing.T) {
+func TestChildKindsBeyondWatchLimitAreNotWatched(t *testing.T) {
 	c := smallTenants(t)
 	c.KubectlApply(greedyApps("older", 1, 3))
 	c.turnKinds()
 	c.KubectlApply(greedyApps("apps", 2, 4))
 	c.KubectlApply(strings.ReplaceAll(greedyApps("neighbour", 3, 4), "namespace: team", "namespace: other"))
 	c.turnKinds()
-	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the tenant (a namespace of service accounts) has reached its limit of watches: name fewer namespaces"
+	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the tenant (the TemplateControllers whose service accounts are in the same namespace) has reached its watch limit: list fewer namespaces"
 	expect := func(when string) {
 		t.Helper()
-		if n, neighbour := c.watchesOf("older", "apps"), c.watchesOf("neighbour"); n != mostInTest || neighbour != 5*8 {
-			t.Errorf("%s: the tenant has %d watches, its neighbour %d; want %d and %d", when, n, neighbour, mostInTest, 5*8)
+		if n, neighbour := c.watchesOf("older", "apps"), c.watchesOf("neighbour"); n != maxInTest || neighbour != 5*8 {
+			t.Errorf("%s: the tenant has %d watches, its neighbour %d; want %d and %d", when, n, neighbour, maxInTest, 5*8)
 		}
 		if got := c.Condition("templatecontrollers", "apps", "Watching"); !strings.HasPrefix(got, unwatched) {
 			t.Errorf("%s: condition %s", when, got)
@@ -116,34 +117,34 @@ func TestKindsOfChildrenWithoutRoomAreNotWatched(t *testing.T) {
 	}
 }
 
-// full has the tenant team use all of its watches but for one.
+// full returns a cluster in which the tenant team has a single watch left.
 func full(t *testing.T) *cluster {
 	t.Helper()
 	c := smallTenants(t)
 	c.KubectlApply(greedyApps("first", 1, 4))
 	c.KubectlApply(with(t, greedyApps("second", 2, 2), "absent-0, ", ""))
 	c.turnKinds()
-	if n := c.watchesOf("first", "second"); n != mostInTest-3 {
-		t.Fatalf("%d watches, want %d", n, mostInTest-3)
+	if n := c.watchesOf("first", "second"); n != maxInTest-3 {
+		t.Fatalf("%d watches, want %d", n, maxInTest-3)
 	}
 	return c
 }
 
-const noRoom = "False TooManyWatches: it needs 8 watches, one for each kind in each namespace, more than are left"
+const noRoom = "False TooManyWatches: needs 8 watches (one per kind and namespace), which exceeds what is left"
 
-func TestATemplateControllerWithoutRoomIsRefused(t *testing.T) {
+func TestTemplateControllerBeyondWatchLimitIsRejected(t *testing.T) {
 	c := full(t)
 	c.KubectlApply(greedyApps("apps", 3, 1))
 	requests := c.turnKinds()
 	expect := func(when string) {
 		t.Helper()
 		if got := c.Condition("templatecontrollers", "apps", "Accepted"); !strings.HasPrefix(got, noRoom) || c.watchesOf("apps") > 0 {
-			t.Errorf("%s: it has %d watches, and the condition %s", when, c.watchesOf("apps"), got)
+			t.Errorf("%s: it has %d watches, and the %s condition", when, c.watchesOf("apps"), got)
 		}
 	}
 	expect("it is new")
 	wantRequests(t, "it is new", append([]string{}, requests...))
-	for range 10 { // with the TemplateControllers in another order each time
+	for range 10 { // a new operator reads the TemplateControllers in a different order each time
 		c.restart()
 		c.turnKinds()
 		expect("after a restart")
@@ -155,8 +156,8 @@ func TestATemplateControllerWithoutRoomIsRefused(t *testing.T) {
 	}
 }
 
-// TestARefusalForTooManyWatchesHarmsNothing edits a TemplateController that works so that it needs more watches than there are.
-func TestARefusalForTooManyWatchesHarmsNothing(t *testing.T) {
+// TestWatchLimitRejectionKeepsChildren edits a working TemplateController so that it exceeds the watch limit.
+func TestWatchLimitRejectionKeepsChildren(t *testing.T) {
 	narrow := with(t, greedyApps("apps", 3, 1), "namespaces: [", "namespaces: [ns]} #")
 	for why, row := range map[string]struct {
 		restart, deleted bool
@@ -179,9 +180,9 @@ func TestARefusalForTooManyWatchesHarmsNothing(t *testing.T) {
 				requests = append(requests, c.turnKinds()...)
 			}
 			if row.deleted {
-				c.goes()
+				c.startDeletion()
 				requests = append(requests, c.turnKinds()...)
-				if got := c.Condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, "TooManyWatches: being deleted: waiting until it can read its children: children of kind ConfigMap are not watched") {
+				if got := c.Condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, "TooManyWatches: being deleted: waiting to list its children: children of kind ConfigMap are not watched") {
 					t.Errorf("condition %s", got)
 				}
 			}

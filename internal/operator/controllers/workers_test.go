@@ -14,11 +14,11 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// asks tells the worker of a request, as a Client does, and returns what tells of the answer.
+// asks notifies the worker of a request, like a Client, and returns a function that notifies it of the response.
 func asks(ctx context.Context) func() {
 	own := queue.WorkerOf(ctx)
 	if own == nil {
@@ -28,9 +28,9 @@ func asks(ctx context.Context) func() {
 	return func() { own.Answered(0) }
 }
 
-// hanging is a Writer whose writes hang until it is let go.
+// hanging is a Client whose writes hang until release is closed.
 type hanging struct {
-	running.Client
+	controller.Client
 	release chan struct{}
 }
 
@@ -48,7 +48,7 @@ func (h hanging) Delete(ctx context.Context, at request.Location, d request.Dele
 	return h.Client.Delete(ctx, at, d)
 }
 
-// costly is a Client whose writes take so long by the clock of the cluster.
+// costly is a Client whose writes take the given time of the fake clock.
 type costly struct {
 	*cluster
 	took time.Duration
@@ -70,8 +70,8 @@ func works(busy []queue.Work) []string {
 	return out
 }
 
-func TestAWorkerThatHangsIsSeen(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+func TestBusyReportsHangingWorker(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // ignores the queues of other tests
 	c := newCluster(t)
 	defer c.controllers.queue.ShutDown()
 	c.KubectlApply(apps)
@@ -83,11 +83,11 @@ func TestAWorkerThatHangsIsSeen(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() { c.Reconciler.Run(ctx, t.Context()); close(stopped) }()
-	eventually(t, "the pass begins", func() bool { return len(c.Reconciler.Busy()) == 1 })
+	eventually(t, "the reconciliation begins", func() bool { return len(c.Reconciler.Busy()) == 1 })
 	since := c.Clock.Now()
 	c.Clock.SetTime(since.Add(time.Hour))
 	busy := c.Reconciler.Busy()
-	if diff := cmp.Diff([]string{"pass over ns/one for TemplateController apps"}, works(busy)); diff != "" || !busy[0].Since.Equal(since) {
+	if diff := cmp.Diff([]string{"reconciliation of ns/one for TemplateController apps"}, works(busy)); diff != "" || !busy[0].Since.Equal(since) {
 		t.Errorf("busy since %v (-want +got):\n%s", busy[0].Since, diff)
 	}
 	close(h.release)
@@ -96,14 +96,14 @@ func TestAWorkerThatHangsIsSeen(t *testing.T) {
 	<-stopped
 }
 
-func TestATemplateControllerThatWaitsForPassesDoesNotHang(t *testing.T) {
+func TestWaitingForReconciliationsIsNotBusy(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
 	c.Run()
 	ctx := c.controllers.tracker.Join(t.Context())
 	queue.WorkerOf(ctx).Begin(queue.Key{Controller: "apps"})
-	_, leave := c.controllers.Enter("apps") // a pass that takes long
+	_, leave := c.controllers.Enter("apps") // a slow reconciliation
 	done := make(chan struct{})
 	go func() { c.controllers.stop(ctx, "apps"); close(done) }()
 	eventually(t, "the worker is not counted as busy", func() bool { return len(c.controllers.Busy()) == 0 })
@@ -114,8 +114,8 @@ func TestATemplateControllerThatWaitsForPassesDoesNotHang(t *testing.T) {
 	}
 }
 
-func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+func TestTemplateControllersArePendingUntilFirstSync(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // ignores the queues of other tests
 	c := newCluster(t)
 	c.controllers.queue.ShutDown()
 	c.ParentQueue.ShutDown()
@@ -127,7 +127,7 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	if diff := cmp.Diff([]string{"apps", "broken"}, c.controllers.Pending()); diff != "" {
 		t.Errorf("pending at first (-want +got):\n%s", diff)
 	}
-	for c.controllers.queue.Len() > 0 { // one after the other, as the fake cluster wants
+	for c.controllers.queue.Len() > 0 { // one after the other, because the fake cluster is not concurrent
 		c.controllers.next(t.Context(), t.Context(), func() {})
 	}
 	if pending := c.controllers.Pending(); len(pending) > 0 {
@@ -135,14 +135,14 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	}
 }
 
-// overCredit has the tenant of a controller be over its credit. Another tenant has just made a request, too.
+// overCredit makes the tenant of a controller exhaust its credit. Another tenant has just made a request, too.
 func (s *shared) overCredit(t *testing.T, controller string, clock *clocktesting.FakePassiveClock) {
 	t.Helper()
 	for _, request := range []struct {
 		of   string
 		size int
 	}{{controller, 100 << 20}, {"other", 0}} {
-		own := queue.WorkerOf(s.passing.Join(t.Context()))
+		own := queue.WorkerOf(s.reconcilers.Join(t.Context()))
 		own.Begin(queue.Key{Controller: request.of})
 		own.Asked()
 		clock.SetTime(clock.Now().Add(time.Second))
@@ -151,7 +151,7 @@ func (s *shared) overCredit(t *testing.T, controller string, clock *clocktesting
 	}
 }
 
-func TestATenantOverItsCreditHasFewPassesUnderWay(t *testing.T) {
+func TestTenantOverBudgetHasLimitedConcurrency(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	s := newShared(Options{Clock: clock, Workers: 8, RolloutWorkers: 2})
 	defer s.parents.ShutDown()
@@ -162,15 +162,15 @@ func TestATenantOverItsCreditHasFewPassesUnderWay(t *testing.T) {
 	}
 	key, _ := s.parents.Get()
 	if n := s.parents.Len(); n > 0 {
-		t.Errorf("%d passes may begin beside the first, want none", n)
+		t.Errorf("%d reconciliations may begin beside the first, want none", n)
 	}
 	s.parents.Done(key)
 	if n := s.parents.Len(); n != 1 {
-		t.Errorf("%d passes may begin after the first, want one", n)
+		t.Errorf("%d reconciliations may begin after the first, want one", n)
 	}
 }
 
-func TestAPassRestsWhereTheTenantIsOverItsCredit(t *testing.T) {
+func TestTenantOverBudgetIsThrottled(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(apps)
 	c.KubectlApply(app)
@@ -180,8 +180,8 @@ func TestAPassRestsWhereTheTenantIsOverItsCredit(t *testing.T) {
 	c.controllers.get("apps").Cluster = costly{c, took}
 	c.shared.overCredit(t, "apps", c.Clock)
 	start := time.Now()
-	c.Reconciler.Next(t.Context(), c.shared.passing.Join(t.Context()), func() {})
+	c.Reconciler.Next(t.Context(), c.shared.reconcilers.Join(t.Context()), func() {})
 	if got := time.Since(start); got < took {
-		t.Errorf("the pass is over after %v, want that it rests for the %v that its request has taken", got, took)
+		t.Errorf("the reconciliation is over after %v, want that it rests for the %v that its request has taken", got, took)
 	}
 }

@@ -23,7 +23,7 @@ var (
 	key   = queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
 )
 
-// operator is what there is to look at.
+// operator holds the inputs of the probes.
 type operator struct {
 	now     time.Time
 	watches []watch.State
@@ -41,7 +41,7 @@ func (o *operator) live() *Live {
 	}
 }
 
-// probe returns the code and the body of the answer.
+// probe returns the status code and the body of a response.
 func probe(t *testing.T, h http.Handler) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -49,7 +49,7 @@ func probe(t *testing.T, h http.Handler) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-func TestAliveUnlessSomethingIsStuck(t *testing.T) {
+func TestLiveness(t *testing.T) {
 	const ok = "ok\n"
 	for why, row := range map[string]struct {
 		operator operator
@@ -61,7 +61,7 @@ func TestAliveUnlessSomethingIsStuck(t *testing.T) {
 			operator{watches: []watch.State{{Want: pods, Heard: start.Add(-WatchLimit)}}}, ok, 0},
 		"a watch that is blind": {
 			operator{watches: []watch.State{{Want: pods, Synced: true, Heard: start.Add(-16 * time.Minute)}, {Want: own, Heard: start}}},
-			"the watch of pods/v1 is stuck: no list, event, bookmark or restart since 2025-12-31T23:44:00Z (16m0s)\n", 1},
+			"the watch for pods/v1 is stuck: no list, event, bookmark or restart since 2025-12-31T23:44:00Z (16m0s)\n", 1},
 		"a watch that is refused tries on, and is not stuck": {
 			operator{watches: []watch.State{{Want: pods, Err: errors.New("forbidden"), Progress: start.Add(-time.Hour), Heard: start.Add(-time.Second)}}}, ok, 0},
 		"a watch while the API server is away": {
@@ -70,8 +70,8 @@ func TestAliveUnlessSomethingIsStuck(t *testing.T) {
 			operator{work: []queue.Work{{Key: key, Since: start.Add(-WorkLimit)}}}, ok, 0},
 		"workers that hang": {
 			operator{work: []queue.Work{{Key: key, Since: start.Add(-6 * time.Minute)}, {Key: queue.Key{Controller: "apps"}, Since: start.Add(-301 * time.Second)}}},
-			"a worker is stuck: pass over ns/one for TemplateController apps, busy without a request since 2025-12-31T23:54:00Z (6m0s)\n" +
-				"a worker is stuck: sync of TemplateController apps, busy without a request since 2025-12-31T23:54:59Z (5m1s)\n", 1},
+			"a worker is stuck: reconciliation of ns/one for TemplateController apps, no API request since 2025-12-31T23:54:00Z (6m0s)\n" +
+				"a worker is stuck: sync of TemplateController apps, no API request since 2025-12-31T23:54:59Z (5m1s)\n", 1},
 		"a worker while the API server is away": {
 			operator{work: []queue.Work{{Key: key, Since: start.Add(-time.Hour)}}, down: errors.New("timeout")}, ok, 1},
 	} {
@@ -92,7 +92,7 @@ func TestAliveUnlessSomethingIsStuck(t *testing.T) {
 	}
 }
 
-func TestAfterTheAPIServerIsBackThereIsTimeToNotice(t *testing.T) {
+func TestLivenessGracePeriodAfterAPIServerOutage(t *testing.T) {
 	o := &operator{now: start, down: errors.New("refused"),
 		watches: []watch.State{{Want: pods, Heard: start.Add(-time.Hour)}}, work: []queue.Work{{Key: key, Since: start.Add(-time.Hour)}}}
 	live := o.live()
@@ -104,14 +104,14 @@ func TestAfterTheAPIServerIsBackThereIsTimeToNotice(t *testing.T) {
 		}
 	}
 	expect(0, 0)
-	expect(WorkLimit+time.Second, 0) // still away, and found so
+	expect(WorkLimit+time.Second, 0) // still unavailable, and found so
 	o.down = nil
 	expect(WorkLimit+2*time.Second, 0)
 	expect(2*WorkLimit+2*time.Second, 1)
 	expect(WorkLimit+WatchLimit+2*time.Second, 2)
 }
 
-func TestReadyWhenEverythingWasSeenOnce(t *testing.T) {
+func TestReadiness(t *testing.T) {
 	stopping, stop := context.WithCancel(t.Context())
 	var states []watch.State
 	var pending []string
@@ -128,19 +128,19 @@ func TestReadyWhenEverythingWasSeenOnce(t *testing.T) {
 	}
 	expect("the operator is starting\n")
 	states = []watch.State{{Want: own}}
-	expect("the watch of templatecontrollers.templater.dev/v1 has not synced yet\n")
+	expect("the watch for templatecontrollers.templater.dev/v1 has not synced yet\n")
 	states = []watch.State{{Want: own, Err: errors.New("forbidden")}}
-	expect("the watch of templatecontrollers.templater.dev/v1, which the operator needs, is failing: see the operator's log\n")
+	expect("the watch for templatecontrollers.templater.dev/v1, which the operator needs, is failing: see the operator's log\n")
 	states = []watch.State{{Want: own, Synced: true}}
 	expect("the operator is starting\n")
 	r.Begin()
 	pending = []string{"apps", "b"}
 	expect("TemplateController apps has not been reconciled yet\nTemplateController b has not been reconciled yet\n")
 	pending, states = nil, append(states, watch.State{Want: pods})
-	expect("the watch of pods/v1 has not synced yet\n")
-	states[1].Err = errors.New("forbidden") // one TemplateController does not keep all others waiting
+	expect("the watch for pods/v1 has not synced yet\n")
+	states[1].Err = errors.New("forbidden") // one TemplateController does not delay readiness
 	expect("ok\n")
-	states = append(states, watch.State{Want: pods}) // and what comes later is not for a probe
+	states = append(states, watch.State{Want: pods}) // later watches are ignored
 	expect("ok\n")
 	stop()
 	expect("the operator is stopping\n")

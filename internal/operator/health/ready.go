@@ -10,14 +10,13 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Ready serves the readiness probe. The operator is ready once its own watches
-// have synced, and each TemplateController was synced, with watches that have synced
-// or failed. Later events do not make it unready. A replica that waits for the lease
-// is ready when its watches are. It is safe for concurrent use.
+// Ready serves the readiness probe. The operator is ready once its own watches have synced, each TemplateController was
+// synced, and their watches have synced or failed. Later events do not make it unready. A replica that waits for the
+// lease is ready once its watches have synced. It is safe for concurrent use.
 type Ready struct {
 	// Stopping is done when the operator stops.
 	Stopping context.Context //nolint:containedctx // it is a signal here
-	// Watches returns how all watches fare.
+	// Watches returns the states of all watches.
 	Watches func() []watch.State
 	// Pending returns the TemplateControllers that were not synced yet.
 	Pending func() []string
@@ -25,10 +24,10 @@ type Ready struct {
 	began, done atomic.Bool
 }
 
-// Begin says that the operator's own watches have synced.
+// Begin marks the operator's own watches as synced.
 func (r *Ready) Begin() { r.began.Store(true) }
 
-// ServeHTTP answers 200, or 503 with what is missing.
+// ServeHTTP responds with 200, or with 503 and what is missing.
 func (r *Ready) ServeHTTP(w http.ResponseWriter, _ *http.Request) { answer(w, r.Missing()) }
 
 // Missing returns why the operator is not ready, one sentence each, sorted.
@@ -47,9 +46,9 @@ func (r *Ready) Missing() []string {
 		switch {
 		case s.Synced:
 		case s.Err == nil:
-			out = append(out, fmt.Sprintf("the watch of %s has not synced yet", s.Want))
+			out = append(out, fmt.Sprintf("the watch for %s has not synced yet", s.Want))
 		case s.Want.Role == watch.Definition || s.Want.Role == watch.Controller || s.Want.Role == watch.Seal:
-			out = append(out, fmt.Sprintf("the watch of %s, which the operator needs, is failing: see the operator's log", s.Want))
+			out = append(out, fmt.Sprintf("the watch for %s, which the operator needs, is failing: see the operator's log", s.Want))
 		}
 	}
 	if len(out) == 0 && !r.began.Load() {

@@ -10,7 +10,7 @@ import (
 	clientgo "k8s.io/client-go/tools/metrics"
 )
 
-// What client-go reports, which it does to one place in the process.
+// Metrics reported by client-go. They are global to the process.
 var (
 	requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "rest_client_requests_total", Help: "Requests to the API server, by status code, method and host. The code is <error> if there was no response.",
@@ -30,8 +30,8 @@ var (
 	}, []string{"name"})
 )
 
-// register has client-go report here. It has to come before the first client, and before the first
-// election. Only the first call has an effect.
+// register registers the client-go metrics adapters. Call it before the first client or leader election is created.
+// Only the first call has an effect.
 func register() {
 	clientgo.Register(clientgo.RegisterOpts{RequestLatency: latency{}, RequestResult: result{}, RequestRetry: retry{}})
 	leaderelection.SetProvider(elections{})
@@ -43,7 +43,7 @@ func clientGoCollectors() []prometheus.Collector {
 
 type latency struct{}
 
-// Observe leaves the path out: there is one for each object.
+// Observe drops the URL path to limit cardinality.
 func (latency) Observe(_ context.Context, verb string, u url.URL, took time.Duration) {
 	latencies.WithLabelValues(verb, u.Host).Observe(took.Seconds())
 }

@@ -1,11 +1,8 @@
-// Package metrics has the Prometheus metrics of the operator.
+// Package metrics defines the Prometheus metrics of the operator.
 //
-// Registry holds all metrics. Those of one TemplateController are in a
-// Meter of its own, which costs a reconciliation a few atomic additions, and is converted
-// when the metrics are scraped; the series of a TemplateController are removed when it is
-// deleted. Labels hold names of TemplateControllers, resources, verbs and
-// results, never values of objects.
+// Registry holds all metrics. Each TemplateController has its own Meter, which is cheap to update (a few atomic
+// additions per reconciliation) and is converted on scrape. The series of a TemplateController are removed when it is
+// deleted. Labels contain names of TemplateControllers, resources, verbs and results, but never values of objects.
 //
-// client-go reports its requests and leader elections to one place in the whole process, so
-// all registries show the same of these.
+// client-go metrics are global to the process, so all registries share them.
 package metrics

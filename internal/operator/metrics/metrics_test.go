@@ -31,13 +31,13 @@ func compare(t *testing.T, c prometheus.Collector, want string, names ...string)
 	}
 }
 
-func TestAMeterCounts(t *testing.T) {
+func TestMeterCountsReconciliationsAndWrites(t *testing.T) {
 	m := newMeters()
 	meter := m.Begin("apps")
-	meter.Pass(record.Succeeded, 10*time.Millisecond)
-	meter.Pass(record.Failed, 10*time.Millisecond)
-	meter.Pass(record.Failed, 2*time.Minute)
-	meter.Pass(record.Skipped, time.Millisecond)
+	meter.Reconciled(record.Succeeded, 10*time.Millisecond)
+	meter.Reconciled(record.Failed, 10*time.Millisecond)
+	meter.Reconciled(record.Failed, 2*time.Minute)
+	meter.Reconciled(record.Skipped, time.Millisecond)
 	meter.TemplateError()
 	meter.Tripped()
 	meter.Write(record.Create, record.Accepted)
@@ -46,13 +46,13 @@ func TestAMeterCounts(t *testing.T) {
 	meter.Parents(v1.ParentCounts{Total: 9, Ready: 4, Failed: 2, Waiting: 1, Suspended: 2})
 	meter.Ready(true)
 	compare(t, m, `
-# HELP templater_passes_total Reconciliations of parents, by result: success, waiting (for children or other objects), failed, panic, skipped.
-# TYPE templater_passes_total counter
-templater_passes_total{controller="apps",result="failed"} 2
-templater_passes_total{controller="apps",result="panic"} 0
-templater_passes_total{controller="apps",result="skipped"} 1
-templater_passes_total{controller="apps",result="success"} 1
-templater_passes_total{controller="apps",result="waiting"} 0
+# HELP templater_reconcile_total Reconciliations of parents, by result: success, waiting (for children or other objects), failed, panic, skipped.
+# TYPE templater_reconcile_total counter
+templater_reconcile_total{controller="apps",result="failed"} 2
+templater_reconcile_total{controller="apps",result="panic"} 0
+templater_reconcile_total{controller="apps",result="skipped"} 1
+templater_reconcile_total{controller="apps",result="success"} 1
+templater_reconcile_total{controller="apps",result="waiting"} 0
 # HELP templater_child_writes_total Requests that create, update or delete a child, by result: success, conflict, forbidden, rejected, error.
 # TYPE templater_child_writes_total counter
 templater_child_writes_total{controller="apps",result="forbidden",verb="create"} 1
@@ -60,7 +60,7 @@ templater_child_writes_total{controller="apps",result="success",verb="create"} 1
 templater_child_writes_total{controller="apps",result="error",verb="delete"} 1
 templater_child_writes_total{controller="apps",result="success",verb="delete"} 0
 templater_child_writes_total{controller="apps",result="success",verb="update"} 0
-# HELP templater_parents Parents by state: ready, failed (an error keeps templater from doing its work, or a child has failed), waiting (for children or other objects), suspended.
+# HELP templater_parents Parents by state: ready, failed (reconciliation error or failed child), waiting (for children or other objects), suspended.
 # TYPE templater_parents gauge
 templater_parents{controller="apps",state="failed"} 2
 templater_parents{controller="apps",state="ready"} 4
@@ -69,57 +69,57 @@ templater_parents{controller="apps",state="waiting"} 1
 # HELP templater_template_errors_total Reconciliations in which a template failed.
 # TYPE templater_template_errors_total counter
 templater_template_errors_total{controller="apps"} 1
-# HELP templater_breaker_trips_total Parents put into backoff because they were written again and again.
-# TYPE templater_breaker_trips_total counter
-templater_breaker_trips_total{controller="apps"} 1
+# HELP templater_loops_detected_total Parents put into backoff because of a reconciliation loop.
+# TYPE templater_loops_detected_total counter
+templater_loops_detected_total{controller="apps"} 1
 # HELP templater_templatecontroller_ready Whether the TemplateController is Ready: 1 or 0.
 # TYPE templater_templatecontroller_ready gauge
 templater_templatecontroller_ready{controller="apps"} 1
-# HELP templater_pass_duration_seconds Duration of reconciliations of parents in seconds, skipped ones excluded.
-# TYPE templater_pass_duration_seconds histogram
-templater_pass_duration_seconds_bucket{controller="apps",le="0.001"} 0
-templater_pass_duration_seconds_bucket{controller="apps",le="0.005"} 0
-templater_pass_duration_seconds_bucket{controller="apps",le="0.02"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="0.05"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="0.1"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="0.25"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="0.5"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="1"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="2.5"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="5"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="10"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="30"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="60"} 2
-templater_pass_duration_seconds_bucket{controller="apps",le="+Inf"} 3
-templater_pass_duration_seconds_sum{controller="apps"} 120.02
-templater_pass_duration_seconds_count{controller="apps"} 3
+# HELP templater_reconcile_duration_seconds Duration of parent reconciliations in seconds, excluding skipped ones.
+# TYPE templater_reconcile_duration_seconds histogram
+templater_reconcile_duration_seconds_bucket{controller="apps",le="0.001"} 0
+templater_reconcile_duration_seconds_bucket{controller="apps",le="0.005"} 0
+templater_reconcile_duration_seconds_bucket{controller="apps",le="0.02"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="0.05"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="0.1"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="0.25"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="0.5"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="1"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="2.5"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="5"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="10"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="30"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="60"} 2
+templater_reconcile_duration_seconds_bucket{controller="apps",le="+Inf"} 3
+templater_reconcile_duration_seconds_sum{controller="apps"} 120.02
+templater_reconcile_duration_seconds_count{controller="apps"} 3
 `)
 }
 
-func TestSeriesGoWithTheirTemplateController(t *testing.T) {
+func TestSeriesAreRemovedWithTemplateController(t *testing.T) {
 	m := newMeters()
 	old := m.Begin("apps")
 	m.Begin("other")
 	all := testutil.CollectAndCount(m)
 	m.End("apps")
-	old.Pass(record.Succeeded, time.Second) // that was still under way
+	old.Reconciled(record.Succeeded, time.Second) // it was still running
 	old.Write(record.Create, record.Rejected)
 	if got := testutil.CollectAndCount(m); got != all/2 {
 		t.Errorf("%d series are left of %d, want half of them", got, all)
 	}
-	m.Begin("apps").Pass(record.Succeeded, time.Second)
+	m.Begin("apps").Reconciled(record.Succeeded, time.Second)
 	if got := testutil.CollectAndCount(m); got != all {
 		t.Errorf("%d series after another one of the name has come, want %d", got, all)
 	}
-	if got := testutil.CollectAndCount(m, "templater_pass_duration_seconds"); got != 2 {
+	if got := testutil.CollectAndCount(m, "templater_reconcile_duration_seconds"); got != 2 {
 		t.Errorf("%d histograms, want 2", got)
 	}
 }
 
-func TestAMeterAllocatesNothing(t *testing.T) {
+func TestMeterDoesNotAllocate(t *testing.T) {
 	m := newMeters().Begin("apps")
 	if got := testing.AllocsPerRun(100, func() {
-		m.Pass(record.Succeeded, time.Millisecond)
+		m.Reconciled(record.Succeeded, time.Millisecond)
 		m.Write(record.Update, record.Accepted)
 		m.Parents(v1.ParentCounts{Total: 1})
 	}); got > 0 {
@@ -127,14 +127,14 @@ func TestAMeterAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestWatchesAreMeasuredWhenAsked(t *testing.T) {
+func TestWatchMetricsAreCollectedOnScrape(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	pods := watch.Want{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Labels: "a=b", Role: watch.Child}
 	crds := watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
 	w := watches{now: func() time.Time { return now }, states: func() []watch.State {
 		return []watch.State{
 			{Want: pods, Synced: true, Progress: now.Add(-time.Minute)},
-			{Want: pods, Progress: now}, // two that no label tells apart
+			{Want: pods, Progress: now}, // two watches with the same labels
 			{Want: crds, Err: errors.New("no"), Progress: now.Add(-time.Second)},
 		}
 	}}
@@ -153,7 +153,7 @@ templater_watch_synced{resource="pods",role="child",watch="pods/v1 labels \"a=b\
 `)
 }
 
-func TestEveryRoleHasAName(t *testing.T) {
+func TestEveryLabelValueHasName(t *testing.T) {
 	for role := watch.Parent; role <= watch.Controller; role++ {
 		if roles[role] == "" {
 			t.Errorf("role %d has no name", role)
@@ -168,7 +168,7 @@ func TestEveryRoleHasAName(t *testing.T) {
 	}
 }
 
-func TestQueuesAreMeasuredByName(t *testing.T) {
+func TestWorkqueueMetricsAreLabeledByName(t *testing.T) {
 	q := newQueues()
 	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[string]{Name: "parents", MetricsProvider: q})
 	defer queue.ShutDown()
@@ -200,7 +200,7 @@ workqueue_adds_total{name="parents"} 2
 	}
 }
 
-// get returns what a registry answers.
+// get returns the response of a registry.
 func get(t *testing.T, r *Registry) string {
 	t.Helper()
 	answer := httptest.NewRecorder()
@@ -211,7 +211,7 @@ func get(t *testing.T, r *Registry) string {
 	return answer.Body.String()
 }
 
-// idler is a client that does not read its answer.
+// idler is a client that does not read the response.
 type idler struct {
 	httptest.ResponseRecorder
 
@@ -230,14 +230,14 @@ func (i *idler) SetWriteDeadline(time.Time) error {
 	return nil
 }
 
-func TestClientsThatDoNotReadKeepNobodyOut(t *testing.T) {
+func TestIdleScrapersDoNotBlockMetrics(t *testing.T) {
 	handler := New().Handler()
 	var idlers []*idler
 	var all sync.WaitGroup
 	request := func() *http.Request {
 		return httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
 	}
-	for range 2*mostScrapes + 1 {
+	for range 2*maxScrapes + 1 {
 		i := &idler{ResponseRecorder: *httptest.NewRecorder(), begun: make(chan struct{}), ended: make(chan struct{})}
 		idlers = append(idlers, i)
 		all.Go(func() { handler.ServeHTTP(i, request()) })
@@ -256,14 +256,14 @@ func TestClientsThatDoNotReadKeepNobodyOut(t *testing.T) {
 		default:
 			close(i.ended)
 		}
-		if want := n <= len(idlers)-mostScrapes; ended != want { // the oldest ones make room
+		if want := n <= len(idlers)-maxScrapes; ended != want { // the oldest ones are aborted
 			t.Errorf("request %d of %d was ended: %v, want %v", n, len(idlers), ended, want)
 		}
 	}
 	all.Wait()
 }
 
-func TestTheRegistryShowsEverything(t *testing.T) {
+func TestRegistryExposesAllMetrics(t *testing.T) {
 	r := New()
 	r.Meters().Begin("apps")
 	r.Queues().NewDepthMetric("parents").Inc()
@@ -285,9 +285,9 @@ func TestTheRegistryShowsEverything(t *testing.T) {
 	text := get(t, r)
 	host := strings.TrimPrefix(server.URL, "http://")
 	for _, want := range []string{
-		`templater_passes_total{controller="apps",result="success"} 0`,
+		`templater_reconcile_total{controller="apps",result="success"} 0`,
 		`workqueue_depth{name="parents"} 1`,
-		`workqueue_queue_duration_seconds_bucket{name="parents",le="60"} 1`, // which the alert TemplaterBehind asks for
+		`workqueue_queue_duration_seconds_bucket{name="parents",le="60"} 1`, // used by the alert TemplaterBehind
 		`templater_watches 0`,
 		`rest_client_requests_total{code="404",host="` + host + `",method="GET"} 1`,
 		`rest_client_request_duration_seconds_count{host="` + host + `",verb="GET"} 1`,
@@ -310,7 +310,7 @@ func TestTheRegistryShowsEverything(t *testing.T) {
 	}
 }
 
-func TestMetricsKeepToTheRulesOfPrometheus(t *testing.T) {
+func TestMetricsPassPromlint(t *testing.T) {
 	m := newMeters()
 	m.Begin("apps")
 	for _, c := range append(clientGoCollectors(), m, watches{func() []watch.State { return nil }, time.Now}) {

@@ -5,11 +5,11 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// queueBuckets are the upper limits of the durations in queues, in seconds. An alert asks for more than 60: without
-// that limit, Prometheus would take waits of 11 for such of 99.
+// queueBuckets are the upper bounds of durations in queues, in seconds. The bound 60 is needed by the alert
+// TemplaterBehind: without it, Prometheus would interpolate between 10 and 300.
 var queueBuckets = []float64{0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 300, 1000}
 
-// queues measures the queues, under the names that Kubernetes' own controllers use.
+// queues provides workqueue metrics with the metric names of Kubernetes controllers.
 type queues struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec

@@ -9,54 +9,54 @@ import (
 )
 
 const (
-	// mostScrapes is how many requests are answered at a time.
-	mostScrapes = 4
-	// giveUpEvery is after which time one that still waits for its turn has another one given up: what had the turns when it came may have
-	// been followed by others that do not read.
-	giveUpEvery = time.Second
+	// maxScrapes limits concurrent scrapes.
+	maxScrapes = 4
+	// giveUpInterval is how long a waiting scrape waits before it aborts the next-oldest running scrape: freed slots
+	// may have been taken by other slow clients.
+	giveUpInterval = time.Second
 )
 
-// readers answers few requests at a time. Where there is one too many, the oldest one is given up: a client that reads its answer takes
-// moments. So those that do not read keep no others out. It is safe for concurrent use.
+// readers limits concurrent scrapes. When the limit is reached, the oldest scrape is aborted, so that clients that do
+// not read the response cannot block others. It is safe for concurrent use.
 type readers struct {
 	next  http.Handler
-	turns chan struct{}
+	slots chan struct{}
 
 	mu  sync.Mutex
-	all []*http.ResponseController // of those that have a turn and were not given up; the oldest is first
+	all []*http.ResponseController // running scrapes that were not aborted, oldest first
 }
 
 func newReaders(next http.Handler) *readers {
-	return &readers{next: next, turns: make(chan struct{}, mostScrapes)}
+	return &readers{next: next, slots: make(chan struct{}, maxScrapes)}
 }
 
-// ServeHTTP answers a request when it has its turn.
+// ServeHTTP serves a scrape once a slot is free.
 func (a *readers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !a.turn(r.Context()) {
+	if !a.acquire(r.Context()) {
 		return
 	}
-	defer func() { <-a.turns }()
+	defer func() { <-a.slots }()
 	reader := http.NewResponseController(w)
 	a.add(reader)
 	defer a.remove(reader)
 	a.next.ServeHTTP(w, r)
 }
 
-// turn waits for a turn, and returns false where ctx has ended before.
-func (a *readers) turn(ctx context.Context) bool {
+// acquire waits for a slot. It returns false if ctx is done first.
+func (a *readers) acquire(ctx context.Context) bool {
 	select {
-	case a.turns <- struct{}{}:
+	case a.slots <- struct{}{}:
 		return true
 	default:
 	}
 	for {
 		a.giveUp()
 		select {
-		case a.turns <- struct{}{}:
+		case a.slots <- struct{}{}:
 			return true
 		case <-ctx.Done():
 			return false
-		case <-time.After(giveUpEvery):
+		case <-time.After(giveUpInterval):
 		}
 	}
 }
@@ -73,12 +73,12 @@ func (a *readers) remove(reader *http.ResponseController) {
 	a.all = slices.DeleteFunc(a.all, func(other *http.ResponseController) bool { return other == reader })
 }
 
-// giveUp ends what the oldest request writes, if there is one.
+// giveUp aborts the response to the oldest scrape, if any.
 func (a *readers) giveUp() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.all) > 0 {
-		_ = a.all[0].SetWriteDeadline(time.Unix(1, 0)) // where that cannot be done, nothing is written to a connection
+		_ = a.all[0].SetWriteDeadline(time.Unix(1, 0)) // it only fails if the response is not written to a connection
 		a.all = a.all[1:]
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// Registry is what is measured. It is safe for concurrent use.
+// Registry holds all metrics. It is safe for concurrent use.
 type Registry struct {
 	registry *prometheus.Registry
 	meters   *meters
 	queues   *queues
 }
 
-// New returns a registry, and has client-go report to it; so it has to come before the clients.
+// New returns a registry, and registers the client-go metrics. Call it before creating clients.
 func New() *Registry {
 	register()
 	r := &Registry{registry: prometheus.NewRegistry(), meters: newMeters(), queues: newQueues()}
@@ -31,26 +31,26 @@ func New() *Registry {
 	return r
 }
 
-// Meters measures the work of the reconciler.
+// Meters returns the meters of TemplateControllers.
 func (r *Registry) Meters() record.Meters { return r.meters }
 
-// Queues measures the queues of the reconciler.
+// Queues returns the workqueue metrics.
 func (r *Registry) Queues() workqueue.MetricsProvider { return r.queues }
 
-// Watches has the watches measured that states returns. now is the clock. It may be called once.
+// Watches registers metrics for the watches that states returns. now is the clock. Call it at most once.
 func (r *Registry) Watches(states func() []watch.State, now func() time.Time) {
 	r.registry.MustRegister(watches{states, now})
 }
 
-// Describe sends everything that is measured.
+// Describe sends the descriptions of all metrics, see prometheus.Collector.
 func (r *Registry) Describe(out chan<- *prometheus.Desc) { r.registry.Describe(out) }
 
-// Handler answers with what has been measured.
+// Handler returns the HTTP handler of /metrics.
 func (r *Registry) Handler() http.Handler {
 	return newReaders(promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{}))
 }
 
-// buildInfo is which templater this is.
+// buildInfo returns the build info metric.
 func buildInfo() prometheus.Collector {
 	info := version.Get()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{

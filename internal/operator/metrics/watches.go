@@ -18,7 +18,7 @@ var roles = map[watch.Role]string{
 	watch.Parent: "parent", watch.Child: "child", watch.Related: "related", watch.Namespace: "namespace", watch.Definition: "definition", watch.Controller: "templatecontroller", watch.Seal: "seal", watch.Webhook: "webhook",
 }
 
-// watches measures the watches at the time that it is asked.
+// watches collects watch metrics on each scrape.
 type watches struct {
 	states func() []watch.State
 	now    func() time.Time
@@ -26,14 +26,14 @@ type watches struct {
 
 var _ prometheus.Collector = watches{}
 
-// Describe sends what is measured.
+// Describe implements prometheus.Collector.
 func (w watches) Describe(out chan<- *prometheus.Desc) {
 	out <- watchCount
 	out <- watchAge
 	out <- watchSynced
 }
 
-// Collect sends how the watches fare.
+// Collect implements prometheus.Collector.
 func (w watches) Collect(out chan<- prometheus.Metric) {
 	type labels struct{ resource, role, watch string }
 	states, now := w.states(), w.now()

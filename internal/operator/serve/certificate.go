@@ -14,35 +14,35 @@ import (
 )
 
 const (
-	// lookEvery is how long a changed file may stay unseen.
-	lookEvery = 10 * time.Second
-	// madeFor is how long a self-made certificate is valid. Another one is made after half of that.
-	madeFor = 365 * 24 * time.Hour
+	// reloadInterval is how often the files are checked for changes.
+	reloadInterval = 10 * time.Second
+	// selfSignedValidity is the validity of a self-signed certificate. It is renewed after half of that.
+	selfSignedValidity = 365 * 24 * time.Hour
 )
 
-// Certificate is a serving certificate. It is read from the files tls.crt and tls.key of a folder, as a Secret of
-// the type kubernetes.io/tls is mounted, and follows their changes. While they do not exist, or were never valid,
-// it is self-signed: then clients cannot verify the server, but the connection is encrypted.
-// Files are read when a client connects, so nothing runs in between. It is safe for concurrent use.
+// Certificate is a serving certificate. It is read from the files tls.crt and tls.key of a directory, such as a mounted
+// Secret of type kubernetes.io/tls, and reloaded when they change. Until they exist and are valid, it is self-signed:
+// clients then cannot verify the server, but the connection is encrypted. Files are read when a client connects, so no
+// goroutine is needed. It is safe for concurrent use.
 type Certificate struct {
-	folder string // empty = self-made
+	folder string // directory; empty = self-signed
 	logger logr.Logger
 	now    func() time.Time
 
 	mu       sync.Mutex
 	current  *tls.Certificate
-	renew    time.Time // when to make another one; zero = it is from the files
-	looked   time.Time // at the files
-	text     [2][]byte // of the files
-	obstacle string    // what was logged last
+	renew    time.Time // when to renew it; zero = it is from the files
+	looked   time.Time // when the files were last checked
+	text     [2][]byte // contents of the files
+	obstacle string    // last logged error
 }
 
-// NewCertificate returns the certificate in a folder, or a self-made one if that is empty.
+// NewCertificate returns the certificate in a directory, or a self-signed one if folder is empty.
 func NewCertificate(folder string, logger logr.Logger) *Certificate {
 	return &Certificate{folder: folder, logger: logger, now: time.Now}
 }
 
-// Config returns how a server speaks TLS with the certificate.
+// Config returns the TLS config of a server with the certificate.
 func (c *Certificate) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
@@ -54,23 +54,23 @@ func (c *Certificate) get() (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
-	if c.folder != "" && (c.looked.IsZero() || now.Sub(c.looked) >= lookEvery) {
+	if c.folder != "" && (c.looked.IsZero() || now.Sub(c.looked) >= reloadInterval) {
 		c.looked = now
 		c.look()
 	}
 	if c.current != nil && (c.renew.IsZero() || now.Before(c.renew)) {
 		return c.current, nil
 	}
-	made, err := SelfSigned([]string{"templater"}, now, madeFor)
+	made, err := SelfSigned([]string{"templater"}, now, selfSignedValidity)
 	if err != nil {
 		return nil, err
 	}
-	c.current, c.renew = made, now.Add(madeFor/2)
-	c.logger.Info("created a self-signed certificate", "until", made.Leaf.NotAfter)
+	c.current, c.renew = made, now.Add(selfSignedValidity/2)
+	c.logger.Info("created a self-signed certificate", "notAfter", made.Leaf.NotAfter)
 	return made, nil
 }
 
-// look takes up the files if they have changed. It logs once what keeps it from that.
+// look reloads the files if they have changed. It logs each error once.
 func (c *Certificate) look() {
 	err := c.load()
 	text := ""
@@ -78,12 +78,12 @@ func (c *Certificate) look() {
 	case errors.Is(err, fs.ErrNotExist) && c.text[0] == nil:
 		text = "waiting for tls.crt and tls.key"
 		if text != c.obstacle {
-			c.logger.Info(text, "folder", c.folder)
+			c.logger.Info(text, "directory", c.folder)
 		}
 	case err != nil:
 		text = err.Error()
 		if text != c.obstacle {
-			c.logger.Error(err, "cannot use the certificate: tls.crt and tls.key must be valid and match", "folder", c.folder)
+			c.logger.Error(err, "cannot use the certificate: tls.crt and tls.key must be valid and match", "directory", c.folder)
 		}
 	}
 	c.obstacle = text
@@ -101,12 +101,13 @@ func (c *Certificate) load() error {
 	if c.text[0] != nil && bytes.Equal(text[0], c.text[0]) && bytes.Equal(text[1], c.text[1]) {
 		return nil
 	}
-	// Files that do not fit may be of two versions, one before and one after a change: the next look finds both.
+	// Files that do not match may belong to different versions of the Secret. The next attempt will read a matching
+	// pair.
 	loaded, err := tls.X509KeyPair(text[0], text[1])
 	if err != nil {
 		return err
 	}
 	c.current, c.renew, c.text = &loaded, time.Time{}, text
-	c.logger.Info("using the certificate", "folder", c.folder, "until", loaded.Leaf.NotAfter)
+	c.logger.Info("using the certificate", "directory", c.folder, "until", loaded.Leaf.NotAfter)
 	return nil
 }

@@ -22,16 +22,16 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// logged returns a logger and what it has logged.
+// logged returns a logger and its output.
 func logged() (logr.Logger, *strings.Builder) {
 	var log strings.Builder
 	return funcr.New(func(_, args string) { fmt.Fprintln(&log, args) }, funcr.Options{}), &log
 }
 
-// pair returns a certificate and its key as the files of a Secret have them.
+// pair returns a certificate and its key as in the files of a mounted Secret.
 func pair(t *testing.T) (crt, key []byte) {
 	t.Helper()
-	made, err := SelfSigned([]string{"templater"}, time.Now(), madeFor)
+	made, err := SelfSigned([]string{"templater"}, time.Now(), selfSignedValidity)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func write(t *testing.T, dir, name string, text []byte) {
 	}
 }
 
-// shows reports whether a certificate is that of a file.
+// shows reports whether the certificate in use is crt.
 func shows(t *testing.T, c *Certificate, crt []byte) bool {
 	t.Helper()
 	got, err := c.get()
@@ -60,13 +60,13 @@ func shows(t *testing.T, c *Certificate, crt []byte) bool {
 	return slices.Equal(got.Certificate[0], block.Bytes)
 }
 
-func TestACertificateFollowsItsFiles(t *testing.T) {
+func TestCertificateIsReloadedFromFiles(t *testing.T) {
 	dir := t.TempDir()
 	logger, log := logged()
 	c := NewCertificate(dir, logger)
 	now := time.Now()
 	c.now = func() time.Time { return now }
-	later := func() { now = now.Add(lookEvery) }
+	later := func() { now = now.Add(reloadInterval) }
 
 	first, firstKey := pair(t)
 	second, secondKey := pair(t)
@@ -110,7 +110,7 @@ func TestACertificateFollowsItsFiles(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoCertificate(t *testing.T) {
+func TestInvalidCertificateFilesFallBackToSelfSigned(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "tls.crt", []byte("secret"))
 	write(t, dir, "tls.key", []byte("secret"))
@@ -124,7 +124,7 @@ func TestFilesThatAreNoCertificate(t *testing.T) {
 	}
 }
 
-func TestASelfMadeCertificateIsMadeAnewInTime(t *testing.T) {
+func TestSelfSignedCertificateIsRenewed(t *testing.T) {
 	c := NewCertificate("", logr.Discard())
 	now := time.Now()
 	c.now = func() time.Time { return now }
@@ -132,20 +132,20 @@ func TestASelfMadeCertificateIsMadeAnewInTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leaf := first.Leaf; leaf.NotBefore.After(now) || leaf.NotAfter.Before(now.Add(madeFor-time.Second)) {
+	if leaf := first.Leaf; leaf.NotBefore.After(now) || leaf.NotAfter.Before(now.Add(selfSignedValidity-time.Second)) {
 		t.Errorf("valid from %s to %s", leaf.NotBefore, leaf.NotAfter)
 	}
-	now = now.Add(madeFor/2 - time.Second)
+	now = now.Add(selfSignedValidity/2 - time.Second)
 	if same, _ := c.get(); same != first {
 		t.Error("it was made anew too early")
 	}
 	now = now.Add(time.Second)
-	if next, _ := c.get(); next == first || !next.Leaf.NotAfter.After(now.Add(madeFor/2)) {
+	if next, _ := c.get(); next == first || !next.Leaf.NotAfter.After(now.Add(selfSignedValidity/2)) {
 		t.Error("it was not made anew")
 	}
 }
 
-func TestAServerWithTLS(t *testing.T) {
+func TestServeTLS(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	logger, log := logged()
 	ctx := klog.NewContext(t.Context(), logger)
@@ -185,9 +185,9 @@ func TestAServerWithTLS(t *testing.T) {
 	}
 }
 
-func TestWhatHTTPComplainsAboutIsLogged(t *testing.T) {
+func TestHTTPErrorLogOmitsTLSHandshakeErrors(t *testing.T) {
 	logger, log := logged()
-	c := complaints{logger}
+	c := errorLog{logger}
 	for _, line := range []string{"http: TLS handshake error from 10.0.0.1:1: EOF\n", "http: panic serving 10.0.0.1:1: a defect\n"} {
 		if n, err := c.Write([]byte(line)); n != len(line) || err != nil {
 			t.Errorf("wrote %d, error %v", n, err)

@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// mostConnections is how many connections a server has at a time. Each takes some 50 KiB with TLS.
-const mostConnections = 500
+// maxConnections is the maximum number of connections of a server. Each uses about 50 KiB with TLS.
+const maxConnections = 500
 
-// connections are those of a server. Where there is one too many, the one is closed that has been at the same thing for
-// longest, be it a handshake, a request or nothing: a client that is served takes moments. So those that keep connections open do not
-// keep others out. It is safe for concurrent use.
+// connections limits the connections of a server. When the limit is exceeded, the connection is closed whose state has
+// not changed for the longest time, whether it is in a handshake, a request or idle: serving a client is fast. Clients
+// that keep connections open thus cannot block others. It is safe for concurrent use.
 type connections struct {
 	most int
 
 	mu    sync.Mutex
-	order list.List // of net.Conn; which has been at the same thing for longest is first
+	order list.List // of net.Conn; the one with the oldest state change is first
 	at    map[net.Conn]*list.Element
 }
 
@@ -26,7 +26,7 @@ func newConnections(most int) *connections {
 	return &connections{most: most, at: map[net.Conn]*list.Element{}}
 }
 
-// changed is for http.Server.ConnState.
+// changed is called by http.Server.ConnState.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,7 +36,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 		c.forget(known)
 	case known != nil:
 		c.order.MoveToBack(known)
-	case state == http.StateNew: // all others have been asked to close
+	case state == http.StateNew: // other unknown connections were already closed
 		c.at[conn] = c.order.PushBack(conn)
 		if c.order.Len() > c.most {
 			hangUp(c.forget(c.order.Front()))
@@ -44,7 +44,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// forget takes a connection off the list, if it is there; the lock is held.
+// forget removes a connection, if known is not nil. The caller holds the lock.
 func (c *connections) forget(known *list.Element) net.Conn {
 	if known == nil {
 		return nil
@@ -54,7 +54,7 @@ func (c *connections) forget(known *list.Element) net.Conn {
 	return conn
 }
 
-// hangUp closes a connection at once: taking leave, as TLS does, could take time.
+// hangUp closes a connection immediately, without the TLS closing handshake, which could block.
 func hangUp(conn net.Conn) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

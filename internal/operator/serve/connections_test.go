@@ -13,7 +13,7 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// crowded is a server of at most so many connections.
+// crowded returns a server with at most most connections.
 func crowded(t *testing.T, most int, secure bool) (*httptest.Server, *connections) {
 	t.Helper()
 	c := newConnections(most)
@@ -29,7 +29,7 @@ func crowded(t *testing.T, most int, secure bool) (*httptest.Server, *connection
 	return server, c
 }
 
-// connect returns a connection on which a request was answered.
+// connect returns a connection on which a request was served.
 func connect(t *testing.T, server *httptest.Server) net.Conn {
 	t.Helper()
 	var conn net.Conn
@@ -37,7 +37,7 @@ func connect(t *testing.T, server *httptest.Server) net.Conn {
 	if server.TLS == nil {
 		conn, err = (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	} else {
-		dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // of the test itself
+		dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // the server of the test
 		conn, err = dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 	}
 	if err != nil {
@@ -50,7 +50,7 @@ func connect(t *testing.T, server *httptest.Server) net.Conn {
 	return conn
 }
 
-// answers reports whether the server answers on a connection. It may be asked again then.
+// answers reports whether the server responds on a connection. It can be called again after true.
 func answers(conn net.Conn) bool {
 	if _, err := io.WriteString(conn, "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		return false
@@ -69,7 +69,7 @@ func closed(conn net.Conn) bool {
 	return err != nil && (!errors.As(err, &timeout) || !timeout.Timeout())
 }
 
-func TestTheConnectionThatRestsForLongestMakesRoom(t *testing.T) {
+func TestLongestIdleConnectionIsClosed(t *testing.T) {
 	c := newConnections(3)
 	var ours, theirs []net.Conn
 	come := func() {
@@ -80,12 +80,12 @@ func TestTheConnectionThatRestsForLongestMakesRoom(t *testing.T) {
 	for range 3 {
 		come()
 	}
-	c.changed(ours[0], http.StateActive) // now the second one rests for longest
+	c.changed(ours[0], http.StateActive) // now the second one has been idle for longest
 	come()
 	if !closed(theirs[1]) {
 		t.Error("it is open")
 	}
-	c.changed(ours[1], http.StateIdle) // it does not know yet
+	c.changed(ours[1], http.StateIdle) // a late callback for a closed connection
 	c.changed(ours[1], http.StateClosed)
 	c.changed(ours[3], http.StateClosed)
 	come()
@@ -99,7 +99,7 @@ func TestTheConnectionThatRestsForLongestMakesRoom(t *testing.T) {
 	}
 }
 
-func TestAServerHangsUpAtOnce(t *testing.T) {
+func TestConnectionLimitClosesOldestImmediately(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		server, _ := crowded(t, 1, secure)
 		first, second := connect(t, server), connect(t, server)
@@ -112,8 +112,8 @@ func TestAServerHangsUpAtOnce(t *testing.T) {
 	}
 }
 
-// Those that never end their request, or never begin one, keep nobody out.
-func TestConnectionsThatComeToNothingMakeRoom(t *testing.T) {
+// Connections that never complete or never send a request do not block others.
+func TestIncompleteRequestsDoNotExhaustConnections(t *testing.T) {
 	server, _ := crowded(t, 3, false)
 	for i := range 30 {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
@@ -122,18 +122,18 @@ func TestConnectionsThatComeToNothingMakeRoom(t *testing.T) {
 		}
 		defer conn.Close()
 		if i%2 == 0 {
-			_, _ = io.WriteString(conn, "HEAD / HTTP") // it may be closed already
+			_, _ = io.WriteString(conn, "HEAD / HTTP") // it may already be closed
 		}
 	}
 	connect(t, server)
 }
 
-func TestConnectionsThatAreClosedAreForgotten(t *testing.T) {
+func TestClosedConnectionsAreUntracked(t *testing.T) {
 	server, c := crowded(t, 3, false)
 	for range 3 {
 		connect(t, server).Close()
 	}
-	server.Close() // which waits for them
+	server.Close() // waits for them
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.order.Len() != 0 || len(c.at) != 0 {

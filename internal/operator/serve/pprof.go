@@ -5,8 +5,8 @@ import (
 	"net/http/pprof"
 )
 
-// Profiles returns what answers under /debug/pprof/. It is no part of
-// http.DefaultServeMux, so that profiles are nowhere but where they are asked for.
+// Profiles returns the handler of /debug/pprof/. It does not use http.DefaultServeMux, so that profiles are only served
+// where they are enabled.
 func Profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)

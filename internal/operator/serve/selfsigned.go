@@ -15,8 +15,8 @@ import (
 // ClockSkew is how far the clock of a client may be behind.
 const ClockSkew = time.Hour
 
-// SelfSigned creates a certificate, with its key, for a server of these host names and addresses. It is valid from ClockSkew before now until
-// that long after. It is self-signed and no CA, so that clients that trust it trust nothing else.
+// SelfSigned creates a certificate, with its key, for a server with these host names and IP addresses. It is valid from
+// now-ClockSkew to now+lasts. It is not a CA, so that clients that trust it trust nothing else.
 func SelfSigned(names []string, now time.Time, lasts time.Duration) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

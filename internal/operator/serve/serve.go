@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// headerLimit is how long a client may take to send its request. What is allowed to have a body says how long that may take.
+	// headerLimit is the timeout for reading a request. Handlers that accept a body set their own timeout for it.
 	headerLimit = 10 * time.Second
-	// idleLimit is longer than the usual time between two probes or scrapes.
+	// idleLimit is longer than the usual interval of probes or scrapes.
 	idleLimit = 2 * time.Minute
-	// stopLimit is how long requests may take that are under way when the operator stops.
+	// stopLimit is how long running requests may take when the operator stops.
 	stopLimit = 2 * time.Second
-	// headerBytes is room for any token, and no invitation to fill the memory.
+	// headerBytes is enough for any token, but limits the memory.
 	headerBytes = 64 << 10
 )
 
-// Options are what a server serves.
+// Options configure a server.
 type Options struct {
-	Name    string // what errors and logs call it
+	Name    string // for errors and logs
 	Address string // such as ":8080" or "127.0.0.1:0"
 	Handler http.Handler
 	TLS     *tls.Config // nil = plain HTTP
 }
 
-// Server answers requests from the moment that Listen has returned it.
+// Server serves requests from the moment that Listen returns it.
 type Server struct {
 	name     string
 	server   *http.Server
@@ -43,7 +43,7 @@ type Server struct {
 	ended    chan struct{}
 }
 
-// Listen starts a server. The error says that the address cannot be had. Close must be called.
+// Listen starts a server. It returns an error if it cannot listen on the address. The caller must call Close.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Address)
 	if err != nil {
@@ -54,47 +54,47 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 		name: o.Name, listener: listener, ended: make(chan struct{}),
 		server: &http.Server{
 			Handler: o.Handler, ReadHeaderTimeout: headerLimit, ReadTimeout: headerLimit, IdleTimeout: idleLimit,
-			ConnState: newConnections(mostConnections).changed, MaxHeaderBytes: headerBytes, ErrorLog: log.New(complaints{logger.WithValues("what", o.Name)}, "", 0),
+			ConnState: newConnections(maxConnections).changed, MaxHeaderBytes: headerBytes, ErrorLog: log.New(errorLog{logger.WithValues("what", o.Name)}, "", 0),
 			BaseContext: func(net.Listener) context.Context { return klog.NewContext(context.Background(), logger) },
 		},
 	}
 	if o.TLS != nil {
 		listener = tls.NewListener(listener, o.TLS)
 	}
-	logger.Info("serving", "what", o.Name, "address", s.Address(), "tls", o.TLS != nil)
+	logger.Info("serving", "server", o.Name, "address", s.Address(), "tls", o.TLS != nil)
 	go func() {
 		defer close(s.ended)
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			logger.Error(err, "the server has stopped", "what", o.Name)
+			logger.Error(err, "server stopped", "server", o.Name)
 		}
 	}()
 	return s, nil
 }
 
-// complaints logs what net/http complains about. That a client does not like a certificate, or speaks no TLS, is
-// the client's matter, and anybody could fill the log with it.
-type complaints struct{ logger logr.Logger }
+// errorLog logs the errors of net/http. TLS handshake errors are only logged at V(4): they are the client's problem,
+// and any client could otherwise flood the log.
+type errorLog struct{ logger logr.Logger }
 
 // Write logs a line.
-func (c complaints) Write(line []byte) (int, error) {
+func (c errorLog) Write(line []byte) (int, error) {
 	text := string(bytes.TrimSpace(line))
 	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
-		c.logger.V(4).Info("no handshake", "because", text)
+		c.logger.V(4).Info("TLS handshake failed", "reason", text)
 	} else {
-		c.logger.Error(nil, "a request failed", "because", text)
+		c.logger.Error(nil, "HTTP server error", "reason", text)
 	}
 	return len(line), nil
 }
 
-// Address is where the server listens.
+// Address returns the listen address.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Close ends the server. Requests that are under way have a moment to end.
+// Close stops the server. Running requests have stopLimit to finish.
 func (s *Server) Close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
 	defer cancel()
 	if s.server.Shutdown(ctx) != nil {
-		_ = s.server.Close() // they had their time
+		_ = s.server.Close() // their time is up
 	}
 	<-s.ended
 }

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// get returns the code and the body that a server answers.
+// get returns the status code and the body of a response.
 func get(t *testing.T, s *Server, path string) (int, string) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -34,7 +34,7 @@ func get(t *testing.T, s *Server, path string) (int, string) {
 
 func hello(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }
 
-func TestAServerAnswersUntilItIsClosed(t *testing.T) {
+func TestServerServesUntilClosed(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s, err := Listen(t.Context(), Options{Name: "greetings", Address: "127.0.0.1:0", Handler: http.HandlerFunc(hello)})
 	if err != nil {
@@ -51,7 +51,7 @@ func TestAServerAnswersUntilItIsClosed(t *testing.T) {
 	again.Close(t.Context())
 }
 
-func TestRequestsThatAreUnderWayMayEnd(t *testing.T) {
+func TestCloseWaitsForActiveRequests(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	begun, closing := make(chan struct{}), make(chan struct{})
 	s, err := Listen(t.Context(), Options{Name: "greetings", Address: "127.0.0.1:0", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +70,7 @@ func TestRequestsThatAreUnderWayMayEnd(t *testing.T) {
 	}()
 	<-begun
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // as when the operator is told to stop
+	cancel() // as when the operator is stopped
 	go s.Close(ctx)
 	if body := <-got; body != "hello" {
 		t.Errorf("the request under way got %q", body)
@@ -78,7 +78,7 @@ func TestRequestsThatAreUnderWayMayEnd(t *testing.T) {
 	<-s.ended
 }
 
-func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
+func TestListenFailsIfAddressIsInUse(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s, err := Listen(t.Context(), Options{Name: "greetings", Address: "127.0.0.1:0", Handler: http.HandlerFunc(hello)})
 	if err != nil {

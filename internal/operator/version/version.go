@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// Variable is what the linker sets for a release (-X), and Unknown what is not known.
+// Variable is the variable that the linker sets for a release (-X), and Unknown replaces unknown values.
 const (
 	Variable = "github.com/templater-dev/templater/internal/operator/version.released"
 	Unknown  = "unknown"
@@ -16,21 +16,21 @@ const (
 // released is the version of a release, such as v1.2.3. It is empty in other builds.
 var released string
 
-// Info is which templater this is. No field is empty.
+// Info identifies the build of templater. No field is empty.
 type Info struct {
-	Version  string `json:"version"`  // v1.2.3, or what Go has made of the commit, or (devel)
-	Commit   string `json:"commit"`   // the whole hash, with +changes where files differed from it
+	Version  string `json:"version"`  // v1.2.3, or the pseudo-version that Go derives from the commit, or (devel)
+	Commit   string `json:"commit"`   // full hash, with +changes if the working tree was modified
 	Go       string `json:"go"`       // such as go1.26.8
 	Platform string `json:"platform"` // such as linux/amd64
 }
 
-// Get returns which templater runs.
+// Get returns the build info of the running program.
 func Get() Info {
 	build, _ := debug.ReadBuildInfo()
 	return of(released, build)
 }
 
-// of puts together what the linker and what Go have noted. build may be nil.
+// of combines the version set by the linker and the build info of Go. build may be nil.
 func of(released string, build *debug.BuildInfo) Info {
 	info := Info{Version: released, Commit: Unknown, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if build == nil {

@@ -1,10 +1,7 @@
 package child
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"hash/maphash"
 	"maps"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -12,9 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Body returns the JSON of the child as it is applied: the desired fields, the marks that templater adds,
-// and one more field of metadata. there is the object that it is applied to, nil = none.
-func (w *Wanted) Body(field, value string, there *object.Object) []byte {
+// Body returns the JSON to apply for the child: the desired fields, the labels, annotations and owner reference that templater adds, and one
+// extra metadata field. live is the existing object that it is applied to, or nil.
+func (w *Wanted) Body(field, value string, live *object.Object) []byte {
 	content := maps.Clone(w.Content)
 	metadata := maps.Clone(below(content, "metadata"))
 	content["metadata"] = metadata
@@ -29,7 +26,7 @@ func (w *Wanted) Body(field, value string, there *object.Object) []byte {
 	annotations := maps.Clone(below(metadata, "annotations"))
 	metadata["annotations"] = annotations
 	annotations[v1.AnnotationHash] = w.Hash
-	annotations[v1.AnnotationSeal] = w.Marks.seal(w.Name, w.Hash, there)
+	annotations[v1.AnnotationSeal] = w.Marks.seal(w.Name, w.Hash, live)
 	for _, m := range w.Marks.annotations() {
 		if m.value != "" {
 			annotations[m.key] = m.value
@@ -50,7 +47,7 @@ func below(m map[string]any, key string) map[string]any {
 	return inner
 }
 
-// KeyFault says where a key is that the server cannot read in what is applied, or "".
+// KeyFault returns a message with the path of a key that is too long for the API server to decode, or "".
 func (f *Factory) KeyFault(content map[string]any) string {
 	path := object.LongKey(content)
 	switch path {
@@ -62,40 +59,4 @@ func (f *Factory) KeyFault(content map[string]any) string {
 		path = problem.Author(f.Program.Wrote).Path(path, content)
 	}
 	return fmt.Sprintf("%s has a key of more than %d characters in JSON, which the API server cannot decode: shorten it", path, object.LongestKey-len(`""`))
-}
-
-// Hash identifies a text by 32 hexadecimal digits.
-func Hash(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
-}
-
-// ContentHash differs for objects that differ outside of their metadata and status, which controllers write, too.
-func ContentHash(content map[string]any) int64 {
-	content = maps.Clone(content)
-	for _, field := range []string{"apiVersion", "kind", "metadata", "status"} {
-		delete(content, field)
-	}
-	return int64(maphash.Bytes(Seed, object.Append(nil, content))) //nolint:gosec // a hash may be negative
-}
-
-// Seed is that of hashes of versions.
-var Seed = maphash.MakeSeed()
-
-// Fingerprint differs for different states of the children.
-func Fingerprint(children []*Live) uint64 {
-	var h maphash.Hash
-	h.SetSeed(Seed)
-	for _, l := range children {
-		AddVersion(&h, l.Object)
-	}
-	return h.Sum64()
-}
-
-// AddVersion adds to a hash which object it is, and in which state.
-func AddVersion(h *maphash.Hash, o *object.Object) {
-	_, _ = h.WriteString(string(o.UID())) // a hash takes everything
-	_ = h.WriteByte('@')
-	_, _ = h.WriteString(o.ResourceVersion())
-	_ = h.WriteByte(' ')
 }

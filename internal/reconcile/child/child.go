@@ -1,4 +1,5 @@
-// Package child makes the children of a parent from what its templates yield, and decides whose an object is. Pure.
+// Package child builds the desired children of a parent from its rendered templates, and determines who owns an existing object. It has no side
+// effects.
 package child
 
 import (
@@ -18,69 +19,69 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Wanted is a child as it should be.
+// Wanted is a desired child.
 type Wanted struct {
-	Entry   *v1.Child // of spec.children
+	Entry   *v1.Child // the child template
 	Kind    kind.Kind
 	Name    types.NamespacedName
-	Content map[string]any // as the template yields it; see Marks for what templater adds
+	Content map[string]any // as rendered; see Marks for what templater adds
 	Hash    string         // of Content
 	Marks   Marks
-	Live    *Live // nil while it is not there: see Pair
+	Live    *Live // nil if it does not exist: see Pair
 
 	bytes int // of Content as JSON
-	// disputed is whether another document describes the same object.
+	// disputed is true if another document defines the same object.
 	disputed bool
-	line     int32 // of the template where the document begins
+	line     int32 // where the document begins in the template
 }
 
-// Live is a child as it is.
+// Live is an existing child.
 type Live struct {
-	Entry    string // the one of spec.children that it belongs to: see Pair
-	MadeFrom string // the entry that it was made from, as its seal proves; "" where that proves nothing
+	Entry    string // the child template that it belongs to: see Pair
+	MadeFrom string // the child template that it was created from, according to its seal; "" if the seal proves nothing
 	Kind     kind.Kind
 	Object   *object.Object
-	Wanted   *Wanted // nil if no template yields it any more
+	Wanted   *Wanted // nil if no template renders it anymore
 
-	rule   *Ownership     // that opens its seal; nil where no seal is opened
-	parent *object.Object // whose child it is known to be, whatever its labels say; nil where they alone say it
+	rule   *Ownership     // to open the seal with; nil if seals are not opened
+	parent *object.Object // known parent of the child, regardless of its labels; nil if only the labels identify it
 }
 
-// Live returns an object of ours under the entry that its seal proves. Where the seal proves nothing, its label has the entry that shows
-// the object, and no entry decides about it: anybody may write the label.
+// Live returns an owned object with the child template from its seal. If the seal proves nothing, the child template from its label determines
+// only where the object is shown, and no child template decides about it, because anyone can change labels.
 func (r *Ownership) Live(kind kind.Kind, o *object.Object) *Live { return r.LiveOf(kind, o, nil) }
 
 // Live is Ownership.Live for a child of the parent.
 func (m *Maker) Live(kind kind.Kind, o *object.Object) *Live { return m.LiveOf(kind, o, m.Parent) }
 
-// LiveOf is Live for a child of that parent: its seal counts although the object has lost its owner reference or the labels of the parent.
+// LiveOf is Live for a child of that parent. Its seal counts even if the object has lost its owner reference or the parent's labels.
 func (r *Ownership) LiveOf(kind kind.Kind, o, parent *object.Object) *Live {
 	l := &Live{Entry: o.Label(v1.LabelChild), Kind: kind, Object: o, rule: r, parent: parent}
 	if o.Settled(r.Seals.Round()) {
-		l.MadeFrom = l.Entry // its seal says the same
+		l.MadeFrom = l.Entry // the seal has the same child template
 	} else if l.MadeFrom = l.provenEntry(); l.MadeFrom != "" {
 		l.Entry = l.MadeFrom
 	}
 	return l
 }
 
-// NewLive returns an object of ours under the child template that its label names. It is for callers that have no keys to open its seal
-// and delete nothing: see Ownership.Live.
+// NewLive returns an owned object with the child template from its label. It is for callers that have no keys to open seals and delete nothing:
+// see Ownership.Live.
 func NewLive(kind kind.Kind, o *object.Object) *Live {
 	entry := o.Label(v1.LabelChild)
 	return &Live{Entry: entry, MadeFrom: entry, Kind: kind, Object: o}
 }
 
-// ID identifies a child of a parent, whatever its version.
+// ID identifies a child of a parent, independent of its API version.
 type ID struct {
 	Kind schema.GroupKind
 	Name types.NamespacedName
 }
 
-// ID returns which child it is.
+// ID returns the ID of the child.
 func (w *Wanted) ID() ID { return ID{w.Kind.GroupKind(), w.Name} }
 
-// ID returns which child it is.
+// ID returns the ID of the child.
 func (l *Live) ID() ID { return ID{l.Kind.GroupKind(), l.Object.Key()} }
 
 // String names the child in messages: "ConfigMap default/a".
@@ -92,7 +93,7 @@ func (i ID) String() string {
 	return i.Kind.Kind + " " + problem.PublicName(i.Name.Namespace) + "/" + name
 }
 
-// Applied takes note of what an apply of the child has left.
+// Applied records the result of an apply of the child.
 func (w *Wanted) Applied(after *object.Object) {
 	after.Note(object.Ours | object.OwnWrite)
 	if w.repairs() {
@@ -100,11 +101,12 @@ func (w *Wanted) Applied(after *object.Object) {
 	}
 }
 
-// Line is where the document begins in the template of the entry.
+// Line returns the line of the template where the document begins.
 func (w *Wanted) Line() int { return int(w.line) }
 
-// Contents returns the objects that templates see as .observed and .children, as [render.Input] has it.
-func Contents(all []*Live, b *budget.Pass) func(entry string) ([]map[string]any, error) {
+// Contents returns a function that returns the objects of a child template, for .observed and .children in templates: see [render.Input]. It
+// charges the budget.
+func Contents(all []*Live, b *budget.Budget) func(entry string) ([]map[string]any, error) {
 	return func(entry string) ([]map[string]any, error) {
 		var out []map[string]any
 		for _, l := range all {
@@ -120,8 +122,8 @@ func Contents(all []*Live, b *budget.Pass) func(entry string) ([]map[string]any,
 	}
 }
 
-// DecodeAll decodes objects at the expense of a budget.
-func DecodeAll(objects []*object.Object, b *budget.Pass) ([]map[string]any, error) {
+// DecodeAll decodes objects and charges the budget.
+func DecodeAll(objects []*object.Object, b *budget.Budget) ([]map[string]any, error) {
 	out := make([]map[string]any, 0, len(objects))
 	for _, o := range objects {
 		if err := b.Spend(o.ContentBytes()); err != nil {
@@ -132,7 +134,7 @@ func DecodeAll(objects []*object.Object, b *budget.Pass) ([]map[string]any, erro
 	return out, nil
 }
 
-// Sort sorts by kind, namespace and name, p-2 before p-10, and returns its argument.
+// Sort sorts by kind, namespace and name in place (p-2 before p-10), and returns its argument.
 func Sort(children []*Live) []*Live {
 	slices.SortFunc(children, func(a, b *Live) int {
 		x, y := a.ID(), b.ID()
@@ -150,25 +152,26 @@ func Going(left []*Live) string {
 	return "being deleted: waiting for its children to be deleted: " + problem.JoinFunc(Sort(left), func(l *Live) string { return l.ID().String() }) + "; if one is stuck, check its metadata.finalizers"
 }
 
-// Fault is a problem with what the template of an entry yields.
+// Fault is a problem with the output of a child template.
 type Fault struct {
 	*problem.Problem
-	Entry string // of spec.children; "" for all of them
-	Other string // another entry that has the same fault, or ""
-	// Always is whether it is reported even while the child template waits for others, and might have no fault once they are ready.
+	Entry string // name of the child template; "" for all
+	Other string // another child template with the same fault, or ""
+	// Always is true if the fault is reported even while the child template waits for others. Otherwise it is not, because it might disappear
+	// once they are ready.
 	Always bool
 }
 
-// of reports whether the entry has the fault.
+// of reports whether the child template has the fault.
 func (f Fault) of(entry string) bool { return entry == f.Entry || entry == f.Other || f.Entry == "" }
 
-// ofThePass reports whether rendering has failed for all templates of the reconciliation.
-func ofThePass(err error) bool {
+// ofAllTemplates reports whether a rendering error applies to all templates of the reconciliation.
+func ofAllTemplates(err error) bool {
 	failure, ok := errors.AsType[*syntax.Error](err)
 	return !ok || failure.Reason == syntax.Budget || failure.Reason == syntax.Interrupted
 }
 
-// Sound reports whether all objects of a child template are known, and no other document describes one of them.
+// Sound reports whether all objects of a child template are known, and no other document defines one of them.
 func (d *Desired) Sound(entry string) bool {
 	return !slices.Contains(d.Failed, entry) && !slices.ContainsFunc(d.Faults, func(f Fault) bool { return f.of(entry) })
 }

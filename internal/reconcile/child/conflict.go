@@ -9,22 +9,22 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// InTheWay says why an object cannot be taken for the child of that name, or nil when it is ours.
+// InTheWay returns why an existing object conflicts with a child, or nil if the object is already the parent's child.
 func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object.Object) *problem.Problem {
 	switch _, earlier := r.earlier(there, child.Kind.GroupKind(), parent); {
 	case there.Deleting():
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " is being deleted; it is recreated after that", Waiting: true, Retry: problem.RetrySoon}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " is being deleted, and will be recreated", Waiting: true, Retry: problem.RetrySoon}
 	case r.Ours(there, child.Kind.GroupKind(), identity(parent)):
 		return nil
 	case earlier:
-		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier parent of the same name; it is recreated once garbage collection has deleted it", Waiting: true, Retry: problem.RetrySoon}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier parent of the same name; it will be recreated once garbage collection has deleted it", Waiting: true, Retry: problem.RetrySoon}
 	}
 	conflict := problem.Newf(v1.ReasonChildConflict, "%s already exists and %s", child.ID(), r.conflict(there, child.Kind.GroupKind(), parent))
 	conflict.Retry = problem.RetrySlower
 	return conflict
 }
 
-// conflict returns a message that says who owns the conflicting object, and what to do.
+// conflict returns a message that says who owns the conflicting object, and how to resolve the conflict.
 func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent *object.Object) string {
 	const remedy = "delete it, or choose another name in the template"
 	if !r.alike(there, parent) {
@@ -33,52 +33,52 @@ func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent
 	_, verdict := r.Seals.Open(there.Annotation(v1.AnnotationSeal), r.subject(there.Key(), kind, identity(parent)))
 	switch verdict {
 	case seal.None:
-		return "is labelled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal; inspect it, then " + remedy + restore
+		return "is labeled as a child of this object, but has no seal (annotation templater.dev/seal): another client created it or removed the seal; inspect it, then " + remedy + restore
 	case seal.Foreign:
-		return "is labelled as a child of this object, but its seal was made with a key that templater does not have; restore that key, or inspect the object, then " + remedy + restore
+		return "is labeled as a child of this object, but its seal was made with a key that templater does not have; restore that key, or inspect the object, then " + remedy + restore
 	case seal.Broken, seal.Valid:
 	}
-	return "is labelled as a child of this object, but its seal is not valid for it: another client copied or changed it; inspect it, then " + remedy + restore
+	return "is labeled as a child of this object, but its seal is invalid: another client copied or modified the object; inspect it, then " + remedy + restore
 }
 
-// restore names the page with the remedy that keeps the object.
-const restore = "; to keep the object, see docs/operate/operations.md"
+// restore refers to the page that explains how to keep the object.
+const restore = "; to keep the object, see docs/operate/seals.md"
 
-// alike reports whether an object that is not ours says that it is the parent's child.
+// alike reports whether an object that templater does not own claims to be a child of the parent.
 func (r *Ownership) alike(there, parent *object.Object) bool {
 	owner, has := there.Controller()
 	return (!has || owner.UID == parent.UID()) && there.Label(v1.LabelController) == r.Controller && there.Label(v1.LabelParentUID) == string(parent.UID())
 }
 
-// whose says in messages whose an object is that is not ours.
+// whose returns text for a message about the owner of an object that templater does not own for this parent.
 func (r *Ownership) whose(there *object.Object) string {
 	owner, has := there.Controller()
 	name := problem.PublicKind(owner.Kind) + " " + problem.PublicName(owner.Name)
 	if owner.Kind == r.Parents.Kind && !r.parental(owner) {
-		name += " of " + problem.PublicVersion(owner.APIVersion) // which looks like the parent's kind
+		name += " of " + problem.PublicVersion(owner.APIVersion) // whose kind has the same name as the parent's kind
 	}
-	other := there.Label(v1.LabelController) // the server checks labels
+	other := there.Label(v1.LabelController) // the API server validates labels
 	switch {
 	case has && other != "":
 		return "belongs to TemplateController " + other + " for " + name
 	case has:
 		return "belongs to " + name
-	case other != "" && there.CrossScope(): // readers of this parent may not be allowed to see the other one
+	case other != "" && there.CrossScope(): // readers of this parent may not be allowed to see the other parent
 		return "belongs to TemplateController " + other + " for another parent, named in its annotation " + v1.AnnotationParent
-	case other == r.Controller && there.Label(v1.LabelParentUID) != "": // it is not alike, so the label is another parent's
-		return "belongs to TemplateController " + other + " for another parent, which may no longer exist: its label " + v1.LabelParentUID + " holds the UID"
+	case other == r.Controller && there.Label(v1.LabelParentUID) != "": // the object is not alike, so the label has the UID of another parent
+		return "belongs to TemplateController " + other + " for another parent, which may no longer exist: its label " + v1.LabelParentUID + " contains the UID"
 	case other != "":
 		return "belongs to TemplateController " + other
 	}
 	return "has no owner"
 }
 
-// JustDeleted is the problem that a conflicting object has been deleted a moment ago.
+// JustDeleted returns the problem for a conflicting object that was just deleted.
 func (w *Wanted) JustDeleted() *problem.Problem {
 	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " was just deleted", Waiting: true, Retry: problem.RetryNow}
 }
 
-// BeingReplaced is the problem that the object is deleted to be created anew.
+// BeingReplaced returns the problem for an object that is being deleted and will be recreated.
 func (w *Wanted) BeingReplaced() *problem.Problem {
 	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// mostLooks is how often the templates are rendered, where objects turn out to belong to other entries
-// of spec.children than was known.
-const mostLooks = 8
+// maxRenders limits how often the templates are rendered in a reconciliation. They are rendered again if an object turns out to belong to
+// another child template than assumed.
+const maxRenders = 8
 
-// Desire returns the desired children of a parent, paired with the observed ones, and those that may be written. The templates see each
-// object under the name of the child template that yields it; input returns what else they see, and is called anew each time.
+// Desire returns the desired children of a parent, paired with the observed ones, and the desired children that may be written. Templates see
+// each object under the child template that renders it. input returns the rest of the template input, and is called for each rendering.
 func (f *Factory) Desire(parent *object.Object, entries Entries, observed []*Live, input func() *render.Input) (Desired, []*Wanted) {
-	for range mostLooks - 1 {
+	for range maxRenders - 1 {
 		d := f.Render(parent, entries, input())
 		free, moved := d.Pair(observed)
 		if !moved {
@@ -28,18 +28,17 @@ func (f *Factory) Desire(parent *object.Object, entries Entries, observed []*Liv
 	}
 	d := f.Render(parent, entries, input())
 	free, moved := d.Pair(observed)
-	if moved { // the next reconciliation sees it by what is written now
+	if moved { // what is written now lets the next reconciliation find it
 		d.Faults = append(d.Faults, Fault{Always: true, Problem: &problem.Problem{
-			Reason: v1.ReasonProgressing, Message: "child templates were renamed: relabelling their objects", Waiting: true, Retry: problem.RetryNow,
+			Reason: v1.ReasonProgressing, Message: "child templates were renamed: relabeling their objects", Waiting: true, Retry: problem.RetryNow,
 		}})
 	}
 	return d, free
 }
 
-// Pair pairs desired and observed children by kind and name. An object belongs to the child template that
-// yields it, whichever one it was made from; its label counts only if no template yields it. It is not taken
-// from a child template that has failed, which might still yield it. Pair returns the desired children that
-// may be written, and whether some object now belongs to another child template.
+// Pair pairs desired and observed children by kind and name. An object belongs to the child template that renders it, even if it was created
+// from another one; its label counts only if no template renders it. It is not taken from a child template that has failed, because that might
+// still render it. Pair returns the desired children that may be written, and whether any object has moved to another child template.
 func (d *Desired) Pair(all []*Live) (free []*Wanted, moved bool) {
 	there := make(map[ID]*Live, len(all))
 	for _, l := range all {

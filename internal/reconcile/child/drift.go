@@ -5,7 +5,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// owned is what templater owns of an object: the fields, the content, and a hash of the values. The hash leaves out the marks that Marks
+// owned is what templater owns of an object: the fields, the content, and a hash of the values. The hash excludes the metadata that Marks
 // compares.
 type owned struct {
 	held    object.FieldSet
@@ -18,7 +18,7 @@ func (w *Wanted) owned(o *object.Object) owned {
 	return owned{held, content, beside(held, "").Hash(content)}
 }
 
-// repairs reports whether the strategy of the child template restores what somebody else has changed.
+// repairs reports whether the update strategy of the child template reverts changes by other clients.
 func (w *Wanted) repairs() bool {
 	switch w.Entry.UpdateStrategy.Type {
 	case v1.UpdateRecreate, v1.UpdateCreateOnly, v1.UpdateOnDelete:
@@ -28,9 +28,10 @@ func (w *Wanted) repairs() bool {
 	return true
 }
 
-// Drift returns the path of a field that templater applied and that someone else has changed, or "". The object has its marks, and was last
-// applied from what is desired. A change under templater's own field manager shows only by the values: they are compared with the response to
-// the last apply of this process or, if there was none, with what is desired. So fields that the server or a webhook rewrites are no drift.
+// Drift returns the path of a field that templater applied and that another client changed, or "". The object must have its Marks, and must have
+// been applied last from the desired content. A change that used templater's own field manager is only visible in the values: they are compared
+// with the response to the last apply of this process or, if there was none, with the desired values. So fields that the API server or a webhook
+// rewrites are not reported as drift.
 func (w *Wanted) Drift(o *object.Object) string {
 	if o.Noted(object.Covered) {
 		return ""
@@ -47,7 +48,7 @@ func (w *Wanted) Drift(o *object.Object) string {
 	return ""
 }
 
-// uncovered returns the path of a field that was applied and that templater owns no more, or "".
+// uncovered returns the path of a field that templater applied but no longer owns, or "".
 func (w *Wanted) uncovered(held object.FieldSet) string {
 	if path := held.Uncovered(w.Content); path != "" {
 		return path
@@ -55,7 +56,8 @@ func (w *Wanted) uncovered(held object.FieldSet) string {
 	return held.Uncovered(w.Marks.Added())
 }
 
-// asDesired reports whether all values are as desired, and templater owns no other field. What the server writes in another way is equal.
+// asDesired reports whether all values are as desired, and templater owns no other field. Values that the API server only writes differently are
+// equal.
 func (w *Wanted) asDesired(now owned) bool {
-	return w.holds(now.held, now.content, object.SameQuantity) && now.held.Holds(w.Marks.Added(), now.content, object.EqualValues)
+	return w.holds(now.held, now.content, !w.Kind.Custom) && now.held.Holds(w.Marks.Added(), now.content)
 }

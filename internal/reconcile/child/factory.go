@@ -20,23 +20,22 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// deepest is how many templater parents a child may descend from. A chain of
-// controllers that feed each other ends there instead of running forever.
+// deepest is how many ancestors of a child may be parents. It stops TemplateControllers that create parents for each other in a loop.
 const deepest = 8
 
-// Cluster is what a Factory asks about the cluster, as far as that is known.
+// Cluster provides a Factory with cached information about the cluster.
 type Cluster interface {
-	// Resolve returns the kind in that version. The error is a *kind.NotFoundError when the server does not have it,
-	// else that of a failed request.
+	// Resolve returns the kind for an API version. The error is a *kind.NotFoundError if the kind is not served, or else the error of the failed
+	// request.
 	Resolve(gvk schema.GroupVersionKind) (kind.Kind, error)
-	// Known reports whether children of the kind are known, in that version or in another one that will do.
+	// Known reports whether the controller knows the kind of a child, in this version or in an equivalent one.
 	Known(gvk schema.GroupVersionKind) bool
-	// Selects reports whether an object in that namespace with those labels would be a parent, if it were of the
-	// parents' kind. It ignores the fieldSelector.
+	// Selects reports whether an object with this namespace and labels would be a parent, if it were of the parents' kind. It ignores the
+	// fieldSelector.
 	Selects(namespace string, set labels.Labels) bool
 }
 
-// Factory makes the children of the parents of one TemplateController. It is safe for concurrent use.
+// Factory builds the desired children for the parents of one TemplateController. It is safe for concurrent use.
 type Factory struct {
 	*Ownership
 	Spec       *v1.TemplateControllerSpec
@@ -46,33 +45,33 @@ type Factory struct {
 	Clock      clock.PassiveClock
 }
 
-// Desired is what the templates yield for one parent.
+// Desired is what the templates render for one parent.
 type Desired struct {
 	Maker   *Maker
 	Wanted  []*Wanted
 	Faults  []Fault
 	Failed  []string // child templates whose objects are not all known
-	Largest int      // the bytes of the largest document, as JSON
-	// Unknown are kinds that the controller has never created, or in another version.
+	Largest int      // size of the largest document, in bytes of JSON
+	// Unknown are kinds that the controller has never created, or only in another version.
 	Unknown []schema.GroupVersionKind
-	// Missing are kinds that the server does not have.
+	// Missing are kinds that the API server does not serve.
 	Missing []schema.GroupKind
 }
 
-// Render renders child templates and turns the objects that they yield into children. If several documents describe one
-// object, none of them is desired: it is not known which is meant.
+// Render renders child templates and converts the rendered objects to children. If several documents define the same object, none of them is
+// desired, because the intent is ambiguous.
 func (f *Factory) Render(parent *object.Object, entries Entries, in *render.Input) Desired {
 	d := f.desired(parent)
 	first := map[ID]*Wanted{}
 	for i := range entries {
 		child := &entries[i]
-		if len(d.Failed) > 0 && in.Budget.UsedUp() { // which was reported
+		if len(d.Failed) > 0 && in.Budget.UsedUp() { // which is reported already
 			d.Failed = append(d.Failed, child.Name)
 			continue
 		}
 		objects, err := f.Program.Child(child.Name, in)
 		if err != nil {
-			d.Faults = append(d.Faults, Fault{Problem: problem.FromTemplate(err), Entry: child.Name, Always: ofThePass(err)})
+			d.Faults = append(d.Faults, Fault{Problem: problem.FromTemplate(err), Entry: child.Name, Always: ofAllTemplates(err)})
 			d.Failed = append(d.Failed, child.Name)
 			continue
 		}
@@ -103,17 +102,17 @@ func (f *Factory) Render(parent *object.Object, entries Entries, in *render.Inpu
 	return d
 }
 
-// desired is the Desired of a parent before anything is rendered.
+// desired returns the Desired of a parent before rendering.
 func (f *Factory) desired(parent *object.Object) Desired {
 	return Desired{Maker: f.Maker(parent)}
 }
 
-// Maker returns the Maker of the children of a parent.
+// Maker returns the Maker for the children of a parent.
 func (f *Factory) Maker(parent *object.Object) *Maker {
 	return &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Finalize: f.Spec.Finalize, Clock: f.Clock}
 }
 
-// Unrendered is the Desired of a parent while its templates cannot be rendered: the objects of all child templates are unknown.
+// Unrendered returns the Desired of a parent whose templates cannot be rendered: the objects of all child templates are unknown.
 func (f *Factory) Unrendered(parent *object.Object, entries Entries) Desired {
 	d := f.desired(parent)
 	for i := range entries {
@@ -122,8 +121,7 @@ func (f *Factory) Unrendered(parent *object.Object, entries Entries) Desired {
 	return d
 }
 
-// note remembers a kind that is new to the controller, or that the server has again
-// since the controller was made.
+// note records a kind that is new to the controller, or that is served again since the controller was created.
 func (d *Desired) note(c Cluster, w *Wanted) {
 	gvk := GVKOf(w.Content)
 	if c.Known(gvk) {
@@ -141,7 +139,7 @@ func invalid(child *v1.Child, o render.Object, format string, args ...any) *prob
 	return problem.Newf(v1.ReasonInvalidChild, "children[%s]:%d: %s", child.Name, o.Line, fmt.Sprintf(format, args...))
 }
 
-// want turns one rendered document into a child.
+// want converts one rendered document to a child.
 func (f *Factory) want(child *v1.Child, maker *Maker, o render.Object) (*Wanted, *problem.Problem) {
 	if fault := cmp.Or(shapeFault(o.Content), f.KeyFault(o.Content)); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
@@ -160,21 +158,21 @@ func (f *Factory) want(child *v1.Child, maker *Maker, o render.Object) (*Wanted,
 		return nil, invalid(child, o, "this %s matches spec.watch of its own TemplateController, so it would get children of its own in an endless loop: narrow spec.watch with a labelSelector that the child does not match", gvk.Kind)
 	}
 	if maker.Depth > deepest {
-		return nil, invalid(child, o, "this child has %d ancestors that are parents of TemplateControllers: these create children for each other in an endless loop; change what one of them watches or creates", deepest)
+		return nil, invalid(child, o, "nested too deeply: this child has %d ancestors that are parents, so TemplateControllers create parents for each other in a loop; change what one of them watches or creates", deepest)
 	}
-	text := texts.Get().(*[]byte) //nolint:forcetypeassert // texts has no others
+	text := texts.Get().(*[]byte) //nolint:forcetypeassert // texts holds nothing else
 	*text = object.Append((*text)[:0], o.Content)
 	w.Hash, w.bytes = Hash(*text), len(*text)
-	if cap(*text) <= largestText {
+	if cap(*text) <= maxPooledText {
 		texts.Put(text)
 	}
 	return w, nil
 }
 
-// largestText is how large a text may have grown to be used again, in bytes.
-const largestText = 64 << 10
+// maxPooledText is the maximum capacity of a buffer that is reused, in bytes.
+const maxPooledText = 64 << 10
 
-// texts are those of documents, needed for their hashes alone.
+// texts are buffers for the JSON of documents, which is only needed to compute hashes.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 func kindProblem(child *v1.Child, o render.Object, err error) *problem.Problem {
@@ -189,8 +187,8 @@ func kindProblem(child *v1.Child, o render.Object, err error) *problem.Problem {
 	return p
 }
 
-// watches reports whether the child would be a parent of the same controller.
-// It ignores field selectors: deepest ends the chains that they let through.
+// watches reports whether the child would be a parent of the same controller. It returns false if a field selector or filter is set: deepest
+// ends the loops that these allow.
 func (f *Factory) watches(w *Wanted, gvk schema.GroupVersionKind) bool {
 	if gvk.GroupKind() != f.Parents || f.Spec.Watch.FieldSelector != "" || f.Spec.Watch.Filter != "" {
 		return false
@@ -215,7 +213,7 @@ func depthOf(o *object.Object) int {
 	return max(0, depth)
 }
 
-// place fills in the namespace. It returns what is wrong, or "".
+// place sets the default namespace. It returns an error message, or "".
 func (f *Factory) place(content map[string]any, kind kind.Kind, scope v1.ChildScope, parent *object.Object) string {
 	namespace := nameOf(content).Namespace
 	placing := spec.Placing{Child: kind.Kind, Parent: f.ParentKind.Kind, ChildNamespaced: kind.Namespaced, ParentNamespaced: f.ParentKind.Namespaced, Scope: scope}
@@ -228,13 +226,13 @@ func (f *Factory) place(content map[string]any, kind kind.Kind, scope v1.ChildSc
 	return ""
 }
 
-// crossScope reports whether an object in that namespace has no owner reference to its parent. The objects of a child template with scope
-// Cluster never have one. Across namespaces, the garbage collector would take the owner for deleted, and delete the object.
+// crossScope reports whether an object in that namespace has no owner reference to its parent. Objects of a child template with scope Cluster
+// never have one. Across namespaces, the garbage collector would consider the owner deleted, and delete the object.
 func crossScope(entry *v1.Child, namespace string, parent *object.Object) bool {
 	return entry.Scope == v1.ScopeCluster || parent.Namespace() != "" && namespace != parent.Namespace()
 }
 
-// parentAddress identifies the parent of children in other namespaces, or in none.
+// parentAddress identifies the parent of cluster-scoped children and of children in other namespaces.
 func (m *Maker) parentAddress() string {
 	if m.address == "" {
 		m.address = object.ParentAddress(m.Parent.Namespace(), m.Parent.Name())

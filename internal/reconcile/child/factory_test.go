@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-func TestNamesOfChildren(t *testing.T) {
+func TestChildIDString(t *testing.T) {
 	gk := schema.GroupKind{Group: "example.org", Kind: "Child"}
 	for want, name := range map[string]types.NamespacedName{"Child ns/a": {Namespace: "ns", Name: "a"}, "Child a": {Name: "a"}} {
 		if got := (ID{gk, name}).String(); got != want {
@@ -24,7 +24,7 @@ func TestNamesOfChildren(t *testing.T) {
 	}
 }
 
-func TestDepthOfAnObject(t *testing.T) {
+func TestDepthIsReadFromAnnotation(t *testing.T) {
 	for annotation, want := range map[string]int{"": 0, "x": 0, "-1": 0, "99999999999999999999": 0, "0": 0, "1": 1, "7": 7} {
 		o := packed(t, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {%s: %q}}}", v1.AnnotationDepth, annotation))
 		if got := depthOf(o); got != want {
@@ -33,14 +33,14 @@ func TestDepthOfAnObject(t *testing.T) {
 	}
 }
 
-// knowing is a cluster that knows kinds, or does not.
+// knowing is a Cluster that knows all kinds, or none.
 type knowing bool
 
 func (k knowing) Resolve(schema.GroupVersionKind) (kind.Kind, error) { return kind.Kind{}, nil }
 func (k knowing) Known(schema.GroupVersionKind) bool                 { return bool(k) }
 func (k knowing) Selects(string, labels.Labels) bool                 { return false }
 
-func TestKindIsTakenUpOnce(t *testing.T) {
+func TestUnknownKindIsListedOnce(t *testing.T) {
 	for known, want := range map[knowing]int{true: 0, false: 1} {
 		var d Desired
 		for range 2 {
@@ -52,7 +52,7 @@ func TestKindIsTakenUpOnce(t *testing.T) {
 	}
 }
 
-func TestKindsThatCannotBeCreated(t *testing.T) {
+func TestUnresolvableChildKindsAreReported(t *testing.T) {
 	for why, row := range map[string]struct {
 		err    error
 		reason string
@@ -67,10 +67,10 @@ func TestKindsThatCannotBeCreated(t *testing.T) {
 	}
 }
 
-func TestNamespacesOfChildren(t *testing.T) {
-	const away = "the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace, or set scope: Cluster in this entry"
+func TestNamespaceOfChildDependsOnScope(t *testing.T) {
+	const away = "the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace, or set scope: Cluster in this child template"
 	for why, row := range map[string]struct {
-		parent, child bool // whether the kind has namespaces
+		parent, child bool // whether the kind is namespaced
 		scope         v1.ChildScope
 		namespace     string
 		want, fault   string
@@ -82,7 +82,7 @@ func TestNamespacesOfChildren(t *testing.T) {
 		"none, of a parent without":                  {false, true, v1.ScopeNamespaced, "", "", "a Child is namespaced and its parent is not: set metadata.namespace"},
 		"none, of two kinds without":                 {false, false, v1.ScopeNamespaced, "", "", ""},
 		"one, of two kinds without":                  {false, false, v1.ScopeNamespaced, "other", "other", "a Child is cluster-scoped: remove metadata.namespace"},
-		"a kind without, of a parent in a namespace": {true, false, v1.ScopeNamespaced, "", "", "a Child is cluster-scoped and cannot be owned by the namespaced Parent: an owner reference cannot point from a cluster-scoped to a namespaced object; set scope: Cluster in this entry, or watch a cluster-scoped kind"},
+		"a kind without, of a parent in a namespace": {true, false, v1.ScopeNamespaced, "", "", "a Child is cluster-scoped and cannot be owned by the namespaced Parent: an owner reference cannot point from a cluster-scoped to a namespaced object; set scope: Cluster in this child template, or watch a cluster-scoped kind"},
 
 		"of scope Cluster: the parent's":       {true, true, v1.ScopeCluster, "", "ns", ""},
 		"of scope Cluster: another one":        {true, true, v1.ScopeCluster, "other", "other", ""},

@@ -15,64 +15,64 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
-// Marks are what templater adds to a child: labels, annotations and an owner reference. They are not part of
-// the desired content, so that a difference in them never recreates an object.
+// Marks describes the labels, annotations and owner reference that templater adds to a child. They are not part of the desired content, so that
+// a difference in them never recreates an object.
 type Marks struct {
 	maker *Maker
 	entry *v1.Child
 	kind  schema.GroupKind // of the object
-	// crossScope is whether no owner reference binds the object to its parent, wherever it is: see crossScope.
+	// crossScope is true if the object has no owner reference to its parent, whatever its namespace: see the function crossScope.
 	crossScope bool
-	// managedBy is whether templater sets the common label, which is left alone where the author does.
+	// managedBy is true if templater sets the common label, because the template does not.
 	managedBy bool
 }
 
-// Maker is what all children of one parent are made with.
+// Maker creates the Marks for all children of one parent.
 type Maker struct {
 	*Ownership
 	Parent *object.Object
-	Depth  int // of the children
-	// Finalize is what happens before the parent is removed, nil = nothing.
+	Depth  int // depth of the children
+	// Finalize is what happens before the parent is removed, or nil.
 	Finalize *v1.Finalize
 	Clock    clock.PassiveClock
 
-	address string // of the parent: see object.ParentAddress; "" until somebody asks
+	address string // address of the parent, set on first use: see object.ParentAddress
 }
 
-// Marks are those of a child in that namespace that is made from an entry; managedBy is whether templater sets the common label.
+// Marks returns the Marks of a child in that namespace. managedBy is whether templater sets the common label.
 func (m *Maker) Marks(entry *v1.Child, kind schema.GroupKind, namespace string, managedBy bool) Marks {
 	return Marks{maker: m, entry: entry, kind: kind, crossScope: crossScope(entry, namespace, m.Parent), managedBy: managedBy}
 }
 
-// Unwanted stands for a child that no template yields any more and that is kept, with the marks of its child template: only they
-// record its policies once the child template is removed from the spec.
+// Unwanted returns a Wanted for a child that is kept although no template renders it anymore. It has the Marks of its child template: they
+// record the child's policies in case the child template is removed from the spec.
 func (m *Maker) Unwanted(entry *v1.Child, l *Live) *Wanted {
 	return &Wanted{Entry: entry, Kind: l.Kind, Name: l.Object.Key(), Marks: m.Marks(entry, l.Kind.GroupKind(), l.Object.Namespace(), false)}
 }
 
-// NeedsSeal reports whether an object of ours, which no entry knows, lacks our seal for the parent, or has it by another key than the newest.
+// NeedsSeal reports whether an owned object without a child template has no valid seal for the parent, or a seal with an old key.
 func (m *Maker) NeedsSeal(l *Live) bool {
 	_, ok := m.says(l)
 	return !ok || m.Seals.KeyOutdated(l.Object.Annotation(v1.AnnotationSeal))
 }
 
-// Reseal is what renews the seal of an object of ours that no entry knows.
+// Reseal returns the patch that renews the seal of an owned object without a child template.
 func (m *Maker) Reseal(l *Live) request.Metadata { return m.reseal(l, m.known(l)) }
 
-// Retain is what has a child outlive its parent that no owner reference binds to it, as its seal then says.
+// Retain returns the patch that records in the seal of a child without an owner reference that it is orphaned when its parent is deleted.
 func (m *Maker) Retain(l *Live) request.Metadata {
 	note := m.known(l)
 	note.Policies.DeletionOrphan = true
 	return m.reseal(l, note)
 }
 
-// says returns what the seal of a child of the parent proves.
+// says returns what the seal of the parent's child proves.
 func (m *Maker) says(l *Live) (seal.Note, bool) {
 	kind := l.Kind.GroupKind()
 	return proven(l.Object, func(o *object.Object) (seal.Note, bool) { return m.openFor(o, kind) })
 }
 
-// known is what the seal of a child proves. Where it proves nothing, the child is kept.
+// known returns what the seal of a child proves. If it proves nothing, the policies are to keep the child.
 func (m *Maker) known(l *Live) seal.Note {
 	if note, ok := m.says(l); ok {
 		return note
@@ -80,7 +80,7 @@ func (m *Maker) known(l *Live) seal.Note {
 	return seal.Note{Entry: l.MadeFrom, Policies: seal.Keep}
 }
 
-// reseal gives a child a seal with that note, and the annotations that repeat it.
+// reseal returns the patch with a new seal for note, and the annotations that repeat it.
 func (m *Maker) reseal(l *Live, note seal.Note) request.Metadata {
 	kind := l.Kind.GroupKind()
 	note.Serial = m.serial(l.Object, kind)
@@ -93,8 +93,8 @@ func (m *Maker) reseal(l *Live, note seal.Note) request.Metadata {
 	return change
 }
 
-// Vouch returns a valid seal for an object of that kind, for callers that have no keys and trust what the object says about itself:
-// in its seal or, if it has none, in its annotations. It returns "" if the seal is valid already.
+// Vouch returns a valid seal for an object, for callers that have no keys and trust what the object says about itself: in its seal or, if it has
+// none, in its annotations. It returns "" if the seal is already valid.
 func (m *Maker) Vouch(kind schema.GroupKind, o *object.Object) string {
 	if note, holds := m.openFor(o, kind); holds && !note.Old {
 		return ""
@@ -108,11 +108,11 @@ func (m *Maker) Vouch(kind schema.GroupKind, o *object.Object) string {
 			Order:          order,
 		}}
 	}
-	note.Hash = cmp.Or(note.Hash, "none") // it was made from something else than what is desired
+	note.Hash = cmp.Or(note.Hash, "none") // it was made from other content than the desired one
 	return m.Seals.Seal(m.subject(o.Key(), kind, identity(m.Parent)), note)
 }
 
-// repeated are the annotations that show readers what a seal records, except for its child template.
+// repeated returns the annotations that show readers what a seal records, except for its child template.
 func repeated(n seal.Note, crossScope bool) [4]mark {
 	all := [4]mark{{key: v1.AnnotationHash, value: n.Hash}, {key: v1.AnnotationPrune}, {key: v1.AnnotationDeletion}, {key: v1.AnnotationOrder}}
 	if n.Policies.PruneOrphan {
@@ -127,15 +127,15 @@ func repeated(n seal.Note, crossScope bool) [4]mark {
 	return all
 }
 
-// Unbind is what takes the owner reference to the parent with that UID from a child. The list is replaced as a whole.
+// Unbind returns the patch that removes the child's owner reference to the parent with that UID. It replaces the whole list.
 func (l *Live) Unbind(parent types.UID) request.Metadata {
 	return request.Metadata{UID: l.Object.UID(), Version: l.Object.ResourceVersion(), Owners: otherOwners(l.Object, parent)}
 }
 
-// mark is a label or an annotation that templater sees to; an empty value is for none.
+// mark is a label or an annotation that templater manages. If value is empty, the key must not exist.
 type mark struct {
 	key, value string
-	// given is whether another value will do, too, once there is one.
+	// given is true if any existing value is accepted.
 	given bool
 }
 
@@ -152,7 +152,7 @@ func (m Marks) labels() [4]mark {
 	return all
 }
 
-// policiesFrom is where the annotations begin that depend on policies.
+// policiesFrom is the index of the first annotation that depends on policies.
 const policiesFrom = 1
 
 func (m Marks) annotations() [5]mark {
@@ -170,7 +170,7 @@ func (m Marks) annotations() [5]mark {
 	return all
 }
 
-// level is that of the child where the children of a deleted parent go in order; else it is 0.
+// level is the level of the child if the children of a deleted parent are deleted in reverse order, or else 0.
 func (m Marks) level() int {
 	if m.maker.Finalize == nil || m.maker.Finalize.Order != v1.FinalizeReverse {
 		return 0
@@ -178,14 +178,14 @@ func (m Marks) level() int {
 	return m.maker.Levels[m.entry.Name]
 }
 
-// orphan reports whether the child is to outlive its parent.
+// orphan reports whether the child is orphaned when its parent is deleted.
 func (m Marks) orphan() bool { return m.entry.DeletionPolicy == v1.DeletionOrphan }
 
-// bound reports whether an owner reference binds the child to its parent.
+// bound reports whether the child has an owner reference to its parent.
 func (m Marks) bound() bool { return !m.orphan() && !m.crossScope }
 
-// owner is the owner reference that binds the child to its parent. What is made while the parent is being deleted blocks
-// nothing: else the garbage collector would take it from a parent that is deleted in the foreground.
+// owner returns the owner reference from the child to its parent. A child that is created while the parent is being deleted does not block the
+// deletion. Otherwise the garbage collector would delete it during a foreground deletion of the parent.
 func (m Marks) owner() object.Owner {
 	return object.Owner{APIVersion: m.maker.APIVersion, Kind: m.maker.Parents.Kind, Name: m.maker.Parent.Name(), UID: m.maker.Parent.UID(), Controller: true, Block: !m.final()}
 }
@@ -195,7 +195,7 @@ func (m Marks) final() bool {
 	return m.maker.Finalize != nil && Entries(m.maker.Finalize.Children).Have(m.entry.Name)
 }
 
-// reference is owner as JSON data.
+// reference returns owner as JSON data.
 func (m Marks) reference() map[string]any {
 	o := m.owner()
 	return map[string]any{
@@ -204,7 +204,7 @@ func (m Marks) reference() map[string]any {
 	}
 }
 
-// Differ reports whether an object lacks some of the marks, or has some too many.
+// Differ reports whether an object has missing or extra labels, annotations or owner references of templater, or an outdated seal.
 func (m Marks) Differ(o *object.Object) bool {
 	for _, label := range m.labels() {
 		if value, has := o.Lookup(label.key); label.differs(value, has) {
@@ -215,7 +215,7 @@ func (m Marks) Differ(o *object.Object) bool {
 	return anyDiffers(all[:], o) || m.ownerDiffers(o) || m.Unsealed(o)
 }
 
-// policiesDiffer reports whether the annotations of an object name other policies than those that are to be sealed.
+// policiesDiffer reports whether the annotations of an object differ from the policies to seal.
 func (m Marks) policiesDiffer(o *object.Object) bool {
 	all := m.annotations()
 	return anyDiffers(all[policiesFrom:], o)
@@ -238,18 +238,18 @@ func (m mark) differs(value string, has bool) bool {
 func (m Marks) ownerDiffers(o *object.Object) bool {
 	owner, _ := o.Owner(m.maker.Parent.UID())
 	if !m.bound() {
-		return owner.Controller // another reference is somebody else's
+		return owner.Controller // another reference belongs to another client
 	}
 	return owner != m.owner()
 }
 
-// Binds reports whether an object lacks the owner reference that the marks would add.
+// Binds reports whether an object lacks the owner reference that would be added.
 func (m Marks) Binds(o *object.Object) bool {
 	_, bound := o.Owner(m.maker.Parent.UID())
 	return m.bound() && !bound
 }
 
-// change is what gives an object the marks, with that hash in the seal.
+// change returns the patch that sets the labels, annotations and owner reference of an object, with that hash in the seal.
 func (m Marks) change(o *object.Object, hash string) request.Metadata {
 	change := request.Metadata{UID: o.UID(), Labels: map[string]any{}, Annotations: map[string]any{}}
 	for _, label := range m.labels() {
@@ -270,12 +270,12 @@ func (m Marks) change(o *object.Object, hash string) request.Metadata {
 	}
 	if m.ownerDiffers(o) {
 		change.Owners = m.references(o)
-		change.Version = o.ResourceVersion() // the list is replaced as a whole
+		change.Version = o.ResourceVersion() // because the whole list is replaced
 	}
 	return change
 }
 
-// wanted is the value in a merge patch, where nil removes the key.
+// wanted returns the value for a merge patch; nil removes the key.
 func (m mark) wanted() any {
 	if m.value == "" {
 		return nil
@@ -283,7 +283,7 @@ func (m mark) wanted() any {
 	return m.value
 }
 
-// references are the owner references that an object should have; those of others stay.
+// references returns the owner references that an object should have, including those of other owners.
 func (m Marks) references(o *object.Object) []any {
 	out := otherOwners(o, m.maker.Parent.UID())
 	if m.bound() {
@@ -292,7 +292,7 @@ func (m Marks) references(o *object.Object) []any {
 	return out
 }
 
-// otherOwners are the owner references of an object but for the one to the parent with that UID; never nil.
+// otherOwners returns the owner references of an object except those to the parent with that UID. It is never nil.
 func otherOwners(o *object.Object, parent types.UID) []any {
 	there, _ := below(o.Content(), "metadata")["ownerReferences"].([]any)
 	out := slices.DeleteFunc(there, func(reference any) bool {
@@ -305,11 +305,11 @@ func otherOwners(o *object.Object, parent types.UID) []any {
 	return out
 }
 
-// added is what others may change among the marks without a difference that counts, as far as templater sets it.
+// added is the metadata that templater adds and whose value other clients may change: Marks only checks that it exists.
 var added = map[string]any{"metadata": map[string]any{"labels": map[string]any{v1.LabelManagedBy: v1.ManagedBy}}}
 
-// Added is the content that templater adds and that counts as desired: under the strategy Apply it is restored when
-// someone else has removed it. It is nil if nothing is added. It must not be changed.
+// Added returns the content that templater adds and that counts as desired: the strategy Apply restores it if another client removes it. It is
+// nil if nothing is added. It must not be modified.
 func (m Marks) Added() map[string]any {
 	if !m.managedBy {
 		return nil

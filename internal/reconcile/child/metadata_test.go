@@ -11,16 +11,17 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// mayWrite says what becomes of a field of metadata that the author of a template writes.
+// mayWrite says what happens to a metadata field that a template sets.
 type mayWrite int
 
 const (
-	kept    mayWrite = iota // as it is
-	dropped                 // as manifests hold it that came from a server
+	kept    mayWrite = iota // unchanged
+	dropped                 // because manifests that were read from an API server contain it
 	refused
 )
 
-// metadataFields has every field of metadata, in JSON, and who may write it. A value may supply labels and annotations.
+// metadataFields has every field of metadata, by its JSON name, and what happens if a template sets it. data is whether values may supply the
+// field, as they may for labels and annotations.
 var metadataFields = map[string]struct {
 	value  any
 	author mayWrite
@@ -43,9 +44,8 @@ var metadataFields = map[string]struct {
 	"managedFields":              {[]any{map[string]any{"manager": "x"}}, refused, false},
 }
 
-// TestEveryFieldOfMetadata has every field that objects may have in their metadata written by the author of a template, and
-// supplied by a value.
-func TestEveryFieldOfMetadata(t *testing.T) {
+// TestEveryMetadataFieldIsClassified sets every field of ObjectMeta in a template, and from a value.
+func TestEveryMetadataFieldIsClassified(t *testing.T) {
 	for field := range reflect.TypeFor[metav1.ObjectMeta]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		row, known := metadataFields[name]
@@ -75,7 +75,7 @@ func TestEveryFieldOfMetadata(t *testing.T) {
 	}
 }
 
-// authorWrites sees to what becomes of a field that the author writes.
+// authorWrites checks what happens to a field that a template sets.
 func authorWrites(t *testing.T, name string, value any, want mayWrite) {
 	t.Helper()
 	metadata := map[string]any{"name": "x", name: value}
@@ -88,7 +88,7 @@ func authorWrites(t *testing.T, name string, value any, want mayWrite) {
 	}
 }
 
-func TestFieldsOfTheServerThatAreNullAreLeftOut(t *testing.T) {
+func TestNullServerFieldsAreDropped(t *testing.T) {
 	for name, row := range metadataFields {
 		if row.author != kept {
 			authorWrites(t, name, nil, dropped)

@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// Outdated reports whether the object was last applied from something else than what is desired now, by the sealed hash. Under Recreate, and
-// if no hash is sealed, the values of the object count: an annotation alone neither hides a change nor triggers one.
+// Outdated reports whether the object was last applied from other content than is desired now, according to the sealed hash. Under Recreate, and
+// if no hash is sealed, the values of the object decide: an annotation alone neither hides nor triggers a change.
 func (w *Wanted) Outdated(o *object.Object) bool {
 	hash := w.sealedHash(o)
 	switch {
@@ -21,12 +21,13 @@ func (w *Wanted) Outdated(o *object.Object) bool {
 	return !w.matches(o)
 }
 
-// Replaceable reports whether the object is deleted under Recreate: a seal proves that it was applied for something else, and it differs.
+// Replaceable reports whether the object is to be deleted under Recreate: a seal proves that it was applied from other content, and its values
+// differ.
 func (w *Wanted) Replaceable(o *object.Object) bool {
 	return w.sealedHash(o) != "" && w.Outdated(o)
 }
 
-// Changes reports whether the strategy of the entry changes or replaces the object, because it is out of date.
+// Changes reports whether the update strategy of the child template changes or replaces the object, because it is outdated.
 func (w *Wanted) Changes(o *object.Object) bool {
 	switch w.Entry.UpdateStrategy.Type {
 	case v1.UpdateCreateOnly, v1.UpdateOnDelete:
@@ -38,7 +39,7 @@ func (w *Wanted) Changes(o *object.Object) bool {
 	return w.Outdated(o)
 }
 
-// sealedHash is the hash that the seal of an object proves, or "".
+// sealedHash returns the hash that the seal of an object proves, or "".
 func (w *Wanted) sealedHash(o *object.Object) string {
 	if o.Settled(w.Marks.maker.Seals.Round()) {
 		return o.Annotation(v1.AnnotationHash)
@@ -47,7 +48,7 @@ func (w *Wanted) sealedHash(o *object.Object) string {
 	return note.Hash
 }
 
-// NeedsMark reports whether an object lacks some of the marks, has some too many, or has a hash that is not sealed.
+// NeedsMark reports whether an object has missing or extra metadata of templater, or a hash that is not sealed.
 func (w *Wanted) NeedsMark(o *object.Object) bool {
 	if w.Marks.Differ(o) {
 		return true
@@ -56,10 +57,11 @@ func (w *Wanted) NeedsMark(o *object.Object) bool {
 	return hash != w.Hash && w.hashFor(o) != hash
 }
 
-// Mark is what gives an object its marks, and leaves alone whatever else somebody has changed.
+// Mark returns the patch that sets templater's metadata of an object. It does not revert other changes.
 func (w *Wanted) Mark(o *object.Object) request.Metadata { return w.Marks.change(o, w.hashFor(o)) }
 
-// hashFor is the hash to seal if the object is not applied: that of the desired content if the object matches it, else the sealed one.
+// hashFor returns the hash to seal if the object is not applied: the hash of the desired content if the object matches it, or else the sealed
+// one.
 func (w *Wanted) hashFor(o *object.Object) string {
 	hash := w.sealedHash(o)
 	strategy := w.Entry.UpdateStrategy.Type
@@ -76,15 +78,20 @@ func (w *Wanted) hashFor(o *object.Object) string {
 
 // matches reports whether an object has all desired values, and templater owns no other field of it.
 func (w *Wanted) matches(o *object.Object) bool {
-	return w.holds(o.Applied(w.Marks.maker.Manager, ""), o.Content(), object.EqualValues)
+	return w.holds(o.Applied(w.Marks.maker.Manager, ""), o.Content(), false)
 }
 
-// holds reports whether content has all desired values of w, as equal compares them, and held has no other field.
-func (w *Wanted) holds(held object.FieldSet, content map[string]any, equal func(a, b any) bool) bool {
-	return held.Holds(w.withoutVersion(), content, equal) && !beside(held, v1.LabelManagedBy).Exceeds(w.Content)
+// holds reports whether content has all desired values of w, and held has no other field. If quantities is true, the API server may have
+// reformatted quantities.
+func (w *Wanted) holds(held object.FieldSet, content map[string]any, quantities bool) bool {
+	holds := held.Holds
+	if quantities {
+		holds = held.HoldsQuantities
+	}
+	return holds(w.withoutVersion(), content) && !beside(held, v1.LabelManagedBy).Exceeds(w.Content)
 }
 
-// withoutVersion is Content, which may be watched in another version.
+// withoutVersion returns Content without apiVersion, because the object may be watched in another version.
 func (w *Wanted) withoutVersion() map[string]any {
 	out := make(map[string]any, len(w.Content))
 	for name, value := range w.Content {
@@ -95,7 +102,7 @@ func (w *Wanted) withoutVersion() map[string]any {
 	return out
 }
 
-// beside is what a set holds beside the marks and a label.
+// beside returns the fields of a set without templater's own metadata and without the given label.
 func beside(set object.FieldSet, label string) object.FieldSet {
 	out := make(object.FieldSet, len(set))
 	for name, below := range set {

@@ -12,20 +12,20 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
-// TestWhatIsOutOfDate has an object with what a seal records of it, or with none.
-func TestWhatIsOutOfDate(t *testing.T) {
+// TestOutdatedComparesHashAndFields tests an object with and without a sealed hash.
+func TestOutdatedComparesHashAndFields(t *testing.T) {
 	const (
 		same    = `data: {a: "1"}`
 		differs = `data: {a: "2"}`
-		more    = `data: {a: "1", b: "1"}` // of which we hold b
+		more    = `data: {a: "1", b: "1"}` // templater owns b
 	)
 	for why, row := range map[string]struct {
-		hash, data  string // hash "" = the seal has none, "-" = it is of format 1, or there is none
+		hash, data  string // hash "" = the seal has none, "-" = there is no seal
 		fact        object.Fact
 		strategy    v1.UpdateStrategyType
 		outdated    bool
 		replaceable bool
-		seals       string // the hash that a mark seals
+		seals       string // the hash that Mark seals
 	}{
 		"it is current":                            {"new", same, 0, v1.UpdateRecreate, false, false, "new"},
 		"it is current, and was edited":            {"new", differs, 0, v1.UpdateRecreate, false, false, "new"},
@@ -75,7 +75,7 @@ func TestWhatIsOutOfDate(t *testing.T) {
 	}
 }
 
-// TestHashIsPinned is so that an upgrade takes no child for outdated.
+// TestHashIsPinned ensures that an upgrade does not make children outdated.
 func TestHashIsPinned(t *testing.T) {
 	content := map[string]any{
 		"kind": "ConfigMap", "apiVersion": "v1", "metadata": map[string]any{"name": "a", "namespace": "ns"},

@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
-func TestAdoptionIsForOlderTemplateControllersOnly(t *testing.T) {
+func TestOnlyOlderTemplateControllersAdopt(t *testing.T) {
 	since := time.Unix(1767225600, 0)
 	at := func(d time.Duration) metav1.Time { return metav1.NewTime(since.Add(d)) }
 	done, before := at(0), at(-time.Hour)
@@ -42,16 +42,16 @@ func TestAdoptionIsForOlderTemplateControllersOnly(t *testing.T) {
 	}
 }
 
-// parentOne is whom old was made for.
+// parentOne is the parent of old.
 var parentOne = seal.Parent{UID: "uid-one", Name: types.NamespacedName{Namespace: "ns", Name: "one"}}
 
-func TestDeparted(t *testing.T) {
+func TestDepartedRemembersLimitedChildren(t *testing.T) {
 	d := &Departed{}
 	d.note("apps", "parent", "child")
 	if !d.has("apps", "parent", "child") || d.has("other", "parent", "child") || d.has("apps", "other", "child") || d.has("apps", "parent", "other") {
 		t.Error("it remembers something else")
 	}
-	for i := range 20 * departures {
+	for i := range 20 * maxDeparted {
 		d.note("apps", "parent", types.UID(strconv.Itoa(i)))
 	}
 	if d.has("apps", "parent", "child") {
@@ -59,12 +59,12 @@ func TestDeparted(t *testing.T) {
 	}
 }
 
-// TestWhatIsRememberedOfAChild has a watch report what has become of old.
-func TestWhatIsRememberedOfAChild(t *testing.T) {
+// TestDepartedRecordsLostChildren tests changes of old that a watch reports.
+func TestDepartedRecordsLostChildren(t *testing.T) {
 	for why, row := range map[string]struct {
-		ours  bool // whether it was known to be ours
+		ours  bool // whether it was recognized as owned
 		after []string
-		known bool // whether it is known to be ours now
+		known bool // whether it is recognized as owned now
 		gone  bool
 		want  bool
 	}{
@@ -100,7 +100,7 @@ func TestWhatIsRememberedOfAChild(t *testing.T) {
 	}
 }
 
-// old is a child from before the keys of its ownership, which has no seal.
+// old is a child without a seal, created before the keys for seals.
 const old = `
 apiVersion: v1
 kind: ConfigMap
@@ -116,7 +116,7 @@ metadata:
 
 var configMaps = schema.GroupKind{Kind: "ConfigMap"}
 
-// adopting is the ownership of a controller whose children may be older than the keys.
+// adopting returns the ownership of a controller whose children may be older than the keys for seals.
 func adopting(t *testing.T) *Ownership {
 	t.Helper()
 	keys, err := seal.Parse(map[string]any{"9": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("9", 32)))}, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
@@ -131,7 +131,7 @@ func adopting(t *testing.T) *Ownership {
 	}
 }
 
-// changed is old with other text in some places.
+// changed returns old with some text replaced.
 func changed(t *testing.T, pairs ...string) *object.Object {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -142,7 +142,7 @@ func changed(t *testing.T, pairs ...string) *object.Object {
 	return packed(t, strings.NewReplacer(pairs...).Replace(old))
 }
 
-// What old has that says whose it is, and what is there instead in these tests.
+// Replacements in old: the text that shows who owns it, and other text.
 var (
 	byAnother   = []string{"controller: apps", "controller: other"}
 	ofAnother   = []string{"parent-uid: uid-one", "parent-uid: other"}
@@ -150,8 +150,8 @@ var (
 	ownerless   = []string{"controller: true", "controller: false"}
 )
 
-// TestWhatLooksLikeAChildFromBeforeTheKeys takes from a child, or changes, what says whose it is.
-func TestWhatLooksLikeAChildFromBeforeTheKeys(t *testing.T) {
+// TestUnsealedLegacyChildIsRecognized removes or changes the evidence of a child's owner.
+func TestUnsealedLegacyChildIsRecognized(t *testing.T) {
 	for why, row := range map[string]struct {
 		changes []string
 		want    bool
@@ -180,8 +180,8 @@ func TestWhatLooksLikeAChildFromBeforeTheKeys(t *testing.T) {
 	}
 }
 
-// TestWhoseAnyObjectIs asks about objects whose labels may say anything.
-func TestWhoseAnyObjectIs(t *testing.T) {
+// TestOwnershipIgnoresForgedLabels tests objects with arbitrary labels.
+func TestOwnershipIgnoresForgedLabels(t *testing.T) {
 	r := adopting(t)
 	sealed := []string{"  labels:", "  annotations: {" + v1.AnnotationSeal + ": '" + r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, parentOne), seal.Note{Entry: "maps"}) + "'}\n  labels:"}
 	for why, row := range map[string]struct {
@@ -208,8 +208,8 @@ func TestWhoseAnyObjectIs(t *testing.T) {
 	}
 }
 
-// TestWhatIsKnownOfAnObjectStays asks again when the reason has gone.
-func TestWhatIsKnownOfAnObjectStays(t *testing.T) {
+// TestOwnershipFactsAreCached repeats the checks after the keys have changed.
+func TestOwnershipFactsAreCached(t *testing.T) {
 	r := adopting(t)
 	text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, parentOne), seal.Note{Entry: "maps"})
 	one, other := packed(t, "{metadata: {name: one, namespace: ns, uid: uid-one}}"), packed(t, "{metadata: {name: other, namespace: ns, uid: other}}")
@@ -230,14 +230,14 @@ func TestWhatIsKnownOfAnObjectStays(t *testing.T) {
 	}
 }
 
-// TestWhomAChildNames has children say the name of another parent than that of their seal.
-func TestWhomAChildNames(t *testing.T) {
+// TestChildNamesItsParent tests children that name another parent than their seal.
+func TestChildNamesItsParent(t *testing.T) {
 	const ownerless = "ownerReferences: []"
 	owned := "ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: uid-one, controller: true}]"
 	tenant := seal.Parent{UID: "uid-one", Name: types.NamespacedName{Namespace: "home", Name: "one"}}
 	for why, row := range map[string]struct {
 		parent seal.Parent
-		says   string // in its annotation
+		says   string // the name in its annotation
 		owners string
 		names  bool
 	}{
@@ -274,7 +274,7 @@ func TestWhomAChildNames(t *testing.T) {
 	}
 }
 
-func TestWhatWasSeenWithItsSealCountsAsSealed(t *testing.T) {
+func TestSealedFactMarksObjectAsSealed(t *testing.T) {
 	r, o := adopting(t), changed(t)
 	if !r.Unsealed(o, configMaps) {
 		t.Error("it has no seal")
@@ -287,14 +287,14 @@ func TestWhatWasSeenWithItsSealCountsAsSealed(t *testing.T) {
 	}
 }
 
-func TestEntryOfAChildWithoutASealIsThatOfItsLabel(t *testing.T) {
+func TestUnsealedChildUsesTemplateFromLabel(t *testing.T) {
 	if got := NewLive(kind.Kind{}, changed(t)); got.Entry != "maps" || got.MadeFrom != "maps" {
 		t.Errorf("entry %q, made from %q, want maps", got.Entry, got.MadeFrom)
 	}
 }
 
-// TestAChildIsSettledOnceAllThatTellsItsEntryAgrees has a label that somebody has changed.
-func TestAChildIsSettledOnceAllThatTellsItsEntryAgrees(t *testing.T) {
+// TestChildIsSettledOnceLabelsMatchSeal tests labels that another client has changed.
+func TestChildIsSettledOnceLabelsMatchSeal(t *testing.T) {
 	r := adopting(t)
 	parent := packed(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns, uid: uid-one}}")
 	marks := (&Maker{Ownership: r, Parent: parent}).Marks(&v1.Child{Name: "maps"}, configMaps, "ns", true)

@@ -11,11 +11,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Entries are those of spec.children. A child's policies are those of its entry. If the entry was removed, they are those of its seal.
+// Entries are the child templates of a spec. The policies of a child are those of its child template or, if that was removed, those in its seal.
 type Entries []v1.Child
 
-// Of returns the entry that decides about a child: the one that desires it, else the one that it was made from. It returns nil if that was
-// removed, or if the seal does not prove it.
+// Of returns the child template that decides about a child: the one that renders it, or else the one that it was created from. It returns nil if
+// that was removed, or if the seal does not prove it.
 func (e Entries) Of(l *Live) *v1.Child {
 	if l.Wanted != nil {
 		return l.Wanted.Entry
@@ -27,21 +27,21 @@ func (e Entries) Of(l *Live) *v1.Child {
 	return &e[i]
 }
 
-// Have reports whether there is an entry of that name.
+// Have reports whether there is a child template of that name.
 func (e Entries) Have(name string) bool {
 	return slices.ContainsFunc(e, func(c v1.Child) bool { return c.Name == name })
 }
 
-// Prunes reports whether a child is deleted when no template yields it any more, or its parent stops matching.
+// Prunes reports whether a child is deleted when no template renders it anymore, or its parent stops matching.
 func (e Entries) Prunes(l *Live) bool { return e.prunePolicy(l) != v1.PruneOrphan }
 
-// PrunesUnmatched reports whether a child is deleted when its parent, the one with that UID, stops matching.
+// PrunesUnmatched reports whether a child is deleted when its parent, given by its UID, stops matching.
 func (e Entries) PrunesUnmatched(l *Live, parent types.UID) bool {
 	return e.Prunes(l) && l.MadeFor(parent)
 }
 
-// The policies are those of the entry as long as there is one. Of a child without an entry, the seal proves them. If it does not, the child
-// is kept: removing the seal, restoring an earlier one or changing the label deletes nothing.
+// The policies are those of the child template while it exists, or else those in the seal. If the seal proves nothing, the child is kept:
+// removing the seal, restoring an earlier one or changing the label deletes nothing.
 func (e Entries) prunePolicy(l *Live) v1.PrunePolicy {
 	if c := e.Of(l); c != nil {
 		return c.PrunePolicy
@@ -62,7 +62,7 @@ func (e Entries) deletionPolicy(l *Live) v1.DeletionPolicy {
 	return v1.DeletionDelete
 }
 
-// sealed are the policies that the seal of a child proves.
+// sealed returns the policies in the seal of a child, or those that keep it if the seal proves nothing.
 func (l *Live) sealed() seal.Policies {
 	if note, ok := l.says(); ok {
 		return note.Policies
@@ -78,7 +78,7 @@ func (l *Live) says() (seal.Note, bool) {
 	return proven(l.Object, l.open)
 }
 
-// open returns what the seal of a child says, and whether it holds for the parent that the child names, or whose child it is known to be.
+// open returns the content of a child's seal, and whether it is valid for the parent that the child names, or for the known parent.
 func (l *Live) open(o *object.Object) (seal.Note, bool) {
 	kind := l.Kind.GroupKind()
 	if l.rule.sealed(o, kind) {
@@ -90,7 +90,7 @@ func (l *Live) open(o *object.Object) (seal.Note, bool) {
 	return l.rule.open(o, l.rule.subject(o.Key(), kind, identity(l.parent)))
 }
 
-// provenEntry returns the entry that a child was made from, as its seal proves, or "". A seal of format 1 proves that, too.
+// provenEntry returns the child template that a child was created from, according to its seal, or "". This works with seals of format 1, too.
 func (l *Live) provenEntry() string {
 	if l.Object.Noted(object.Restored) {
 		return ""
@@ -99,12 +99,13 @@ func (l *Live) provenEntry() string {
 	return note.Entry
 }
 
-// Outlives reports whether the child is to outlive its parent. If an owner reference binds it, only its seal can say so; one in its parent's
-// scope that has none outlives it. Else the seal or the entry says so: an earlier seal may have been restored while no templater ran. Of a
-// child that is being deleted, the entry is not asked: what templater has begun to delete is waited for.
+// Outlives reports whether the child is orphaned when its parent is deleted. With an owner reference, only the seal decides. Without one, a
+// child in its parent's scope is always orphaned. For other children, the seal or the child template decides, because an earlier seal may have
+// been restored while templater was not running. For a terminating child, the child template is ignored: a deletion that templater has started
+// is awaited.
 func (l *Live) Outlives() bool {
 	note, proven := l.says()
-	sealed := proven && note.Policies.DeletionOrphan
+	sealed := note.Policies.DeletionOrphan // false unless proven
 	_, owned := l.Object.Controller()
 	switch {
 	case owned, sealed, proven && l.Object.Deleting():
@@ -115,7 +116,7 @@ func (l *Live) Outlives() bool {
 	return l.rule.Entries.deletionPolicy(l) == v1.DeletionOrphan
 }
 
-// OfAnother reports whether the child belongs to another parent than the one with that UID, and is deleted with that one.
+// OfAnother reports whether the child belongs to another parent than the one with that UID, and is deleted with that other parent.
 func (l *Live) OfAnother(parent types.UID) bool {
 	if owner, owned := l.Object.Controller(); owned {
 		return owner.UID != parent
@@ -123,7 +124,7 @@ func (l *Live) OfAnother(parent types.UID) bool {
 	return !l.MadeFor(parent) && !l.Outlives()
 }
 
-// Collectable reports whether the child is to be deleted once its parent is deleted: another owner may still need it.
+// Collectable reports whether the child must be deleted with its parent. It is false if the child has other owners.
 func (l *Live) Collectable() bool {
 	if l.Object.CrossScope() {
 		return l.Object.Owners() == 0 && !l.Outlives()
@@ -131,8 +132,8 @@ func (l *Live) Collectable() bool {
 	return l.Object.Owners() == 1 && !l.Outlives()
 }
 
-// Level is that of the child among the entries of spec.children when it was last marked, as its seal says. A seal of format 1 leaves that to
-// the entry. A child without a proven seal is of level 0, which is deleted last.
+// Level is the deletion level of the child, as recorded in its seal. For a seal of format 1, it is the level of the child template. A child
+// without a valid seal has level 0, which is deleted last.
 func (l *Live) Level() int {
 	if note, ok := l.says(); ok {
 		return note.Policies.Order
@@ -143,13 +144,13 @@ func (l *Live) Level() int {
 	return l.rule.Levels[l.MadeFrom]
 }
 
-// MadeFor reports whether the child was made for the parent with that UID.
+// MadeFor reports whether the child was created for the parent with that UID.
 func (l *Live) MadeFor(parent types.UID) bool { return l.ParentUID() == parent }
 
-// ParentUID is that of the parent that the child was made for.
+// ParentUID returns the UID of the parent that the child was created for.
 func (l *Live) ParentUID() types.UID { return types.UID(l.Object.Label(v1.LabelParentUID)) }
 
-// Roll reports whether any template changes a few objects at a time.
+// Roll reports whether any child template uses rolling updates.
 func (e Entries) Roll() bool {
 	for i := range e {
 		if spec.Rolls(&e[i]) {

@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
-func TestEntryOfAChildIsTheOneThatWantsIt(t *testing.T) {
+func TestTemplateOfChildPrefersDesiredTemplate(t *testing.T) {
 	all := Entries{{Name: "g"}, {Name: "h"}}
 	from := packed(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
 	for why, row := range map[string]struct {
@@ -28,8 +28,8 @@ func TestEntryOfAChildIsTheOneThatWantsIt(t *testing.T) {
 	}
 }
 
-// TestLabelDecidesNothing has a child in another namespace whose label names the child template "maps", which deletes.
-func TestLabelDecidesNothing(t *testing.T) {
+// TestTemplateLabelDoesNotDecidePolicies tests a child in another namespace whose label names the child template "maps", which deletes.
+func TestTemplateLabelDoesNotDecidePolicies(t *testing.T) {
 	type fate struct {
 		child      string // template that decides
 		level      int
@@ -56,7 +56,7 @@ func TestLabelDecidesNothing(t *testing.T) {
 		{"a seal of the child template that the label names", func(r *Ownership) string { return sealOf(r, "maps", seal.Policies{Order: 2}) }, false, 0, fate{"maps", 2, true, false, true}},
 		{"a seal of another child template", func(r *Ownership) string { return sealOf(r, "kept", seal.Policies{DeletionOrphan: true, Order: 1}) }, false, 0, fate{"kept", 1, false, true, false}},
 		{"a seal from when its child template deleted", func(r *Ownership) string { return sealOf(r, "kept", seal.Policies{}) }, false, 0, fate{"kept", 0, false, true, false}},
-		{"a seal by which it was to be kept, of a child template that deletes", func(r *Ownership) string { return sealOf(r, "maps", seal.Policies{DeletionOrphan: true}) }, false, 0, fate{"maps", 0, true, true, true}},
+		{"a seal by which it was to be kept, of a child template that deletes", func(r *Ownership) string { return sealOf(r, "maps", seal.Policies{DeletionOrphan: true}) }, false, 0, fate{"maps", 0, true, true, false}},
 		{"a seal of a child template that was removed", func(r *Ownership) string { return sealOf(r, "removed", seal.Policies{}) }, false, 0, fate{"removed", 0, true, false, true}},
 	} {
 		t.Run(row.why, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// packed is the object that YAML describes.
+// packed decodes an object from YAML.
 func packed(t *testing.T, text string) *object.Object {
 	t.Helper()
 	var content map[string]any
@@ -23,7 +23,7 @@ func packed(t *testing.T, text string) *object.Object {
 	return o
 }
 
-func TestShapeFaults(t *testing.T) {
+func TestInvalidObjectShapesAreReported(t *testing.T) {
 	for document, want := range map[string]string{
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: a-1}}":                   "",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: 'system:x'}}":     "",

@@ -11,36 +11,36 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// finding is what the server says of a claim.
-type finding struct {
+// reviewResult is the result of the access reviews for a claim, or of a lookup.
+type reviewResult struct {
 	known   bool
-	pending bool     // nothing is known yet, but will be soon
+	pending bool     // there is no result yet, but there will be one soon
 	missing []string // verbs
-	// constrained is, where the claim is about acting as a user, whether the operator may do so for
-	// some requests; missing has the verbs of the others.
+	// constrained is set for claims to impersonate a user: the operator is allowed to do so for some requests; missing
+	// has the verbs of the others.
 	constrained bool
-	absent      bool // the object is not there
+	absent      bool // the object does not exist
 }
 
-// same reports whether two findings say the same.
-func (f finding) same(other finding) bool {
+// same reports whether two results are equal.
+func (f reviewResult) same(other reviewResult) bool {
 	return f.known == other.known && f.constrained == other.constrained && f.absent == other.absent && slices.Equal(f.missing, other.missing)
 }
 
-// ask asks the server, one question for each verb.
-func (t *Tracker) ask(ctx context.Context, c Claim) (finding, error) {
+// ask sends one access review per verb, or a GET request for Use Existence.
+func (t *Tracker) ask(ctx context.Context, c Claim) (reviewResult, error) {
 	if c.Use == Existence {
 		absent, err := t.absent(ctx, c)
-		return finding{known: err == nil, absent: absent}, err
+		return reviewResult{known: err == nil, absent: absent}, err
 	}
-	if !c.acting {
+	if !c.impersonation {
 		missing, err := t.missing(ctx, c.As, c, "")
-		return finding{known: err == nil, missing: missing}, err
+		return reviewResult{known: err == nil, missing: missing}, err
 	}
-	// Constrained impersonation (KEP-5284) requires one permission to impersonate the account, and one for each
-	// verb; without the first, it is impersonation as such that is missing.
+	// Constrained impersonation (KEP-5284) requires one permission to impersonate the service account, and one per
+	// verb. Without the former, the operator cannot impersonate it at all.
 	if err := t.limit.Wait(ctx); err != nil {
-		return finding{}, err
+		return reviewResult{}, err
 	}
 	namespace, name := spec.Account(c.As)
 	constrained, err := t.as("").Allowed(ctx, request.Right{
@@ -48,16 +48,16 @@ func (t *Tracker) ask(ctx context.Context, c Claim) (finding, error) {
 		Resource: schema.GroupResource{Group: "authentication.k8s.io", Resource: "serviceaccounts"},
 	})
 	if err != nil || !constrained {
-		return finding{known: err == nil}, err
+		return reviewResult{known: err == nil}, err
 	}
-	missing, err := t.missing(ctx, "", c, actingPrefix)
-	return finding{known: err == nil, missing: missing, constrained: true}, err
+	missing, err := t.missing(ctx, "", c, impersonationPrefix)
+	return reviewResult{known: err == nil, missing: missing, constrained: true}, err
 }
 
-// actingPrefix begins the verbs of constrained impersonation.
-const actingPrefix = "impersonate-on:serviceaccount:"
+// impersonationPrefix is the prefix of the verbs of constrained impersonation.
+const impersonationPrefix = "impersonate-on:serviceaccount:"
 
-// missing returns which of the claim's verbs, with the prefix, the user lacks.
+// missing returns the verbs of the claim, with prefix, that the user lacks.
 func (t *Tracker) missing(ctx context.Context, user string, c Claim, prefix string) ([]string, error) {
 	var out []string
 	for _, verb := range c.Use.Verbs() {
@@ -76,16 +76,16 @@ func (t *Tracker) missing(ctx context.Context, user string, c Claim, prefix stri
 	return out, nil
 }
 
-// A spec may name things that do not exist: the server accepts requests as a service account that does not exist, and lists in a
-// namespace that does not exist. In both cases it reports only missing permissions, or no objects. So templater checks,
-// if there is reason to, in the background and with its own permissions.
+// A spec may refer to objects that do not exist. The API server accepts requests as a service account that does not
+// exist, and LIST requests in a namespace that does not exist: it reports only missing permissions, or no objects. If a
+// request fails, templater therefore checks in the background, with its own permissions, whether they exist.
 
 var (
 	serviceAccounts = schema.GroupResource{Resource: "serviceaccounts"}
 	namespaces      = schema.GroupResource{Resource: "namespaces"}
 )
 
-// absent asks the server whether the object of a claim is not there.
+// absent reports whether the object of a claim does not exist.
 func (t *Tracker) absent(ctx context.Context, c Claim) (bool, error) {
 	if err := t.limit.Wait(ctx); err != nil {
 		return false, err

@@ -10,20 +10,22 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Claim is the permissions that a user needs for a use of a resource.
+// Claim describes the permissions that a user needs to use a resource.
 type Claim struct {
 	As         string // empty = the operator itself
 	Use        Use
 	Resource   schema.GroupResource
-	Namespaced bool   // whether the resource is
+	Namespaced bool   // the resource is namespaced
 	Namespace  string // empty = all, or a cluster-scoped resource
-	Unlimited  bool   // whether spec.watch.namespaces cannot limit where, for the parents are cluster-scoped, or their children may be anywhere
-	Name       string // of the object; empty = all
-	// acting is whether the permissions are those of the operator, to impersonate the user.
-	acting bool
+	// Unlimited means that spec.watch.namespaces cannot limit the namespaces, because the parents are cluster-scoped or
+	// their children may be in any namespace.
+	Unlimited bool
+	Name      string // name of the object; empty = all
+	// impersonation means that the operator needs the permissions, to impersonate the user.
+	impersonation bool
 }
 
-// what names the resource and where it is: "configmaps in namespace a".
+// what returns the resource and where it is, such as "configmaps in namespace a".
 func (c Claim) what() string {
 	switch {
 	case c.Namespace != "":
@@ -34,7 +36,7 @@ func (c Claim) what() string {
 	return c.Brief() + " in the cluster"
 }
 
-// Brief names the resource, and the namespace if it is about one.
+// Brief returns the resource name, with the namespace if set.
 func (c Claim) Brief() string {
 	name := c.fullName() + dotted(c.Resource)
 	if c.Namespace != "" {
@@ -47,7 +49,7 @@ func (c Claim) fullName() string {
 	return c.Use.Resource(c.Resource.Resource)
 }
 
-// dotted is the group of a resource as a suffix of its name.
+// dotted returns the group of a resource as a suffix of its name.
 func dotted(resource schema.GroupResource) string {
 	if resource.Group == "" {
 		return ""
@@ -55,7 +57,7 @@ func dotted(resource schema.GroupResource) string {
 	return "." + resource.Group
 }
 
-// rule is the rule of a role that grants the verbs.
+// rule returns the RBAC rule that grants the verbs.
 func (c Claim) rule(verbs []string) string {
 	group := c.Resource.Group
 	if group == "" {
@@ -64,10 +66,10 @@ func (c Claim) rule(verbs []string) string {
 	return fmt.Sprintf("{apiGroups: [%s], resources: [%s], verbs: [%s]}", group, c.fullName(), strings.Join(verbs, ", "))
 }
 
-// role names the role that the rule is for.
+// role describes the role to add the rule to.
 func (c Claim) role() string {
 	if c.As == "" {
-		return `a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
+		return `a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`
 	}
 	text := c.kindOfRole() + " bound to it by a " + c.kindOfBinding()
 	if c.Namespaced && c.Namespace == "" && (!c.Unlimited || c.Use == Related) {
@@ -76,7 +78,7 @@ func (c Claim) role() string {
 	return text
 }
 
-// limit names the field that can limit where.
+// limit returns the field that can limit the namespaces.
 func (c Claim) limit() string {
 	if c.Use == Related {
 		return "namespaces in its entry of spec.related"
@@ -98,13 +100,13 @@ func (c Claim) kindOfBinding() string {
 	return "RoleBinding"
 }
 
-// mayNot says that the verbs are missing, with the rule for those to add.
-func mayNot(need Claim, missing, add []string) string {
+// notAllowed returns the message for missing verbs, with the rule that adds the verbs in add.
+func notAllowed(need Claim, missing, add []string) string {
 	return fmt.Sprintf("%s is not allowed to %s %s: add %s to %s", DisplayName(need.As), problem.And(missing), need.what(), need.rule(add), need.role())
 }
 
-// mayNotAct returns which permission the operator lacks to impersonate the claim's user.
-func mayNotAct(need Claim, f finding, operator string) string {
+// notAllowedToImpersonate returns the message for the permission that the operator lacks to impersonate the claim's user.
+func notAllowedToImpersonate(need Claim, f reviewResult, operator string) string {
 	namespace, name := spec.Account(need.As)
 	if !f.constrained {
 		return fmt.Sprintf(`templater is not allowed to impersonate %s: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [%s], verbs: [impersonate]} to a Role in namespace %s bound to %s by a RoleBinding`,
@@ -113,18 +115,18 @@ func mayNotAct(need Claim, f finding, operator string) string {
 	verbs := f.missing
 	if len(verbs) == 0 {
 		for _, verb := range need.Use.Verbs() {
-			verbs = append(verbs, actingPrefix+verb)
+			verbs = append(verbs, impersonationPrefix+verb)
 		}
 	}
 	plain, quoted := make([]string, len(verbs)), make([]string, len(verbs))
 	for i, verb := range verbs {
-		plain[i], quoted[i] = strings.TrimPrefix(verb, actingPrefix), `"`+verb+`"`
+		plain[i], quoted[i] = strings.TrimPrefix(verb, impersonationPrefix), `"`+verb+`"`
 	}
-	return fmt.Sprintf("templater is allowed to impersonate %s, but not to %s %s: add %s to %s bound to %s by a %s",
+	return fmt.Sprintf("templater is not allowed to impersonate %s to %s %s: add %s to %s bound to %s by a %s",
 		DisplayName(need.As), problem.And(plain), need.what(), need.rule(quoted), need.kindOfRole(), operator, need.kindOfBinding())
 }
 
-// DisplayName names a user.
+// DisplayName returns a user as messages show it; "" is the operator.
 func DisplayName(user string) string {
 	if user == "" {
 		return "templater"

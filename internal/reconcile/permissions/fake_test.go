@@ -22,16 +22,16 @@ import (
 
 const secret = "s3cr3t"
 
-// robot is the account that most subjects work as.
+// robot is the user of most subjects.
 const robot = spec.AccountPrefix + "team:robot"
 
 // app is a kind of parents.
 var app = kind.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}}
 
-// answer is an error as the API server answers it.
+// answer builds an API server error.
 var answer = memserver.Refusal
 
-// denial is what the server answers to a user without a right.
+// denial returns the error for a user without a permission.
 func denial(user, verb, resource, where string) error {
 	return answer(http.StatusForbidden, metav1.StatusReasonForbidden,
 		fmt.Sprintf(`%s "x" is forbidden: User %q cannot %s resource %q in API group "" %s`, resource, user, verb, resource, where))
@@ -40,11 +40,11 @@ func denial(user, verb, resource, where string) error {
 // server is a fake of the Reviewers of all users.
 type server struct {
 	clock  *clocktesting.FakePassiveClock
-	lacks  map[string]bool  // "USER VERB RESOURCE NAMESPACE", of rights, and "RESOURCE NAMESPACE NAME", of objects
-	fails  map[string]error // the same, of what is not answered
-	asked  []string         // the rights
-	sought []string         // the objects
-	told   []string         // the controllers
+	lacks  map[string]bool  // "USER VERB RESOURCE NAMESPACE" for permissions, "RESOURCE NAMESPACE NAME" for objects
+	fails  map[string]error // same keys, for requests that fail
+	asked  []string         // reviewed permissions
+	sought []string         // objects requested
+	told   []string         // controllers passed to changed
 }
 
 func newServer(t *testing.T) *server {
@@ -57,7 +57,7 @@ func (s *server) tracker() *Tracker {
 	return NewTracker(as, s.clock, nil, func(controller string) { s.told = append(s.told, controller) })
 }
 
-// reviewer is the server as a user sees it.
+// reviewer is the Reviewer of one user.
 type reviewer struct {
 	*server
 	user string

@@ -12,20 +12,20 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// knowing is a subject that works as a user, who is there, and about whose claim the server has said that.
-func knowing(t *testing.T, user string, need Claim, f finding) Subject {
+// knowing returns a subject for an existing user, with f as the cached result for the claim.
+func knowing(t *testing.T, user string, need Claim, f reviewResult) Subject {
 	t.Helper()
 	r := newServer(t).tracker()
 	namespace, name := spec.Account(robot)
 	exists := Claim{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: namespace, Name: name}
-	for about, f := range map[Claim]finding{need: f, exists: {known: true}} {
-		r.found[about] = &answered{finding: f, asked: r.clock.Now(), controllers: map[string]struct{}{}}
+	for about, f := range map[Claim]reviewResult{need: f, exists: {known: true}} {
+		r.found[about] = &cachedResult{reviewResult: f, asked: r.clock.Now(), controllers: map[string]struct{}{}}
 	}
 	return r.For("", user, kind.Kind{})
 }
 
-// TestWhoCanBeLimited offers to limit spec.watch.namespaces only where the API allows that.
-func TestWhoCanBeLimited(t *testing.T) {
+// TestRoleHintLimitsNamespacesOnlyWhereAllowed: the hint suggests spec.watch.namespaces only if the API allows it.
+func TestRoleHintLimitsNamespacesOnlyWhereAllowed(t *testing.T) {
 	child := kind.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
 	for namespaced, want := range map[bool]string{true: ", or limit spec.watch.namespaces", false: ""} {
 		c := (*Tracker)(nil).For("", robot, kind.Kind{Namespaced: namespaced})
@@ -38,10 +38,10 @@ func TestWhoCanBeLimited(t *testing.T) {
 	}
 }
 
-func TestWhichRightsAreNamed(t *testing.T) {
+func TestMissingPermissionsAreNamed(t *testing.T) {
 	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
-	own, acting, everywhere, cluster := need, need, need, need
-	own.As, acting.acting = "", true
+	own, impersonation, everywhere, cluster := need, need, need, need
+	own.As, impersonation.impersonation = "", true
 	everywhere.Namespace = ""
 	cluster.Namespace, cluster.Namespaced = "", false
 	core := need
@@ -51,48 +51,48 @@ func TestWhichRightsAreNamed(t *testing.T) {
 	const role = " to a Role in namespace ns bound to "
 	for why, row := range map[string]struct {
 		need, about Claim
-		found       finding
-		verb        string // that the server denies
+		found       reviewResult
+		verb        string // denied verb
 		want        string
 	}{
 		"those that are missing": {
-			need, need, finding{known: true, missing: []string{"get", "list"}}, "list",
+			need, need, reviewResult{known: true, missing: []string{"get", "list"}}, "list",
 			"service account team/robot is not allowed to get and list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list]}" + role + "it by a RoleBinding",
 		},
 		"that which was denied, and has been granted meanwhile": {
-			need, need, finding{known: true}, "list",
+			need, need, reviewResult{known: true}, "list",
 			"service account team/robot is not allowed to list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]}" + role + "it by a RoleBinding",
 		},
 		"all, while nothing is known": {
-			need, need, finding{}, "list",
+			need, need, reviewResult{}, "list",
 			"service account team/robot is not allowed to list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]}" + role + "it by a RoleBinding",
 		},
 		"all to act as the account, where it is not known which": {
-			need, acting, finding{constrained: true}, "impersonate-on:serviceaccount:list",
-			`templater is allowed to impersonate service account team/robot, but not to get, list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}` + role + "service account templater-system/templater by a RoleBinding",
+			need, impersonation, reviewResult{constrained: true}, "impersonate-on:serviceaccount:list",
+			`templater is not allowed to impersonate service account team/robot to get, list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}` + role + "service account templater-system/templater by a RoleBinding",
 		},
 		"the operator, which acts as nobody, may not": {
-			own, own, finding{}, "impersonate",
-			`templater is not allowed to impersonate apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			own, own, reviewResult{}, "impersonate",
+			`templater is not allowed to impersonate apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"the operator, by its own name, may not act as the account": {
-			need, acting, finding{known: true}, "impersonate",
+			need, impersonation, reviewResult{known: true}, "impersonate",
 			`templater is not allowed to impersonate service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team bound to service account templater-system/templater by a RoleBinding`,
 		},
 		"a kind of the core group": {
-			core, core, finding{known: true, missing: []string{"get"}}, "get",
+			core, core, reviewResult{known: true, missing: []string{"get"}}, "get",
 			`service account team/robot is not allowed to get pods in namespace ns: add {apiGroups: [""], resources: [pods], verbs: [get]}` + role + "it by a RoleBinding",
 		},
 		"in all namespaces": {
-			everywhere, everywhere, finding{known: true, missing: []string{"get"}}, "get",
+			everywhere, everywhere, reviewResult{known: true, missing: []string{"get"}}, "get",
 			"service account team/robot is not allowed to get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole bound to it by a ClusterRoleBinding, or limit spec.watch.namespaces",
 		},
 		"in all namespaces, by a parent that is in none": {
-			unlimited, unlimited, finding{known: true, missing: []string{"get"}}, "get",
+			unlimited, unlimited, reviewResult{known: true, missing: []string{"get"}}, "get",
 			"service account team/robot is not allowed to get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole bound to it by a ClusterRoleBinding",
 		},
 		"in the cluster": {
-			cluster, cluster, finding{known: true, missing: []string{"get"}}, "get",
+			cluster, cluster, reviewResult{known: true, missing: []string{"get"}}, "get",
 			"service account team/robot is not allowed to get apps.example.org in the cluster: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole bound to it by a ClusterRoleBinding",
 		},
 	} {
@@ -112,7 +112,7 @@ func TestWhichRightsAreNamed(t *testing.T) {
 	}
 }
 
-func TestRightToBlockTheDeletionOfParents(t *testing.T) {
+func TestMissingBlockOwnerDeletionPermission(t *testing.T) {
 	err := answer(403, "Forbidden", `configmaps "a" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`)
 	cluster := kind.Kind{Kind: "Cluster", Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}}
 	for owner, want := range map[kind.Kind]string{
@@ -126,16 +126,16 @@ func TestRightToBlockTheDeletionOfParents(t *testing.T) {
 	}
 }
 
-func TestFindingsThatSayTheSame(t *testing.T) {
+func TestResultsAreComparedByContent(t *testing.T) {
 	for why, row := range map[string]struct {
-		a, b finding
+		a, b reviewResult
 		want bool
 	}{
-		"the same":                     {finding{known: true, missing: []string{"get"}}, finding{known: true, missing: []string{"get"}}, true},
-		"nothing is known yet":         {finding{}, finding{known: true}, false},
-		"another right is missing":     {finding{missing: []string{"get"}}, finding{missing: []string{"list"}}, false},
-		"impersonation is constrained": {finding{}, finding{constrained: true}, false},
-		"it is not there":              {finding{}, finding{absent: true}, false},
+		"the same":                     {reviewResult{known: true, missing: []string{"get"}}, reviewResult{known: true, missing: []string{"get"}}, true},
+		"nothing is known yet":         {reviewResult{}, reviewResult{known: true}, false},
+		"another right is missing":     {reviewResult{missing: []string{"get"}}, reviewResult{missing: []string{"list"}}, false},
+		"impersonation is constrained": {reviewResult{}, reviewResult{constrained: true}, false},
+		"it is not there":              {reviewResult{}, reviewResult{absent: true}, false},
 	} {
 		if got := row.a.same(row.b); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
@@ -143,10 +143,10 @@ func TestFindingsThatSayTheSame(t *testing.T) {
 	}
 }
 
-func TestRightsAreToldOnceItIsKnownWhetherTheAccountIsThere(t *testing.T) {
+func TestReportWaitsForServiceAccountExistence(t *testing.T) {
 	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
 	for _, unknown := range []Use{Existence, Parents} {
-		c := knowing(t, robot, need, finding{known: true, missing: []string{"get"}})
+		c := knowing(t, robot, need, reviewResult{known: true, missing: []string{"get"}})
 		for about, a := range c.tracker.found {
 			if a.used = c.tracker.clock.Now(); about.Use == unknown {
 				delete(c.tracker.found, about)
@@ -158,41 +158,41 @@ func TestRightsAreToldOnceItIsKnownWhetherTheAccountIsThere(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedWhenTimeIsUp(t *testing.T) {
+func TestCanceledReviewSendsNoRequest(t *testing.T) {
 	c := newServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, about := range []Claim{{As: robot, Use: Parents}, {As: robot, Use: Parents, acting: true}, {Use: Existence, Resource: namespaces, Name: "ns"}} {
+	for _, about := range []Claim{{As: robot, Use: Parents}, {As: robot, Use: Parents, impersonation: true}, {Use: Existence, Resource: namespaces, Name: "ns"}} {
 		if _, err := c.tracker().ask(ctx, about); err == nil || len(c.asked)+len(c.sought) > 0 {
 			t.Errorf("asked for %v %v, %v", c.asked, c.sought, err)
 		}
 	}
 }
 
-func TestAFindingIsNewToThoseWhoHaveAskedSince(t *testing.T) {
+func TestResultIsReportedToNewRequestersOnly(t *testing.T) {
 	r, about := newServer(t).tracker(), Claim{As: robot, Use: Parents}
 	r.look(about, "apps")
-	if got := r.take(about, finding{known: true}); len(got) != 1 {
+	if got := r.take(about, reviewResult{known: true}); len(got) != 1 {
 		t.Errorf("told %v, want apps", got)
 	}
-	if got := r.take(about, finding{known: true, missing: []string{"get"}}); len(got) > 0 {
+	if got := r.take(about, reviewResult{known: true, missing: []string{"get"}}); len(got) > 0 {
 		t.Errorf("told %v, who has not asked again", got)
 	}
 }
 
-func TestAnAccountThatIsNotThereIsTold(t *testing.T) {
+func TestMissingServiceAccountIsReported(t *testing.T) {
 	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
-	s := knowing(t, robot, need, finding{})
+	s := knowing(t, robot, need, reviewResult{})
 	for about, a := range s.tracker.found {
 		a.absent = about.Use == Existence
 	}
-	want := "service account team/robot does not exist: create it with the permissions that the templates need, or correct spec.serviceAccountRef"
+	want := "service account team/robot does not exist: create it with the permissions that the templates need, correct spec.serviceAccountRef, or, if its namespace was deleted, bind the permissions to its name with a ClusterRoleBinding"
 	if got, pending := s.Missing(denial(robot, "list", "apps", ""), need); got != want || pending {
 		t.Errorf("pending is %v, and the text %q, want %q", pending, got, want)
 	}
 	for about, a := range s.tracker.found {
 		if about.Use != Existence {
-			a.finding = finding{known: true, missing: []string{"patch"}}
+			a.reviewResult = reviewResult{known: true, missing: []string{"patch"}}
 		}
 	}
 	if got := s.Known(need); got != "" {
@@ -200,9 +200,9 @@ func TestAnAccountThatIsNotThereIsTold(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsKnownToBeMissingIsKnown(t *testing.T) {
+func TestKnownReportsMissingPermissionsOnly(t *testing.T) {
 	need := Claim{As: robot, Use: Namespaces, Resource: namespaces}
-	for want, f := range map[string]finding{
+	for want, f := range map[string]reviewResult{
 		"": {known: true},
 		"service account team/robot is not allowed to watch namespaces in the cluster: add {apiGroups: [\"\"], resources: [namespaces], verbs: [watch]} to a ClusterRole bound to it by a ClusterRoleBinding": {known: true, missing: []string{"watch"}},
 	} {

@@ -13,22 +13,22 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// The names in these texts of the server are those of users, resources and namespaces.
+// The names in these API server messages are those of users, resources and namespaces.
 var (
-	// What authorization answers, and what the admission plugin OwnerReferencesPermissionEnforcement does.
+	// Messages of the authorizer and of the admission plugin OwnerReferencesPermissionEnforcement.
 	authorization = regexp.MustCompile(`: User "[^"]*" cannot [-a-z:]+ resource "|cannot set blockOwnerDeletion`)
 	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
 	deniedVerb    = regexp.MustCompile(`: User "[^"]*" cannot ([-a-z:]+) resource "`)
 	deniedAccount = regexp.MustCompile(`: User "(` + spec.AccountPrefix + `[-.a-z0-9]+:[-.a-z0-9]+)" cannot `)
 )
 
-// Denied reports whether the server refuses a request because of RBAC. Admission, such as a quota,
-// responds with the same code and reason, so only the text shows the difference.
+// Denied reports whether a request was forbidden by RBAC. Admission, such as a quota, responds with the same code and
+// reason, so only the message distinguishes them.
 func Denied(err error) bool {
 	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && request.AdmissionRefusal(err) == ""
 }
 
-// operator returns the account of templater itself, if the server names it in its response.
+// operator returns templater's own service account if the response contains it.
 func operator(err error) string {
 	if m := deniedAccount.FindStringSubmatch(err.Error()); m != nil {
 		return DisplayName(m[1])
@@ -36,8 +36,8 @@ func operator(err error) string {
 	return DisplayName("")
 }
 
-// Refusal returns the problem of a write of an object of that kind in a namespace that the server has refused. what names the
-// write: "create ConfigMap default/a".
+// Refusal returns the problem of a rejected write of an object of that kind in a namespace. what is the write, such as
+// "create ConfigMap default/a".
 func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *problem.Problem {
 	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what, Namespace: namespace}
 	switch {

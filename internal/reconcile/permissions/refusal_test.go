@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-func TestRefusalsTellWithoutValues(t *testing.T) {
+func TestRejectionMessagesOmitValues(t *testing.T) {
 	c := newServer(t).tracker().For("c", "", app)
 	kind := kind.Kind{Kind: "Deployment", Namespaced: true, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}
 	noNamespace := apierrors.NewNotFound(corev1.Resource("namespaces"), "gone")
@@ -33,12 +33,12 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 		"a missing right": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `deployments.apps "`+secret+`" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "ns"`),
 			v1.ReasonChildForbidden,
-			`cannot update X: templater is not allowed to patch deployments.apps in namespace ns: add {apiGroups: [apps], resources: [deployments], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`cannot update X: templater is not allowed to patch deployments.apps in namespace ns: add {apiGroups: [apps], resources: [deployments], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"a right on the parent's finalizers": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "`+secret+`" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`),
 			v1.ReasonChildForbidden,
-			`cannot update X: templater is not allowed to update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true", which the admission plugin OwnerReferencesPermissionEnforcement requires for blockOwnerDeletion in the owner reference`,
+			`cannot update X: templater is not allowed to update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true", which the admission plugin OwnerReferencesPermissionEnforcement requires for blockOwnerDeletion in the owner reference`,
 		},
 		"a quota forbids, and no right is missing": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
@@ -71,7 +71,7 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 	}
 }
 
-func TestNamespaceThatEndsIsTold(t *testing.T) {
+func TestTerminatingNamespaceIsReported(t *testing.T) {
 	ending := answer(http.StatusForbidden, metav1.StatusReasonForbidden, secret, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
 	got := (&Subject{}).Refusal(ending, "create X", "", kind.Kind{})
 	if want := "cannot create X: its namespace is being deleted; "; got.Reason != v1.ReasonNamespaceEnding || !strings.HasPrefix(got.Message, want) {
@@ -79,7 +79,7 @@ func TestNamespaceThatEndsIsTold(t *testing.T) {
 	}
 }
 
-func TestWebhookThatSpeaksLikeAuthorizationTakesNoRight(t *testing.T) {
+func TestWebhookDenialIsNotMissingPermission(t *testing.T) {
 	denied := denial("robot", "create", "configmaps", `in the namespace "ns"`)
 	for err, want := range map[error]bool{
 		denied:                  true,

@@ -17,27 +17,26 @@ import (
 )
 
 const (
-	// BelievedFor is how long an answer about permissions is used.
+	// BelievedFor is how long results are cached.
 	BelievedFor = 10 * time.Second
-	// longestUnused is how long an answer is kept that is not used.
-	longestUnused = 10 * time.Minute
-	// asksPerSecond and askBurst limit the requests to the server, however many requests of parents are forbidden.
-	asksPerSecond, askBurst = 20, 60
-	// askTime is how long the server may take for an answer.
-	askTime = 10 * time.Second
-	// mostAsked is how many claims may wait to be looked up; more are left for the next time.
-	mostAsked = 100
+	// maxUnused is how long unused results are kept.
+	maxUnused = 10 * time.Minute
+	// reviewsPerSecond and reviewBurst limit the requests to the API server, regardless of how many requests are forbidden.
+	reviewsPerSecond, reviewBurst = 20, 60
+	// reviewTimeout is the timeout for the reviews of one claim.
+	reviewTimeout = 10 * time.Second
+	// maxQueued is the maximum number of queued claims. Further claims are queued when they are needed again.
+	maxQueued = 100
 )
 
-// Reviewer answers for one user what the Tracker asks; a kube.Client does.
+// Reviewer performs access reviews and GET requests for one user. kube.Client implements it.
 type Reviewer interface {
 	Allowed(ctx context.Context, right request.Right) (bool, error)
 	Get(ctx context.Context, at request.Location) (*object.Object, error)
 }
 
-// Tracker finds out which permissions are missing, once a request has been
-// forbidden. It asks the server in the background, at a limited rate, so that no reconciliation
-// waits for it. It is safe for concurrent use.
+// Tracker determines which permissions are missing after a request was forbidden. It sends the access reviews in the
+// background, at a limited rate, so that no reconciliation waits for them. It is safe for concurrent use.
 type Tracker struct {
 	as      func(user string) Reviewer
 	clock   clock.PassiveClock
@@ -46,55 +45,56 @@ type Tracker struct {
 	changed func(controller string)
 
 	mu    sync.Mutex
-	found map[Claim]*answered
+	found map[Claim]*cachedResult
 }
 
-// answered is a finding, and the controllers to sync when it changes.
-type answered struct {
-	finding
+// cachedResult is a result, and the controllers to sync when it changes.
+type cachedResult struct {
+	reviewResult
 	asked, used time.Time
 	controllers map[string]struct{}
 }
 
-// NewTracker returns a Tracker that asks as those users, and calls changed for each controller whose finding is new.
+// NewTracker returns a Tracker. as returns the Reviewer of a user. changed is called for each controller that requested
+// a result that has changed.
 func NewTracker(as func(user string) Reviewer, clock clock.PassiveClock, metrics workqueue.MetricsProvider, changed func(controller string)) *Tracker {
 	return &Tracker{
-		as: as, clock: clock, changed: changed, found: map[Claim]*answered{},
-		limit: flowcontrol.NewTokenBucketRateLimiter(asksPerSecond, askBurst),
-		queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Claim]{Name: "rights", MetricsProvider: metrics}),
+		as: as, clock: clock, changed: changed, found: map[Claim]*cachedResult{},
+		limit: flowcontrol.NewTokenBucketRateLimiter(reviewsPerSecond, reviewBurst),
+		queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Claim]{Name: "permissions", MetricsProvider: metrics}),
 	}
 }
 
-// look returns what is known of a claim, at once, and has it looked up when that is
-// nothing, or not fresh. The controller hears when it changes.
-func (t *Tracker) look(c Claim, controller string) finding {
+// look returns the cached result for a claim without blocking, and queues a review if there is none or it has expired.
+// changed is called for the controller when the result changes.
+func (t *Tracker) look(c Claim, controller string) reviewResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.found[c]
 	if a == nil {
 		t.sweep()
-		a = &answered{controllers: map[string]struct{}{}}
+		a = &cachedResult{controllers: map[string]struct{}{}}
 		t.found[c] = a
 	}
 	a.used = t.clock.Now()
 	a.controllers[controller] = struct{}{}
-	if (a.asked.IsZero() || t.clock.Since(a.asked) >= BelievedFor) && t.queue.Len() < mostAsked {
+	if (a.asked.IsZero() || t.clock.Since(a.asked) >= BelievedFor) && t.queue.Len() < maxQueued {
 		t.queue.Add(c)
 		a.pending = a.asked.IsZero()
 	}
-	return a.finding
+	return a.reviewResult
 }
 
-// sweep drops findings that are no longer used; the lock is held.
+// sweep drops results that are no longer used. The caller holds the lock.
 func (t *Tracker) sweep() {
 	for c, a := range t.found {
-		if t.clock.Since(a.used) > longestUnused {
+		if t.clock.Since(a.used) > maxUnused {
 			delete(t.found, c)
 		}
 	}
 }
 
-// Run looks up until ctx ends.
+// Run processes claims until ctx is done or ShutDown is called.
 func (t *Tracker) Run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, t.queue.ShutDown)
 	defer stop()
@@ -102,19 +102,19 @@ func (t *Tracker) Run(ctx context.Context) {
 	}
 }
 
-// Len is how many claims wait to be looked up.
+// Len returns the number of queued claims.
 func (t *Tracker) Len() int { return t.queue.Len() }
 
-// ShutDown has Run end once nothing waits any more.
+// ShutDown makes Run return once the queue is empty.
 func (t *Tracker) ShutDown() { t.queue.ShutDown() }
 
-// Next looks up one claim, waiting for it, and reports whether there may be more.
+// Next processes the next claim, blocking until there is one. It returns false after shutdown.
 func (t *Tracker) Next(ctx context.Context) bool {
 	return queue.Take(ctx, t.queue, func(c Claim) {
-		limited, cancel := context.WithTimeout(ctx, askTime)
+		limited, cancel := context.WithTimeout(ctx, reviewTimeout)
 		defer cancel()
 		f, err := t.ask(limited, c)
-		if err != nil { // asked again when the request is forbidden again
+		if err != nil { // reviewed again when the request is forbidden again
 			klog.FromContext(ctx).V(2).Info("cannot find out which permissions are missing", "user", c.As, "resource", c.Resource.String(), "reason", problem.PublicReason(err))
 		}
 		for _, controller := range t.take(c, f) {
@@ -123,9 +123,9 @@ func (t *Tracker) Next(ctx context.Context) bool {
 	})
 }
 
-// take keeps a finding and returns the controllers to which it is new. A failed lookup
-// keeps the last finding.
-func (t *Tracker) take(c Claim, f finding) []string {
+// take stores a result, and returns the controllers to sync because it has changed or they wait for it. A failed review
+// keeps the previous result.
+func (t *Tracker) take(c Claim, f reviewResult) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.found[c]
@@ -137,7 +137,7 @@ func (t *Tracker) take(c Claim, f finding) []string {
 	a.pending = false
 	switch {
 	case f.known && !a.same(f):
-		a.finding = f
+		a.reviewResult = f
 	case !waited:
 		return nil
 	}

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-func TestRightsAreAskedForOnceInAWhile(t *testing.T) {
+func TestPermissionReviewsAreCached(t *testing.T) {
 	c := newServer(t)
 	r := c.tracker()
 	need := Claim{As: robot, Use: Namespaces, Resource: namespaces}
 	c.lacks["team:robot list namespaces"] = true
-	work := func() (finding, int) {
+	work := func() (reviewResult, int) {
 		before := len(c.asked)
 		r.look(need, "one")
 		r.look(need, "two")
@@ -49,7 +49,7 @@ func TestRightsAreAskedForOnceInAWhile(t *testing.T) {
 	if f, _ := work(); len(f.missing) > 0 || len(c.told) != 4 {
 		t.Errorf("finding %+v and told %v once it is granted", f, c.told)
 	}
-	c.clock.SetTime(c.clock.Now().Add(longestUnused + time.Second))
+	c.clock.SetTime(c.clock.Now().Add(maxUnused + time.Second))
 	need.As = ""
 	work()
 	if len(r.found) != 1 {
@@ -57,21 +57,21 @@ func TestRightsAreAskedForOnceInAWhile(t *testing.T) {
 	}
 }
 
-func TestManyMissingRightsDoNotPileUp(t *testing.T) {
+func TestPermissionReviewQueueIsBounded(t *testing.T) {
 	r := newServer(t).tracker()
-	for i := range 2 * mostAsked {
+	for i := range 2 * maxQueued {
 		need := Claim{Use: Children, Resource: namespaces, Namespaced: true, Namespace: fmt.Sprint("n", i)}
 		r.look(need, "c")
 	}
-	if got := r.Len(); got != mostAsked {
-		t.Errorf("%d claims wait, want %d", got, mostAsked)
+	if got := r.Len(); got != maxQueued {
+		t.Errorf("%d claims wait, want %d", got, maxQueued)
 	}
-	if got := len(r.found); got != 2*mostAsked {
-		t.Errorf("%d claims are known, want %d: each was asked for a moment ago", got, 2*mostAsked)
+	if got := len(r.found); got != 2*maxQueued {
+		t.Errorf("%d claims are known, want %d: each was asked for a moment ago", got, 2*maxQueued)
 	}
 }
 
-func TestRightsEndWithTheirContext(t *testing.T) {
+func TestTrackerStopsWithContext(t *testing.T) {
 	c := newServer(t)
 	r := c.tracker()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -83,24 +83,24 @@ func TestRightsEndWithTheirContext(t *testing.T) {
 	}
 }
 
-func TestWhatIsAskedForAClaim(t *testing.T) {
-	acting := Claim{As: robot, Use: Namespaces, Resource: namespaces, acting: true}
+func TestReviewRequestsPerClaim(t *testing.T) {
+	impersonation := Claim{As: robot, Use: Namespaces, Resource: namespaces, impersonation: true}
 	const act, list = "impersonate:serviceaccount serviceaccounts team", "impersonate-on:serviceaccount:list namespaces"
 	account := Claim{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: "team", Name: "robot"}
 	for why, row := range map[string]struct {
 		claim  Claim
 		lacks  string
 		fails  string
-		want   finding
+		want   reviewResult
 		asked  int
 		sought int
 	}{
-		"rights to act as a user, some of which are missing": {acting, list, "", finding{known: true, constrained: true, missing: []string{"impersonate-on:serviceaccount:list"}}, 3, 0},
-		"none to act as a user":                              {acting, act, "", finding{known: true}, 1, 0},
-		"whether there is one is not answered":               {acting, "", act, finding{}, 1, 0},
-		"an object that is there":                            {account, "", "", finding{known: true}, 0, 1},
-		"an object that is not":                              {account, "serviceaccounts team robot", "", finding{known: true, absent: true}, 0, 1},
-		"an object that is not answered for":                 {account, "", "serviceaccounts team robot", finding{}, 0, 1},
+		"rights to act as a user, some of which are missing": {impersonation, list, "", reviewResult{known: true, constrained: true, missing: []string{"impersonate-on:serviceaccount:list"}}, 3, 0},
+		"none to act as a user":                              {impersonation, act, "", reviewResult{known: true}, 1, 0},
+		"whether there is one is not answered":               {impersonation, "", act, reviewResult{}, 1, 0},
+		"an object that is there":                            {account, "", "", reviewResult{known: true}, 0, 1},
+		"an object that is not":                              {account, "serviceaccounts team robot", "", reviewResult{known: true, absent: true}, 0, 1},
+		"an object that is not answered for":                 {account, "", "serviceaccounts team robot", reviewResult{}, 0, 1},
 	} {
 		s := newServer(t)
 		s.lacks[row.lacks] = true
@@ -114,7 +114,7 @@ func TestWhatIsAskedForAClaim(t *testing.T) {
 	}
 }
 
-func TestRightsEndWhenNothingIsToBeAskedAnyMore(t *testing.T) {
+func TestTrackerStopsAfterShutDown(t *testing.T) {
 	s := newServer(t)
 	r := s.tracker()
 	r.look(Claim{Use: Status}, "c")
@@ -125,19 +125,19 @@ func TestRightsEndWhenNothingIsToBeAskedAnyMore(t *testing.T) {
 	}
 }
 
-func TestAFindingThatNobodyHasAskedForIsDropped(t *testing.T) {
+func TestUnrequestedResultIsDropped(t *testing.T) {
 	r := newServer(t).tracker()
-	if told := r.take(Claim{Use: Status}, finding{known: true}); len(told) > 0 || len(r.found) > 0 {
+	if told := r.take(Claim{Use: Status}, reviewResult{known: true}); len(told) > 0 || len(r.found) > 0 {
 		t.Errorf("told %v, and kept %v", told, r.found)
 	}
 }
 
-func TestWhatCouldNotBeFoundOutIsNotWaitedFor(t *testing.T) {
+func TestFailedPermissionReviewIsNotPending(t *testing.T) {
 	r, about := newServer(t).tracker(), Claim{Use: Status}
 	if f := r.look(about, "c"); !f.pending {
 		t.Error("nothing is known, and nothing waited for")
 	}
-	if told := r.take(about, finding{}); len(told) != 1 {
+	if told := r.take(about, reviewResult{}); len(told) != 1 {
 		t.Errorf("told %v, want who waits", told)
 	}
 	if f := r.look(about, "c"); f.pending {

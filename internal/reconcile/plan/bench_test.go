@@ -7,7 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// quietInput has that many children, of which nothing is different.
+// quietInput returns an input with this number of children, all up to date.
 func quietInput(tb testing.TB, children int) Input {
 	tb.Helper()
 	var sides []side

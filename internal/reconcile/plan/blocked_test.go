@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// shut are Dependencies that block the entry maps: the object of db that it waits for does not exist.
+// shut returns Dependencies that block the child template maps: the object of its dependency db does not exist.
 func shut(t testing.TB) *Dependencies {
 	t.Helper()
 	db := v1.Child{Name: "db", Template: "a: b"}
@@ -22,7 +22,7 @@ func shut(t testing.TB) *Dependencies {
 	return NewDependencies(c.Order, &child.Desired{Wanted: []*child.Wanted{{Entry: &db, Kind: configMaps, Name: types.NamespacedName{Namespace: "ns", Name: "db"}}}}, nil)
 }
 
-func TestEntriesThatWait(t *testing.T) {
+func TestPlanOfBlockedTemplates(t *testing.T) {
 	one, old := side{name: "a", group: "maps", hash: "1"}, side{name: "a", group: "maps", hash: "0"}
 	drifted, stripped, bare := one, one, old
 	drifted.drifted, stripped.stripped, bare.stripped = true, true, true

@@ -11,22 +11,22 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Dependencies knows which entries of spec.children are blocked, for one observation of the children. It does not change; nil means
-// that no entry depends on another. While an entry is blocked, none of its objects is created, changed or deleted.
+// Dependencies has the blocked child templates, for one observation of the children. It is immutable; nil means that there are no dependencies.
+// While a child template is blocked, none of its objects is created, updated or deleted.
 type Dependencies struct {
 	order   *spec.Order
-	blocked []blockedEntry // an entry comes after those that it waits for
-	// unrendered are the blocked entries whose desired objects are not all known.
+	blocked []blockedEntry // a child template comes after its dependencies
+	// unrendered are the blocked child templates whose desired objects are not all known.
 	unrendered []string
 }
 
-// blockedEntry is an entry that waits for another one, and why.
+// blockedEntry is a child template that waits for another one, and why.
 type blockedEntry struct {
 	entry string
 	obstacle
 }
 
-// NewDependencies returns the Dependencies of desired children that are paired with observed ones.
+// NewDependencies returns the Dependencies of desired children, which must be paired with observed ones.
 func NewDependencies(order *spec.Order, d *child.Desired, judge *readiness.Judge) *Dependencies {
 	if order == nil {
 		return nil
@@ -43,8 +43,8 @@ func NewDependencies(order *spec.Order, d *child.Desired, judge *readiness.Judge
 	return g
 }
 
-// nearest returns what an entry waits for, if there is anything: one that waits itself before others, for these may be what
-// that one waits for.
+// nearest returns the dependency that a child template waits for, if any. It prefers a dependency that is blocked itself, because others may be
+// among the dependencies of that one.
 func (g *Dependencies) nearest(entry string, d *child.Desired, judge *readiness.Judge) (found obstacle, obstructed bool) {
 	names := g.order.DependsOn(entry)
 	if i := slices.IndexFunc(names, g.Blocks); i >= 0 {
@@ -58,13 +58,13 @@ func (g *Dependencies) nearest(entry string, d *child.Desired, judge *readiness.
 	return found, obstructed
 }
 
-// Blocks reports whether an entry waits for another one.
+// Blocks reports whether a child template waits for another one.
 func (g *Dependencies) Blocks(entry string) bool {
 	return g != nil && slices.ContainsFunc(g.blocked, func(c blockedEntry) bool { return c.entry == entry })
 }
 
-// Keeps reports whether an object is kept although it is not desired: its entry is blocked, or a blocked entry that is not rendered may
-// desire it. Objects of the entries that this one depends on are not kept, or it might wait forever.
+// Keeps reports whether an object is kept although it is not desired: its child template is blocked, or a blocked child template that is not
+// rendered may desire it. An unrendered child template does not keep objects of its dependencies, because it could then wait forever.
 func (g *Dependencies) Keeps(l *child.Live) bool {
 	if g == nil || len(g.blocked) == 0 {
 		return false
@@ -75,40 +75,40 @@ func (g *Dependencies) Keeps(l *child.Live) bool {
 	return slices.ContainsFunc(g.unrendered, func(entry string) bool { return !g.order.After(entry, l.MadeFrom) })
 }
 
-// Reported returns the faults to report now. A fault of a blocked entry may be gone by the time that the entry is unblocked.
+// Reported returns the faults to report now. A fault of a blocked child template may disappear before the child template is unblocked.
 func (g *Dependencies) Reported(all []child.Fault) problem.List {
-	var told problem.List
+	var reported problem.List
 	for _, f := range all {
 		if f.Always || !g.Blocks(f.Entry) {
-			told = append(told, f.Problem)
+			reported = append(reported, f.Problem)
 		}
 	}
-	return told
+	return reported
 }
 
-// isUnrendered reports whether the desired objects of a blocked entry are not all known.
+// isUnrendered reports whether the child template is blocked and its desired objects are not all known.
 func (g *Dependencies) isUnrendered(entry string) bool { return slices.Contains(g.unrendered, entry) }
 
-// Unblocks reports whether an entry that was blocked is no longer blocked now.
+// Unblocks reports whether a child template is blocked in g but not in now.
 func (g *Dependencies) Unblocks(now *Dependencies) bool {
 	return g != nil && slices.ContainsFunc(g.blocked, func(c blockedEntry) bool { return !now.Blocks(c.entry) })
 }
 
-// obstacle is an entry that another one waits for.
+// obstacle is a child template that another one waits for.
 type obstacle struct {
 	entry  string
-	unmet  []unmet // objects that are not as they should be; none where the entry itself waits or has a fault
+	unmet  []unmet // objects that are missing, outdated or not ready; empty if the child template is blocked itself or has a fault
 	faulty bool
 	judge  *readiness.Judge
 }
 
-// unmet is an object that is not there, not as its template says, or not ready.
+// unmet is an object that is missing, outdated or not ready.
 type unmet struct {
 	wanted   *child.Wanted
 	outdated bool
 }
 
-// obstacleOf returns why entries cannot begin that wait for that one, which does not wait itself, and whether there is anything.
+// obstacleOf returns why dependents of a child template are blocked, if they are. The child template must not be blocked itself.
 func obstacleOf(entry string, d *child.Desired, judge *readiness.Judge) (obstacle, bool) {
 	o := obstacle{entry: entry, judge: judge}
 	if o.faulty = !d.Sound(entry); o.faulty {
@@ -126,17 +126,17 @@ func obstacleOf(entry string, d *child.Desired, judge *readiness.Judge) (obstacl
 	return o, len(o.unmet) > 0
 }
 
-// Waits returns a problem for each blocked entry that matters: those that cannot be rendered, those in held, whose changes were held back,
-// and those that these wait for.
+// Waits returns a problem for each blocked child template that matters: those that cannot be rendered, those in held, whose changes were held
+// back, and those that these depend on.
 func (g *Dependencies) Waits(held map[string]bool) problem.List {
 	if g == nil {
 		return nil
 	}
 	var waits problem.List
-	told := map[string]bool{} // what they wait for
+	reported := map[string]bool{} // dependencies of the reported child templates
 	for _, c := range slices.Backward(g.blocked) {
-		if told[c.entry] || held[c.entry] || g.isUnrendered(c.entry) {
-			told[c.obstacle.entry] = true
+		if reported[c.entry] || held[c.entry] || g.isUnrendered(c.entry) {
+			reported[c.obstacle.entry] = true
 			waits = append(waits, &problem.Problem{Reason: v1.ReasonWaiting, Waiting: true, Message: c.String()})
 		}
 	}
@@ -144,7 +144,7 @@ func (g *Dependencies) Waits(held map[string]bool) problem.List {
 	return waits
 }
 
-// String says which entry waits for which, and what is missing.
+// String describes which child template waits for which, and why.
 func (c blockedEntry) String() string {
 	text := fmt.Sprintf("children[%s] waits for children[%s]", c.entry, c.obstacle.entry)
 	switch {
@@ -156,7 +156,7 @@ func (c blockedEntry) String() string {
 	return text
 }
 
-// why says what an object lacks.
+// why describes what is missing.
 func (o obstacle) why(u unmet) string {
 	switch {
 	case u.wanted.Live == nil:

@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// order has page, which waits for web, which waits for db; lone, which waits for nobody; and both, which waits for db and web.
+// order returns these dependencies: page waits for web, which waits for db; both waits for db and web; lone has no dependencies.
 func order(t *testing.T) *spec.Order {
 	t.Helper()
 	c, r := spec.Compile("tc", &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "v1", Kind: "ConfigMap"}, Children: []v1.Child{
@@ -30,7 +30,7 @@ func order(t *testing.T) *spec.Order {
 	return c.Order
 }
 
-// Jobs as they may be: the hash of what is wanted is "now".
+// Jobs in several states: the hash of the desired content is "now".
 const (
 	ready    = `"metadata": {"name": "x", "annotations": {"templater.dev/applied-hash": "now"}}, "status": {"conditions": [{"type": "Complete", "status": "True"}]}`
 	coming   = `"metadata": {"name": "x", "annotations": {"templater.dev/applied-hash": "now"}}, "status": {"startTime": "x"}`
@@ -39,7 +39,7 @@ const (
 	absent   = ""
 )
 
-// wanted is a Job of an entry, and what there is of it.
+// wanted returns a Job of a child template, and its existing state.
 func wanted(t *testing.T, entry, strategy, text string) *child.Wanted {
 	t.Helper()
 	ring := &seal.Ring{}
@@ -66,15 +66,15 @@ func from(t *testing.T, text string) *object.Object {
 	return o
 }
 
-func TestDependencies(t *testing.T) {
+func TestBlockedTemplatesByDependencyState(t *testing.T) {
 	const webWaits = "children[web] waits for children[db]"
 	for why, row := range map[string]struct {
-		db       []string // what there is of its objects
+		db       []string // existing state of its objects
 		strategy string
-		failed   []string // entries that cannot be rendered
-		disputed bool     // whether an object of db is disputed
+		failed   []string // child templates that cannot be rendered
+		disputed bool     // whether another document defines an object of db
 		closed   string
-		says     string // of web, where it wants a change
+		says     string // the message for web, if it is held
 	}{
 		"all is ready":                 {db: []string{ready, ready}},
 		"there is nothing to wait for": {},
@@ -119,8 +119,8 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// TestWhatIsToldOfThoseThatWait names those that something is held of, and what these wait for, in that order.
-func TestWhatIsToldOfThoseThatWait(t *testing.T) {
+// TestWaitMessagesNameDependencies expects messages for held child templates and their dependencies, in dependency order.
+func TestWaitMessagesNameDependencies(t *testing.T) {
 	d := &child.Desired{Wanted: []*child.Wanted{wanted(t, "db", "", coming)}}
 	const web, page, both = "children[web] waits for children[db]: Job ns/x: running, 0 of 1 Pods have succeeded", "children[page] waits for children[web]", "children[both] waits for children[web]"
 	for held, want := range map[string][]string{"": nil, "web": {web}, "page": {web, page}, "both": {web, both}, "page both": {web, page, both}, "db": nil} {
@@ -141,7 +141,7 @@ func TestWhatIsToldOfThoseThatWait(t *testing.T) {
 	}
 }
 
-func TestFaultsOfThoseThatWaitAreNotTold(t *testing.T) {
+func TestFaultsOfBlockedTemplatesAreNotReported(t *testing.T) {
 	faults := []child.Fault{
 		{Entry: "web", Problem: &problem.Problem{Message: "web"}}, {Entry: "web", Always: true, Problem: &problem.Problem{Message: "budget"}},
 		{Entry: "lone", Problem: &problem.Problem{Message: "lone"}}, {Always: true, Problem: &problem.Problem{Message: "all"}},
@@ -158,7 +158,7 @@ func TestFaultsOfThoseThatWaitAreNotTold(t *testing.T) {
 	}
 }
 
-func TestWhatIsKept(t *testing.T) {
+func TestDependenciesKeepObjectsOfBlockedTemplates(t *testing.T) {
 	for why, row := range map[string]struct {
 		db     string
 		failed []string
@@ -184,8 +184,9 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-// An entry that is not known may want any object but those that it waits for itself, whatever others wait for.
-func TestWhatOneUnknownEntryMayWantIsKept(t *testing.T) {
+// TestObjectPossiblyDesiredByUnknownTemplateIsKept: a child template that is not rendered may desire any object except those of its own
+// dependencies.
+func TestObjectPossiblyDesiredByUnknownTemplateIsKept(t *testing.T) {
 	c, r := spec.Compile("tc", &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "v1", Kind: "ConfigMap"}, Children: []v1.Child{
 		{Name: "db", Template: "a: b"}, {Name: "x", Template: "a: b"},
 		{Name: "a", Template: "a: b", DependsOn: []string{"db"}}, {Name: "b", Template: "a: b", DependsOn: []string{"x"}},
@@ -205,7 +206,7 @@ func TestWhatOneUnknownEntryMayWantIsKept(t *testing.T) {
 	}
 }
 
-func TestDependenciesThatAreMet(t *testing.T) {
+func TestReadyDependencyUnblocksDependents(t *testing.T) {
 	of := func(text string) *Dependencies {
 		return NewDependencies(order(t), &child.Desired{Wanted: []*child.Wanted{wanted(t, "db", "", text)}}, nil)
 	}
@@ -219,7 +220,7 @@ func TestDependenciesThatAreMet(t *testing.T) {
 	}
 }
 
-func TestNoDependencies(t *testing.T) {
+func TestEmptyDependenciesDoNotBlock(t *testing.T) {
 	d := &child.Desired{Faults: []child.Fault{{Entry: "web", Problem: &problem.Problem{}}}}
 	g := NewDependencies(nil, d, nil)
 	if g != nil || g.Blocks("web") || g.Keeps(nil) || g.Waits(nil) != nil || g.Unblocks(nil) || len(g.Reported(d.Faults)) != 1 {

@@ -1,4 +1,4 @@
-// Package plan decides which children of a parent to create, change and delete, and in which order. Pure.
+// Package plan decides which children of a parent to create, update and delete, and in which order. It has no side effects.
 package plan
 
 import (
@@ -9,62 +9,60 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Verb is what to do with a child.
+// Verb is the kind of write.
 type Verb string
 
 // The verbs.
 const (
 	Create Verb = "create"
 	Update Verb = "update"
-	Mark   Verb = "mark" // leaves all but the marks alone
-	Seal   Verb = "seal" // renews the seal of what no entry of spec.children knows
+	Mark   Verb = "mark" // only sets templater's metadata: see child.Marks
+	Seal   Verb = "seal" // only renews the seal of a child without a child template
 	Delete Verb = "delete"
 )
 
 // Action is one write.
 type Action struct {
 	Verb   Verb
-	Wanted *child.Wanted // nil to delete and to seal
-	Live   *child.Live   // nil to create
-	// Drift is the path of a field that somebody else has taken, "" for
-	// other reasons.
+	Wanted *child.Wanted // nil for Delete and Seal
+	Live   *child.Live   // nil for Create
+	// Drift is the path of a field that another client changed, or "".
 	Drift string
 	// Foreground deletes the dependents before the object.
 	Foreground bool
-	// Unchanged deletes the object only at the resource version of Live.
+	// Unchanged deletes the object only if it has the resource version of Live.
 	Unchanged bool
 }
 
-// Plan is the difference between what is there and what should be.
+// Plan has the writes that turn the live children into the desired ones.
 type Plan struct {
-	// Apply comes first: all but Delete.
+	// Apply has all actions except Delete. They come first.
 	Apply []Action
-	// Remove comes after all of Apply has succeeded.
+	// Remove has the deletions, for after all of Apply has succeeded.
 	Remove []Action
-	// Outdated counts children that their strategy leaves as they are.
+	// Outdated counts outdated children that the update strategy does not update.
 	Outdated int
-	// Pending counts children that are not made or changed yet: they wait for others to be gone, or to be ready.
+	// Pending counts children that are not created or updated yet, because they wait for deletions or dependencies.
 	Pending int
-	// Deferred counts those of them that a rollout leaves for later.
+	// Deferred counts the pending children that a rolling update defers.
 	Deferred int
 
 	rollouts []Rollout
-	// Held are the entries of which something waits for other entries; nil is for none.
+	// Held are the child templates with changes that wait for dependencies; nil means none.
 	Held map[string]bool
 }
 
-// Input is what a plan is made of.
+// Input is the input of Make.
 type Input struct {
 	Entries child.Entries
-	Wanted  []*child.Wanted // and Live: see child.Desired.Pair
+	Wanted  []*child.Wanted // paired with Live: see child.Desired.Pair
 	Live    []*child.Live
 	Maker   *child.Maker
-	// Complete is whether Wanted and Live are all that there is. If not, nothing
-	// is removed.
+	// Complete is true if Wanted and Live are complete. Otherwise nothing is deleted.
 	Complete     bool
-	Dependencies *Dependencies // nil where no entry waits for another
-	// Available reports whether an object that is there can be counted on while others are changed. It is asked about
-	// objects of entries with rollingUpdate alone, and may be nil where there is no such entry.
+	Dependencies *Dependencies // nil if there are no dependencies
+	// Available reports whether an existing object counts as available during a rollout. It is only called for objects of child templates with
+	// rollingUpdate, and may be nil if there are none.
 	Available func(*child.Live) bool
 }
 
@@ -90,7 +88,7 @@ func Make(in Input) Plan {
 	return p
 }
 
-// create plans for a desired child that does not exist. blocked is whether it waits.
+// create plans for a desired child that does not exist. blocked is whether it has to wait.
 func (p *Plan) create(w *child.Wanted, blocked bool) {
 	if blocked {
 		p.Pending++
@@ -99,7 +97,7 @@ func (p *Plan) create(w *child.Wanted, blocked bool) {
 	p.Apply = append(p.Apply, Action{Verb: Create, Wanted: w})
 }
 
-// hold leaves a desired child as it is, until what its child template waits for is ready.
+// hold leaves a desired child unchanged until the dependencies of its child template are ready.
 func (p *Plan) hold(w *child.Wanted) {
 	p.Pending++
 	if p.Held == nil {
@@ -126,7 +124,7 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 	case strategy == v1.UpdateRecreate:
 		switch {
 		case !old:
-		case !w.Replaceable(l.Object): // nothing proves what it was made from
+		case !w.Replaceable(l.Object): // nothing proves what it was created from
 			p.Outdated++
 		default:
 			p.Pending++
@@ -153,14 +151,14 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 	}
 }
 
-// held reports whether a child that is out of date waits for other entries before it changes.
+// held reports whether an outdated child waits for dependencies before it is updated.
 func (in Input) held(w *child.Wanted) bool {
 	strategy := w.Entry.UpdateStrategy.Type
 	return strategy != v1.UpdateCreateOnly && strategy != v1.UpdateOnDelete && in.Dependencies.Blocks(w.Entry.Name)
 }
 
-// blocked returns the child templates whose Recreate strategy creates nothing until the objects that it replaces
-// are deleted: all of them are deleted first, unless they are rolled out.
+// blocked returns the child templates whose Recreate strategy creates nothing until the objects that it replaces are deleted. All of them are
+// deleted first, unless the child template has a rollingUpdate.
 func (in Input) blocked() map[string]bool {
 	if !slices.ContainsFunc(in.Entries, func(c v1.Child) bool { return recreates(&c) }) {
 		return nil
@@ -178,7 +176,7 @@ func (in Input) blocked() map[string]bool {
 	return blocked
 }
 
-// recreates reports whether the children of an entry have the Recreate strategy; nil has none.
+// recreates reports whether a child template has the Recreate strategy. It returns false for nil.
 func recreates(entry *v1.Child) bool {
 	return entry != nil && entry.UpdateStrategy.Type == v1.UpdateRecreate
 }

@@ -19,17 +19,17 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
-// side is a child in a plan test: as wanted, or as it is.
+// side is a desired or live child in a plan test.
 type side struct {
 	name, group, hash string
 	deleting, drifted bool
 	prune             string
-	stripped          bool // of its owner reference
-	edited            bool // in our name
-	worn              bool // whether its seal is by the key before the newest
+	stripped          bool // whether it has lost its owner reference
+	edited            bool // whether its values were changed with templater's own field manager
+	worn              bool // whether its seal was made with the previous key
 }
 
-// ring has the keys of these numbers, the same each time.
+// ring returns a ring with keys of these numbers. The keys are always the same.
 func ring(t testing.TB, numbers ...string) *seal.Ring {
 	t.Helper()
 	data := map[string]any{}
@@ -48,7 +48,7 @@ func ring(t testing.TB, numbers ...string) *seal.Ring {
 // configMaps is the kind of all sides.
 var configMaps = kind.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
 
-// one makes the children of the parent of all sides.
+// one returns the Maker for the parent of all sides.
 func one(t testing.TB) *child.Maker {
 	t.Helper()
 	parent, err := object.From(map[string]any{"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "one", "uid": "u"}})
@@ -59,7 +59,7 @@ func one(t testing.TB) *child.Maker {
 	return &child.Maker{Ownership: rule, Parent: parent, Depth: 1, Clock: clocktesting.NewFakePassiveClock(time.Time{})}
 }
 
-// inputFor returns what a plan is made of.
+// inputFor returns the input of a plan.
 func inputFor(t testing.TB, entry v1.Child, wantedSides, liveSides []side) Input {
 	t.Helper()
 	in := Input{Entries: []v1.Child{entry}, Maker: one(t), Complete: true}
@@ -77,7 +77,7 @@ func inputFor(t testing.TB, entry v1.Child, wantedSides, liveSides []side) Input
 	return in
 }
 
-// author is the content without what templater adds.
+// author returns the content without templater's metadata.
 func (s side) author() map[string]any {
 	content := s.content()
 	metadata := content["metadata"].(map[string]any)
@@ -320,7 +320,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestOnlyTheGroupThatIsReplacedAsAWholeGoesInTheForeground(t *testing.T) {
+func TestOnlyRecreateUsesForegroundDeletion(t *testing.T) {
 	s := inputFor(t, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}}, nil,
 		[]side{{name: "a", group: "g", hash: "1"}, {name: "b", group: "h", hash: "1"}})
 	s.Entries = append(s.Entries, v1.Child{Name: "h"})
@@ -329,7 +329,7 @@ func TestOnlyTheGroupThatIsReplacedAsAWholeGoesInTheForeground(t *testing.T) {
 	}
 }
 
-func TestOnlyTheEntryUnderRecreateIsReplaced(t *testing.T) {
+func TestRecreateReplacesOnlyItsTemplate(t *testing.T) {
 	s := inputFor(t, v1.Child{Name: "g"}, []side{{name: "a", hash: "2"}}, []side{{name: "a", group: "g", hash: "1"}})
 	s.Entries = append(s.Entries, v1.Child{Name: "h", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
 	if diff := cmp.Diff([]string{"update a"}, planText(Make(s))); diff != "" {
@@ -337,7 +337,7 @@ func TestOnlyTheEntryUnderRecreateIsReplaced(t *testing.T) {
 	}
 }
 
-func TestOnlyTheEntryUnderRecreateIsHeldBack(t *testing.T) {
+func TestRecreateBlocksOnlyItsTemplate(t *testing.T) {
 	s := inputFor(t, v1.Child{Name: "h"}, []side{{name: "c", hash: "1"}}, []side{{name: "b", group: "h", hash: "1"}})
 	s.Entries = append(s.Entries, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
 	if diff := cmp.Diff([]string{"create c", "delete b"}, planText(Make(s))); diff != "" {
@@ -345,9 +345,9 @@ func TestOnlyTheEntryUnderRecreateIsHeldBack(t *testing.T) {
 	}
 }
 
-func TestTheCommonLabelIsTakenBackWithTheRest(t *testing.T) {
+func TestLostManagedByLabelIsRestored(t *testing.T) {
 	for why, row := range map[string]struct {
-		drifted, label bool // whether the field is lost, and whether the label is held
+		drifted, label bool // whether the field is no longer owned, and whether the label is owned
 		want           []string
 	}{
 		"all is held":                  {false, true, []string{}},
@@ -378,7 +378,7 @@ func TestTheCommonLabelIsTakenBackWithTheRest(t *testing.T) {
 	}
 }
 
-func TestWhatSomebodyElseHasAppliedInOurNameIsRepaired(t *testing.T) {
+func TestForeignApplyByOurManagerIsReverted(t *testing.T) {
 	for why, row := range map[string]struct {
 		live    side
 		applied bool // by this process

@@ -2,8 +2,8 @@ package plan
 
 import "github.com/templater-dev/templater/internal/reconcile/child"
 
-// prune plans for a child that is no longer desired: it is pruned or kept. A kept one gets the marks of its
-// child template: only they record its policies once the child template is removed from the spec.
+// prune plans for a child that is no longer desired: it is pruned or kept. A kept child gets the Marks of its child template, because they
+// record its policies in case the child template is removed from the spec.
 func (in Input) prune(p *Plan, l *child.Live) {
 	if l.Object.Deleting() {
 		return

@@ -8,28 +8,28 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Rollout is how far the objects of an entry are that changes a few of them at a time, while some of them are out of date.
+// Rollout is the progress of a rolling update of a child template.
 type Rollout struct {
 	Entry   *v1.Child
-	Objects int // that are desired
-	Current int // of these, that exist and are up to date
-	Most    int // of these, that may be unavailable
-	// Unavailable are those that are missing, being deleted, or not available otherwise, in the order of the templates.
+	Objects int // number of desired objects
+	Current int // number of these that exist and are up to date
+	Most    int // maximum number of unavailable objects
+	// Unavailable are the objects that are missing, being deleted or otherwise unavailable, in the order of the templates.
 	Unavailable []*child.Wanted
 
-	free  int      // how many more may be made unavailable
-	later []Action // what waits for that
+	free  int      // how many more objects may become unavailable
+	later []Action // changes that wait for that
 }
 
-// Free reports whether more may be made unavailable.
+// Free reports whether more objects may become unavailable.
 func (r Rollout) Free() bool { return r.free > 0 }
 
-// Rollouts returns the rollouts in progress of desired children that are paired with observed ones. It calls available for objects that
-// exist and are not being deleted, and only if there is a rollout.
+// Rollouts returns the rollouts in progress. The desired children must be paired with observed ones. available is called for objects that exist
+// and are not being deleted, and only if there is a rollout.
 func Rollouts(wanted []*child.Wanted, available func(*child.Live) bool) []Rollout {
 	var out []Rollout
 	for _, w := range wanted {
-		if spec.Rolls(w.Entry) && there(w) && w.Changes(w.Live.Object) && of(out, w.Entry) == nil {
+		if spec.Rolls(w.Entry) && exists(w) && w.Changes(w.Live.Object) && of(out, w.Entry) == nil {
 			out = append(out, Rollout{Entry: w.Entry})
 		}
 	}
@@ -39,10 +39,10 @@ func Rollouts(wanted []*child.Wanted, available func(*child.Live) bool) []Rollou
 	return out
 }
 
-// there reports whether an object is there to stay.
-func there(w *child.Wanted) bool { return w.Live != nil && !w.Live.Object.Deleting() }
+// exists reports whether an object exists and is not being deleted.
+func exists(w *child.Wanted) bool { return w.Live != nil && !w.Live.Object.Deleting() }
 
-// of returns the rollout of an entry, or nil.
+// of returns the rollout of a child template, or nil.
 func of(all []Rollout, entry *v1.Child) *Rollout {
 	i := slices.IndexFunc(all, func(r Rollout) bool { return r.Entry == entry })
 	if i < 0 {
@@ -57,19 +57,19 @@ func (r *Rollout) count(wanted []*child.Wanted, available func(*child.Live) bool
 			continue
 		}
 		r.Objects++
-		if there(w) && !w.Changes(w.Live.Object) {
+		if exists(w) && !w.Changes(w.Live.Object) {
 			r.Current++
 		}
-		if !there(w) || !available(w.Live) {
+		if !exists(w) || !available(w.Live) {
 			r.Unavailable = append(r.Unavailable, w)
 		}
 	}
-	r.Most = spec.MostUnavailable(r.Entry.UpdateStrategy.RollingUpdate, r.Objects)
+	r.Most = spec.MaxUnavailable(r.Entry.UpdateStrategy.RollingUpdate, r.Objects)
 	r.free = r.Most - len(r.Unavailable)
 }
 
-// defers reports whether a rollout leaves the change of an object that is out of date for later, and counts it. What is
-// unavailable as it is makes nothing worse.
+// defers reports whether a rollout defers the change of an outdated object, and counts it. An object that is already unavailable is changed
+// immediately.
 func (p *Plan) defers(in Input, w *child.Wanted) bool {
 	r := of(p.rollouts, w.Entry)
 	if r == nil || !in.Available(w.Live) {
@@ -83,18 +83,17 @@ func (p *Plan) defers(in Input, w *child.Wanted) bool {
 	return true
 }
 
-// later keeps a change that is deferred.
+// later stores a deferred change.
 func (p *Plan) later(a Action) {
 	r := of(p.rollouts, a.Wanted.Entry)
 	r.later = append(r.later, a)
 }
 
-// GoOn takes note that the child of an action is available already, and so adds a change to Apply that was deferred until
-// then, if there is one.
+// GoOn records that the child of an action is already available, and adds the next deferred change, if any, to Apply.
 func (p *Plan) GoOn(after Action) {
 	r := of(p.rollouts, after.Wanted.Entry)
 	if r == nil || after.Live != nil && (after.Verb != Update || !after.Wanted.Changes(after.Live.Object)) {
-		return // what is repaired has made room for nothing
+		return // reverting drift does not make another object available
 	}
 	if r.free++; r.free > 0 && len(r.later) > 0 {
 		p.Apply = append(p.Apply, r.later[0])
@@ -104,7 +103,7 @@ func (p *Plan) GoOn(after Action) {
 	}
 }
 
-// Rolling returns how many objects are changed a few at a time.
+// Rolling returns the number of desired children with rolling updates.
 func Rolling(all []*child.Wanted) int {
 	n := 0
 	for _, w := range all {

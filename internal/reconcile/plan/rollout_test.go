@@ -10,14 +10,14 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
-// rolled is an entry of which so many objects may be unavailable.
+// rolled returns a child template with rolling updates and this maxUnavailable.
 func rolled(strategy v1.UpdateStrategyType, most string) v1.Child {
 	limit := intstr.Parse(most)
 	return v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: strategy, RollingUpdate: &v1.RollingUpdate{MaxUnavailable: &limit}}}
 }
 
-// sides are children of the entry g by their marks: "a1" is a by the hash 1, "a1-" is that and not available, "a1x" is that and
-// being deleted, "a1~" has drifted, "a1?" lacks its owner reference.
+// sides returns children of the child template g: "a1" is the object a with hash 1. A suffix describes its state: "-" unavailable, "x" being
+// deleted, "~" drifted, "?" without its owner reference.
 func sides(texts ...string) []side {
 	var out []side
 	for _, text := range texts {
@@ -27,7 +27,7 @@ func sides(texts ...string) []side {
 	return out
 }
 
-// among returns what tells of sides whether they are available.
+// among returns a function that reports whether an object is available, according to the texts of sides.
 func among(texts []string) func(*child.Live) bool {
 	down := map[string]bool{}
 	for _, text := range texts {
@@ -145,8 +145,8 @@ func TestRollout(t *testing.T) {
 	}
 }
 
-// TestRolloutsAreApart has two entries, each with a rollout of its own, beside one without.
-func TestRolloutsAreApart(t *testing.T) {
+// TestRolloutsAreIndependent has two child templates with a rollout each, and one without.
+func TestRolloutsAreIndependent(t *testing.T) {
 	live := sides("a1", "b1", "c1", "d1", "e1", "f1")
 	for i := range live {
 		live[i].group = []string{"g", "h", "i"}[i/2]
@@ -169,14 +169,14 @@ func TestRolloutsAreApart(t *testing.T) {
 	}
 }
 
-func TestRolloutGoesOnWithinAPass(t *testing.T) {
+func TestRolloutContinuesWithinReconciliation(t *testing.T) {
 	live := []string{"a1", "b2~", "c1", "d1", "e1"}
 	in := inputFor(t, rolled(v1.UpdateApply, "1"), sides("x2", "b2", "a2", "c2", "d2", "e2"), sides(live...))
 	in.Available = among(live)
 	p := Make(in)
 	for i, want := range [][]string{
 		{"create x", "update b because of .data.a", "4 pending"},
-		{"create x", "update b because of .data.a", "update a", "3 pending"}, // x is there: one may be changed
+		{"create x", "update b because of .data.a", "update a", "3 pending"}, // x now exists: one may be changed
 		{"create x", "update b because of .data.a", "update a", "3 pending"}, // b was available before
 		{"create x", "update b because of .data.a", "update a", "update c", "2 pending"},
 		{"create x", "update b because of .data.a", "update a", "update c", "update d", "1 pending"},
@@ -201,14 +201,15 @@ func TestRolloutGoesOnWithinAPass(t *testing.T) {
 	}
 }
 
-// TestNobodyIsAskedWithoutARollout about objects that are up to date: that may take an expression for each.
-func TestNobodyIsAskedWithoutARollout(t *testing.T) {
+// TestAvailabilityIsNotEvaluatedWithoutRollout expects no evaluation for objects that are up to date, because it may need an expression for
+// each.
+func TestAvailabilityIsNotEvaluatedWithoutRollout(t *testing.T) {
 	in := inputFor(t, rolled(v1.UpdateApply, "1"), sides("a2", "b2", "c2"), sides("a2", "b1x"))
 	in.Available = func(*child.Live) bool { t.Error("somebody is asked"); return true }
 	Make(in)
 }
 
-func TestHowFarRolloutsAre(t *testing.T) {
+func TestRolloutProgress(t *testing.T) {
 	live := []string{"a2", "b1", "c2-", "d1x", "f2x"}
 	in := inputFor(t, rolled(v1.UpdateApply, "50%"), sides("a2", "b2", "c2", "d2", "e2", "f2"), sides(live...))
 	all := Rollouts(in.Wanted, among(live))

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
-// What a child may say of itself.
+// Metadata of children.
 const (
 	owned   = `"ownerReferences": [{"kind": "App", "name": "one", "uid": "u", "controller": true}]`
 	shared  = `"ownerReferences": [{"kind": "App", "name": "one", "uid": "u", "controller": true}, {"kind": "Job", "name": "x", "uid": "v"}]`
@@ -27,7 +27,7 @@ const (
 	topFar  = `"annotations": {"templater.dev/order": "2", "templater.dev/parent": "ns/one"}`
 )
 
-// live is a child that was made from an entry, with a seal for what its annotations say.
+// live returns a child of a child template, with a seal that records the same as its annotations.
 func live(t *testing.T, entry, metadata string) *child.Live {
 	t.Helper()
 	ring := &seal.Ring{}
@@ -54,11 +54,11 @@ func decode(t *testing.T, metadata string) *object.Object {
 	return o
 }
 
-func TestWhoIsDeletedWithoutItsDependents(t *testing.T) {
+func TestCascadesOrphanDetectsOrphanFinalizer(t *testing.T) {
 	for metadata, want := range map[string]bool{
 		`"finalizers": ["orphan"], "deletionTimestamp": "2026-01-01T00:00:00Z"`: true,
 		`"finalizers": ["x"], "deletionTimestamp": "2026-01-01T00:00:00Z"`:      false,
-		`"finalizers": ["orphan"]`: false, // somebody's own, on an object that nobody deletes
+		`"finalizers": ["orphan"]`: false, // set by another client, and the object is not being deleted
 	} {
 		if got := CascadesOrphan(live(t, "a", metadata).Object); got != want {
 			t.Errorf("%s: %v, want %v", metadata, got, want)
@@ -72,10 +72,10 @@ var specs = map[string]*v1.TemplateControllerSpec{
 	"Reverse": {Finalize: &v1.Finalize{Order: v1.FinalizeReverse, Children: []v1.Child{{Name: "backup"}}}},
 }
 
-func TestWhichChildrenGoBeforeTheirParent(t *testing.T) {
+func TestDeletedBeforeParentByPolicyAndOwner(t *testing.T) {
 	for why, row := range map[string]struct {
 		entry, metadata string
-		with            string // which specs
+		with            string // names of the specs for which it is
 	}{
 		"the garbage collector takes it, unless something is to happen before": {"a", owned, "None Reverse"},
 		"no owner reference binds it":                                          {"a", far, "nothing None Reverse"},
@@ -95,11 +95,11 @@ func TestWhichChildrenGoBeforeTheirParent(t *testing.T) {
 	}
 }
 
-func TestWhichChildrenGoFirst(t *testing.T) {
+func TestTeardownOrder(t *testing.T) {
 	all := []*child.Live{live(t, "b", owned), live(t, "backup", far), live(t, "m", middle), live(t, "t", top), live(t, "f", topFar), live(t, "s", stays)}
 	for _, row := range []struct {
 		spec string
-		from int // of all
+		from int // index of the first child to consider
 		want string
 	}{
 		{"nothing", 0, "backup f"}, {"None", 0, "b m t f"}, {"Reverse", 0, "t f"}, {"Reverse", 5, ""},
@@ -126,7 +126,7 @@ func TestWhichChildrenGoFirst(t *testing.T) {
 	}
 }
 
-func TestFinals(t *testing.T) {
+func TestFinalsSelectsFinalizeChildren(t *testing.T) {
 	all := []*child.Live{live(t, "a", owned), live(t, "backup", owned)}
 	if got := Finals(specs["None"], all); len(got) != 1 || got[0] != all[1] || all[0] == nil {
 		t.Errorf("got %v of %v", got, all)

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 )
 
-// request has a log read, unless it is on its way; the lock is held.
+// request queues a request for a log, unless one is pending. The caller holds the lock.
 func (f *Fetcher) request(l *log) {
 	if l.waiting || f.closed {
 		return
@@ -24,7 +24,7 @@ func (f *Fetcher) request(l *log) {
 	f.setWaiting(l, true)
 	t := f.tenants.get(l.tenant)
 	t.queue = append(t.queue, l)
-	if t.readers < mostOfTenant {
+	if t.readers < maxRequestsPerTenant {
 		t.readers++
 		f.done.Go(func() { f.work(l.tenant, t) })
 	}
@@ -41,7 +41,7 @@ func (f *Fetcher) setWaiting(l *log, waiting bool) {
 	}
 }
 
-// work reads logs for a tenant until none waits.
+// work reads logs for a tenant until its queue is empty.
 func (f *Fetcher) work(name string, t *tenant) {
 	for {
 		l, run := f.next(name, t)
@@ -52,14 +52,14 @@ func (f *Fetcher) work(name string, t *tenant) {
 	}
 }
 
-// result is what has come of a request for a log.
+// result is the result of a request for a log.
 type result struct {
 	text     string
 	err      error
-	believed bool // the server was not asked: it has refused another log of the namespace
+	believed bool // no request was sent, because another log of the namespace was denied
 }
 
-// next returns the next log to read, of which run of its container, or nil when none waits.
+// next returns the next log to read, and the run of its container to read it for. It returns nil if none is queued.
 func (f *Fetcher) next(name string, t *tenant) (*log, ran) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,7 +76,7 @@ func (f *Fetcher) next(name string, t *tenant) (*log, ran) {
 	return nil, ran{}
 }
 
-// fetch reads a log, waiting for its turn, and has it charged for.
+// fetch reads a log within the limits, and charges for it.
 func (f *Fetcher) fetch(t *tenant, l *log) result {
 	if err := f.refusedLately(l); err != nil {
 		return result{err: err, believed: true}
@@ -108,7 +108,7 @@ func (f *Fetcher) settle(l *log, of ran, got result) {
 		l.answered = time.Now()
 	}
 	if l.wanted != of {
-		f.request(l) // the container has gone on meanwhile
+		f.request(l) // the container has started or ended meanwhile
 		return
 	}
 	if got.err != nil {
@@ -122,8 +122,8 @@ func (f *Fetcher) settle(l *log, of ran, got result) {
 	f.tell(l, news)
 }
 
-// failed records that a log cannot be read; the lock is held. The known log of the same run is kept, unless the server has refused this
-// log itself.
+// failed records that a log cannot be read. The known log of the same run is kept, unless the request for this very log
+// was denied. The caller holds the lock.
 func (f *Fetcher) failed(l *log, got result) {
 	err, news := got.err, false
 	if l.known && (l.of != l.wanted || permissions.Denied(err) && !got.believed) {
@@ -143,10 +143,11 @@ func (f *Fetcher) failed(l *log, got result) {
 	l.retry = time.AfterFunc(wait, func() { f.again(l) })
 }
 
-// final reports whether the server has no such log, and will not have it: the Pod was deleted, or the log of the container.
+// final reports whether there is no such log and never will be: the Pod or the log of the container was deleted.
 func final(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) }
 
-// again reads a log again that could not be read. While its parents are not reconciled, the next reconciliation does that.
+// again retries a log that could not be read. While its parents are not reconciled, it does nothing: the next
+// reconciliation requests the log.
 func (f *Fetcher) again(l *log) {
 	wanted := slices.ContainsFunc(f.holders(l), f.o.Runs)
 	f.mu.Lock()
@@ -157,7 +158,7 @@ func (f *Fetcher) again(l *log) {
 	}
 }
 
-// holders returns the TemplateControllers for which a log is held.
+// holders returns the TemplateControllers that hold a log.
 func (f *Fetcher) holders(l *log) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -170,8 +171,8 @@ func (f *Fetcher) holders(l *log) []string {
 	return names
 }
 
-// tell queues the parents that hold a log, if there is news; the lock is held. If a parent waits for more logs, it is queued once these have
-// come, or after a short time.
+// tell enqueues the parents that hold a log if it has changed. A parent that waits for more logs is enqueued when these
+// have been read, or after a short time. The caller holds the lock.
 func (f *Fetcher) tell(l *log, news bool) {
 	if !news {
 		return
@@ -187,27 +188,27 @@ func (f *Fetcher) tell(l *log, news bool) {
 	}
 }
 
-// Limits per Pod: anyone who may write its status can write anything there.
+// Limits per Pod: users who may write its status can write anything there.
 const (
-	mostContainers   = 256
-	longestContainer = 63  // the name, as that of a Pod
-	longestRun       = 256 // the ID
+	maxContainers    = 256
+	maxContainerName = 63  // length of the name
+	maxRunID         = 256 // length of the ID
 )
 
-// ran identifies a run of a container, and whether it has ended: then its log no longer changes.
+// ran identifies a run of a container, and whether it has ended, so that its log no longer changes.
 type ran struct {
-	id    string // as the container runtime has it
+	id    string // containerID of the container status
 	ended bool
 }
 
-// container is one of a Pod that has a log.
+// container is a container that has a log.
 type container struct {
 	name string
 	ran  ran
 }
 
-// containersOf returns the containers of a Pod that have a log according to its status, which is JSON data. previous asks for the logs of
-// the runs before.
+// containersOf returns the containers that have a log according to status, the status of a Pod as JSON data. previous
+// selects the logs of the previous runs.
 func containersOf(status any, previous bool) []container {
 	var all []container
 	of, _ := status.(map[string]any)
@@ -217,10 +218,10 @@ func containersOf(status any, previous bool) []container {
 			status, _ := item.(map[string]any)
 			name, _ := status["name"].(string)
 			run, has := lastRun(status, previous)
-			if !has || name == "" || len(name) > longestContainer || len(run.id) > longestRun {
+			if !has || name == "" || len(name) > maxContainerName || len(run.id) > maxRunID {
 				continue
 			}
-			if all = append(all, container{name, run}); len(all) == mostContainers {
+			if all = append(all, container{name, run}); len(all) == maxContainers {
 				return all
 			}
 		}
@@ -228,7 +229,8 @@ func containersOf(status any, previous bool) []container {
 	return all
 }
 
-// lastRun returns the run of a container that its log is of. One that waits to be started again has the log of its last run.
+// lastRun returns the run that the log of a container belongs to. For a container that waits for a restart, that is its
+// last run. has is false if there is no log.
 func lastRun(status map[string]any, previous bool) (run ran, has bool) {
 	state, _ := status["state"].(map[string]any)
 	if _, running := state["running"]; running && !previous {
@@ -240,5 +242,5 @@ func lastRun(status map[string]any, previous bool) (run ran, has bool) {
 	}
 	terminated, _ := state["terminated"].(map[string]any)
 	id, _ := terminated["containerID"].(string)
-	return ran{id: id, ended: true}, id != "" // without an ID, it has never begun
+	return ran{id: id, ended: true}, id != "" // without an ID, it has never started
 }

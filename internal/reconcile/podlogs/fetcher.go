@@ -14,87 +14,87 @@ import (
 )
 
 const (
-	// mostAtOnce and mostOfTenant are how many requests for logs are under way at a time, in all and for one tenant.
-	mostAtOnce, mostOfTenant = 16, 4
-	// requestsPerSecond and requestBurst limit the requests for one tenant.
+	// maxRequests and maxRequestsPerTenant limit the concurrent requests, in total and per tenant.
+	maxRequests, maxRequestsPerTenant = 16, 4
+	// requestsPerSecond and requestBurst limit the requests per tenant.
 	requestsPerSecond, requestBurst = 50, 100
-	// MostHeld is how many bytes of logs are kept. Each log counts with its limitBytes and perLog.
+	// MostHeld limits the memory for logs, in bytes. Each log counts as its limitBytes plus perLog.
 	MostHeld = 64 << 20
-	// MostHeldOfTenant is how many of them may be held for one tenant.
+	// MostHeldOfTenant is the same limit for one tenant.
 	MostHeldOfTenant = 16 << 20
 	perLog           = 1 << 10
-	// firstLogRetry is when a log is asked for again that could not be read; each further try waits twice as long, up to lastLogRetry.
+	// firstLogRetry is the delay before a failed request is retried. It doubles with each failure, up to lastLogRetry.
 	firstLogRetry, lastLogRetry = 5 * time.Second, 5 * time.Minute
-	// gather is how long the first of several logs waits for the others before their parent is queued.
+	// gather is how long the first of several logs waits for the others before their parent is enqueued.
 	gather = time.Second
 )
 
-// Reader reads logs as one user; a kube.Client does.
+// Reader reads logs as one user. kube.Client implements it.
 type Reader interface {
 	Log(ctx context.Context, namespace, pod, container string, o request.LogOptions) (string, error)
 }
 
-// Options are what a Fetcher works with.
+// Options configure a Fetcher. None of the functions may call the Fetcher.
 type Options struct {
-	// Reader returns what reads as that user; empty is the operator itself.
+	// Reader returns the Reader of a user; "" is the operator itself.
 	Reader func(as string) Reader
-	// Tenant returns the tenant of a TemplateController. Those that read as one service account are of one tenant.
+	// Tenant returns the tenant of a TemplateController. Those with the same service account belong to the same tenant.
 	Tenant func(controller string) string
-	// Runs reports whether templates are executed for a TemplateController, as is not so for one that is suspended or not accepted.
+	// Runs reports whether a TemplateController executes templates. It is false if it is suspended or not accepted.
 	Runs func(controller string) bool
-	// Charge is called with the time that the server took for a log that was read for a TemplateController.
+	// Charge is called with the duration of each request and the TemplateController that it was sent for.
 	Charge func(controller string, took time.Duration)
-	// Wake queues a parent after a delay, because logs that it asked for have come.
+	// Wake enqueues a parent after a delay, because logs that it requested have changed.
 	Wake func(parent queue.Key, after time.Duration)
-	// Changed is called with a TemplateController when the errors of its logs have changed. None of these functions may call the Fetcher.
+	// Changed is called when the errors of the logs of a TemplateController have changed.
 	Changed func(controller string)
 }
 
-// Fetcher reads logs in the background, and keeps those that reconciliations have asked for until they no longer do. It is safe for
-// concurrent use. It has no goroutine while no log is held.
+// Fetcher reads logs in the background, and keeps them while reconciliations request them. It is safe for concurrent
+// use. It has no goroutines while no log is held.
 type Fetcher struct {
 	o Options
 	requests
 
-	holding atomic.Int64 // parents
+	holding atomic.Int64 // number of parents that hold logs
 
 	mu      sync.Mutex
 	closed  bool
 	logs    map[source]*log
 	parents map[queue.Key]*holder
 	tenants tenants
-	refused map[audience]refusal
-	news    uint64 // how many texts have come and gone
+	refused map[access]refusal
+	news    uint64 // number of changes, see content.version
 }
 
-// requests are the life of those of a Fetcher.
+// requests are the requests of a Fetcher.
 type requests struct {
-	ctx    context.Context //nolint:containedctx // which outlives the reconciliations that ask for logs
+	ctx    context.Context //nolint:containedctx // outlives the reconciliations that request logs
 	stop   context.CancelFunc
 	done   sync.WaitGroup
-	places chan struct{} // one for each request under way
+	places chan struct{} // semaphore of concurrent requests
 }
 
 // source identifies a log.
 type source struct {
-	tenant    string // to whom the requests are charged
-	as        string // user that reads
+	tenant    string // requests are charged to this tenant
+	as        string // user that reads the log
 	pod       types.UID
 	container string
 	options   request.LogOptions
 }
 
-// log is one of a container, as far as it is known.
+// log is the log of a container.
 type log struct {
 	source
 	namespace, name string // of the Pod
-	controller      string // of the parent that asked first
+	controller      string // of the parent that requested the log first
 	parents         map[queue.Key]*holder
-	begun           bool // whether it was ever asked for
-	wanted          ran  // the run whose log is to be read
-	waiting         bool // for a request, or for its answer
+	begun           bool // it was requested
+	wanted          ran  // the run whose log should be read
+	waiting         bool // it is queued, or a request is running
 	hasRoom         bool // see tenants.takeRoom
-	known           bool // whether there is a text
+	known           bool // text is set
 	content
 	attempts
 }
@@ -102,37 +102,37 @@ type log struct {
 // content is the text of a log.
 type content struct {
 	text string
-	of   ran // the run that it is of
-	// version is another one, and a greater one, for each text.
+	of   ran // the run that the text belongs to
+	// version increases whenever the text changes.
 	version uint64
 }
 
-// attempts are the requests for a log.
+// attempts describes the requests for a log.
 type attempts struct {
-	asked    time.Time   // for the last time
-	answered time.Time   // the last time by the server for this log; until then, when it was first asked for
-	err      error       // why that has failed; nil if it has not
-	failures int         // in a row
-	retry    *time.Timer // nil = it is not tried again
+	asked    time.Time   // last time it was queued
+	answered time.Time   // last response for this log; until then, when the log was first requested
+	err      error       // of the last attempt; nil if it succeeded
+	failures int         // consecutive failures
+	retry    *time.Timer // nil = no retry is scheduled
 }
 
-// holder is a parent that has asked for logs.
+// holder is a parent that requested logs.
 type holder struct {
 	key     queue.Key
 	logs    map[*log]struct{}
-	waiting int // how many of these wait
+	waiting int // number of logs with waiting set
 }
 
-// New returns a Fetcher that has read nothing.
+// New returns a Fetcher. It sends no requests until logs are requested.
 func New(o Options) *Fetcher {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Fetcher{
-		o: o, requests: requests{ctx: ctx, stop: stop, places: make(chan struct{}, mostAtOnce)},
-		logs: map[source]*log{}, parents: map[queue.Key]*holder{}, tenants: tenants{of: map[string]*tenant{}}, refused: map[audience]refusal{},
+		o: o, requests: requests{ctx: ctx, stop: stop, places: make(chan struct{}, maxRequests)},
+		logs: map[source]*log{}, parents: map[queue.Key]*holder{}, tenants: tenants{of: map[string]*tenant{}}, refused: map[access]refusal{},
 	}
 }
 
-// Close ends all requests. Nothing is read afterwards.
+// Close cancels all requests, and waits for them to end. Nothing is read afterwards.
 func (f *Fetcher) Close() {
 	f.stop()
 	f.mu.Lock()
@@ -144,7 +144,7 @@ func (f *Fetcher) Close() {
 	f.done.Wait()
 }
 
-// Wait returns when no request is under way or waits for its turn.
+// Wait blocks until no request is running or queued.
 func (f *Fetcher) Wait() { f.done.Wait() }
 
 // Forget drops the logs of a parent that was deleted, or no longer reads logs. It is cheap for a parent without logs.
@@ -157,7 +157,7 @@ func (f *Fetcher) Forget(key queue.Key) {
 	f.forget(key)
 }
 
-// ForgetController drops the logs of a controller that was deleted.
+// ForgetController drops the logs of a deleted TemplateController.
 func (f *Fetcher) ForgetController(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +168,7 @@ func (f *Fetcher) ForgetController(name string) {
 	}
 }
 
-// forget forgets about a parent; the lock is held.
+// forget drops a parent. The caller holds the lock.
 func (f *Fetcher) forget(key queue.Key) {
 	if h := f.parents[key]; h != nil {
 		for l := range h.logs {
@@ -177,7 +177,7 @@ func (f *Fetcher) forget(key queue.Key) {
 	}
 }
 
-// release ends that a parent holds a log, and drops the log if no other parent holds it; the lock is held.
+// release removes a log from a holder, and drops the log if no other parent holds it. The caller holds the lock.
 func (f *Fetcher) release(h *holder, l *log) {
 	delete(h.logs, l)
 	delete(l.parents, h.key)

@@ -22,7 +22,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// kubelet answers requests for logs after some time, and notes them.
+// kubelet responds to log requests with a delay, and records them.
 type kubelet struct {
 	f     *Fetcher
 	takes time.Duration
@@ -30,16 +30,16 @@ type kubelet struct {
 	mu      sync.Mutex
 	asked   []string // "as/namespace/pod/container"
 	now     map[string]int
-	most    map[string]int // requests at a time, for a tenant, and for "all"
+	most    map[string]int // concurrent requests, per tenant and for "all"
 	charged map[string]time.Duration
-	rests   map[string]bool // TemplateControllers for which no passes are made
+	rests   map[string]bool // TemplateControllers that reconcile no parents
 	answers map[string]string
 	errors  map[string]error
 	woken   []string // "parent after"
 	changed map[string]int
 }
 
-// run runs a test with a kubelet and a clock of its own.
+// run runs a test with its own kubelet and clock.
 func run(t *testing.T, test func(t *testing.T, k *kubelet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +57,7 @@ func run(t *testing.T, test func(t *testing.T, k *kubelet)) {
 	})
 }
 
-// tenantOf has the TemplateControllers NAME/1, NAME/2 and so on be of one tenant.
+// tenantOf returns NAME for the TemplateControllers NAME/1, NAME/2 and so on.
 func tenantOf(controller string) string {
 	name, _, _ := strings.Cut(controller, "/")
 	return name
@@ -69,21 +69,21 @@ func (k *kubelet) note(woken string) {
 	k.woken = append(k.woken, woken)
 }
 
-// rest has no passes be made for a TemplateController, or has them made again.
+// rest stops or resumes the reconciliations of a TemplateController.
 func (k *kubelet) rest(controller string, rests bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.rests[controller] = rests
 }
 
-// set has logs of that name answered with text or an error.
+// set sets the response for a log.
 func (k *kubelet) set(name, text string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.answers[name], k.errors[name] = text, err
 }
 
-// take returns what was asked for and who was woken since the last time, both sorted.
+// take returns the requested logs and the enqueued parents since the last call, both sorted.
 func (k *kubelet) take() (asked, woken []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,7 +122,7 @@ func (r reader) Log(ctx context.Context, namespace, pod, container string, _ req
 	return k.answers[pod+"/"+container], errors.Join(err, k.errors[pod+"/"+container])
 }
 
-// pod is one with a container c that has ended, or runs.
+// pod returns a Pod with one container, c.
 func pod(name string, run ran) *object.Object {
 	o, err := object.From(map[string]any{
 		"metadata": map[string]any{"namespace": "ns", "name": name, "uid": "uid-" + name},
@@ -155,8 +155,8 @@ func keyOf(controller, parent string) queue.Key {
 
 const resync = 10 * time.Minute
 
-// pass is one pass over a parent that asks for the logs of these Pods. It returns the texts by Pod.
-func (k *kubelet) pass(parent string, pods ...*object.Object) map[string]string {
+// reconcile reads the logs of these Pods in one reconciliation of a parent. It returns the texts by Pod and container.
+func (k *kubelet) reconcile(parent string, pods ...*object.Object) map[string]string {
 	s := k.f.Begin(key(parent), "", resync)
 	defer s.End()
 	out := map[string]string{}
@@ -168,7 +168,7 @@ func (k *kubelet) pass(parent string, pods ...*object.Object) map[string]string 
 	return out
 }
 
-// expect compares what was asked for and who was woken since the last time.
+// expect compares the requested logs and the enqueued parents since the last call.
 func (k *kubelet) expect(t *testing.T, asked, woken []string) {
 	t.Helper()
 	synctest.Wait()
@@ -193,7 +193,7 @@ func (k *kubelet) empty(t *testing.T) {
 	}
 }
 
-// answer is an error as the API server answers it.
+// answer builds an API server error.
 var answer = memserver.Refusal
 
 var (
@@ -202,7 +202,7 @@ var (
 	errNotBegun  = answer(http.StatusBadRequest, metav1.StatusReasonBadRequest, "container c is waiting to start")
 )
 
-// pause lets so much time pass, which the test has a clock of its own for.
+// pause advances the clock of the test.
 func pause(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

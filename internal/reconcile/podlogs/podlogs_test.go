@@ -14,27 +14,27 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-func TestALogIsReadOnce(t *testing.T) {
+func TestLogOfTerminatedContainerIsReadOnce(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
-		if got := k.pass("p", pod("a", ended)); len(got) > 0 {
-			t.Errorf("the first pass sees %v, want that it does not wait", got)
+		if got := k.reconcile("p", pod("a", ended)); len(got) > 0 {
+			t.Errorf("the first reconciliation sees %v, want that it does not wait", got)
 		}
 		pause(time.Second)
 		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
 		for range 3 {
-			if got := k.pass("p", pod("a", ended)); got["a/c"] != "text" {
-				t.Errorf("a later pass sees %v", got)
+			if got := k.reconcile("p", pod("a", ended)); got["a/c"] != "text" {
+				t.Errorf("a later reconciliation sees %v", got)
 			}
 			pause(24 * time.Hour)
 		}
 		k.expect(t, nil, nil)
-		k.pass("p")
+		k.reconcile("p")
 		k.empty(t)
 	})
 }
 
-func TestALogIsReadAgain(t *testing.T) {
+func TestLogIsReadAgainAfterContainerChange(t *testing.T) {
 	for name, row := range map[string]struct {
 		first, second ran
 		after         time.Duration
@@ -51,13 +51,13 @@ func TestALogIsReadAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, k *kubelet) {
 				k.set("a/c", "old", nil)
-				k.pass("p", pod("a", row.first))
+				k.reconcile("p", pod("a", row.first))
 				pause(time.Second)
 				k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
 				k.set("a/c", "new", nil)
 				pause(row.after)
-				if got := k.pass("p", pod("a", row.second)); got["a/c"] != "old" {
-					t.Errorf("meanwhile the pass sees %v, want what was known", got)
+				if got := k.reconcile("p", pod("a", row.second)); got["a/c"] != "old" {
+					t.Errorf("meanwhile the reconciliation sees %v, want what was known", got)
 				}
 				pause(time.Second)
 				if row.asked {
@@ -70,37 +70,37 @@ func TestALogIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestTheSameTextWakesNobody(t *testing.T) {
+func TestUnchangedLogTriggersNoReconciliation(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
-		k.pass("p", pod("a", runs))
+		k.reconcile("p", pod("a", runs))
 		pause(resync)
 		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
-		k.pass("p", pod("a", runs))
+		k.reconcile("p", pod("a", runs))
 		pause(time.Second)
 		k.expect(t, []string{"/ns/a/c"}, nil)
 	})
 }
 
-func TestALogMayBeEmpty(t *testing.T) {
+func TestEmptyLogIsCached(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "", nil)
-		k.pass("p", pod("a", ended))
+		k.reconcile("p", pod("a", ended))
 		pause(time.Second)
 		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
-		if got, known := k.pass("p", pod("a", ended))["a/c"]; got != "" || !known {
-			t.Errorf("the pass sees %q, known: %v", got, known)
+		if got, known := k.reconcile("p", pod("a", ended))["a/c"]; got != "" || !known {
+			t.Errorf("the reconciliation sees %q, known: %v", got, known)
 		}
 	})
 }
 
-// TestALogThatIsGivenUpIsNotWaitedFor has a parent want one of two logs no more while both are on their way.
-func TestALogThatIsGivenUpIsNotWaitedFor(t *testing.T) {
+// TestDroppedLogDoesNotDelayParent: a parent no longer wants one of two logs while both are being read.
+func TestDroppedLogDoesNotDelayParent(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
 		k.set("b/c", "text", nil)
-		k.pass("p", pod("a", ended), pod("b", ended))
-		k.pass("p", pod("b", ended))
+		k.reconcile("p", pod("a", ended), pod("b", ended))
+		k.reconcile("p", pod("b", ended))
 		pause(2 * time.Second)
 		if _, woken := k.take(); !slices.Equal(woken, []string{"p 0s"}) {
 			t.Errorf("woke %q, want the parent at once", woken)
@@ -108,27 +108,27 @@ func TestALogThatIsGivenUpIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestAnAnswerAboutARunThatIsOverIsNotUsed(t *testing.T) {
+func TestLogOfPreviousContainerRunIsDiscarded(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
-		k.pass("p", pod("a", runs))
+		k.reconcile("p", pod("a", runs))
 		synctest.Wait()
-		k.pass("p", pod("a", ended))
+		k.reconcile("p", pod("a", ended))
 		pause(time.Second)
 		k.expect(t, []string{"/ns/a/c", "/ns/a/c"}, []string{"p 0s"})
 	})
 }
 
-func TestParentsShareALog(t *testing.T) {
+func TestParentsShareLog(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
-		k.pass("p", pod("a", ended))
-		k.pass("q", pod("a", ended))
+		k.reconcile("p", pod("a", ended))
+		k.reconcile("q", pod("a", ended))
 		pause(time.Second)
 		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s", "q 0s"})
 		k.f.Forget(key("p"))
-		if got := k.pass("q", pod("a", ended)); got["a/c"] != "text" {
-			t.Errorf("without the other parent, the pass sees %v", got)
+		if got := k.reconcile("q", pod("a", ended)); got["a/c"] != "text" {
+			t.Errorf("without the other parent, the reconciliation sees %v", got)
 		}
 		k.f.ForgetController("y")
 		k.f.ForgetController("x")
@@ -136,11 +136,11 @@ func TestParentsShareALog(t *testing.T) {
 	})
 }
 
-// One account sees nothing that was read as another one.
-func TestAccountsDoNotShareALog(t *testing.T) {
+// A service account cannot see logs that were read as another one.
+func TestLogsAreNotSharedBetweenServiceAccounts(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
-		k.pass("p", pod("a", ended))
+		k.reconcile("p", pod("a", ended))
 		pause(time.Second)
 		s := k.f.Begin(key("q"), "other", resync)
 		if got := s.Logs(pod("a", ended), options); len(got) > 0 {
@@ -152,15 +152,15 @@ func TestAccountsDoNotShareALog(t *testing.T) {
 	})
 }
 
-func TestAPassThatIsNotWholeGivesUpNothing(t *testing.T) {
+func TestIncompleteReconciliationKeepsLogs(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
-		k.pass("p", pod("a", ended))
+		k.reconcile("p", pod("a", ended))
 		pause(time.Second)
 		k.take()
-		k.f.Begin(key("p"), "", resync) // and no End
-		if got := k.pass("p", pod("a", ended)); got["a/c"] != "text" {
-			t.Errorf("the next pass sees %v", got)
+		k.f.Begin(key("p"), "", resync) // without End
+		if got := k.reconcile("p", pod("a", ended)); got["a/c"] != "text" {
+			t.Errorf("the next reconciliation sees %v", got)
 		}
 		k.expect(t, nil, nil)
 		k.f.Begin(key("p"), "", resync).End()
@@ -168,10 +168,10 @@ func TestAPassThatIsNotWholeGivesUpNothing(t *testing.T) {
 	})
 }
 
-// A parent that is gone while its log is on its way leaves nothing behind, and is not woken.
-func TestALogThatNobodyWantsAnyMore(t *testing.T) {
+// If a parent is deleted while its logs are being read, they are dropped, and it is not enqueued.
+func TestUnwantedLogsAreDropped(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
-		k.pass("p", pod("a", ended), pod("b", ended), pod("c", ended), pod("d", ended), pod("e", ended))
+		k.reconcile("p", pod("a", ended), pod("b", ended), pod("c", ended), pod("d", ended), pod("e", ended))
 		synctest.Wait()
 		k.f.Forget(key("p"))
 		pause(time.Second)
@@ -180,7 +180,7 @@ func TestALogThatNobodyWantsAnyMore(t *testing.T) {
 	})
 }
 
-func TestManyFailingPods(t *testing.T) {
+func TestManyFailingPodsDoNotDelayReconciliation(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		var pods []*object.Object
 		for i := range 200 {
@@ -189,14 +189,14 @@ func TestManyFailingPods(t *testing.T) {
 			k.set(name+"/c", "text", nil)
 		}
 		start := time.Now()
-		k.pass("p", pods...)
+		k.reconcile("p", pods...)
 		if took := time.Since(start); took > 0 {
-			t.Errorf("the pass took %s, want that it waits for nothing", took)
+			t.Errorf("the reconciliation took %s, want that it waits for nothing", took)
 		}
 		pause(10 * time.Second)
 		asked, woken := k.take()
-		if len(asked) != 200 || k.most["all"] != mostOfTenant {
-			t.Errorf("%d requests, %d at a time; want 200 and %d", len(asked), k.most["all"], mostOfTenant)
+		if len(asked) != 200 || k.most["all"] != maxRequestsPerTenant {
+			t.Errorf("%d requests, %d at a time; want 200 and %d", len(asked), k.most["all"], maxRequestsPerTenant)
 		}
 		count := map[string]int{}
 		for _, w := range woken {
@@ -205,16 +205,16 @@ func TestManyFailingPods(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"p 1s": 199, "p 0s": 1}, count); diff != "" {
 			t.Errorf("the parent waits for what is on its way (-want +got):\n%s", diff)
 		}
-		if got := k.pass("p", pods...); len(got) != 200 {
+		if got := k.reconcile("p", pods...); len(got) != 200 {
 			t.Errorf("%d logs are known, want 200", len(got))
 		}
 	})
 }
 
-func TestRequestsForLogsAreLimited(t *testing.T) {
+func TestConcurrentLogRequestsAreLimited(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = 100 * time.Millisecond
-		for i := range 20 { // two accounts each
+		for i := range 20 { // two service accounts each
 			as := fmt.Sprintf("tenant%d/%d", i/2, i%2)
 			s := k.f.Begin(keyOf(as, "p"), as, 0)
 			for j := range 25 {
@@ -224,12 +224,12 @@ func TestRequestsForLogsAreLimited(t *testing.T) {
 		}
 		pause(time.Minute)
 		asked, _ := k.take()
-		if len(asked) != 500 || k.most["all"] != mostAtOnce {
-			t.Errorf("%d requests, %d at a time; want 500 and %d", len(asked), k.most["all"], mostAtOnce)
+		if len(asked) != 500 || k.most["all"] != maxRequests {
+			t.Errorf("%d requests, %d at a time; want 500 and %d", len(asked), k.most["all"], maxRequests)
 		}
 		for who, most := range k.most {
-			if who != "all" && most > mostOfTenant {
-				t.Errorf("%s has %d requests at a time, want at most %d", who, most, mostOfTenant)
+			if who != "all" && most > maxRequestsPerTenant {
+				t.Errorf("%s has %d requests at a time, want at most %d", who, most, maxRequestsPerTenant)
 			}
 		}
 		var charged time.Duration
@@ -245,14 +245,14 @@ func TestRequestsForLogsAreLimited(t *testing.T) {
 	})
 }
 
-func TestRequestsForATenantHaveARate(t *testing.T) {
+func TestLogRequestsPerTenantAreRateLimited(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = 0
 		var pods []*object.Object
 		for i := range 400 {
 			pods = append(pods, pod(fmt.Sprint(i), ended))
 		}
-		k.pass("p", pods...)
+		k.reconcile("p", pods...)
 		pause(2*time.Second + time.Millisecond)
 		if asked, _ := k.take(); len(asked) > requestBurst+2*requestsPerSecond+1 || len(asked) < requestBurst+requestsPerSecond {
 			t.Errorf("%d requests within two seconds", len(asked))
@@ -260,7 +260,7 @@ func TestRequestsForATenantHaveARate(t *testing.T) {
 	})
 }
 
-func TestThereIsRoomForSoManyLogs(t *testing.T) {
+func TestLogMemoryIsLimited(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = 0
 		large := options
@@ -275,7 +275,7 @@ func TestThereIsRoomForSoManyLogs(t *testing.T) {
 			synctest.Wait()
 		}
 		ask("a/1", 0, room-5)
-		ask("a/2", 0, 10) // another account of that tenant
+		ask("a/2", 0, 10) // another service account of that tenant
 		asked, _ := k.take()
 		failures := k.f.Failures("a/2")
 		if len(asked) != room || len(failures) != 1 || !failures[0].Full() || failures[0].Logs != 5 {
@@ -287,7 +287,7 @@ func TestThereIsRoomForSoManyLogs(t *testing.T) {
 		if more, _ := k.take(); room+len(more) != MostHeld/(1<<20+perLog) {
 			t.Errorf("%d requests for four more tenants", len(more))
 		}
-		ask("b", 0, 0) // which gives up its room
+		ask("b", 0, 0) // releases its memory
 		ask("a/1", 2, room-5)
 		pause(deniedFor)
 		if got := k.f.Failures("a/2"); len(got) != 1 || got[0].Logs != 3 {
@@ -300,7 +300,7 @@ func TestThereIsRoomForSoManyLogs(t *testing.T) {
 	})
 }
 
-func TestRoomIsFilledToTheLastByte(t *testing.T) {
+func TestLogMemoryLimitIsExact(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = 0
 		exact := options
@@ -317,7 +317,7 @@ func TestRoomIsFilledToTheLastByte(t *testing.T) {
 	})
 }
 
-func TestALogThatCannotBeRead(t *testing.T) {
+func TestLogReadErrorIsReported(t *testing.T) {
 	for name, row := range map[string]struct {
 		err    error
 		within time.Duration
@@ -335,8 +335,8 @@ func TestALogThatCannotBeRead(t *testing.T) {
 			run(t, func(t *testing.T, k *kubelet) {
 				k.takes = 0
 				k.set("a/c", "", row.err)
-				if got := k.pass("p", pod("a", ended)); len(got) > 0 {
-					t.Errorf("the pass sees %v", got)
+				if got := k.reconcile("p", pod("a", ended)); len(got) > 0 {
+					t.Errorf("the reconciliation sees %v", got)
 				}
 				pause(row.within)
 				asked, woken := k.take()
@@ -356,21 +356,22 @@ func TestALogThatCannotBeRead(t *testing.T) {
 					t.Errorf("the controller heard %d times, want once", k.changed["x"])
 				}
 				k.set("a/c", "text", nil)
-				k.pass("p", pod("a", ran{"2", true}))
+				k.reconcile("p", pod("a", ran{"2", true}))
 				pause(deniedFor)
-				if got := k.pass("p", pod("a", ran{"2", true})); got["a/c"] != "text" || len(k.f.Failures("x")) > 0 || k.changed["x"] != 2 {
-					t.Errorf("later the pass sees %v, failures are %v, the controller heard %d times", got, k.f.Failures("x"), k.changed["x"])
+				if got := k.reconcile("p", pod("a", ran{"2", true})); got["a/c"] != "text" || len(k.f.Failures("x")) > 0 || k.changed["x"] != 2 {
+					t.Errorf("later the reconciliation sees %v, failures are %v, the controller heard %d times", got, k.f.Failures("x"), k.changed["x"])
 				}
 			})
 		})
 	}
 }
 
-// Where no pass can follow, nothing is asked for; when passes are made again, the first one has it asked for.
-func TestNothingIsTriedAgainWhileNoPassesAreMade(t *testing.T) {
+// While no reconciliation can follow, nothing is requested. Once parents are reconciled again, the first reconciliation
+// requests the log.
+func TestLogsAreNotRetriedWhileReconciliationIsPaused(t *testing.T) {
 	for name, row := range map[string]struct {
 		err   error
-		asked []string // by the next pass
+		asked []string // by the next reconciliation
 	}{
 		"a right is missing": {errForbidden, []string{"/ns/a/c"}},
 		"its node is away":   {errAway, []string{"/ns/a/c"}},
@@ -380,7 +381,7 @@ func TestNothingIsTriedAgainWhileNoPassesAreMade(t *testing.T) {
 			run(t, func(t *testing.T, k *kubelet) {
 				k.takes = 0
 				k.set("a/c", "", row.err)
-				k.pass("p", pod("a", ended))
+				k.reconcile("p", pod("a", ended))
 				synctest.Wait()
 				k.rest("x", true)
 				pause(resync)
@@ -388,7 +389,7 @@ func TestNothingIsTriedAgainWhileNoPassesAreMade(t *testing.T) {
 				pause(24 * time.Hour)
 				k.expect(t, nil, nil)
 				k.rest("x", false)
-				k.pass("p", pod("a", ended))
+				k.reconcile("p", pod("a", ended))
 				pause(time.Second)
 				k.expect(t, row.asked, nil)
 			})
@@ -396,8 +397,8 @@ func TestNothingIsTriedAgainWhileNoPassesAreMade(t *testing.T) {
 	}
 }
 
-// A log that is held for several TemplateControllers is tried again for those for which passes are made.
-func TestALogIsTriedAgainForThoseForWhomPassesAreMade(t *testing.T) {
+// A log of several TemplateControllers is retried only for those that reconcile parents.
+func TestLogIsRetriedForActiveControllersOnly(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = 0
 		k.set("a/c", "", errAway)
@@ -412,8 +413,8 @@ func TestALogIsTriedAgainForThoseForWhomPassesAreMade(t *testing.T) {
 	})
 }
 
-// Where a right is missing, one log finds out for all of the namespace.
-func TestARefusalIsBelieved(t *testing.T) {
+// If a permission is missing, one request is enough for the whole namespace.
+func TestForbiddenLogBacksOffNamespace(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		var pods []*object.Object
 		for i := range 100 {
@@ -421,10 +422,10 @@ func TestARefusalIsBelieved(t *testing.T) {
 			pods = append(pods, pod(name, ended))
 			k.set(name+"/c", "text", errForbidden)
 		}
-		k.pass("p", pods...)
+		k.reconcile("p", pods...)
 		pause(deniedFor - time.Second)
-		if asked, _ := k.take(); len(asked) > mostOfTenant {
-			t.Errorf("%d requests, want %d", len(asked), mostOfTenant)
+		if asked, _ := k.take(); len(asked) > maxRequestsPerTenant {
+			t.Errorf("%d requests, want %d", len(asked), maxRequestsPerTenant)
 		}
 		failures := k.f.Failures("x")
 		if len(failures) != 1 || failures[0].Logs != 100 || !failures[0].Denied() {
@@ -434,8 +435,8 @@ func TestARefusalIsBelieved(t *testing.T) {
 			k.set(fmt.Sprintf("a%d/c", i), "text", nil)
 		}
 		pause(5 * time.Second)
-		if got := k.pass("p", pods...); len(got) != 100 || len(k.f.Failures("x")) > 0 {
-			t.Errorf("once the right is there, the pass sees %d logs; failures are %v", len(got), k.f.Failures("x"))
+		if got := k.reconcile("p", pods...); len(got) != 100 || len(k.f.Failures("x")) > 0 {
+			t.Errorf("once the right is there, the reconciliation sees %d logs; failures are %v", len(got), k.f.Failures("x"))
 		}
 		if asked, _ := k.take(); len(asked) != 100 {
 			t.Errorf("%d requests, want 100", len(asked))
@@ -443,42 +444,42 @@ func TestARefusalIsBelieved(t *testing.T) {
 	})
 }
 
-// An account that may read only some logs of a namespace reads these, whatever the server says of the others.
-func TestARefusalIsAboutOneLog(t *testing.T) {
+// A service account that may read only some logs of a namespace reads these, even if others are denied.
+func TestForbiddenLogDoesNotBlockOthers(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
 		k.set("b/c", "", errForbidden)
-		k.pass("p", pod("b", runs))
+		k.reconcile("p", pod("b", runs))
 		pause(time.Second)
-		k.pass("p", pod("a", runs), pod("b", runs)) // the first answer about a that counts is its own, which may take a while
-		pause(believes + 2*deniedFor)
-		if got := k.pass("p", pod("a", runs), pod("b", runs)); got["a/c"] != "text" {
-			t.Fatalf("the pass sees %v, want the log that can be read", got)
+		k.reconcile("p", pod("a", runs), pod("b", runs)) // only its own response counts for a, which may take a while
+		pause(ownRequestAfter + 2*deniedFor)
+		if got := k.reconcile("p", pod("a", runs), pod("b", runs)); got["a/c"] != "text" {
+			t.Fatalf("the reconciliation sees %v, want the log that can be read", got)
 		}
 		k.take()
 		for range 5 {
 			pause(resync)
-			k.pass("p", pod("a", runs), pod("b", runs))
+			k.reconcile("p", pod("a", runs), pod("b", runs))
 			synctest.Wait()
 			if asked, _ := k.take(); !slices.Contains(asked, "/ns/a/c") {
 				t.Errorf("asked for %q, want the log that was there to be read again", asked)
 			}
-			if got := k.pass("p", pod("a", runs), pod("b", runs)); got["a/c"] != "text" {
-				t.Errorf("the pass sees %v, want the log that can be read", got)
+			if got := k.reconcile("p", pod("a", runs), pod("b", runs)); got["a/c"] != "text" {
+				t.Errorf("the reconciliation sees %v, want the log that can be read", got)
 			}
 		}
 		k.set("a/c", "", errForbidden)
 		pause(resync)
-		k.pass("p", pod("a", runs), pod("b", runs))
+		k.reconcile("p", pod("a", runs), pod("b", runs))
 		pause(time.Second)
-		if got := k.pass("p", pod("a", runs), pod("b", runs)); len(got) > 0 {
-			t.Errorf("once the server refuses it, the pass sees %v", got)
+		if got := k.reconcile("p", pod("a", runs), pod("b", runs)); len(got) > 0 {
+			t.Errorf("once the server refuses it, the reconciliation sees %v", got)
 		}
 	})
 }
 
-// What is known of a run stays while its node is away, and goes where it may not be read any more.
-func TestWhatIsKnownOfALogThatCannotBeReadAgain(t *testing.T) {
+// The known log of a run is kept while its node is unreachable, and dropped once reading it is forbidden.
+func TestKnownLogIsKeptOnlyWhileNodeIsUnreachable(t *testing.T) {
 	for name, row := range map[string]struct {
 		err  error
 		next ran
@@ -492,15 +493,15 @@ func TestWhatIsKnownOfALogThatCannotBeReadAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, k *kubelet) {
 				k.set("a/c", "text", nil)
-				k.pass("p", pod("a", runs))
+				k.reconcile("p", pod("a", runs))
 				pause(resync)
 				k.take()
 				k.set("a/c", "", row.err)
-				k.pass("p", pod("a", row.next))
+				k.reconcile("p", pod("a", row.next))
 				pause(time.Second)
 				_, woken := k.take()
-				if got := k.pass("p", pod("a", row.next)); got["a/c"] != row.want {
-					t.Errorf("the pass sees %v, want %q", got, row.want)
+				if got := k.reconcile("p", pod("a", row.next)); got["a/c"] != row.want {
+					t.Errorf("the reconciliation sees %v, want %q", got, row.want)
 				}
 				if (len(woken) > 0) != (row.want == "") {
 					t.Errorf("woke %q", woken)
@@ -510,7 +511,7 @@ func TestWhatIsKnownOfALogThatCannotBeReadAgain(t *testing.T) {
 	}
 }
 
-func TestContainersThatHaveALog(t *testing.T) {
+func TestContainersWithLogs(t *testing.T) {
 	state := func(kind, id string) map[string]any { return map[string]any{kind: map[string]any{"containerID": id}} }
 	for name, row := range map[string]struct {
 		status   map[string]any
@@ -551,9 +552,9 @@ func TestContainersThatHaveALog(t *testing.T) {
 	}
 }
 
-// TestWhatIsKeptOfAPodIsBounded has a status tell of containers that no Pod can have.
-func TestWhatIsKeptOfAPodIsBounded(t *testing.T) {
-	name, id := strings.Repeat("n", longestContainer), strings.Repeat("i", longestRun)
+// TestContainersPerPodAreLimited uses a status with containers that no Pod can have.
+func TestContainersPerPodAreLimited(t *testing.T) {
+	name, id := strings.Repeat("n", maxContainerName), strings.Repeat("i", maxRunID)
 	statuses := []any{containerStatus(name+"n", runs), containerStatus("c", ran{id: id + "i"}), containerStatus("c", ran{id + "i", true}), containerStatus(name, ran{id: id})}
 	of := func(statuses []any) []container {
 		return containersOf(map[string]any{"containerStatuses": statuses}, false)
@@ -561,29 +562,29 @@ func TestWhatIsKeptOfAPodIsBounded(t *testing.T) {
 	if got, want := of(statuses), []container{{name, ran{id: id}}}; !slices.Equal(got, want) {
 		t.Errorf("containers with a log are %v, want %v", got, want)
 	}
-	for i := range mostContainers {
+	for i := range maxContainers {
 		statuses = append(statuses, containerStatus(fmt.Sprint(i), runs))
 	}
-	if got := of(statuses); len(got) != mostContainers {
-		t.Errorf("%d containers have a log, want %d", len(got), mostContainers)
+	if got := of(statuses); len(got) != maxContainers {
+		t.Errorf("%d containers have a log, want %d", len(got), maxContainers)
 	}
 }
 
-func TestNothingIsReadAfterTheEnd(t *testing.T) {
+func TestNoLogIsReadAfterClose(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = time.Hour
-		k.pass("p", pod("a", ended))
+		k.reconcile("p", pod("a", ended))
 		synctest.Wait()
 		k.take()
 		k.f.Close()
-		k.pass("p", pod("b", ended))
+		k.reconcile("p", pod("b", ended))
 		k.f.Forget(key("p"))
 		k.expect(t, nil, nil)
 		k.empty(t)
 	})
 }
 
-func TestWhereNobodyAsksItCostsNothing(t *testing.T) {
+func TestForgetWithoutLogsAllocatesNothing(t *testing.T) {
 	f := New(Options{})
 	defer f.Close()
 	if n := testing.AllocsPerRun(100, func() { f.Forget(key("p")) }); n > 0 {

@@ -15,49 +15,52 @@ import (
 )
 
 const (
-	// deniedFor is how long a refusal counts for the other logs of the namespace, and how long one waits for which there is no room.
+	// deniedFor is how long a denied request counts for the other logs of the namespace, and the retry delay of logs
+	// that were denied or exceeded the memory limit.
 	deniedFor = problem.SlowRetry
-	// believes is for how long a log lets the refusals of others count that was not asked for itself: the account may read only some
-	// Pods of the namespace.
-	believes = 5 * time.Minute
+	// ownRequestAfter is how long a log relies on denied requests for other logs before it is requested itself, because the
+	// service account may be allowed to read only some Pods of the namespace.
+	ownRequestAfter = 5 * time.Minute
 )
 
-// audience is the user that reads logs, and the namespace.
-type audience struct{ as, namespace string }
+// access is a user that reads logs in a namespace.
+type access struct{ as, namespace string }
 
-// refusal is a response of the server that a permission is missing.
+// refusal is a Forbidden response.
 type refusal struct {
 	err error
 	at  time.Time
 }
 
-// refusedLately returns the error of the last request for another log in that namespace by the same user, or nil if this one is to be
-// requested: it was readable, or the error is old.
+// refusedLately returns the error if another log in the same namespace was recently denied to the same user. It returns
+// nil if this log should be requested: the error is old, this log is known, or has not been requested itself for long.
 func (f *Fetcher) refusedLately(l *log) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if l.known || time.Since(l.answered) >= believes {
+	if l.known || time.Since(l.answered) >= ownRequestAfter {
 		return nil
 	}
-	last, found := f.refused[audience{l.as, l.namespace}]
+	last, found := f.refused[access{l.as, l.namespace}]
 	if !found || time.Since(last.at) >= deniedFor {
 		return nil
 	}
 	return last.err
 }
 
-// noteRefusal remembers that a permission is missing; the lock is held.
+// noteRefusal records that a permission is missing. The caller holds the lock.
 func (f *Fetcher) noteRefusal(l *log, err error) {
-	to := audience{l.as, l.namespace}
-	if last, found := f.refused[to]; permissions.Denied(err) && (!found || last.err != err) { //nolint:errorlint // it is the very answer that is remembered
-		maps.DeleteFunc(f.refused, func(_ audience, r refusal) bool { return time.Since(r.at) >= deniedFor })
+	to := access{l.as, l.namespace}
+	// A repeated error must not extend the backoff.
+	if last, found := f.refused[to]; permissions.Denied(err) && (!found || last.err != err) { //nolint:errorlint // compares identity
+		maps.DeleteFunc(f.refused, func(_ access, r refusal) bool { return time.Since(r.at) >= deniedFor })
 		f.refused[to] = refusal{err, time.Now()}
 	}
 }
 
-// allowed takes note that logs of that namespace can be read, and has those read that were refused; the lock is held.
+// allowed records that logs of that namespace can be read, and requests those that were denied. The caller holds the
+// lock.
 func (f *Fetcher) allowed(l *log) {
-	to := audience{l.as, l.namespace}
+	to := access{l.as, l.namespace}
 	if _, found := f.refused[to]; !found {
 		return
 	}
@@ -69,7 +72,7 @@ func (f *Fetcher) allowed(l *log) {
 	}
 }
 
-// setError sets why a log could not be read, and says so where that is news; the lock is held.
+// setError sets or clears the error of a log, and calls Changed if its message is new. The caller holds the lock.
 func (f *Fetcher) setError(l *log, err error) {
 	before := l.err
 	if l.err = err; err == nil {
@@ -91,11 +94,12 @@ func describe(err error) string {
 	case permissions.Denied(err):
 		return "denied"
 	}
-	return unread(err)
+	return failureText(err)
 }
 
-// unread says why a log was not read, in words that hold nothing of it. The server asks the kubelet of the node for each.
-func unread(err error) string {
+// failureText describes why a log was not read, without any part of the log. The API server requests each log from the
+// kubelet.
+func failureText(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("the kubelet did not respond within %s", request.LogLimit)
@@ -105,25 +109,25 @@ func unread(err error) string {
 	return problem.PublicReason(err)
 }
 
-// Failure is what keeps some logs from being read.
+// Failure describes why some logs cannot be read.
 type Failure struct {
 	Namespace string // of the first Pod
 	Pod       string // the first one
 	Container string
-	Logs      int // how many fail in that way
+	Logs      int // number of logs that fail in the same way
 	Err       error
 }
 
-// Why returns why the first one was not read, unless a permission or memory was missing.
-func (f Failure) Why() string { return unread(f.Err) }
+// Why returns why the first log was not read. It does not apply if Denied or Full is true.
+func (f Failure) Why() string { return failureText(f.Err) }
 
-// Denied reports whether a permission is missing: then the failure is about all logs of the namespace.
+// Denied reports whether a permission is missing. The failure is then about all logs of the namespace.
 func (f Failure) Denied() bool { return permissions.Denied(f.Err) }
 
-// Full reports whether it is room that is missing.
+// Full reports whether the memory limit was reached.
 func (f Failure) Full() bool { return errors.Is(f.Err, errFull) }
 
-// Failures returns why logs of the parents of a controller cannot be read, in a stable order.
+// Failures returns why logs cannot be read for the parents of a controller, sorted by the first Pod and container.
 func (f *Fetcher) Failures(controller string) []Failure {
 	if f.holding.Load() == 0 {
 		return nil

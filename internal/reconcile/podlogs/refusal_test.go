@@ -24,7 +24,7 @@ func podIn(t *testing.T, namespace, name string) *object.Object {
 	return o
 }
 
-// told are the failures of a controller, as far as they are not said in other words: by what they are about.
+// told returns the failures of a controller as text.
 func told(all []Failure) []string {
 	var out []string
 	for _, f := range all {
@@ -37,24 +37,25 @@ func told(all []Failure) []string {
 	return out
 }
 
-// TestFailuresAreGrouped has logs fail in several ways. A missing right is told once for each namespace, anything else once.
-func TestFailuresAreGrouped(t *testing.T) {
+// TestLogFailuresAreGrouped: logs fail in several ways. A missing permission is reported once per namespace, any other
+// failure once.
+func TestLogFailuresAreGrouped(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		const none, away = "the server has none", "the kubelet is away"
 		gone, broken := answer(404, "NotFound", none), answer(410, "Gone", away)
 		for name, err := range map[string]error{"a": errForbidden, "b": errForbidden, "c": gone, "d": gone, "e": broken} {
 			k.set(name+"/c", "", err)
 		}
-		pods := []*object.Object{ // in a namespace where a right is missing, the refusal counts for all of them
+		pods := []*object.Object{ // in a namespace with a missing permission, the denial counts for all of them
 			podIn(t, "far", "b"), podIn(t, "far", "a"), podIn(t, "ns", "a"), podIn(t, "ns", "b"),
 			podIn(t, "calm", "d"), podIn(t, "calm", "c"), podIn(t, "calm", "e"), podIn(t, "quiet", "c"),
 		}
-		k.pass("p", pods...)
+		k.reconcile("p", pods...)
 		other := k.f.Begin(keyOf("y", "p"), "", resync)
 		other.Logs(podIn(t, "third", "a"), options)
 		other.End()
 		pause(time.Second)
-		want := []string{"calm/c/c 3 " + unread(gone), "calm/e/c 1 " + unread(broken), "far/a/c 2 denied", "ns/a/c 2 denied"}
+		want := []string{"calm/c/c 3 " + failureText(gone), "calm/e/c 1 " + failureText(broken), "far/a/c 2 denied", "ns/a/c 2 denied"}
 		if got := told(k.f.Failures("x")); !slices.Equal(got, want) {
 			t.Errorf("failures are %q, want %q", got, want)
 		}
@@ -64,21 +65,22 @@ func TestFailuresAreGrouped(t *testing.T) {
 	})
 }
 
-// TestARefusalThatIsBelievedDoesNotLastLonger has another log asked for while the refusal of the first one counts.
-func TestARefusalThatIsBelievedDoesNotLastLonger(t *testing.T) {
+// TestForbiddenBackoffIsNotExtended requests another log while the denial of the first one counts.
+func TestForbiddenBackoffIsNotExtended(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "", errForbidden)
 		k.set("b/c", "", errForbidden)
-		k.pass("p", pod("a", ended))
+		k.reconcile("p", pod("a", ended))
 		pause(deniedFor - 10*time.Second)
-		k.pass("p", pod("a", ended), pod("b", ended))
+		k.reconcile("p", pod("a", ended), pod("b", ended))
 		pause(11 * time.Second)
 		k.expect(t, []string{"/ns/a/c", "/ns/a/c"}, nil)
 	})
 }
 
-// TestWhoIsRefusedAsksSeldom has an account lack a right for long. Each log is asked for by itself now and then.
-func TestWhoIsRefusedAsksSeldom(t *testing.T) {
+// TestForbiddenLogRequestsAreRare: a service account lacks a permission for long. Each log is requested itself from
+// time to time.
+func TestForbiddenLogRequestsAreRare(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		var pods []*object.Object
 		const logs = 20
@@ -87,7 +89,7 @@ func TestWhoIsRefusedAsksSeldom(t *testing.T) {
 			pods = append(pods, pod(name, ended))
 			k.set(name+"/c", "", errForbidden)
 		}
-		k.pass("p", pods...)
+		k.reconcile("p", pods...)
 		pause(time.Hour)
 		asked, _ := k.take()
 		if each := logs * int(time.Hour/deniedFor); len(asked) > each/4 {
@@ -96,12 +98,12 @@ func TestWhoIsRefusedAsksSeldom(t *testing.T) {
 	})
 }
 
-// TestALogThatIsTriedAgainAnywayIsNotAskedFor makes passes while a retry is due later.
-func TestALogThatIsTriedAgainAnywayIsNotAskedFor(t *testing.T) {
+// TestScheduledRetryIsNotRequestedAgain reconciles while a retry is scheduled for later.
+func TestScheduledRetryIsNotRequestedAgain(t *testing.T) {
 	for name, known := range map[string]bool{"it was never read": false, "it was read before": true} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(t *testing.T, k *kubelet) {
-				pass := func() {
+				reconcile := func() {
 					s := k.f.Begin(key("p"), "", time.Second)
 					s.Logs(pod("a", runs), options)
 					s.End()
@@ -109,14 +111,14 @@ func TestALogThatIsTriedAgainAnywayIsNotAskedFor(t *testing.T) {
 				}
 				if known {
 					k.set("a/c", "text", nil)
-					pass()
+					reconcile()
 					pause(2 * time.Second)
 				}
 				k.set("a/c", "", errAway)
-				pass()
+				reconcile()
 				pause(2 * time.Second)
 				k.take()
-				pass()
+				reconcile()
 				pause(time.Second)
 				k.expect(t, nil, nil)
 				pause(firstLogRetry)

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Session is what one reconciliation of a parent asks for. It is for one goroutine.
+// Session holds the logs that one reconciliation of a parent requests. It is not safe for concurrent use.
 type Session struct {
 	f       *Fetcher
 	key     queue.Key
@@ -24,25 +24,25 @@ type Session struct {
 	version uint64
 }
 
-// Reading reads the logs that one reconciliation asks for; *Session does.
+// Reading reads the logs that one reconciliation requests. *Session implements it.
 type Reading interface {
-	// Logs returns what is known of the logs of a Pod by the names of its containers.
+	// Logs returns the known logs of a Pod by container name.
 	Logs(pod *object.Object, o request.LogOptions) map[string]string
-	// Version differs for different texts of the logs that were asked for.
+	// Version changes whenever the text of a requested log changes.
 	Version() uint64
-	// End forgets the logs of the parent that were not asked for.
+	// End drops the logs of the parent that were not requested.
 	End()
 }
 
-// Begin returns a Session of a parent, which reads as that user. Logs of containers that run are read again when they are older than
-// refresh; 0 means never.
+// Begin returns a Session of a parent that reads logs as that user. Logs of running containers are read again when they
+// are older than refresh; 0 means never.
 func (f *Fetcher) Begin(key queue.Key, as string, refresh time.Duration) Reading {
 	return &Session{f: f, key: key, tenant: f.o.Tenant(key.Controller), as: as, refresh: refresh, asked: map[*log]struct{}{}}
 }
 
-// Logs returns the known logs of a Pod by the names of its containers; a container without a log, or with an unknown one, is
-// absent. Missing logs are read in the background, and the parent is queued then. It decodes the status of the Pod, see
-// [object.Object.BytesAt].
+// Logs returns the known logs of a Pod by container name. Containers without a log, or whose log is unknown, are
+// absent. Missing logs are read in the background, and the parent is enqueued then. Logs decodes the status of the Pod,
+// see [object.Object.BytesAt].
 func (s *Session) Logs(pod *object.Object, o request.LogOptions) map[string]string {
 	containers, at, uid := containersOf(pod.At("status"), o.Previous), pod.Key(), pod.UID()
 	out := map[string]string{}
@@ -63,10 +63,10 @@ func (s *Session) Logs(pod *object.Object, o request.LogOptions) map[string]stri
 	return out
 }
 
-// Version differs for different texts of the logs that the reconciliation has asked for.
+// Version changes whenever the text of a requested log changes.
 func (s *Session) Version() uint64 { return s.version }
 
-// hold returns a log that the parent holds from now on; the lock is held.
+// hold returns a log, and adds it to the logs of the parent. The caller holds the lock.
 func (f *Fetcher) hold(key queue.Key, of source, pod types.NamespacedName) *log {
 	h := f.parents[key]
 	if h == nil {
@@ -76,7 +76,7 @@ func (f *Fetcher) hold(key queue.Key, of source, pod types.NamespacedName) *log 
 	}
 	l := f.logs[of]
 	if l == nil {
-		of.pod, of.container = types.UID(strings.Clone(string(of.pod))), strings.Clone(of.container) // which are parts of the Pod's text
+		of.pod, of.container = types.UID(strings.Clone(string(of.pod))), strings.Clone(of.container) // they are substrings of the Pod's data
 		l = &log{source: of, namespace: pod.Namespace, name: pod.Name, controller: key.Controller, parents: map[queue.Key]*holder{}, attempts: attempts{answered: time.Now()}}
 		f.logs[of] = l
 	}
@@ -93,21 +93,21 @@ func (f *Fetcher) hold(key queue.Key, of source, pod types.NamespacedName) *log 
 	return l
 }
 
-// want has the log of a run read unless it is known; the lock is held.
+// want requests the log of a run if it is not known. The caller holds the lock.
 func (s *Session) want(l *log, run ran) {
 	switch {
 	case !l.begun || l.wanted != run:
 		l.begun, l.wanted, l.failures = true, ran{strings.Clone(run.id), run.ended}, 0
 		s.f.request(l)
 	case l.err != nil && l.retry == nil && !final(l.err):
-		s.f.request(l) // there was no reconciliation when it was due
+		s.f.request(l) // it was due while no reconciliations ran
 	case !run.ended && l.retry == nil && s.refresh > 0 && time.Since(l.asked) >= s.refresh:
 		s.f.request(l)
 	}
 }
 
-// End ends a reconciliation that has asked for all logs of the parent: the other ones are dropped. Without a call of End, the parent also
-// keeps the logs that it had before.
+// End drops the logs of the parent that this reconciliation did not request. Without a call of End, the parent also
+// keeps its previous logs.
 func (s *Session) End() {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Session) End() {
 	}
 }
 
-// OptionsOf are those of an entry, with the defaults of the API.
+// OptionsOf returns the options of a related entry, with the API defaults.
 func OptionsOf(of *v1.PodLogs) request.LogOptions {
 	logs := *of
 	spec.DefaultLogs(&logs)

@@ -6,22 +6,22 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// tenant is a tenant of queue.Tenants for which logs are read. Each has its own limits of requests and memory, however many accounts it
-// reads as, so that none blocks another.
+// tenant is a tenant (see queue.Tenants) for which logs are read. Each has its own limits of requests and memory,
+// regardless of the number of its service accounts, so that tenants do not block each other.
 type tenant struct {
-	queue   []*log // those that wait for a request
-	readers int    // goroutines that work through the queue
+	queue   []*log // logs to request
+	readers int    // goroutines that process the queue
 	held    int    // bytes, see MostHeldOfTenant
 	rate    flowcontrol.RateLimiter
 }
 
-// tenants are those for which logs are read or kept. They are guarded by their Fetcher.
+// tenants are the tenants for which logs are read or kept. They are guarded by the lock of the Fetcher.
 type tenants struct {
 	of   map[string]*tenant
 	held int // bytes, see MostHeld
 }
 
-// get returns the tenant of a name.
+// get returns the tenant with that name, and creates it if needed.
 func (ts *tenants) get(name string) *tenant {
 	t := ts.of[name]
 	if t == nil {
@@ -31,17 +31,17 @@ func (ts *tenants) get(name string) *tenant {
 	return t
 }
 
-// tidy drops a tenant without logs to read or to keep.
+// tidy drops a tenant that neither reads nor keeps logs.
 func (ts *tenants) tidy(name string) {
 	if t := ts.of[name]; t != nil && t.readers == 0 && t.held == 0 {
 		delete(ts.of, name)
 	}
 }
 
-// errFull says that there is no room for a log.
+// errFull is the error of a log that exceeds the memory limit.
 var errFull = errors.New("the memory limit for logs is reached")
 
-// takeRoom has a log count in what is held, if there is room for it.
+// takeRoom adds a log to the memory in use. It returns false if that would exceed the limit.
 func (ts *tenants) takeRoom(l *log) bool {
 	t, size := ts.get(l.tenant), l.size()
 	switch {

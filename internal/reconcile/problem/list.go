@@ -8,10 +8,10 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// List is all problems of a reconciliation, in the order in which they occurred.
+// List contains all problems of a reconciliation, in the order in which they occurred.
 type List []*Problem
 
-// First returns the one to show: the first fault, or else what is waited for.
+// First returns the problem to show: the first one that is an error, or else the first one that is waiting.
 func (p List) First() *Problem {
 	for _, problem := range p {
 		if !problem.Waiting {
@@ -24,12 +24,12 @@ func (p List) First() *Problem {
 	return nil
 }
 
-// Pending reports whether the message will soon say more.
+// Pending reports whether a more specific message will follow soon.
 func (p List) Pending() bool {
 	return slices.ContainsFunc(p, func(problem *Problem) bool { return problem.Pending })
 }
 
-// Message returns the messages of all faults or, without faults, of all waits. First comes the first problem.
+// Message joins the messages of all errors or, if there are none, of all waiting problems, starting with First.
 func (p List) Message() string {
 	waiting := p.First().Waiting
 	var all []*alike
@@ -48,10 +48,10 @@ func (p List) Message() string {
 	return Line(JoinFunc(all, (*alike).String))
 }
 
-// alikeKey is the message of a problem without the name of the object that it is about, where it has one.
+// alikeKey is the message of a problem without the name of the object it is about, if any.
 type alikeKey struct{ begin, end string }
 
-// alike is one message for several objects: "cannot create Pod ns/a, ns/b and ns/c: …".
+// alike is one message for several objects, such as "cannot create Pod ns/a, ns/b and ns/c: …".
 type alike struct {
 	alikeKey
 	names []string // the first ones
@@ -91,7 +91,7 @@ func (a *alike) String() string {
 	return a.begin + And(names) + a.end
 }
 
-// Retry is the keenest of all.
+// Retry returns the soonest retry of all problems.
 func (p List) Retry() Retry {
 	keenest := RetryOnChange
 	for _, problem := range p {
@@ -100,7 +100,7 @@ func (p List) Retry() Retry {
 	return keenest
 }
 
-// Denial is the first permission that is missing.
+// Denial returns the first missing permission, or the zero Denial.
 func (p List) Denial() Denial {
 	for _, problem := range p {
 		if problem.Denial != (Denial{}) {
@@ -110,7 +110,7 @@ func (p List) Denial() Denial {
 	return Denial{}
 }
 
-// TemplateFailed reports whether one of the problems is the fault of a template.
+// TemplateFailed reports whether one of the problems is a template error.
 func (p List) TemplateFailed() bool {
 	for _, problem := range p {
 		if problem.Reason == v1.ReasonTemplateError || problem.Reason == v1.ReasonTemplateFailed {
@@ -120,8 +120,9 @@ func (p List) TemplateFailed() bool {
 	return false
 }
 
-// Answered reports whether the server has answered each write that the cleanup needs, be it by a refusal: none of these problems says
-// that something could not be attempted, for a missing permission, a template that fails, or a request without an answer.
+// Answered reports whether the API server responded to every write that the cleanup needs, even if it rejected it. It
+// is false if something could not be attempted, because of a missing permission, a failing template or a request
+// without a response.
 func (p List) Answered() bool {
 	return !slices.ContainsFunc(p, func(each *Problem) bool {
 		switch each.Reason {

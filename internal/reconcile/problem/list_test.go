@@ -6,12 +6,12 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-func TestWhichProblemIsShown(t *testing.T) {
+func TestFirstProblemPrefersFaults(t *testing.T) {
 	waits, one, two := &Problem{Waiting: true}, &Problem{Reason: v1.ReasonTemplateFailed}, &Problem{Reason: v1.ReasonTemplateError}
 	for why, row := range map[string]struct {
 		all    List
 		first  *Problem
-		failed bool // whether a template has
+		failed bool // a template failed
 	}{
 		"there is none":              {nil, nil, false},
 		"something is still to come": {List{waits}, waits, false},
@@ -29,7 +29,7 @@ func TestWhichProblemIsShown(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsIsNotToldBesideAFault(t *testing.T) {
+func TestWaitingProblemIsHiddenByFault(t *testing.T) {
 	fault, waiting := &Problem{Reason: "A", Message: "fault"}, &Problem{Reason: "B", Message: "waiting", Waiting: true}
 	for want, all := range map[string]List{"fault": {waiting, fault}, "waiting": {waiting}} {
 		if got := all.Message(); got != want {
@@ -38,7 +38,7 @@ func TestWhatWaitsIsNotToldBesideAFault(t *testing.T) {
 	}
 }
 
-func TestWritesThatAreRefusedForOneReasonAreToldTogether(t *testing.T) {
+func TestRejectedWritesAreGroupedByReason(t *testing.T) {
 	refused := func(why string, writes ...string) (all List) {
 		for _, write := range writes {
 			all = append(all, &Problem{Write: write, Message: "cannot " + write + ": " + why})
@@ -68,7 +68,7 @@ func TestWritesThatAreRefusedForOneReasonAreToldTogether(t *testing.T) {
 	}
 }
 
-func TestTheKeenestRetryCounts(t *testing.T) {
+func TestSoonestRetryWins(t *testing.T) {
 	all := List{{Retry: RetrySlow}, {Retry: RetrySoon}, {Retry: RetryBackoff}}
 	if got := all.Retry(); got != RetrySoon {
 		t.Errorf("retry %v, want %v", got, RetrySoon)
@@ -78,7 +78,7 @@ func TestTheKeenestRetryCounts(t *testing.T) {
 	}
 }
 
-func TestFaultsAreReplacedWhereTheyAreToldLast(t *testing.T) {
+func TestSetFaultsReplacesTrailingFaults(t *testing.T) {
 	for why, row := range map[string]struct{ message, want string }{
 		"they are":     {"cannot: .a: bad", "cannot: .a: bad; .b: bad"},
 		"they are not": {"cannot: .a: bad, and more", "cannot: .a: bad, and more"},

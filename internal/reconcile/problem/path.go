@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Author reports whether the author of templates wrote a word in them. Any other key of their objects came
-// from data, and must not be in a message.
+// Author reports whether a word appears literally in the templates. Other keys of their objects come from data, and
+// must not appear in messages.
 type Author func(word string) bool
 
-// writeError is the answer to a write, with what was written. See Author.Path.
+// writeError is the error of a write, with the content that was written.
 type writeError struct {
 	error
 	wrote   Author
@@ -20,13 +20,12 @@ type writeError struct {
 
 func (e *writeError) Unwrap() error { return e.error }
 
-// About adds to the error of a write what was written, so that no message about it quotes a
-// key that came from data.
+// About adds the written content to the error of a write, so that messages about it omit keys that come from data.
 func (a Author) About(err error, content map[string]any) error {
 	return &writeError{err, a, content}
 }
 
-// pathOf returns the path of a field that an answer is about as it may be published.
+// pathOf returns the path of a field that a response is about, in a form that messages may contain.
 func pathOf(err error, path string) string {
 	if e, ok := errors.AsType[*writeError](err); ok {
 		path, _ = authored(path, e.wrote, e.content)
@@ -34,8 +33,8 @@ func pathOf(err error, path string) string {
 	return publicPath(path)
 }
 
-// writtenPath does so for a path that was found in the words of an answer, to a field that was
-// written. One that is not there is a piece of a key or of a value.
+// writtenPath is pathOf for a path that was found in the text of a response. A path that does not exist in the content
+// is a part of a key or value.
 func writtenPath(err error, path string) string {
 	if e, ok := errors.AsType[*writeError](err); ok {
 		whole := false
@@ -46,18 +45,18 @@ func writtenPath(err error, path string) string {
 	return publicPath(path)
 }
 
-// aField stands for a path that must not be in a message.
+// aField replaces a path that must not appear in a message.
 const aField = "a field"
 
-// Path returns the path of a field of contents that templates yielded as it may be published.
+// Path returns the path of a field of rendered contents, in a form that messages may contain.
 func (a Author) Path(path string, contents ...map[string]any) string {
 	path, _ = authored(path, a, contents...)
 	return publicPath(path)
 }
 
-// authored returns a path into any of the contents, with … for each key that the author
-// of the templates did not write: it came from data, like the keys of a map that is printed. A key that is not in
-// the contents is a field of the schema; whole is whether all of the path is in them.
+// authored returns a path into any of the contents, with … for each key that does not appear in the templates: it comes
+// from data, such as the keys of a map that is printed. A key that is not in the contents is a field of the schema.
+// whole reports whether the whole path is in the contents.
 func authored(path string, wrote Author, contents ...map[string]any) (shown string, whole bool) {
 	var out strings.Builder
 	at := make([]any, len(contents))
@@ -92,13 +91,13 @@ func authored(path string, wrote Author, contents ...map[string]any) (shown stri
 	return out.String() + path, path == ""
 }
 
-// ownKeys are the keys that templater adds to what templates yield.
+// ownKeys are the keys that templater adds to rendered objects.
 var ownKeys = map[string]bool{
 	"metadata": true, "namespace": true, "data": true, "status": true, "conditions": true,
 	"type": true, "reason": true, "message": true, "lastTransitionTime": true, "observedGeneration": true,
 }
 
-// commonKeys are the labels and annotations that Kubernetes itself sets: they contain no data of users.
+// commonKeys are the labels and annotations that Kubernetes itself sets. They contain no user data.
 // https://kubernetes.io/docs/reference/labels-annotations-taints/
 var commonKeys = map[string]bool{
 	"app.kubernetes.io/name": true, "app.kubernetes.io/instance": true, "app.kubernetes.io/version": true, "app.kubernetes.io/component": true,
@@ -111,7 +110,7 @@ var commonKeys = map[string]bool{
 	"volume.kubernetes.io/selected-node": true, "volume.kubernetes.io/storage-provisioner": true, "volume.beta.kubernetes.io/storage-provisioner": true,
 }
 
-// longestKey returns the longest key of the maps that a path begins with, or "".
+// longestKey returns the longest key of the maps that is a prefix of the path, or "".
 func longestKey(maps []any, path string) string {
 	longest := ""
 	for _, m := range maps {
@@ -126,7 +125,7 @@ func longestKey(maps []any, path string) string {
 	return longest
 }
 
-// values returns what is under a key of the maps.
+// values returns the values of a key in the maps.
 func values(maps []any, key string) []any {
 	var all []any
 	for _, m := range maps {
@@ -137,8 +136,8 @@ func values(maps []any, key string) []any {
 	return all
 }
 
-// items returns what brackets in a path may stand for: the item at a position of a list, or else all
-// that is in the lists and maps.
+// items returns what brackets in a path may refer to: the list item at an index, or else all items of the lists and
+// maps.
 func items(collections []any, in string) []any {
 	position, err := strconv.Atoi(in)
 	var all []any
@@ -159,17 +158,17 @@ func items(collections []any, in string) []any {
 	return all
 }
 
-// The form of a path that may be in a message. The key of a list item in a path is a value: [name="x"].
+// The form of a path that messages may contain. The key of a list item in a path is a value: [name="x"].
 var (
 	listKey   = regexp.MustCompile(`\[[^\]]*\]?`)
 	plainPath = regexp.MustCompile(`^[-A-Za-z0-9_./…\[\]]+$`)
 )
 
-// longestPath limits the length of a path in a message. The deepest ones of Kubernetes' own kinds are half as long.
-const longestPath = 512
+// maxPath is the maximum length of a path in a message. The longest paths of built-in kinds are half as long.
+const maxPath = 512
 
-// publicPath returns the path with the keys of list items left out. A path that
-// still does not look like one may be a piece of a value, and is left out.
+// publicPath returns the path without the keys of list items. If the result does not look like a path, it may be part
+// of a value, and is replaced.
 func publicPath(path string) string {
 	path = listKey.ReplaceAllStringFunc(path, func(key string) string {
 		if strings.Trim(key, "[]0123456789") == "" {
@@ -177,7 +176,7 @@ func publicPath(path string) string {
 		}
 		return "[…]"
 	})
-	if !plainPath.MatchString(path) || len(path) > longestPath {
+	if !plainPath.MatchString(path) || len(path) > maxPath {
 		return aField
 	}
 	return path

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// authorOf returns the author of the template of a child.
+// authorOf returns the Author of a child template.
 func authorOf(t *testing.T, template string) Author {
 	t.Helper()
 	program, err := render.Compile(render.Source{Controller: "c", Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + template}}})
@@ -21,8 +21,8 @@ func authorOf(t *testing.T, template string) Author {
 	return program.Wrote
 }
 
-// TestKeysFromDataAreNotTold answers the write of a child that holds keys from data.
-func TestKeysFromDataAreNotTold(t *testing.T) {
+// TestPathsOmitKeysFromData rejects the write of a child that contains keys from data.
+func TestPathsOmitKeysFromData(t *testing.T) {
 	author := authorOf(t, "spec:\n  known: 1\n  list: [{ {{- .spec.key }}: 1}]\n  lists: [[{ {{- .spec.key }}: 1}]]\n  map: {{ .spec.map }}\n")
 	content := map[string]any{
 		"spec": map[string]any{
@@ -58,8 +58,8 @@ func TestKeysFromDataAreNotTold(t *testing.T) {
 	}
 }
 
-// TestKeysInWordsOfTheServer finds paths in an answer's text.
-func TestKeysInWordsOfTheServer(t *testing.T) {
+// TestPathsInServerMessagesOmitKeysFromData looks for paths in the text of a response.
+func TestPathsInServerMessagesOmitKeysFromData(t *testing.T) {
 	author := authorOf(t, "spec: {known: {{ .spec.map }}}")
 	content := map[string]any{"spec": map[string]any{"known": map[string]any{secret: 1, "a ." + secret: 1, "a b": map[string]any{"known": 1}}}}
 	for path, want := range map[string]string{
@@ -76,7 +76,7 @@ func TestKeysInWordsOfTheServer(t *testing.T) {
 	}
 }
 
-func TestStepsIntoWhatIsThere(t *testing.T) {
+func TestItemsSelectsListElements(t *testing.T) {
 	list := []any{[]any{"a", "b"}, map[string]any{"k": "c"}, "text"}
 	for in, want := range map[string][]any{"0": {"a", "c"}, "1": {"b", "c"}, "2": {"c"}, "-1": {"c"}, `name="x"`: {"a", "b", "c"}} {
 		if diff := cmp.Diff(want, items(list, in)); diff != "" {
@@ -85,10 +85,10 @@ func TestStepsIntoWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestTheLongestKeyOfAPathIsFound(t *testing.T) {
+func TestLongestKeyOfPath(t *testing.T) {
 	keys := []any{map[string]any{"a": 1, "a.b": 1, "a.b.c": 1, "b": 1, "ab": 1}}
 	for path, want := range map[string]string{"a.b.c.d": "a.b.c", "a.b": "a.b", "a.bc": "a", "a[0]": "a", "c": "", ".a": "", "": ""} {
-		for range 20 { // maps have no order
+		for range 20 { // maps are unordered
 			if got := longestKey(keys, path); got != want {
 				t.Fatalf("%q: %q, want %q", path, got, want)
 			}

@@ -1,4 +1,4 @@
-// Package problem turns errors into messages that quote no value of an object, and says when to retry.
+// Package problem converts errors to messages that contain no values of objects, and decides when to retry.
 package problem
 
 import (
@@ -13,62 +13,63 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Problem says why a parent is not as its templates say. Reason and Message are
-// for the parent's ready condition and for Events; they hold no values of objects.
+// Problem explains why a parent does not match its templates. Reason and Message are for the parent's ready condition
+// and for Events; they contain no values of objects.
 type Problem struct {
 	Reason  string
 	Message string
-	// Faults are those at the end of the message that the server finds in what is written, of which it may name
-	// only some; About identifies what was written. They add up from one reconciliation to the next.
+	// Faults are the schema errors at the end of the message. The API server may report only some of them at a time, so
+	// they are merged between reconciliations. About identifies what was written.
 	Faults []string
 	About  string
-	// Write is what the server refuses, in the message: "create ConfigMap default/a". Empty in others.
+	// Write is the write that failed, as in the message: "create ConfigMap default/a". It is empty for other problems.
 	Write string
-	// Namespace is where the server refuses that. Empty in others, and for what is in no namespace.
+	// Namespace is the namespace of that write. It is empty for other problems and for cluster-scoped objects.
 	Namespace string
 	Retry     Retry
-	// Denial is the permission that is missing. Empty in others.
+	// Denial is the missing permission. It is empty for other problems.
 	Denial Denial
-	// Waiting is whether this is no fault: something is still to come.
+	// Waiting is true if this is not an error, but something is not ready yet.
 	Waiting bool
-	// Pending is whether the message is not worth telling yet: a better one is on its way.
+	// Pending is true if a more specific message will follow soon, so that this one is not reported yet.
 	Pending bool
 }
 
-// Retry is when to retry a reconciliation with a problem.
+// Retry determines when a reconciliation with a problem is retried.
 type Retry int
 
-// The retries, from the laziest to the keenest.
+// The retries, from latest to soonest.
 const (
 	// RetryOnChange waits until the parent, a child or the controller changes.
 	RetryOnChange Retry = iota
-	// RetryDenied waits until the permission is granted, as Denial has it.
+	// RetryDenied waits until the permission in Denial is granted.
 	RetryDenied
-	// RetrySlower looks again every 30 s, and after some minutes longer each time, to 5 min.
+	// RetrySlower retries every 30 s, and after some minutes with increasing delays up to 5 min.
 	RetrySlower
-	// RetrySlow looks again every 30 s.
+	// RetrySlow retries every 30 s.
 	RetrySlow
-	// RetryBackoff waits longer each time, to 5 min.
+	// RetryBackoff retries with increasing delays up to 5 min.
 	RetryBackoff
-	// RetrySoon waits longer each time, to 10 s.
+	// RetrySoon retries with increasing delays up to 10 s.
 	RetrySoon
-	// RetryNow follows newer data that is on its way: quickly, and then longer each time, to 10 s.
+	// RetryNow retries quickly, and then with increasing delays up to 10 s. It is for newer data that will arrive
+	// soon.
 	RetryNow
 )
 
-// SlowRetry is how long RetrySlow waits, but for a jitter.
+// SlowRetry is the delay of RetrySlow, without jitter.
 const SlowRetry = 30 * time.Second
 
-// Newf returns a Problem that waits for input.
+// Newf returns a Problem with RetryOnChange.
 func Newf(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Denial names a permission that a user lacks: a verb on a resource. Namespace is empty where it is needed in the whole cluster. The zero
-// Denial names none.
+// Denial is a permission that a user lacks: a verb on a resource. Namespace is empty if the permission is needed in the
+// whole cluster. The zero Denial means none.
 type Denial struct{ User, Verb, Resource, Namespace string }
 
-// Lacks notes which permission is missing, and retries by that. A better message that is pending is not waited for.
+// Lacks sets the missing permission and its retry. If a more specific message is pending, it retries soon instead.
 func (p *Problem) Lacks(permission Denial) *Problem {
 	p.Denial, p.Retry = permission, RetryDenied
 	if p.Pending {
@@ -77,14 +78,14 @@ func (p *Problem) Lacks(permission Denial) *Problem {
 	return p
 }
 
-// SetFaults replaces the faults at the end of the message.
+// SetFaults replaces the schema errors at the end of the message.
 func (p *Problem) SetFaults(faults []string) {
 	if rest, ok := strings.CutSuffix(p.Message, Join(p.Faults)); ok {
 		p.Message, p.Faults = rest+Join(faults), faults
 	}
 }
 
-// FromTemplate returns the problem of a failed rendering.
+// FromTemplate returns the Problem of a failed rendering.
 func FromTemplate(err error) *Problem {
 	var failure *syntax.Error
 	if !errors.As(err, &failure) {
@@ -102,14 +103,15 @@ func FromTemplate(err error) *Problem {
 	return Newf(v1.ReasonTemplateError, "%s", failure.Error())
 }
 
-// ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
+// ShortMessage is the maximum length of the fallback message of a ready condition, if the API server rejected the full
+// one.
 const ShortMessage = 256
 
-// Unfit reports whether the server may take less of the same. Of what is too large for its store it says no more than that it cannot
-// answer.
+// Unfit reports whether the API server may accept a smaller version of the write. For objects that exceed the limit of
+// etcd, it returns only an internal error.
 func Unfit(err error) bool {
 	if err == nil {
-		return false // mostly, and without an allocation
+		return false // the common case, without an allocation
 	}
 	if len(SchemaFaults(err)) > 0 {
 		return false

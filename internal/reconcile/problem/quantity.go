@@ -6,20 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// badQuantity is a fault of which the server does not name the field.
+// badQuantity is an error for which the API server does not return the field.
 const badQuantity = "a resource quantity is not valid; write it as 250m, 2 or 64Mi"
 
-// quantities are the fields that hold quantities, or mappings of them, in the kinds of Kubernetes.
-var quantities = map[string]bool{
-	"limits": true, "requests": true, "hard": true, "capacity": true, "overhead": true, "sizeLimit": true, "divisor": true,
-	"max": true, "min": true, "default": true, "defaultRequest": true, "maxLimitRequestRatio": true,
-}
-
-// NameQuantity adds the path of the field to a fault that the server has reported without one. The content is what was
-// written.
+// NameQuantity adds the path of the field to an error that the API server reported without one. content is the written
+// object.
 func (p *Problem) NameQuantity(content map[string]any, author Author) {
 	rest, bad := strings.CutSuffix(p.Message, badQuantity)
 	if !bad {
@@ -30,13 +24,13 @@ func (p *Problem) NameQuantity(content map[string]any, author Author) {
 	}
 }
 
-// quantityFault returns the path of the first quantity in content that cannot be read, or "".
+// quantityFault returns the path of the first quantity in content that cannot be parsed, or "".
 func quantityFault(content any, at string) string {
 	switch content := content.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(content)) {
 			path := at + "." + name
-			if quantities[name] {
+			if object.IsQuantityField(name) {
 				if fault := unreadable(content[name], path); fault != "" {
 					return fault
 				}
@@ -55,7 +49,7 @@ func quantityFault(content any, at string) string {
 	return ""
 }
 
-// unreadable returns the path of the first of some quantities that cannot be read, or "".
+// unreadable returns the path of the first quantity in value that cannot be parsed, or "".
 func unreadable(value any, at string) string {
 	switch value := value.(type) {
 	case map[string]any:
@@ -65,7 +59,7 @@ func unreadable(value any, at string) string {
 			}
 		}
 	case string:
-		if _, err := resource.ParseQuantity(value); err != nil {
+		if _, err := object.ParseQuantity(value); err != nil {
 			return at
 		}
 	}

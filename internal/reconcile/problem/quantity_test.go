@@ -15,7 +15,7 @@ func parse(t *testing.T, text string) map[string]any {
 	return content
 }
 
-func TestQuantityIsNamedWithoutKeysFromData(t *testing.T) {
+func TestQuantityPathOmitsKeysFromData(t *testing.T) {
 	author := authorOf(t, "spec:\n  limits: {{ .spec.map }}\n")
 	problem := &Problem{Message: "cannot update X: " + badQuantity}
 	problem.NameQuantity(map[string]any{"spec": map[string]any{"limits": map[string]any{secret: "lots"}}}, author)
@@ -24,7 +24,7 @@ func TestQuantityIsNamedWithoutKeysFromData(t *testing.T) {
 	}
 }
 
-func TestQuantityThatCannotBeReadIsFound(t *testing.T) {
+func TestInvalidQuantityIsFound(t *testing.T) {
 	for text, want := range map[string]string{
 		"{kind: Pod, apiVersion: v1, spec: {containers: [{resources: {limits: {cpu: 250m, memory: 1}}}, {resources: {requests: {cpu: 1, memory: " + secret + "}}}]}}": ".spec.containers[1].resources.requests.memory",
 		"{kind: Pod, apiVersion: v1, spec: {volumes: [{emptyDir: {sizeLimit: lots}}]}}":                                                                               ".spec.volumes[0].emptyDir.sizeLimit",
@@ -36,9 +36,9 @@ func TestQuantityThatCannotBeReadIsFound(t *testing.T) {
 	}
 }
 
-func TestOtherFaultsAreLeftAsTheyAre(t *testing.T) {
+func TestNameQuantityLeavesOtherFaultsUnchanged(t *testing.T) {
 	for message, content := range map[string]string{
-		"cannot update X: too busy":       "{spec: {limits: lots}}", // of which the server has said nothing
+		"cannot update X: too busy":       "{spec: {limits: lots}}", // not an error about quantities
 		"cannot update X: " + badQuantity: "{spec: {limits: 1}}",
 	} {
 		problem := &Problem{Message: message}

@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rules are the sentences of the server about the rule that a value breaks: constants of the validation of
-// Kubernetes and of schemas, which follow the value at the end of a message. The rest of a message is dropped, because it
-// quotes values. The result is the sentence itself, or what says makes of it.
+// rules are the messages of the API server about the rule that a value violates: constants of the validation of
+// Kubernetes and of schemas, which follow the value at the end of a message. The rest of a message is dropped, because
+// it quotes values. says is the template of the result.
 var rules = []struct {
 	sentence *regexp.Regexp
 	says     string
@@ -34,14 +34,14 @@ var rules = []struct {
 	{rule(`must be of type ([a-z]+): "[a-z]+"`), "expected $1"},
 }
 
-// example is what may follow a sentence about names.
+// example matches the examples that follow a message about names.
 const example = `(?: \(e\.g\. [^"]* regex used for validation is '[^"]*'\))?`
 
 func rule(sentence string) *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[:,] | in body )` + sentence + `$`)
 }
 
-// ruleOf returns the rule that a value breaks, or "".
+// ruleOf returns the rule that a value violates, or "".
 func ruleOf(cause metav1.StatusCause) string {
 	if allowed := allowedValues(cause); allowed != "" {
 		return allowed
@@ -55,8 +55,8 @@ func ruleOf(cause metav1.StatusCause) string {
 }
 
 const (
-	mostValues     = 10
-	longestPattern = 200
+	maxValues  = 10
+	maxPattern = 200
 )
 
 var (
@@ -64,8 +64,7 @@ var (
 	valueList  = regexp.MustCompile(`^"[-A-Za-z0-9._/]{1,63}"(?:, "[-A-Za-z0-9._/]{1,63}")*$`)
 )
 
-// allowedValues returns the values that a field may have, which are those of a schema and stand behind the one
-// that it has.
+// allowedValues returns the values that a field may have, or "". They come from a schema, and follow the actual value.
 func allowedValues(cause metav1.StatusCause) string {
 	if cause.Type != metav1.CauseTypeFieldValueNotSupported && cause.Type != metav1.CauseTypeFieldValueRequired {
 		return ""
@@ -76,20 +75,20 @@ func allowedValues(cause metav1.StatusCause) string {
 			continue
 		}
 		values := strings.Split(strings.ReplaceAll(cause.Message[at+len(before):], `"`, ""), ", ")
-		if len(values) > mostValues {
-			return "supported are " + strings.Join(values[:mostValues], ", ") + fmt.Sprintf(" and %d more", len(values)-mostValues)
+		if len(values) > maxValues {
+			return "supported are " + strings.Join(values[:maxValues], ", ") + fmt.Sprintf(" and %d more", len(values)-maxValues)
 		}
 		return "supported are " + strings.Join(values, ", ")
 	}
 	return ""
 }
 
-// patternOf returns the pattern of a schema that a value does not match. It is what the author of the definition
-// wrote, and stands last.
+// patternOf returns the pattern of a schema that a value does not match, or "". It was written by the author of the
+// CRD, and is at the end of the message.
 func patternOf(message string) string {
 	const before = " in body should match '"
 	at := strings.LastIndex(message, before)
-	if at < 0 || !strings.HasSuffix(message, "'") || len(message)-at-len(before) > longestPattern {
+	if at < 0 || !strings.HasSuffix(message, "'") || len(message)-at-len(before) > maxPattern {
 		return ""
 	}
 	return "should match " + message[at+len(before):len(message)-1]

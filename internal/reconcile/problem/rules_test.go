@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// causeOf is a finding of the validation of Kubernetes, as the server answers it.
+// causeOf converts a validation error of Kubernetes to the cause in a response.
 func causeOf(e *field.Error) metav1.StatusCause {
 	return metav1.StatusCause{Type: metav1.CauseType(e.Type), Message: e.ErrorBody(), Field: e.Field}
 }
 
-func TestRuleOfTheServerIsToldWithoutTheValue(t *testing.T) {
+func TestValidationRuleIsReportedWithoutValue(t *testing.T) {
 	at := field.NewPath("spec", "x")
 	invalid := func(detail string) *field.Error { return field.Invalid(at, secret, detail) }
 	first := func(details []string) *field.Error {
@@ -78,7 +78,7 @@ func TestRuleOfTheServerIsToldWithoutTheValue(t *testing.T) {
 	}
 }
 
-func TestOnlyTheEndOfAMessageIsTold(t *testing.T) {
+func TestRuleOfReturnsSafeSuffixOnly(t *testing.T) {
 	of := func(kind metav1.CauseType, message string) metav1.StatusCause {
 		return metav1.StatusCause{Type: kind, Message: message}
 	}
@@ -90,8 +90,8 @@ func TestOnlyTheEndOfAMessageIsTold(t *testing.T) {
 		"values of another sort of fault": {of(metav1.CauseTypeFieldValueInvalid, `x: supported values: "`+secret+`"`), ""},
 		"a quoted end":                    {of(metav1.CauseTypeFieldValueInvalid, "is not '"+secret+"'"), ""},
 		"a pattern alone":                 {of(metav1.CauseTypeFieldValueInvalid, before+"^a$'"), "should match ^a$"},
-		"the longest pattern":             {of(metav1.CauseTypeFieldValueInvalid, before+strings.Repeat("a", longestPattern-1)+"'"), "should match " + strings.Repeat("a", longestPattern-1)},
-		"one that is longer":              {of(metav1.CauseTypeFieldValueInvalid, before+strings.Repeat("a", longestPattern)+"'"), ""},
+		"the longest pattern":             {of(metav1.CauseTypeFieldValueInvalid, before+strings.Repeat("a", maxPattern-1)+"'"), "should match " + strings.Repeat("a", maxPattern-1)},
+		"one that is longer":              {of(metav1.CauseTypeFieldValueInvalid, before+strings.Repeat("a", maxPattern)+"'"), ""},
 	} {
 		if got := ruleOf(row.cause); got != row.want {
 			t.Errorf("%s: got %q, want %q", why, got, row.want)

@@ -7,23 +7,23 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// LongestMessage is how many bytes the message of a condition may have, by the convention that schemas follow
-// (metav1.Condition): it is short enough however characters are counted.
+// LongestMessage is the maximum length of a condition message (metav1.Condition), in bytes. Counted in characters, a
+// message is at most as long.
 const LongestMessage = 32768
 
-// Line is each message of templater's own as conditions and Events have it: what others have chosen, as the names in it, cannot
-// break its line, hide in it or make it too long.
+// Line sanitizes a message for conditions and Events: names in it, which others have chosen, cannot add lines, hide
+// text or make it too long.
 func Line(message string) string { return object.Line(message, LongestMessage) }
 
-// MostListed is how many of the same sort a message names.
+// MostListed is the maximum number of similar items listed in a message.
 const MostListed = 3
 
-// Join joins the first of them, and says how many more there are.
+// Join joins the first MostListed parts, and adds how many more there are.
 func Join(parts []string) string {
 	return JoinFunc(parts, func(part string) string { return part })
 }
 
-// JoinFunc is Join for things that are yet to be put into words.
+// JoinFunc is Join for items that say converts to text.
 func JoinFunc[T any](all []T, say func(T) string) string {
 	var out strings.Builder
 	for i, each := range all {
@@ -53,7 +53,7 @@ func joined(words []string, before string) string {
 	return strings.Join(words[:last], ", ") + before + words[last]
 }
 
-// Count counts things: "1 parent", "0 parents", "2 parents".
+// Count returns a number with a noun: "1 parent", "0 parents", "2 parents".
 func Count(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one

@@ -2,7 +2,7 @@ package problem
 
 import "testing"
 
-func TestWordsAreJoined(t *testing.T) {
+func TestWordListsAreJoined(t *testing.T) {
 	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
 		if got := Or(words); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -13,7 +13,7 @@ func TestWordsAreJoined(t *testing.T) {
 	}
 }
 
-func TestThingsAreCounted(t *testing.T) {
+func TestCountPluralizes(t *testing.T) {
 	for n, want := range []string{"0 policies", "1 policy", "2 policies"} {
 		if got := Count(n, "policy", "policies"); got != want {
 			t.Errorf("got %q, want %q", got, want)

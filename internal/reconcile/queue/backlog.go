@@ -5,29 +5,28 @@ import (
 	"sync"
 )
 
-// Backlog limits the work that the change of a whole controller causes, so that it
-// does not delay other work: such keys are added to the queue a few at a time,
-// and at least one of each controller, so that a controller with slow requests does not delay
-// another one. Keys of single objects that have changed do not pass through here. It is safe
-// for concurrent use.
+// Backlog limits the reconciliations that a change of a TemplateController causes, so that they do not delay other
+// work. It adds the keys to the queue a few at a time, but at least one per controller, so that a controller with slow
+// requests does not delay another one. Keys of single objects that changed bypass the backlog. It is safe for
+// concurrent use.
 type Backlog struct {
 	queue Queue
-	most  int // keys that are out at a time
+	most  int // maximum number of keys in out
 
 	mu      sync.Mutex
-	waiting map[string][]Key // by controller; none is empty
-	order   []string         // of the controllers in waiting
-	turn    int              // whose in order it is
+	waiting map[string][]Key // by controller; no entry is empty
+	order   []string         // controllers in waiting, for round robin
+	turn    int              // index in order of the controller that is next
 	out     map[Key]struct{} // added to the queue, until their reconciliation ends
-	outOf   map[string]int   // the number of these by controller; none is 0
+	outOf   map[string]int   // number of keys in out by controller; no entry is 0
 }
 
-// NewBacklog returns a backlog that lets at most so many keys into the queue at a time; less than 1 counts as 1.
+// NewBacklog returns a backlog that adds at most max(most, 1) keys to the queue at a time.
 func NewBacklog(queue Queue, most int) *Backlog {
 	return &Backlog{queue: queue, most: max(most, 1), waiting: map[string][]Key{}, out: map[Key]struct{}{}, outOf: map[string]int{}}
 }
 
-// Add has all these keys of a controller worked on. They replace what is waiting.
+// Add replaces the waiting keys of a controller. It does nothing if keys is empty.
 func (b *Backlog) Add(controller string, keys []Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,8 +40,7 @@ func (b *Backlog) Add(controller string, keys []Key) {
 	b.admit()
 }
 
-// Begin reports whether the reconciliation that begins is of a key from the backlog; then Done is
-// to be called at its end.
+// Begin reports whether the key comes from the backlog. If so, call Done after the reconciliation.
 func (b *Backlog) Begin(key Key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,8 +59,7 @@ func (b *Backlog) Done(key Key) {
 	b.admit()
 }
 
-// admit puts keys into the queue, the controllers in turn, until there is no room for
-// any of them; the lock is held.
+// admit adds keys to the queue, round robin between controllers, until the limit is reached. The caller holds the lock.
 func (b *Backlog) admit() {
 	for refused := 0; refused < len(b.order); {
 		b.turn %= len(b.order)
@@ -77,7 +74,7 @@ func (b *Backlog) admit() {
 	}
 }
 
-// admitOne lets out the next key of the controller whose turn it is.
+// admitOne adds the next key of the controller at b.turn to the queue.
 func (b *Backlog) admitOne(controller string) {
 	keys := b.waiting[controller]
 	key := keys[0]

@@ -5,104 +5,51 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
-
-	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// Tenants maps TemplateControllers to tenants. Those whose service accounts are in one namespace are one tenant, because
-// the owner of a namespace can create any number of service accounts. One without a service account is a tenant of its own.
-// It is safe for concurrent use.
-type Tenants struct {
-	mu sync.RWMutex
-	of map[string]string // by controller
-}
-
-// NamespaceTenant begins the name of a tenant that is a namespace of accounts. No controller has such a name.
-const NamespaceTenant = "namespace/"
-
-// NewTenants returns Tenants without TemplateControllers.
-func NewTenants() *Tenants { return &Tenants{of: map[string]string{}} }
-
-// Set sets the service account of a controller, nil for none.
-func (t *Tenants) Set(controller string, account *v1.ServiceAccountRef) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.of[controller] = TenantOf(controller, account)
-}
-
-// TenantOf returns the tenant of a controller with this service account, nil for none.
-func TenantOf(controller string, account *v1.ServiceAccountRef) string {
-	if account == nil {
-		return controller
-	}
-	return NamespaceTenant + account.Namespace
-}
-
-// Of returns whose a controller is, and whether that is known.
-func (t *Tenants) Of(controller string) (string, bool) {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	if tenant, ok := t.of[controller]; ok {
-		return tenant, true
-	}
-	return controller, false
-}
-
-// Name returns whose a controller is, as far as that is known.
-func (t *Tenants) Name(controller string) string {
-	tenant, _ := t.Of(controller)
-	return tenant
-}
-
-// ForgetController drops a controller that was deleted.
-func (t *Tenants) ForgetController(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.of, name)
-}
-
-// creditLimit is how much requests for a tenant may cost in all, beyond what is paid back meanwhile, before it is over its credit.
+// creditLimit is the maximum debt of a tenant (cost of its requests, less repayments) before its credit is exhausted.
 const creditLimit = 30 * time.Second
 
-// neighbourTime is for how long after a request a tenant that has credit is one that others are to leave room for.
-const neighbourTime = 10 * time.Second
+// recentWindow is how long after a request a tenant with credit counts as active, so that tenants without credit are
+// limited.
+const recentWindow = 10 * time.Second
 
-// Credit accounts for the time that the API server works for each tenant. A rollout, which always has a few requests in
-// progress, is covered. A tenant with more requests at a time uses credit. A tenant without credit gets fewer
-// requests than a rollout until it has paid back, because many requests at a time slow down those of tenants that have
-// credit. As long as no such tenant makes requests, no tenant waits. It is safe for concurrent use.
+// Credit tracks how much API server time each tenant uses. A rollout, which always has a few requests in progress, is
+// free. More concurrent requests use credit. A tenant without credit gets fewer concurrent requests than a rollout
+// until it has repaid its debt, because many concurrent requests slow down those of tenants with credit. While no
+// tenant with credit makes requests, no tenant is limited. It is safe for concurrent use.
 type Credit struct {
 	clock   clock.PassiveClock
 	tenants *Tenants
-	rollout int // requests
+	rollout int // concurrent requests of a rollout
 
-	mu         sync.Mutex
-	debts      map[string]*debt // by tenant; none is 0 for long
-	neighbours [2]neighbour     // the last two tenants that had credit when they made a request, the last one first
+	mu     sync.Mutex
+	debts  map[string]*debt // by tenant; entries that dropped to 0 are removed when the next one is added
+	recent [2]recentTenant  // the last two tenants that had credit when they made a request, latest first
 }
 
-// neighbour is a tenant that has made a request.
-type neighbour struct {
+// recentTenant is a tenant that made a request.
+type recentTenant struct {
 	tenant string
-	at     time.Time // of its last request
+	at     time.Time // time of its last request
 }
 
-// debt is what a tenant has to pay back.
+// debt is the debt of a tenant.
 type debt struct {
 	owed time.Duration
-	at   time.Time // when it was that much
-	over bool      // the credit is used up
+	at   time.Time // time at which owed was computed
+	over bool      // the credit is exhausted
 }
 
-// NewCredit returns the Credit for rollouts with that many requests in progress; less than 1 counts as 1.
+// NewCredit returns a Credit for rollouts with the given number of concurrent requests (minimum 1).
 func NewCredit(clock clock.PassiveClock, rollout int, tenants *Tenants) *Credit {
 	return &Credit{clock: clock, tenants: tenants, rollout: max(rollout, 1), debts: map[string]*debt{}}
 }
 
-// few is how many reconciliations a tenant without credit may have in progress.
+// few is the maximum number of concurrent reconciliations of a tenant without credit.
 func (c *Credit) few() int { return (c.rollout + 1) / 2 }
 
-// Charge adds what a request for a controller has cost.
+// Charge charges the cost of a request to the tenant of a controller.
 func (c *Credit) Charge(controller string, cost time.Duration) {
 	tenant := c.tenants.Name(controller)
 	c.mu.Lock()
@@ -118,29 +65,29 @@ func (c *Credit) Charge(controller string, cost time.Duration) {
 	d.owed = min(d.owed+cost, 2*creditLimit)
 	d.over = d.over || d.owed > creditLimit
 	if !d.over {
-		c.meet(tenant, now)
+		c.noteRequest(tenant, now)
 	}
 }
 
-// meet takes note of a request of a tenant that has credit; the lock is held.
-func (c *Credit) meet(tenant string, now time.Time) {
-	if c.neighbours[0].tenant != tenant {
-		c.neighbours[1] = c.neighbours[0]
+// noteRequest records a request of a tenant with credit. The caller holds the lock.
+func (c *Credit) noteRequest(tenant string, now time.Time) {
+	if c.recent[0].tenant != tenant {
+		c.recent[1] = c.recent[0]
 	}
-	c.neighbours[0] = neighbour{tenant, now}
+	c.recent[0] = recentTenant{tenant, now}
 }
 
-// hasNeighbour reports whether another tenant has made a request lately, and had credit then; the lock is held.
-func (c *Credit) hasNeighbour(tenant string, now time.Time) bool {
-	last := c.neighbours[0]
+// hasRecent reports whether another tenant made a request recently, and had credit then. The caller holds the lock.
+func (c *Credit) hasRecent(tenant string, now time.Time) bool {
+	last := c.recent[0]
 	if last.tenant == tenant {
-		last = c.neighbours[1]
+		last = c.recent[1]
 	}
-	return !last.at.IsZero() && now.Sub(last.at) < neighbourTime
+	return !last.at.IsZero() && now.Sub(last.at) < recentWindow
 }
 
-// Over reports whether the tenant of a controller has used up its credit, so that it may have few reconciliations in progress: others
-// need the API server.
+// Over reports whether the tenant of a controller has exhausted its credit, so that its concurrency is reduced. It is
+// false while no other tenant with credit makes requests.
 func (c *Credit) Over(controller string) bool {
 	tenant := c.tenants.Name(controller)
 	return c.over(tenant)
@@ -155,10 +102,10 @@ func (c *Credit) over(tenant string) bool {
 	}
 	now := c.clock.Now()
 	d.pay(now, c.rollout)
-	return d.over && c.hasNeighbour(tenant, now)
+	return d.over && c.hasRecent(tenant, now)
 }
 
-// forget drops tenants that owe nothing; the lock is held.
+// forget drops tenants without debt. The caller holds the lock.
 func (c *Credit) forget(now time.Time) {
 	for tenant, d := range c.debts {
 		if d.pay(now, c.rollout); d.owed == 0 {
@@ -167,7 +114,7 @@ func (c *Credit) forget(now time.Time) {
 	}
 }
 
-// pay takes off the debt what has been paid since, which is what a rollout costs.
+// pay deducts from the debt what was repaid since d.at: as much as a rollout costs in that time.
 func (d *debt) pay(now time.Time, rollout int) {
 	d.owed = max(0, d.owed-time.Duration(rollout)*now.Sub(d.at))
 	d.at = now

@@ -10,7 +10,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-func TestWhoseAControllerIs(t *testing.T) {
+func TestTenantOfController(t *testing.T) {
 	all := NewTenants()
 	for _, step := range []struct {
 		why, want string
@@ -30,7 +30,7 @@ func TestWhoseAControllerIs(t *testing.T) {
 	}
 }
 
-// newCredit returns an account by which a rollout has two requests under way, and its clock. There are two tenants.
+// newCredit returns a Credit for rollouts with two concurrent requests, its clock, and two tenants.
 func newCredit(t *testing.T) (*Credit, *clocktesting.FakePassiveClock, *Tenants) {
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -42,7 +42,7 @@ func newCredit(t *testing.T) (*Credit, *clocktesting.FakePassiveClock, *Tenants)
 	return NewCredit(clock, 2, tenants), clock, tenants
 }
 
-func TestATenantIsOverItsCreditUntilAllIsPaidBack(t *testing.T) {
+func TestTenantHasNoCreditUntilDebtIsRepaid(t *testing.T) {
 	credit, clock, _ := newCredit(t)
 	for _, step := range []struct {
 		why  string
@@ -60,7 +60,7 @@ func TestATenantIsOverItsCreditUntilAllIsPaidBack(t *testing.T) {
 		{"a debt has an end", 2 * time.Hour, 0, true},
 		{"so that it is paid back before long", 0, creditLimit + time.Second, false},
 	} {
-		for range 3600 { // little by little
+		for range 3600 { // in small steps
 			credit.Charge("a-1", step.cost/3600)
 			credit.Charge("b", 0)
 			clock.SetTime(clock.Now().Add(step.wait / 3600))
@@ -78,19 +78,19 @@ func TestATenantIsOverItsCreditUntilAllIsPaidBack(t *testing.T) {
 	}
 }
 
-func TestATenantWaitsOnlyForThoseWhoHaveCredit(t *testing.T) {
+func TestTenantWithoutCreditWaitsOnlyForOtherTenants(t *testing.T) {
 	for _, row := range []struct {
 		why    string
-		others []string      // who make a request, one after the other
-		ago    time.Duration // since the last of these
+		others []string      // tenants that make requests, one after the other
+		ago    time.Duration // time since the last of these requests
 		over   bool
 	}{
 		{"nobody else", nil, 0, false},
 		{"itself, while it had credit", []string{"a-2"}, 0, false},
 		{"another one", []string{"b"}, 0, true},
 		{"another one, before its own", []string{"b", "a-1"}, 0, true},
-		{"another one, a while ago", []string{"b"}, neighbourTime - 1, true},
-		{"another one, long ago", []string{"b"}, neighbourTime, false},
+		{"another one, a while ago", []string{"b"}, recentWindow - 1, true},
+		{"another one, long ago", []string{"b"}, recentWindow, false},
 		{"one that has no credit either", []string{"c"}, 0, false},
 		{"one that has none, and one that has", []string{"c", "b", "c"}, 0, true},
 	} {
@@ -108,9 +108,9 @@ func TestATenantWaitsOnlyForThoseWhoHaveCredit(t *testing.T) {
 	}
 }
 
-func TestATenantOverItsCreditHasFewPasses(t *testing.T) {
+func TestTenantOverCreditGetsFewReconciliations(t *testing.T) {
 	credit, clock, tenants := newCredit(t)
-	turns := NewTurns(8, tenants, credit)
+	turns := NewFairQueue(8, tenants, credit)
 	queue, _ := New(nil, turns)
 	t.Cleanup(queue.ShutDown)
 	q := &inTurn{queue, turns, t}
@@ -126,7 +126,7 @@ func TestATenantOverItsCreditHasFewPasses(t *testing.T) {
 	q.begin("one is as many as it may have")
 	q.Hangs(keyOf("a-1", "3"))
 	q.begin("that hangs, and does not count", "a-2/0")
-	for i := range 3 { // the smallest crowd
+	for i := range 3 { // up to the limit of hanging reconciliations
 		q.Hangs(keyOf("a-2", fmt.Sprint(i)))
 		if i < 2 {
 			q.begin("as long as there is no crowd", "a-2/"+fmt.Sprint(i+1))

@@ -39,7 +39,7 @@ func manyKeys(controller string, n int) []Key {
 	return keys
 }
 
-// take empties the queue and returns what was in it, "CONTROLLER/PARENT".
+// take empties the queue and returns its keys as "CONTROLLER/PARENT".
 func take(queue Queue) []string {
 	out := []string{}
 	for queue.Len() > 0 {

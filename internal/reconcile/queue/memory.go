@@ -9,50 +9,50 @@ import (
 )
 
 const (
-	// memoryShare is the part of GOMEMLIMIT that reconciliations may hold together, one in so many. The caches have the rest.
+	// memoryShare: 1/memoryShare of GOMEMLIMIT is available to all reconciliations together. The caches use the rest.
 	memoryShare = 3
-	// keptShare is the least part of that for rendered objects, one in so many. The rest is for rendering.
+	// keptShare: at least 1/keptShare of that is for rendered objects. The rest is for rendering.
 	keptShare = 8
-	// assumedLimit is the limit where none is set, in bytes.
+	// assumedLimit is used if GOMEMLIMIT is not set, in bytes.
 	assumedLimit = 2 << 30
 )
 
-// Memory bounds what reconciliations hold together, besides budget.FreeBytes each. One that needs more first takes a
-// place, which pays for all that it can ever use, budget.MaxBytes. So none waits for memory that another one holds while that one waits, too. With its
-// objects rendered, it gives the place back if there is room for these. A tenant has at most half of the places and half
-// of the room. It is safe for concurrent use.
+// Memory limits the total memory of reconciliations, beyond budget.FreeBytes each. A reconciliation that needs more
+// first acquires a slot, which covers all that it can ever use (budget.MaxBytes). This prevents deadlocks: no
+// reconciliation holds memory while it waits for more. After rendering, it releases the slot if the rendered objects
+// fit. A tenant has at most half of the slots and half of the room. It is safe for concurrent use.
 type Memory struct {
 	tenants *Tenants
-	places  *places
+	slots   *fairSlots
 	room    int // bytes for rendered objects
 
 	mu   sync.Mutex
-	kept map[string]int // of the room, by tenant; none is 0
-	all  int            // of these
+	kept map[string]int // bytes of room in use by tenant; no entry is 0
+	all  int            // sum of kept
 }
 
-// NewMemory returns the memory of a process with that limit, which is math.MaxInt64 where there is none.
+// NewMemory returns the Memory for a process with that memory limit in bytes; math.MaxInt64 means no limit.
 func NewMemory(limit int64, tenants *Tenants) *Memory {
 	if limit == math.MaxInt64 {
 		limit = assumedLimit
 	}
 	size := int(limit / memoryShare)
-	places := newPlaces((size - size/keptShare) / budget.MaxBytes)
-	return &Memory{tenants: tenants, places: places, room: max(0, size-places.most*budget.MaxBytes), kept: map[string]int{}}
+	slots := newFairSlots((size - size/keptShare) / budget.MaxBytes)
+	return &Memory{tenants: tenants, slots: slots, room: max(0, size-slots.most*budget.MaxBytes), kept: map[string]int{}}
 }
 
-// Held returns how many bytes the places and the rendered objects take.
+// Held returns the number of bytes reserved by slots and rendered objects.
 func (m *Memory) Held() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.places.number()*budget.MaxBytes + m.all
+	return m.slots.number()*budget.MaxBytes + m.all
 }
 
-// Waiting returns how many reconciliations wait for a place.
-func (m *Memory) Waiting() int { return m.places.queued() }
+// Waiting returns the number of reconciliations that wait for a slot.
+func (m *Memory) Waiting() int { return m.slots.queued() }
 
-// Reserve waits until something besides reconciliations may hold that many bytes, and returns what gives them back. The error says that ctx has
-// ended before.
+// Reserve reserves memory for work other than reconciliations, and returns a function that releases it. It blocks until
+// memory is available, and returns an error if ctx is done first.
 func (m *Memory) Reserve(ctx context.Context, controller string, bytes int) (release func(), err error) {
 	var hold Reservation
 	hold.Open(ctx, m, controller)
@@ -63,48 +63,48 @@ func (m *Memory) Reserve(ctx context.Context, controller string, bytes int) (rel
 	return hold.Close, nil
 }
 
-// Reservation is what one reconciliation holds of the Memory, which is nothing for most of them. It is the Memory of a
-// budget.Pass. It is used by one goroutine.
+// Reservation is the memory that one reconciliation has reserved, which is nothing for most of them. It implements the
+// Memory of a budget.Budget. It is not safe for concurrent use.
 type Reservation struct {
 	memory     *Memory
 	controller string
-	stop       <-chan struct{} // closed when the reconciliation is to end
+	stop       <-chan struct{} // closed when the reconciliation must stop
 	worker     *Worker
-	tenant     string // known once it holds something
-	placed     bool
+	tenant     string // set by the first Grow
+	hasSlot    bool
 	kept       int // bytes
 }
 
-// Open readies a reservation for a reconciliation with that context. Close is to be called at its end.
+// Open initializes the reservation of a reconciliation. The caller must call Close at its end.
 func (h *Reservation) Open(ctx context.Context, memory *Memory, controller string) {
 	*h = Reservation{memory: memory, controller: controller, stop: ctx.Done(), worker: WorkerOf(ctx)}
 }
 
-// Grow lets the reconciliation use more memory. It may wait, and returns an error when the reconciliation is to end.
+// Grow lets the reconciliation use more memory. It may block, and returns an error if the reconciliation must stop.
 func (h *Reservation) Grow(int) error {
 	select {
 	case <-h.stop:
 		return context.Canceled
 	default:
 	}
-	if h.placed {
+	if h.hasSlot {
 		return nil
 	}
-	if h.tenant == "" { // it is kept, also when the controller gets another service account meanwhile
+	if h.tenant == "" { // not updated if the service account changes meanwhile
 		h.tenant = h.memory.tenants.Name(h.controller)
 	}
-	if err := h.takePlace(); err != nil {
+	if err := h.takeSlot(); err != nil {
 		return err
 	}
-	h.placed = true
-	h.keep(0) // the place pays for that, too
+	h.hasSlot = true
+	h.keep(0) // included in the slot
 	h.worker.Long()
 	return nil
 }
 
-// takePlace waits for a place.
-func (h *Reservation) takePlace() error {
-	given := h.memory.places.take(h.tenant)
+// takeSlot blocks until a slot is granted.
+func (h *Reservation) takeSlot() error {
+	given := h.memory.slots.take(h.tenant)
 	if given == nil {
 		return nil
 	}
@@ -113,28 +113,28 @@ func (h *Reservation) takePlace() error {
 	case <-given:
 		return nil
 	case <-h.stop:
-		if !h.memory.places.withdraw(h.tenant, given) {
-			h.memory.places.put(h.tenant)
+		if !h.memory.slots.withdraw(h.tenant, given) {
+			h.memory.slots.put(h.tenant, 0)
 		}
 		return context.Canceled
 	}
 }
 
-// Settle says that the reconciliation has rendered its objects, and holds no more than so many bytes until it asks for more.
+// Settle reduces the reservation to bytes after rendering, until the next Grow. If there is no room, it keeps the slot.
 func (h *Reservation) Settle(bytes int) {
-	if h.placed && h.keep(bytes) {
-		h.placed = false
-		h.memory.places.put(h.tenant)
+	if h.hasSlot && h.keep(bytes) {
+		h.hasSlot = false
+		h.memory.slots.put(h.tenant, 0)
 	}
 }
 
-// Close gives all back.
+// Close releases the reservation.
 func (h *Reservation) Close() {
 	h.Settle(0)
 	h.keep(0)
 }
 
-// keep takes room for so many bytes instead of what the reconciliation has had, and reports whether there is that much.
+// keep changes the room used by the reconciliation to bytes. It returns false if there is not enough room.
 func (h *Reservation) keep(bytes int) bool {
 	more := bytes - h.kept
 	if more == 0 {

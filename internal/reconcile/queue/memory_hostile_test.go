@@ -14,12 +14,12 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// hoarding holds all that a pass may use at once.
+// hoarding is a template that uses as much memory as a reconciliation may use.
 const hoarding = `{{ $json := print "[" (repeat 3000 "{\"\":1},") "1]" }}{{ $all := list }}{{ range 1000 }}{{ $all = append $all (fromJson $json) }}{{ end }}`
 
-// TestManyHostilePassesStayWithinTheMemoryLimit has as many passes at a time as there are workers, and each of them uses all
-// that it may.
-func TestManyHostilePassesStayWithinTheMemoryLimit(t *testing.T) {
+// TestGreedyReconciliationsRespectMemoryLimit runs one reconciliation per worker concurrently. Each uses as much memory
+// as it may.
+func TestGreedyReconciliationsRespectMemoryLimit(t *testing.T) {
 	const limit, workers = 460 << 20, 32
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	pool := NewMemory(limit, NewTenants())
@@ -47,10 +47,10 @@ func TestManyHostilePassesStayWithinTheMemoryLimit(t *testing.T) {
 		all.Go(func() {
 			h := pool.reservation(t, string(rune('a'+i%4)))
 			defer h.Close()
-			var budget budget.Pass
+			var budget budget.Budget
 			budget.Begin(h)
 			if _, err := p.Child("x", &render.Input{Budget: &budget}); err == nil {
-				t.Error("a pass has not used up its budget")
+				t.Error("a reconciliation has not used up its budget")
 			}
 		})
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// reservation returns one that ends with the test.
+// reservation returns a reservation that ends with the test.
 func (m *Memory) reservation(t *testing.T, controller string) *Reservation {
 	t.Helper()
 	var h Reservation
@@ -25,17 +25,17 @@ func (m *Memory) reservation(t *testing.T, controller string) *Reservation {
 	return &h
 }
 
-// shippedMemory is that of a process with the limit that templater is shipped with: there are two places.
+// shippedMemory returns the Memory for templater's default memory limit: there are two slots.
 func shippedMemory() *Memory { return NewMemory(460<<20, NewTenants()) }
 
-// grow has h grow, and returns what comes of it.
+// grow calls h.Grow in the background, and returns its result.
 func grow(h *Reservation) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- h.Grow(1) }()
 	return done
 }
 
-// expectWaiting fails unless so many wait for a place.
+// expectWaiting fails unless the given number of reconciliations wait for a slot.
 func (m *Memory) expectWaiting(t *testing.T, want int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d wait", want), func() bool { return m.Waiting() == want })
@@ -43,7 +43,7 @@ func (m *Memory) expectWaiting(t *testing.T, want int) {
 
 func (m *Memory) expectIdle(t *testing.T) {
 	t.Helper()
-	m.places.expectIdle(t)
+	m.slots.expectIdle(t)
 	if m.all != 0 || len(m.kept) > 0 {
 		t.Errorf("%d bytes are kept, by %v", m.all, m.kept)
 	}
@@ -56,10 +56,10 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func TestSharesOfTheMemoryLimit(t *testing.T) {
+func TestMemoryLimitIsDividedIntoSlots(t *testing.T) {
 	for why, row := range map[string]struct {
-		limit               int64
-		places, share, room int
+		limit              int64
+		slots, share, room int
 	}{
 		"480 MiB":     {480 << 20, 2, 1, 32 << 20},
 		"small":       {192 << 20, 1, 1, 0},
@@ -69,40 +69,40 @@ func TestSharesOfTheMemoryLimit(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			m := NewMemory(row.limit, NewTenants())
-			if m.places.most != row.places || m.places.share != row.share || m.room != row.room {
-				t.Errorf("%d places, %d for one tenant, and room for %d bytes, want %d, %d and %d", m.places.most, m.places.share, m.room, row.places, row.share, row.room)
+			if m.slots.most != row.slots || m.slots.share != row.share || m.room != row.room {
+				t.Errorf("%d slots, %d for one tenant, and room for %d bytes, want %d, %d and %d", m.slots.most, m.slots.share, m.room, row.slots, row.share, row.room)
 			}
 		})
 	}
 }
 
-func TestOneTenantLeavesMemoryToOthers(t *testing.T) {
+func TestTenantCannotExhaustMemory(t *testing.T) {
 	m := shippedMemory()
 	m.tenants.Set("one", &v1.ServiceAccountRef{Namespace: "greedy", Name: "a"})
 	m.tenants.Set("two", &v1.ServiceAccountRef{Namespace: "greedy", Name: "b"})
 	first, second, other := m.reservation(t, "one"), m.reservation(t, "two"), m.reservation(t, "other")
 	must(t, first.Grow(1))
-	must(t, first.Grow(budget.MaxBytes)) // the place pays for that, too
+	must(t, first.Grow(budget.MaxBytes)) // included in the slot
 	waiting := grow(second)
 	m.expectWaiting(t, 1)
-	must(t, other.Grow(1)) // at once
+	must(t, other.Grow(1)) // immediately
 	other.Close()
 	m.expectWaiting(t, 1)
-	m.tenants.Set("one", &v1.ServiceAccountRef{Namespace: "other", Name: "a"}) // what it holds stays on the old account
+	m.tenants.Set("one", &v1.ServiceAccountRef{Namespace: "other", Name: "a"}) // its reservation is still counted for the old tenant
 	first.Close()
 	must(t, <-waiting)
 	second.Close()
 	m.expectIdle(t)
 }
 
-func TestRenderedObjectsGiveThePlaceBackWhereThereIsRoom(t *testing.T) {
+func TestSettleReleasesSlotIfMemoryAllows(t *testing.T) {
 	m := shippedMemory()
 	half := m.room / 2
 	for _, step := range []struct {
-		why    string
-		tenant string
-		keep   int
-		placed bool
+		why     string
+		tenant  string
+		keep    int
+		hasSlot bool
 	}{
 		{"there is room", "a", half - 10, false},
 		{"there is no more for this tenant", "a", 11, true},
@@ -112,17 +112,17 @@ func TestRenderedObjectsGiveThePlaceBackWhereThereIsRoom(t *testing.T) {
 	} {
 		h := m.reservation(t, step.tenant)
 		must(t, h.Grow(1))
-		if h.Settle(step.keep); h.placed != step.placed {
-			t.Errorf("%s: it has a place %v, want %v", step.why, h.placed, step.placed)
+		if h.Settle(step.keep); h.hasSlot != step.hasSlot {
+			t.Errorf("%s: it has a slot %v, want %v", step.why, h.hasSlot, step.hasSlot)
 		}
-		if step.placed {
+		if step.hasSlot {
 			h.Close()
 		}
 	}
 }
 
-// TestWhoHasSettledTakesAPlaceAgain has what was kept paid for by the place.
-func TestWhoHasSettledTakesAPlaceAgain(t *testing.T) {
+// TestSettledReservationTakesSlotAgain: the slot includes the memory that was kept.
+func TestSettledReservationTakesSlotAgain(t *testing.T) {
 	m := shippedMemory()
 	h, other := m.reservation(t, "a"), m.reservation(t, "a")
 	must(t, h.Grow(1))
@@ -133,10 +133,10 @@ func TestWhoHasSettledTakesAPlaceAgain(t *testing.T) {
 	other.Close()
 	must(t, <-waiting)
 	if m.all != 0 {
-		t.Errorf("%d bytes are kept besides the place", m.all)
+		t.Errorf("%d bytes are kept besides the slot", m.all)
 	}
 	h.Settle(2 << 20)
-	h.Settle(1 << 20) // it asks for no more than it has
+	h.Settle(1 << 20) // not more than it has
 	if m.all != 2<<20 {
 		t.Errorf("%d bytes are kept, want 2 MiB", m.all)
 	}
@@ -145,9 +145,9 @@ func TestWhoHasSettledTakesAPlaceAgain(t *testing.T) {
 	m.expectIdle(t)
 }
 
-// TestWhoWaitsForMemoryKeepsItsWorker has one wait for memory and another one for an answer. If both gave their places up, more and
-// more would wait for memory, each with what needs none.
-func TestWhoWaitsForMemoryKeepsItsWorker(t *testing.T) {
+// TestReservationWaitingForMemoryKeepsWorker: one reconciliation waits for memory, another one for a response. If both
+// gave up their slots, more and more reconciliations would wait for memory, each holding budget.FreeBytes.
+func TestReservationWaitingForMemoryKeepsWorker(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	m := shippedMemory()
 	d := NewWorkerTracker(clock, NewProcessors(2, m.tenants), nil)
@@ -173,7 +173,7 @@ func TestWhoWaitsForMemoryKeepsItsWorker(t *testing.T) {
 	m.expectIdle(t)
 }
 
-func TestWhoWaitsForMemoryCanBeStopped(t *testing.T) {
+func TestWaitingForMemoryCanBeCanceled(t *testing.T) {
 	m := shippedMemory()
 	first := m.reservation(t, "a")
 	must(t, first.Grow(1))
@@ -194,8 +194,9 @@ func TestWhoWaitsForMemoryCanBeStopped(t *testing.T) {
 	m.expectIdle(t)
 }
 
-// TestAllReconciliationsEnd has many of them need memory at a time, several times each. All end, and together they never hold more than there is.
-func TestAllReconciliationsEnd(t *testing.T) {
+// TestConcurrentReservationsAllComplete: many reservations need memory concurrently, several times each. All complete,
+// and together they never exceed the limit.
+func TestConcurrentReservationsAllComplete(t *testing.T) {
 	m := NewMemory(1<<30, NewTenants())
 	var all sync.WaitGroup
 	for i := range 64 {

@@ -8,34 +8,35 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How many parents may stop matching in a second, and at once.
+// How many parents may stop matching per second, and in a burst.
 const (
 	DeparturesPerSecond = 20
 	DepartureBurst      = 20
 )
 
-// DeparturePacer limits how many parents of a controller are asked about, and lose their children, in a second,
-// so that a mistake in a selector can be stopped by suspend or another edit. It is safe for concurrent use.
+// DeparturePacer limits how many parents of a controller per second are checked and lose their children after they stop
+// matching, so that a wrong selector can be corrected in time, by suspend or another edit. It is safe for concurrent
+// use.
 type DeparturePacer struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	lines map[string]*line // by controller
 }
 
-// line is the queue of the parents that stop matching a controller. Another spec has a line of its own.
+// line is the queue of the parents that stop matching a controller. Each generation of the spec has its own.
 type line struct {
 	generation int64
-	next       time.Time                          // the next free place
-	places     map[types.NamespacedName]time.Time // those that are taken
+	next       time.Time                          // time of the next free place
+	places     map[types.NamespacedName]time.Time // places taken
 }
 
-// NewDeparturePacer returns a pacer without waiting parents.
+// NewDeparturePacer returns an empty pacer.
 func NewDeparturePacer(clock clock.PassiveClock) *DeparturePacer {
 	return &DeparturePacer{clock: clock, lines: map[string]*line{}}
 }
 
-// Wait returns how long it is until a parent's turn. The first call takes a place, which the parent keeps
-// until a call returns 0.
+// Wait returns how long a parent must wait for its turn. The first call takes a place, which the parent keeps until
+// Wait returns 0.
 func (p *DeparturePacer) Wait(key Key, generation int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +54,8 @@ func (p *DeparturePacer) Wait(key Key, generation int64) time.Duration {
 	return 0
 }
 
-// line returns the line of a spec, without parents that wait because of another spec; the lock is held.
+// line returns the line of a generation. Parents that wait because of another generation lose their places. The caller
+// holds the lock.
 func (p *DeparturePacer) line(controller string, generation int64, now time.Time) *line {
 	before := p.lines[controller]
 	if before != nil && before.generation == generation {
@@ -68,14 +70,14 @@ func (p *DeparturePacer) line(controller string, generation int64, now time.Time
 	return l
 }
 
-// close ends all places that were taken: no parent waits for them any more.
+// close frees all places, because no parent waits for them anymore.
 func (l *line) close(now time.Time) {
 	if l.next.After(now) {
 		l.next = now
 	}
 }
 
-// take returns the next free place, which may have been free for a while.
+// take returns the next free place, which may be in the past.
 func (l *line) take(now time.Time) time.Time {
 	const gap = time.Second / DeparturesPerSecond
 	if earliest := now.Add(-DepartureBurst * gap); l.next.Before(earliest) {
@@ -86,7 +88,7 @@ func (l *line) take(now time.Time) time.Time {
 	return at
 }
 
-// End has a parent give up its place: it is one again, or there is nothing left of it.
+// End releases the place of a parent that matches again or has no children left.
 func (p *DeparturePacer) End(key Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,7 +104,7 @@ func (p *DeparturePacer) End(key Key) {
 	}
 }
 
-// ForgetController drops what is remembered of a controller that was deleted.
+// ForgetController drops the state of a deleted TemplateController.
 func (p *DeparturePacer) ForgetController(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

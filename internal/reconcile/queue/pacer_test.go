@@ -8,7 +8,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
+func TestDeletionSlotsAreAssignedPerParent(t *testing.T) {
 	const gap = time.Second / DeparturesPerSecond
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	p := NewDeparturePacer(clock)
@@ -45,8 +45,8 @@ func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
 	}
 }
 
-// Of parents that are deleted many take a place, and give it up once their children are collected.
-func TestPlacesThatAreGivenUpKeepNobodyWaiting(t *testing.T) {
+// Many deleted parents take a place, and release it once their children are garbage collected.
+func TestReleasedDeletionSlotsDoNotDelayOthers(t *testing.T) {
 	const gap = time.Second / DeparturesPerSecond
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	p := NewDeparturePacer(clock)

@@ -7,42 +7,41 @@ import (
 )
 
 const (
-	// Patience is how long work may go on without an answer to a request before the worker gives its
-	// place to another one.
+	// Patience is how long work may wait for the response to a request before another worker gets its slot.
 	Patience = time.Second
-	// leastPatience is that for a controller of which work has taken as long within slowTime.
-	leastPatience = 100 * time.Millisecond
-	slowTime      = time.Minute
-	// lookout is how often somebody looks for such work.
-	lookout = 100 * time.Millisecond
+	// minPatience is used instead for a controller whose work exceeded it within slowTime.
+	minPatience = 100 * time.Millisecond
+	slowTime    = time.Minute
+	// relieveInterval is the interval at which hanging work is detected.
+	relieveInterval = 100 * time.Millisecond
 )
 
-// Pool is a number of workers, one of which waits for work at any time, as long as there are places. Work that waits long for a
-// response takes no place. If the pool limits the places, nor does work that computes for long: the processors limit that.
+// Pool is a dynamic pool of workers. One idle worker waits for work while slots are free. Work that waits for a slow
+// response does not use a slot. If Slots is set, nor does work that computes for long, which Processors limits.
 type Pool struct {
-	// Tracker has its workers, and may have others.
+	// Tracker tracks the workers of the pool, and possibly others.
 	Tracker *WorkerTracker
-	// Next does one piece of work with that context, and reports whether there may be more. It calls taken as soon as
-	// there is one.
+	// Next processes one item with the context, and returns false if there are no more. It calls taken as soon as it has
+	// an item.
 	Next func(work context.Context, taken func()) bool
-	// Places is how much work may be in progress, except for work that has given its place to other work; 0 means that the queue limits it.
-	Places int
-	// Spare is how many workers that have nothing to do wait for work at most.
+	// Slots limits the work in progress, excluding work that gave its slot away; 0 means that the queue limits it.
+	Slots int
+	// Spare is the maximum number of idle workers.
 	Spare int
-	// Due returns how much work may begin, and Hangs is called with work that waits for long. Both may be nil.
+	// Due returns how much work may begin, and Hangs is called for work that hangs. Both may be nil.
 	Due   func() int
 	Hangs func(key Key)
-	// Grace is how long work may go on when the pool is to stop.
+	// Grace is how long work may continue after the pool is stopped.
 	Grace time.Duration
 
 	group         sync.WaitGroup
 	mu            sync.Mutex
 	idle, working int
-	relieved      int // of those that work
+	relieved      int // number of working that gave their slots away
 }
 
-// Run has workers work with contexts made of work, until ctx ends. It returns when all of them are
-// finished; work that does not end in time is cut short.
+// Run runs the workers, with contexts derived from work, until ctx is done. It returns when all of them have finished;
+// work that exceeds the grace period is canceled.
 func (p *Pool) Run(ctx, work context.Context) {
 	work, cut := context.WithCancel(work)
 	defer cut()
@@ -51,7 +50,7 @@ func (p *Pool) Run(ctx, work context.Context) {
 	p.hire(work)
 	p.mu.Unlock()
 	p.group.Go(func() {
-		ticker := time.NewTicker(lookout)
+		ticker := time.NewTicker(relieveInterval)
 		defer ticker.Stop()
 		for {
 			select {
@@ -65,14 +64,14 @@ func (p *Pool) Run(ctx, work context.Context) {
 	p.group.Wait()
 }
 
-// hire adds a worker; the lock is held.
+// hire adds a worker. The caller holds the lock.
 func (p *Pool) hire(work context.Context) {
 	p.idle++
 	p.group.Go(func() {
 		ctx, own := p.join(work)
 		defer func() { p.Tracker.leave(own) }()
 		for p.Next(ctx, func() { p.taken(work) }) && !p.done(own) {
-			if ctx.Err() != nil && work.Err() == nil { // that piece of work was cut short
+			if ctx.Err() != nil && work.Err() == nil { // only this work was canceled
 				p.Tracker.leave(own)
 				ctx, own = p.join(work)
 			}
@@ -80,11 +79,11 @@ func (p *Pool) hire(work context.Context) {
 	})
 }
 
-// join returns a worker, and the context that it works with.
+// join returns a new worker and its context.
 func (p *Pool) join(work context.Context) (context.Context, *Worker) {
 	ctx := p.Tracker.Join(work)
 	own := WorkerOf(ctx)
-	if p.Places > 0 {
+	if p.Slots > 0 {
 		own.handOver = func() {
 			if own.giveUp() {
 				p.replace(work)
@@ -94,18 +93,18 @@ func (p *Pool) join(work context.Context) (context.Context, *Worker) {
 	return ctx, own
 }
 
-// taken takes note that a worker has begun, and sees to it that another one waits for work.
+// taken records that a worker has begun, and adds an idle worker if a slot is free.
 func (p *Pool) taken(work context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.idle--
 	p.working++
-	if p.idle == 0 && (p.Places == 0 || p.working-p.relieved < p.Places) {
+	if p.idle == 0 && (p.Slots == 0 || p.working-p.relieved < p.Slots) {
 		p.hire(work)
 	}
 }
 
-// done takes note that a worker is finished, and reports whether it is one too many.
+// done records that a worker has finished, and reports whether it must exit because it is surplus.
 func (p *Pool) done(own *Worker) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,11 +112,11 @@ func (p *Pool) done(own *Worker) bool {
 	if own.takeBack() {
 		p.relieved--
 	}
-	tooMany := p.Places > 0 && p.idle+p.working-p.relieved >= p.Places || p.idle >= p.Spare
+	tooMany := p.Slots > 0 && p.idle+p.working-p.relieved >= p.Slots || p.idle >= p.Spare
 	if tooMany && p.due() <= max(0, p.idle-p.Spare) {
 		return true
 	}
-	p.idle++ // no other worker may know that work may begin now
+	p.idle++ // no other worker may know yet that work may begin
 	return false
 }
 
@@ -128,7 +127,7 @@ func (p *Pool) due() int {
 	return p.Due()
 }
 
-// relieve starts workers in place of those that wait for long.
+// relieve replaces workers that hang.
 func (p *Pool) relieve(work context.Context) {
 	for _, key := range p.Tracker.relieve() {
 		if p.Hangs != nil {
@@ -138,7 +137,7 @@ func (p *Pool) relieve(work context.Context) {
 	}
 }
 
-// replace has another worker work in place of one that has given it up.
+// replace records that a worker gave its slot away, and adds another one if needed.
 func (p *Pool) replace(work context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
+func TestBlockedWorkerIsRelievedOnce(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	d := NewWorkerTracker(clock, NewProcessors(1, NewTenants()), nil)
-	pass := WorkerOf(d.Join(t.Context()))
+	worker := WorkerOf(d.Join(t.Context()))
 	after := func(wait time.Duration, want int) {
 		t.Helper()
 		clock.SetTime(clock.Now().Add(wait))
@@ -19,39 +19,39 @@ func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 			t.Errorf("%d are relieved, want %d", got, want)
 		}
 	}
-	after(time.Hour, 0) // nothing is under way
-	pass.Begin(keyOf("a", "1"))
+	after(time.Hour, 0) // no work in progress
+	worker.Begin(keyOf("a", "1"))
 	after(Patience-1, 0)
-	pass.Answered(0)
+	worker.Answered(0)
 	after(Patience-1, 0)
 	after(1, 1)
 	after(time.Hour, 0)
-	if !pass.takeBack() {
+	if !worker.takeBack() {
 		t.Error("the worker does not know that it is relieved")
 	}
-	d.leave(pass)
+	d.leave(worker)
 	next := WorkerOf(d.Join(t.Context()))
 	next.Begin(keyOf("a", "2"))
-	after(Patience-1, 0) // an hour later the controller is not slow any more
+	after(Patience-1, 0) // an hour later, the controller is no longer slow
 	after(1, 1)
 	slow, other := WorkerOf(d.Join(t.Context())), WorkerOf(d.Join(t.Context()))
 	slow.Begin(keyOf("a", "3"))
 	other.Begin(keyOf("b", "3"))
-	after(leastPatience-1, 0)
+	after(minPatience-1, 0)
 	after(1, 1)
 	if !slow.takeBack() || other.takeBack() {
 		t.Error("a controller that was slow a moment ago has as much time as others")
 	}
 }
 
-func TestWhoWasCutShortGoesOnAsAnotherWorker(t *testing.T) {
+func TestCanceledWorkerIsReplaced(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	d := NewWorkerTracker(clock, NewProcessors(1, NewTenants()), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	all, abort := context.WithCancel(t.Context())
 	defer abort()
 	var pieces []context.Context
-	pool := &Pool{Tracker: d, Places: 1, Spare: 2}
+	pool := &Pool{Tracker: d, Slots: 1, Spare: 2}
 	ended := false
 	pool.Next = func(work context.Context, taken func()) bool {
 		if len(pieces) == 4 {
@@ -87,7 +87,7 @@ func TestWhoWasCutShortGoesOnAsAnotherWorker(t *testing.T) {
 	}
 }
 
-// staffed is a pool whose workers wait for work until the test ends. None of them is there yet.
+// staffed returns a pool whose workers wait for work until the test ends. It has no workers yet.
 func staffed(t *testing.T) (*Pool, *clocktesting.FakePassiveClock) {
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(time.Now())
@@ -98,19 +98,19 @@ func staffed(t *testing.T) (*Pool, *clocktesting.FakePassiveClock) {
 	return p, clock
 }
 
-func TestOneMoreWorkerWaitsWhereThereIsAPlace(t *testing.T) {
+func TestIdleWorkerIsAddedWhileSlotIsFree(t *testing.T) {
 	for why, row := range map[string]struct {
-		places, idle, working, relieved int
-		want                            int // idle ones afterwards
+		slots, idle, working, relieved int
+		want                           int // idle workers afterwards
 	}{
 		"the last one has begun":                       {2, 1, 0, 0, 1},
 		"another one waits":                            {3, 2, 0, 0, 1},
-		"all places are taken":                         {2, 1, 1, 0, 0},
+		"all slots are taken":                          {2, 1, 1, 0, 0},
 		"who waits for long has none":                  {2, 1, 1, 1, 1},
 		"somebody else bounds how many work at a time": {0, 1, 99, 0, 1},
 	} {
 		p, _ := staffed(t)
-		p.Places, p.idle, p.working, p.relieved = row.places, row.idle, row.working, row.relieved
+		p.Slots, p.idle, p.working, p.relieved = row.slots, row.idle, row.working, row.relieved
 		p.taken(t.Context())
 		if p.idle != row.want || p.working != row.working+1 {
 			t.Errorf("%s: %d idle and %d working, want %d and %d", why, p.idle, p.working, row.want, row.working+1)
@@ -118,26 +118,26 @@ func TestOneMoreWorkerWaitsWhereThereIsAPlace(t *testing.T) {
 	}
 }
 
-func TestWhoIsDoneGoesWhereThereIsOneTooMany(t *testing.T) {
+func TestSurplusWorkersExit(t *testing.T) {
 	due := func(n int) func() int { return func() int { return n } }
 	for why, row := range map[string]struct {
-		places, spare, idle, working, relieved int
-		replaced                               bool // whether another one has the place
-		due                                    func() int
-		goes                                   bool
+		slots, spare, idle, working, relieved int
+		replaced                              bool // another worker has the slot
+		due                                   func() int
+		goes                                  bool
 	}{
-		"there is room":                               {places: 3, spare: 2, idle: 1, working: 1},
+		"there is room":                               {slots: 3, spare: 2, idle: 1, working: 1},
 		"nobody else waits for work":                  {spare: 1, working: 1},
 		"enough wait for work":                        {spare: 1, idle: 1, working: 1, goes: true},
 		"enough wait for work, and there is none":     {spare: 1, idle: 1, working: 1, due: due(0), goes: true},
 		"enough wait for work, but more may begin":    {spare: 1, idle: 1, working: 1, due: due(1)},
-		"all places are taken":                        {places: 1, spare: 2, idle: 1, working: 1, goes: true},
-		"another one has the place":                   {places: 1, spare: 2, working: 2, relieved: 1, replaced: true, goes: true},
-		"one that waits for long has no place":        {places: 1, spare: 2, working: 2, relieved: 1},
-		"one that waits for long leaves it to others": {places: 1, spare: 2, idle: 1, working: 2, relieved: 1, goes: true},
+		"all slots are taken":                         {slots: 1, spare: 2, idle: 1, working: 1, goes: true},
+		"another one has the slot":                    {slots: 1, spare: 2, working: 2, relieved: 1, replaced: true, goes: true},
+		"one that waits for long has no slot":         {slots: 1, spare: 2, working: 2, relieved: 1},
+		"one that waits for long leaves it to others": {slots: 1, spare: 2, idle: 1, working: 2, relieved: 1, goes: true},
 	} {
 		p, _ := staffed(t)
-		p.Places, p.Spare, p.Due, p.idle, p.working, p.relieved = row.places, row.spare, row.due, row.idle, row.working, row.relieved
+		p.Slots, p.Spare, p.Due, p.idle, p.working, p.relieved = row.slots, row.spare, row.due, row.idle, row.working, row.relieved
 		idle, relieved := row.idle+1, row.relieved
 		if row.goes {
 			idle--
@@ -151,11 +151,11 @@ func TestWhoIsDoneGoesWhereThereIsOneTooMany(t *testing.T) {
 	}
 }
 
-func TestOthersWorkInPlaceOfThoseWhoWaitForLong(t *testing.T) {
+func TestBlockedWorkersAreReplaced(t *testing.T) {
 	for why, row := range map[string]struct {
 		idle int
 		due  func() int
-		want int // idle ones afterwards
+		want int // idle workers afterwards
 	}{
 		"nobody else waits for work":     {0, nil, 1},
 		"somebody does":                  {1, nil, 1},
@@ -177,31 +177,31 @@ func TestOthersWorkInPlaceOfThoseWhoWaitForLong(t *testing.T) {
 	}
 }
 
-// TestWhoComputesForLongGivesUpThePlace has work compute on the only processor, and other work wait for it, in a pool of one place and in one
-// without a bound of its own, whose workers keep theirs.
-func TestWhoComputesForLongGivesUpThePlace(t *testing.T) {
-	for places, want := range map[int]int{1: 2, 0: 0} {
+// TestLongComputationReleasesSlot: work computes on the only processor while other work waits for it, in a pool with
+// one slot and in a pool without a limit, whose workers keep their slots.
+func TestLongComputationReleasesSlot(t *testing.T) {
+	for slots, want := range map[int]int{1: 2, 0: 0} {
 		p, _ := staffed(t)
-		p.Places, p.working = places, 2
+		p.Slots, p.working = slots, 2
 		_, computes := p.join(t.Context())
 		computes.Begin(keyOf("a", "computes"))
 		computes.Long()
-		computes.Long() // still
+		computes.Long() // no effect
 		_, waits := p.join(t.Context())
 		waits.Begin(keyOf("a", "waits"))
 		done := make(chan struct{})
 		go func() { waits.Long(); waits.End(); close(done) }()
-		eventually(t, "it waits", func() bool { return waits.turn.processors.places.queued() == 1 })
+		eventually(t, "it waits", func() bool { return waits.turn.processors.slots.queued() == 1 })
 		computes.End()
 		<-done
 		if p.relieved != want {
-			t.Errorf("%d places: %d have given up theirs, want %d", places, p.relieved, want)
+			t.Errorf("%d slots: %d have given up theirs, want %d", slots, p.relieved, want)
 		}
 	}
 }
 
-// Workers that are finished at once are too many for one piece of work.
-func TestAsManySpareWorkersStayAsThereIsWork(t *testing.T) {
+// Two workers finish immediately, but there is only work for one.
+func TestSpareWorkersMatchDueWork(t *testing.T) {
 	p := &Pool{Spare: 2, Due: func() int { return 1 }, idle: 2, working: 2}
 	for i, leaves := range []bool{false, true} {
 		if got := p.done(&Worker{}); got != leaves {

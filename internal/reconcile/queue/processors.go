@@ -1,63 +1,72 @@
 package queue
 
-// Processors are for work that computes for longer than a moment. Tenants share them, and take turns in the pauses of that work. Short
-// work needs none, and does not wait. It is safe for concurrent use.
+import "time"
+
+// Processors limits CPU-bound work. Tenants get equal time, and switch when the running work pauses. Short work does
+// not need a processor, and does not wait. It is safe for concurrent use.
 type Processors struct {
-	places  *places
+	slots   *fairSlots
 	tenants *Tenants
 }
 
-// NewProcessors returns that many processors, all of them free.
+// NewProcessors returns the given number of processors, all of them free.
 func NewProcessors(number int, tenants *Tenants) *Processors {
-	return &Processors{places: newPlaces(number), tenants: tenants}
+	return &Processors{slots: newFairSlots(number), tenants: tenants}
 }
 
-// turn is what one worker has of the processors. It is used by one goroutine.
+// turn is a worker's use of the processors. It is not safe for concurrent use.
 type turn struct {
 	processors *Processors
+	stop       <-chan struct{} // closed when the work must stop: then it does not wait for a processor
 	tenant     string
-	long       bool // whether the work that is under way computes for long
-	computes   bool // whether it has a processor now
+	long       bool      // the current work computes for long
+	computes   bool      // it has a processor
+	since      time.Time // when it got the processor
 }
 
-// begin says that the work for a controller computes for long.
+// begin marks the work as computing for long, on behalf of a controller.
 func (t *turn) begin(controller string) {
 	t.tenant, t.long = t.processors.tenants.Name(controller), true
 }
 
-// end gives the processor back, because the work is done.
+// end releases the processor because the work is done.
 func (t *turn) end() {
 	t.put()
 	t.long = false
 }
 
-// take returns when the turn has a processor, if it needs one.
+// take blocks until the turn has a processor, if it needs one.
 func (t *turn) take() {
 	if !t.long || t.computes {
 		return
 	}
-	t.await(t.processors.places.take(t.tenant))
+	t.await(t.processors.slots.take(t.tenant))
 }
 
 func (t *turn) await(given <-chan struct{}) {
-	if given != nil {
-		<-given
-	}
 	t.computes = true
+	if given != nil {
+		select {
+		case <-given:
+		case <-t.stop:
+			t.computes = !t.processors.slots.withdraw(t.tenant, given)
+		}
+	}
+	t.since = time.Now()
 }
 
-// put gives the processor back, if there is one.
+// put releases the processor, if the turn has one.
 func (t *turn) put() {
 	if t.computes {
 		t.computes = false
-		t.processors.places.put(t.tenant)
+		t.processors.slots.put(t.tenant, time.Since(t.since))
 	}
 }
 
-// pause gives way to another tenant that waits.
+// pause yields the processor if another tenant waits for it.
 func (t *turn) pause() {
-	if t.computes && t.processors.places.wanted(t.tenant) {
+	if t.computes && t.processors.slots.wanted(t.tenant, time.Since(t.since)) {
 		t.put()
-		t.await(t.processors.places.retake(t.tenant))
+		t.await(t.processors.slots.retake(t.tenant))
 	}
 }

@@ -1,4 +1,4 @@
-// Package queue hands parents to a pool of workers: fairly between tenants, with retries and limits.
+// Package queue is a workqueue of parents that is fair between tenants, with retries and limits.
 package queue
 
 import (
@@ -12,30 +12,30 @@ import (
 // Queue is the queue of parents to reconcile.
 type Queue = workqueue.TypedRateLimitingInterface[Key]
 
-// New returns a queue that serves tenants and controllers in turn and limits the reconciliations in progress, by turns;
-// its AddRateLimited waits as RetryDelay says. It also returns the RateLimiter that counts failures. metrics may be nil.
-func New(metrics workqueue.MetricsProvider, turns *Turns) (Queue, *RateLimiter) {
+// New returns a queue that is ordered and limited by turns. AddRateLimited waits for RetryDelay. New also returns the
+// RateLimiter that counts failures. metrics may be nil.
+func New(metrics workqueue.MetricsProvider, turns *FairQueue) (Queue, *RateLimiter) {
 	const name = "parents"
 	failures := &RateLimiter{failures: map[Key]int{}}
 	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: turns})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: &passes{queue, turns}})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: &reportingQueue{queue, turns}})
 	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}), failures
 }
 
-// passes is a queue that reports the end of reconciliations to its turns.
-type passes struct {
+// reportingQueue is a queue that reports the end of reconciliations to turns.
+type reportingQueue struct {
 	workqueue.TypedInterface[Key]
-	turns *Turns
+	turns *FairQueue
 }
 
 // Done ends the reconciliation of a key.
-func (p *passes) Done(key Key) {
+func (p *reportingQueue) Done(key Key) {
 	p.turns.done(key)
 	p.TypedInterface.Done(key)
 }
 
-// Take works on the next key of a queue and reports whether there may be more. No work begins after ctx: a queue that
-// shuts down still hands out what it holds.
+// Take processes the next key, blocking until there is one. It returns false if the queue is shut down or ctx is done.
+// A queue that shuts down still returns its remaining keys, so Take drops them after ctx is done.
 func Take[K comparable](ctx context.Context, queue workqueue.TypedInterface[K], work func(key K)) bool {
 	key, shutdown := queue.Get()
 	if shutdown {
@@ -49,16 +49,16 @@ func Take[K comparable](ctx context.Context, queue workqueue.TypedInterface[K], 
 	return true
 }
 
-// Key names one parent of one TemplateController.
+// Key identifies a parent of a TemplateController.
 type Key struct {
 	Controller string
 	Parent     types.NamespacedName
 }
 
-// String is the key as logs and errors show it.
+// String returns the key for logs and errors.
 func (k Key) String() string { return k.Controller + ": " + k.Parent.String() }
 
-// DropController drops what is kept of the parents of a controller.
+// DropController deletes the entries of a controller.
 func DropController[V any](m map[Key]V, name string) {
 	maps.DeleteFunc(m, func(key Key, _ V) bool { return key.Controller == name })
 }

@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-func TestTheQueueServesControllersInTurn(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
+func TestQueueServesControllersRoundRobin(t *testing.T) {
+	queue, _ := New(nil, NewFairQueue(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	for _, key := range []Key{keyOf("a", "1"), keyOf("a", "2"), keyOf("a", "3"), keyOf("a", "1"), keyOf("b", "1"), keyOf("c", "1"), keyOf("b", "2")} {
 		queue.Add(key)
@@ -25,7 +25,7 @@ func TestTheQueueServesControllersInTurn(t *testing.T) {
 	}
 }
 
-// work has the key that is next worked on, and returns it.
+// work processes the next key, and returns it.
 func (b *Backlog) work() Key {
 	key, _ := b.queue.Get()
 	out := b.Begin(key)
@@ -36,20 +36,20 @@ func (b *Backlog) work() Key {
 	return key
 }
 
-func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
+func TestBacklogReleasesFewKeysPerController(t *testing.T) {
+	queue, _ := New(nil, NewFairQueue(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 8)
 	b.Add("a", manyKeys("a", 100))
 	b.Add("b", manyKeys("b", 3))
 	done := map[string]int{}
 	for n := 0; n < 103; n++ {
-		if got, want := queue.Len(), min(8, 103-n); got < want || got > want+1 { // one more while b has none out
-			t.Fatalf("%d keys are in the queue after %d passes, want %d", got, n, want)
+		if got, want := queue.Len(), min(8, 103-n); got < want || got > want+1 { // one more while no key of b is in the queue
+			t.Fatalf("%d keys are in the queue after %d reconciliations, want %d", got, n, want)
 		}
 		done[b.work().Controller]++
 		if n == 20 && done["b"] != 3 {
-			t.Errorf("%d passes over b after 20: it waits for a", done["b"])
+			t.Errorf("%d reconciliations of b after 20: it waits for a", done["b"])
 		}
 	}
 	if queue.Len() > 0 || len(b.waiting)+len(b.order)+len(b.out)+len(b.outOf) > 0 {
@@ -57,8 +57,8 @@ func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
 	}
 }
 
-func TestTheBacklogGivesWhatIsFreeToTheControllersInTurn(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
+func TestBacklogServesControllersRoundRobin(t *testing.T) {
+	queue, _ := New(nil, NewFairQueue(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 2)
 	expect := func(what string, want ...string) {
@@ -79,8 +79,8 @@ func TestTheBacklogGivesWhatIsFreeToTheControllersInTurn(t *testing.T) {
 	expect("a was the last", "b/1")
 }
 
-func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
+func TestBacklogIsReplacedOnControllerChange(t *testing.T) {
+	queue, _ := New(nil, NewFairQueue(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 2)
 	b.Add("a", manyKeys("a", 5))
@@ -95,8 +95,8 @@ func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
 	}
 }
 
-func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
+func TestHangingControllerDoesNotBlockOthers(t *testing.T) {
+	queue, _ := New(nil, NewFairQueue(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 2)
 	b.Add("hangs", manyKeys("hangs", 100))
@@ -114,22 +114,22 @@ func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsLetOutWhileItIsWorkedOnStaysOut(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
+func TestEventReconciliationKeepsBacklogKeyQueued(t *testing.T) {
+	queue, _ := New(nil, NewFairQueue(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 1)
 	key := keyOf("a", "x")
 	out := b.Begin(key) // for an event
 	b.Add("a", []Key{key})
 	if out || len(b.out) != 1 {
-		t.Error("the pass for an event has taken the key back")
+		t.Error("the reconciliation for an event has taken the key back")
 	}
 	if b.work() != key || len(b.out) != 0 {
-		t.Error("the key's own pass has not")
+		t.Error("the key's own reconciliation has not")
 	}
 }
 
-func TestNothingIsTakenFromAQueueThatIsShutDown(t *testing.T) {
+func TestTakeFromShutDownQueueReturnsFalse(t *testing.T) {
 	queue := workqueue.NewTyped[string]()
 	queue.ShutDown()
 	if Take(t.Context(), queue, func(string) { t.Error("work begins") }) {
@@ -137,7 +137,7 @@ func TestNothingIsTakenFromAQueueThatIsShutDown(t *testing.T) {
 	}
 }
 
-func TestWhatIsTakenIsWorkedOnOnceAndGivenBack(t *testing.T) {
+func TestTakeProcessesKeyOnce(t *testing.T) {
 	queue := workqueue.NewTyped[string]()
 	defer queue.ShutDown()
 	queue.Add("a")
@@ -150,7 +150,7 @@ func TestWhatIsTakenIsWorkedOnOnceAndGivenBack(t *testing.T) {
 	}
 }
 
-func TestNoWorkBeginsAfterTheEnd(t *testing.T) {
+func TestNoWorkStartsAfterCancellation(t *testing.T) {
 	queue := workqueue.NewTyped[string]()
 	defer queue.ShutDown()
 	queue.Add("a")

@@ -12,7 +12,7 @@ type RateLimiter struct {
 	failures map[Key]int
 }
 
-// When counts a failure and returns the wait before the retry.
+// When counts a failure and returns the delay before the retry.
 func (l *RateLimiter) When(key Key) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -21,14 +21,14 @@ func (l *RateLimiter) When(key Key) time.Duration {
 	return RetryDelay(n)
 }
 
-// Forget ends a row of failures.
+// Forget resets the failure count.
 func (l *RateLimiter) Forget(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.failures, key)
 }
 
-// NumRequeues returns the length of the current row of failures.
+// NumRequeues returns the number of consecutive failures.
 func (l *RateLimiter) NumRequeues(key Key) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,13 +36,13 @@ func (l *RateLimiter) NumRequeues(key Key) int {
 }
 
 const (
-	// FirstRetry is the wait before the first retry.
+	// FirstRetry is the delay before the first retry.
 	FirstRetry = 200 * time.Millisecond
 	lastRetry  = 5 * time.Minute
 )
 
-// RetryDelay returns the wait before retry n, counted from 0: 200 ms, doubling, at
-// most 5 min, with up to 10 % jitter. A negative n counts as 0.
+// RetryDelay returns the delay before retry n, counted from 0: 200 ms, doubling, at most 5 min, with up to 10 % jitter.
+// A negative n counts as 0.
 func RetryDelay(n int) time.Duration {
 	d := lastRetry
 	if n = max(n, 0); n < 11 { // 200 ms << 11 is more than 5 min

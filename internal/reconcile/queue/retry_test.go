@@ -36,8 +36,8 @@ func TestRetryDelaysDoubleUpToFiveMinutes(t *testing.T) {
 	}
 }
 
-func TestFailuresOfEachKeyAreCounted(t *testing.T) {
-	_, failures := New(nil, NewTurns(100, NewTenants(), nil))
+func TestFailuresAreCountedPerKey(t *testing.T) {
+	_, failures := New(nil, NewFairQueue(100, NewTenants(), nil))
 	key, other := keyOf("a", "1"), keyOf("a", "2")
 	for n, least := range []time.Duration{FirstRetry, 2 * FirstRetry, 4 * FirstRetry} {
 		if wait := failures.When(key); wait < least || wait > least+least/10 {

@@ -8,28 +8,28 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// mostRewrites is how many fields are remembered of each sort.
-const mostRewrites = 5
+// maxRewrites limits the number of fields in each list.
+const maxRewrites = 5
 
-// Rewrites are the fields of a parent's status and children that are written over and over,
-// by whose doing that is.
+// Rewrites records which fields of a parent's status and children are repeatedly written, and whether another client
+// reverts them or the templates change them.
 type Rewrites struct {
-	taken []string                  // somebody else changes them
-	own   []string                  // the templates yield something else each time
-	last  map[string]map[string]any // what was last written, by what it was
+	taken []string                  // changed by another client
+	own   []string                  // rendered differently each time
+	last  map[string]map[string]any // last written content by "status" or child
 }
 
-// publisher returns the path of a field in contents as it may be in a message.
+// publisher returns the path of a field in contents in a form that messages may contain.
 type publisher func(path string, contents ...map[string]any) string
 
-// NewRewrites returns Rewrites of which nothing is known.
+// NewRewrites returns empty Rewrites.
 func NewRewrites() *Rewrites { return &Rewrites{last: map[string]map[string]any{}} }
 
-// take notes a field that somebody else had taken.
+// take records a field that another client changed.
 func (f *Rewrites) take(field string) { f.taken = noted(f.taken, field) }
 
-// Apply notes the write of a child with that content; drift is the field of it that somebody has taken, if known. When it is the
-// same as the last time, somebody else has undone that.
+// Apply records the write of a child. drift is the field that another client changed, or "" if unknown. If content is
+// the same as the last time, another client must have reverted it.
 func (f *Rewrites) Apply(what string, content map[string]any, drift string, public publisher) {
 	last := f.last[what]
 	path, again := f.since(what, content)
@@ -43,8 +43,8 @@ func (f *Rewrites) Apply(what string, content map[string]any, drift string, publ
 	}
 }
 
-// Status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
-// are left out: they follow the rest.
+// Status records the write of a status. owned are the status fields that templater owns. Conditions are ignored: they
+// follow the rest.
 func (f *Rewrites) Status(owned object.FieldSet, status map[string]any, public publisher) {
 	last := f.last["status"]
 	status = maps.Clone(status)
@@ -58,8 +58,8 @@ func (f *Rewrites) Status(owned object.FieldSet, status map[string]any, public p
 	}
 }
 
-// since returns the first field in which the content differs from the last of that name, and whether there
-// was one.
+// since returns the first field in which content differs from the last content of that name. again is false if there is
+// none.
 func (f *Rewrites) since(name string, content map[string]any) (path string, again bool) {
 	last, again := f.last[name]
 	f.last[name] = content
@@ -69,35 +69,35 @@ func (f *Rewrites) since(name string, content map[string]any) (path string, agai
 	return differs(content, last), true
 }
 
-// Remove notes a child that the templates yield no more.
+// Remove records that a child is no longer rendered.
 func (f *Rewrites) Remove(what string) {
 	delete(f.last, what)
 	f.own = noted(f.own, what)
 }
 
 func noted(fields []string, field string) []string {
-	if len(fields) == mostRewrites || slices.Contains(fields, field) {
+	if len(fields) == maxRewrites || slices.Contains(fields, field) {
 		return fields
 	}
 	return slices.Sorted(slices.Values(append(fields, field)))
 }
 
-// Advice says what flaps, and what to do.
+// Advice describes the fields that are repeatedly written, and how to fix that. f may be nil.
 func (f *Rewrites) Advice() string {
 	var out []string
 	if f != nil && len(f.taken) > 0 {
-		out = append(out, "another client keeps changing "+strings.Join(f.taken, ", ")+": find it with kubectl get -o yaml --show-managed-fields, and let only one of the two write that")
+		out = append(out, "another client keeps changing "+strings.Join(f.taken, ", ")+": find it with kubectl get -o yaml --show-managed-fields, and set these fields either there or in the template")
 	}
 	if f != nil && len(f.own) > 0 {
-		out = append(out, "the templates render something different each time for "+strings.Join(f.own, ", ")+": do not compute it from what templater itself writes")
+		out = append(out, "the templates render different output in every reconciliation for "+strings.Join(f.own, ", ")+": do not compute these fields from fields that templater writes")
 	}
 	if len(out) == 0 {
-		return "every reconciliation of this object writes again: find the client that also writes to it or its children (kubectl get -o yaml --show-managed-fields)"
+		return "every reconciliation of this object causes another write: find the client that also writes to it or its children (kubectl get -o yaml --show-managed-fields)"
 	}
 	return strings.Join(out, "; ")
 }
 
-// differs returns the path of the first field whose values differ, or "" when there is none.
+// differs returns the path of the first field whose values differ, or "" if there is none.
 func differs(a, b map[string]any) string {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)

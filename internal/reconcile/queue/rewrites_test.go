@@ -7,7 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-func TestFlapsTellWhoseDoingItIs(t *testing.T) {
+func TestRewriteAdviceNamesCause(t *testing.T) {
 	public := problem.Author(func(string) bool { return true }).Path
 	write := func(n int64) func(*Rewrites) {
 		return func(f *Rewrites) {
@@ -24,11 +24,11 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 		}
 	}
 	const (
-		nobody = "every reconciliation of this object writes again: find the client that also writes to it or its children (kubectl get -o yaml --show-managed-fields)"
+		nobody = "every reconciliation of this object causes another write: find the client that also writes to it or its children (kubectl get -o yaml --show-managed-fields)"
 		other  = "another client keeps changing "
-		find   = ": find it with kubectl get -o yaml --show-managed-fields, and let only one of the two write that"
-		own    = "the templates render something different each time for "
-		let    = ": do not compute it from what templater itself writes"
+		find   = ": find it with kubectl get -o yaml --show-managed-fields, and set these fields either there or in the template"
+		own    = "the templates render different output in every reconciliation for "
+		let    = ": do not compute these fields from fields that templater writes"
 	)
 	for why, row := range map[string]struct {
 		writes []func(*Rewrites)
@@ -63,18 +63,18 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 	}
 }
 
-func TestFewFlapsAreRemembered(t *testing.T) {
+func TestRememberedRewritesAreLimited(t *testing.T) {
 	f := NewRewrites()
 	for _, field := range []string{"g", "f", "e", "d", "c", "b", "a"} {
 		f.take(field)
 		f.take(field)
 	}
-	if len(f.taken) != mostRewrites || f.taken[0] != "c" {
-		t.Errorf("remembered %v, want the first %d, sorted", f.taken, mostRewrites)
+	if len(f.taken) != maxRewrites || f.taken[0] != "c" {
+		t.Errorf("remembered %v, want the first %d, sorted", f.taken, maxRewrites)
 	}
 }
 
-func TestWhereContentsDiffer(t *testing.T) {
+func TestDiffersReturnsFirstDifferentPath(t *testing.T) {
 	for why, row := range map[string]struct {
 		a, b map[string]any
 		want string
@@ -94,7 +94,7 @@ func TestWhereContentsDiffer(t *testing.T) {
 	}
 }
 
-func TestAStatusThatIsNotedStaysAsItIs(t *testing.T) {
+func TestRecordedStatusIsNotModified(t *testing.T) {
 	status := map[string]any{"count": int64(1), "conditions": []any{}}
 	if NewRewrites().Status(nil, status, nil); len(status) != 2 {
 		t.Errorf("of the status %v is left", status)

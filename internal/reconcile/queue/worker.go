@@ -9,59 +9,58 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Work is what a worker has under way.
+// Work is the work in progress of a worker.
 type Work struct {
-	// Key is the parent that is reconciled. It has no parent if the
-	// TemplateController itself is synced.
+	// Key is the parent that is reconciled. Its Parent is empty if the TemplateController itself is synced.
 	Key Key
 	// Since is when the work began, or when its last request was answered.
 	Since time.Time
 }
 
-// String is the work as logs and health checks show it.
+// String returns the work for logs and health checks.
 func (w Work) String() string {
 	if w.Key.Parent.Name == "" {
 		return "sync of TemplateController " + w.Key.Controller
 	}
-	return "pass over " + w.Key.Parent.String() + " for TemplateController " + w.Key.Controller
+	return "reconciliation of " + w.Key.Parent.String() + " for TemplateController " + w.Key.Controller
 }
 
-// workerKey is for the value of the context that a worker works with.
+// workerKey is the context key of the worker.
 type workerKey struct{}
 
-// WorkerOf returns the worker that works with the context. It is nil without a worker, as in tests.
+// WorkerOf returns the worker of the context, or nil if there is none, for example in tests.
 func WorkerOf(ctx context.Context) *Worker {
 	w, _ := ctx.Value(workerKey{}).(*Worker)
 	return w
 }
 
-// Worker is a worker of a Pool with the work that it has in progress. It is safe for concurrent use, and allocates
-// nothing while it works.
+// Worker is a worker of a Pool with its work in progress. Begin, End and the methods for requests belong to the
+// goroutine of the worker; other goroutines only use progress, under its lock, and cancel. It does not allocate while it works.
 type Worker struct {
 	clock    clock.PassiveClock
-	credit   *Credit            // nil = requests cost nothing
-	cancel   context.CancelFunc // of what the worker works with
-	over     func() error       // why that has ended
-	pausing  func() error       // pause, made once
+	credit   *Credit            // nil = requests are free
+	cancel   context.CancelFunc // cancels the worker's context
+	over     func() error       // returns why the context is done, or nil
+	pausing  func() error       // the pause method, bound once
 	turn     *turn
-	handOver func()        // gives the place to another worker; nil = this one keeps it while it computes
-	asked    time.Time     // when the last request began; as those that follow it is for the worker itself
-	charged  string        // the controller that requests are made for
-	costs    time.Duration // of the requests of the work
+	handOver func()        // gives the slot to another worker; nil = this one keeps it while it computes
+	asked    time.Time     // start of the last request; like the fields below, only for the worker itself
+	charged  string        // the controller on whose behalf requests are made
+	costs    time.Duration // cost of the requests of the current work
 	progress
 }
 
-// progress is what others see of a worker.
+// progress is the state that other goroutines see.
 type progress struct {
 	mu       sync.Mutex
 	busy     bool
-	waiting  bool // for others to end their work first
+	waiting  bool // for other work to end
 	queued   bool // for a processor or memory
-	relieved bool // another worker has the place
+	relieved bool // another worker has the slot
 	work     Work
 }
 
-// Begin says that work for a key begins.
+// Begin marks the worker as busy with a key.
 func (w *Worker) Begin(key Key) {
 	if w == nil {
 		return
@@ -73,7 +72,7 @@ func (w *Worker) Begin(key Key) {
 	w.resume()
 }
 
-// Long says that the work computes for long from now on. It returns when there is a processor for it.
+// Long marks the work as computing for long, and blocks until a processor is free.
 func (w *Worker) Long() {
 	if w != nil && !w.turn.long {
 		if w.handOver != nil {
@@ -92,7 +91,7 @@ func (w *Worker) resume() {
 	w.waiting, w.queued, w.work.Since = false, false, now
 }
 
-// End says that nothing is under way any more.
+// End marks the worker as idle.
 func (w *Worker) End() {
 	if w == nil {
 		return
@@ -103,14 +102,14 @@ func (w *Worker) End() {
 	w.busy, w.work = false, Work{}
 }
 
-// pause lets others compute whose turn it is. The error says that the work is to end.
+// pause yields the processor if another tenant waits for it. It returns an error if the work must stop.
 func (w *Worker) pause() error {
 	w.turn.pause()
-	runtime.Gosched() // where there is one processor, what is short would wait for up to 10 ms
+	runtime.Gosched() // on a single processor, short work would otherwise wait for up to 10 ms
 	return w.over()
 }
 
-// Pauses is pause as a function for long computations, nil if no other work shares the processors.
+// Pauses returns pause, which long computations call from time to time, or nil without a worker.
 func (w *Worker) Pauses() func() error {
 	if w == nil {
 		return nil
@@ -118,13 +117,13 @@ func (w *Worker) Pauses() func() error {
 	return w.pausing
 }
 
-// Wait says that others have to end their work first, until the function is called that it returns.
+// Wait marks the worker as waiting for other work to end, until the returned function is called.
 func (w *Worker) Wait() func() { return w.interrupt(func() { w.waiting = true }) }
 
-// queue says that the work waits for what others of its kind have, until the function is called that it returns. It keeps its worker.
+// queue marks the worker as queued for a processor or memory, until the returned function is called. It keeps its slot.
 func (w *Worker) queue() func() { return w.interrupt(func() { w.queued = true }) }
 
-// interrupt gives the processor back, and records why with the lock held. The function that it returns resumes the work.
+// interrupt releases the processor, and calls note with the lock held. The returned function resumes the work.
 func (w *Worker) interrupt(note func()) func() {
 	if w == nil {
 		return func() {}
@@ -136,7 +135,7 @@ func (w *Worker) interrupt(note func()) func() {
 	return w.comeBack
 }
 
-// takeBack gives the place back that another worker has, and reports whether one had it.
+// takeBack clears relieved, and reports whether another worker had the slot.
 func (w *Worker) takeBack() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -145,7 +144,7 @@ func (w *Worker) takeBack() bool {
 	return relieved
 }
 
-// giveUp gives the place to another worker, and reports whether this one had it.
+// giveUp sets relieved, and reports whether the worker still had its slot.
 func (w *Worker) giveUp() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,22 +153,22 @@ func (w *Worker) giveUp() bool {
 	return had
 }
 
-// Asked gives the processor back for the time of a request.
+// Asked releases the processor for the duration of a request.
 func (w *Worker) Asked() {
 	w.asked = w.clock.Now()
 	w.turn.put()
 }
 
-// largeAnswer is for how many bytes of its answer a request costs what it has taken once more.
+// largeAnswer is the response size in bytes that adds the duration of a request once more to its cost.
 const largeAnswer = 32 << 10
 
-// Cost is what a request is charged with that took so long and was answered by so many bytes. What takes longer than Patience waits
-// for somebody else than the API server.
+// Cost returns the charge for a request, from its duration and response size in bytes. Time beyond Patience is not
+// charged: the API server is then waiting for something else, such as a webhook.
 func Cost(took time.Duration, size int) time.Duration {
 	return time.Duration(1+size/largeAnswer) * min(took, Patience)
 }
 
-// Answered takes note of the end of a request, and charges for it.
+// Answered records the end of a request, and charges for it.
 func (w *Worker) Answered(size int) {
 	if w.credit != nil {
 		cost := Cost(w.clock.Since(w.asked), size)
@@ -179,16 +178,16 @@ func (w *Worker) Answered(size int) {
 	w.comeBack()
 }
 
-// longestRest bounds Rest.
-const longestRest = 10 * time.Second
+// maxRest limits Rest.
+const maxRest = 10 * time.Second
 
-// Rest lets the API server rest after the work, for as long as its requests have cost, where the tenant is over its
-// credit. It returns at once when ctx ends.
+// Rest sleeps for the cost of the requests of the last work if the tenant has exhausted its credit, to relieve the API
+// server. It returns immediately when ctx is done.
 func (w *Worker) Rest(ctx context.Context) {
 	if w == nil || w.costs == 0 || !w.credit.Over(w.charged) {
 		return
 	}
-	timer := time.NewTimer(min(w.costs, longestRest))
+	timer := time.NewTimer(min(w.costs, maxRest))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -196,7 +195,7 @@ func (w *Worker) Rest(ctx context.Context) {
 	}
 }
 
-// comeBack returns when there is a processor again.
+// comeBack blocks until the worker has a processor again, if it needs one.
 func (w *Worker) comeBack() {
 	w.mu.Lock()
 	w.queued = true

@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// passOnCredit makes a pass with one request, which takes so long, and whose answer has so many bytes. It returns for how long it
-// rests. Another tenant has just made one, too.
-func passOnCredit(t *testing.T, took time.Duration, size int, over bool) time.Duration {
+// reconcileOnCredit runs a reconciliation with one request, with the given duration and response size in bytes. It
+// returns for how long Rest sleeps. Another tenant has just made a request, too.
+func reconcileOnCredit(t *testing.T, took time.Duration, size int, over bool) time.Duration {
 	t.Helper()
 	tenants := NewTenants()
 	for _, name := range []string{"a", "b"} {
@@ -33,7 +33,7 @@ func passOnCredit(t *testing.T, took time.Duration, size int, over bool) time.Du
 	return time.Since(start)
 }
 
-func TestAPassRestsForAsLongAsItsRequestsHaveCost(t *testing.T) {
+func TestThrottledReconciliationSleepsForRequestCost(t *testing.T) {
 	for why, row := range map[string]struct {
 		took time.Duration
 		size int
@@ -45,17 +45,17 @@ func TestAPassRestsForAsLongAsItsRequestsHaveCost(t *testing.T) {
 		"there are no requests":             {0, 0, true, 0},
 		"a large object costs more":         {20 * time.Millisecond, 5 * largeAnswer, true, 120 * time.Millisecond},
 		"it waits for somebody else":        {5 * time.Second, 2000, true, Patience},
-		"it waits, and the object is large": {5 * time.Second, 100 * largeAnswer, true, longestRest},
+		"it waits, and the object is large": {5 * time.Second, 100 * largeAnswer, true, maxRest},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			if got := passOnCredit(t, row.took, row.size, row.over); got != row.want {
+			if got := reconcileOnCredit(t, row.took, row.size, row.over); got != row.want {
 				t.Errorf("%s: it rests for %v, want %v", why, got, row.want)
 			}
 		})
 	}
 }
 
-func TestRequestsAreChargedToTheTenant(t *testing.T) {
+func TestRequestsAreChargedToTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tenants := NewTenants()
 		tenants.Set("a", nil)
@@ -86,7 +86,7 @@ func TestRequestsAreChargedToTheTenant(t *testing.T) {
 	})
 }
 
-func TestNobodyRestsAfterTheEnd(t *testing.T) {
+func TestRestEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tenants := NewTenants()
 		tenants.Set("a", nil)

@@ -11,25 +11,25 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// WorkerTracker knows what all workers have under way. It is safe for concurrent use.
+// WorkerTracker tracks the work in progress of all workers. It is safe for concurrent use.
 type WorkerTracker struct {
 	clock      clock.PassiveClock
 	processors *Processors
-	credit     *Credit // nil = requests cost nothing
+	credit     *Credit // nil = requests are free
 	mu         sync.Mutex
 	all        []*Worker
-	slow       map[string]time.Time // when work for a controller last took long
+	slow       map[string]time.Time // by controller: when its work last hung
 }
 
-// NewWorkerTracker returns a tracker without workers, whose requests are charged to the credit, which may be nil.
+// NewWorkerTracker returns an empty tracker. Requests are charged to credit, which may be nil.
 func NewWorkerTracker(clock clock.PassiveClock, processors *Processors, credit *Credit) *WorkerTracker {
 	return &WorkerTracker{clock: clock, processors: processors, credit: credit, slow: map[string]time.Time{}}
 }
 
-// Join adds a worker, and returns the context that it works with.
+// Join adds a worker, and returns its context.
 func (t *WorkerTracker) Join(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	own := &Worker{clock: t.clock, credit: t.credit, cancel: cancel, over: ctx.Err, turn: &turn{processors: t.processors}}
+	own := &Worker{clock: t.clock, credit: t.credit, cancel: cancel, over: ctx.Err, turn: &turn{processors: t.processors, stop: ctx.Done()}}
 	own.pausing = own.pause
 	t.mu.Lock()
 	t.all = append(t.all, own)
@@ -37,7 +37,20 @@ func (t *WorkerTracker) Join(ctx context.Context) context.Context {
 	return request.WithObserver(context.WithValue(ctx, workerKey{}, own), own)
 }
 
-// leave takes a worker away.
+// Begin begins work that computes for long and belongs to no Pool. It blocks until a processor is free or ctx is done,
+// and returns the context for the work. The caller must call end after the work.
+func (t *WorkerTracker) Begin(ctx context.Context, key Key) (work context.Context, end func()) {
+	work = t.Join(ctx)
+	own := WorkerOf(work)
+	own.Begin(key)
+	own.Long()
+	return work, func() {
+		own.End()
+		t.leave(own)
+	}
+}
+
+// leave removes a worker, and cancels its context.
 func (t *WorkerTracker) leave(own *Worker) {
 	own.cancel()
 	t.mu.Lock()
@@ -45,14 +58,14 @@ func (t *WorkerTracker) leave(own *Worker) {
 	t.all = slices.DeleteFunc(t.all, func(each *Worker) bool { return each == own })
 }
 
-// Workers returns how many there are.
+// Workers returns the number of workers.
 func (t *WorkerTracker) Workers() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.all)
 }
 
-// Busy returns what the workers have under way.
+// Busy returns the work in progress, except work that waits for other work, a processor or memory.
 func (t *WorkerTracker) Busy() []Work {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -67,8 +80,7 @@ func (t *WorkerTracker) Busy() []Work {
 	return out
 }
 
-// relieve marks the workers that wait long for a response, whose places others get, and
-// returns what they work on.
+// relieve marks the workers that hang as relieved, so that others get their slots, and returns their keys.
 func (t *WorkerTracker) relieve() []Key {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +96,7 @@ func (t *WorkerTracker) relieve() []Key {
 		each.mu.Lock()
 		controller := each.work.Key.Controller
 		if _, slow := t.slow[controller]; slow {
-			limit = leastPatience
+			limit = minPatience
 		}
 		if each.busy && !each.queued && !each.relieved && now.Sub(each.work.Since) >= limit {
 			each.relieved = true
@@ -96,7 +108,7 @@ func (t *WorkerTracker) relieve() []Key {
 	return relieved
 }
 
-// Cut ends the requests of all work that is under way for a controller.
+// Cut cancels all requests in progress of a controller.
 func (t *WorkerTracker) Cut(controller string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

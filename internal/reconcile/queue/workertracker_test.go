@@ -1,21 +1,24 @@
 package queue
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
+func TestResponseResetsBusySince(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	client, err := kube.NewClient(&rest.Config{Host: server.URL})
@@ -41,11 +44,11 @@ func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
 	if got := d.Busy(); len(got) > 0 {
 		t.Errorf("busy after the end: %v", works(got))
 	}
-	WorkerOf(t.Context()).Begin(Key{}) // nobody works
+	WorkerOf(t.Context()).Begin(Key{}) // no worker in the context
 	WorkerOf(t.Context()).End()
 }
 
-func TestNothingGoesOnByAWorkerThatIsTakenAway(t *testing.T) {
+func TestRemovedWorkerIsCanceled(t *testing.T) {
 	d := NewWorkerTracker(clocktesting.NewFakePassiveClock(time.Now()), nil, nil)
 	ctx := d.Join(t.Context())
 	d.leave(WorkerOf(ctx))
@@ -54,7 +57,7 @@ func TestNothingGoesOnByAWorkerThatIsTakenAway(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsToWorkIsNotBusy(t *testing.T) {
+func TestWaitingWorkersAreNotBusy(t *testing.T) {
 	d := NewWorkerTracker(clocktesting.NewFakePassiveClock(time.Now()), nil, nil)
 	own := WorkerOf(d.Join(t.Context()))
 	for why, row := range map[string]struct {
@@ -73,7 +76,7 @@ func TestWhoWaitsToWorkIsNotBusy(t *testing.T) {
 	}
 }
 
-func TestPausesAreForThoseWhoWork(t *testing.T) {
+func TestPausesRequireTrackedWorker(t *testing.T) {
 	if WorkerOf(t.Context()).Pauses() != nil {
 		t.Error("where nobody else works, there are pauses")
 	}
@@ -87,4 +90,39 @@ func TestPausesAreForThoseWhoWork(t *testing.T) {
 	if d.leave(own); pause() == nil {
 		t.Error("nobody is told that the work is to end")
 	}
+}
+
+// TestWorkOutsidePoolSharesProcessors: one tenant computes endlessly. Others begin in its pauses. Work that has ended
+// does not wait for a processor.
+func TestWorkOutsidePoolSharesProcessors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		processors := NewProcessors(1, NewTenants())
+		compilation, reviews := NewWorkerTracker(clock.RealClock{}, processors, nil), NewWorkerTracker(clock.RealClock{}, processors, nil)
+		compiling, end := compilation.Begin(t.Context(), Key{Controller: "apps"})
+		began := false
+		go func() {
+			_, end := reviews.Begin(t.Context(), Key{Controller: "reviews"})
+			began = true
+			end()
+		}()
+		synctest.Wait()
+		if began {
+			t.Error("a review has a processor that compilation has")
+		}
+		if err := WorkerOf(compiling).Pauses()(); err != nil {
+			t.Error(err)
+		}
+		if !began {
+			t.Error("a review has not begun in a pause of compilation")
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, endLate := reviews.Begin(ended, Key{Controller: "reviews"})
+		endLate()
+		end()
+		processors.slots.expectIdle(t)
+		if n := compilation.Workers() + reviews.Workers(); n != 0 {
+			t.Errorf("%d workers are left", n)
+		}
+	})
 }

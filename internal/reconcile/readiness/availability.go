@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
-// Availability decides whether an object is available while others are changed.
+// Availability decides whether an object counts as available during a rollout.
 type Availability struct {
 	Settling *Settling
 	Judge    *Judge
@@ -21,7 +21,7 @@ func (a *Availability) Of(l *child.Live) bool {
 	return a.Judge.Of(l.Entry, l.Object) == Ready && a.Settles(l) == 0
 }
 
-// Settles returns for how long an object does not count as available yet, because its status may lag.
+// Settles returns how long an object does not count as available yet, because its status may lag.
 func (a *Availability) Settles(l *child.Live) time.Duration {
 	left := a.Settling.left(l.Object.UID(), a.Now)
 	if left == 0 || !MayLag(l.Object.Content(), l.Kind.Status != nil) {
@@ -30,15 +30,15 @@ func (a *Availability) Settles(l *child.Live) time.Duration {
 	return left
 }
 
-// SettleTime is how long a changed object does not count as available while its status may lag: see MayLag.
+// SettleTime is how long a changed object does not count as available if its status may lag: see MayLag.
 const SettleTime = 5 * time.Second
 
-// Settling records which objects of rollouts were changed recently, by the clock and the writes of this process alone. Objects that
-// another process changed count as changed just before this one began.
+// Settling records which objects of rollouts changed recently, according to local time and the writes of this process only. Objects that another
+// process changed count as changed just before this process began to write. It is safe for concurrent use.
 type Settling struct {
 	mu      sync.Mutex
 	began   time.Time
-	changed map[types.UID]time.Time // not longer ago than SettleTime, except for some that were not removed yet
+	changed map[types.UID]time.Time // within SettleTime, or not yet removed
 	swept   time.Time
 }
 
@@ -67,7 +67,7 @@ func (s *Settling) Note(object types.UID, now time.Time) {
 	s.changed[object] = now
 }
 
-// left returns how long the object still counts as unavailable; 0 means that it does not.
+// left returns how long the object still counts as unavailable, or 0.
 func (s *Settling) left(object types.UID, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

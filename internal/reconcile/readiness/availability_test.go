@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestSettling measures from own writes, with one clock.
-func TestSettling(t *testing.T) {
+// TestSettleTimeLeftAfterOwnWrite measures the time since writes of this process, with one clock.
+func TestSettleTimeLeftAfterOwnWrite(t *testing.T) {
 	at := time.Unix(1767225600, 0)
 	for why, row := range map[string]struct {
 		changed, now time.Time
@@ -34,8 +34,8 @@ func TestSettling(t *testing.T) {
 	}
 }
 
-// TestSettlingForgets changes one object after the other, for long.
-func TestSettlingForgets(t *testing.T) {
+// TestSettlingForgetsOldChanges changes many objects over a long time.
+func TestSettlingForgetsOldChanges(t *testing.T) {
 	var s Settling
 	for i := range 1000 {
 		s.Note(types.UID(rune('a'+i)), time.Unix(int64(i), 0))

@@ -10,12 +10,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// notLookedAt is what an object lacks whose status is about an earlier spec.
-const notLookedAt = "its controller has not observed its current spec yet"
+// notObserved is the message for an object whose status describes an earlier spec.
+const notObserved = "its controller has not observed its current spec yet"
 
-// compute returns how an object stands, which depends on the object alone: kstatus knows, but for Jobs, which
-// are ready for it once they run, for Pods, which may have failed and which it judges by the clock, and for
-// the generation that a condition is about.
+// compute returns the state of an object, based on the object alone. It uses kstatus, with exceptions: kstatus considers Jobs ready while they
+// are running, does not detect all failed Pods and uses the current time for them, and ignores the observedGeneration of conditions.
 func compute(content map[string]any) result {
 	metadata, _ := content["metadata"].(map[string]any)
 	state, _ := content["status"].(map[string]any)
@@ -31,14 +30,14 @@ func compute(content map[string]any) result {
 		return podResult(state)
 	}
 	if state == nil && status.GetLegacyConditionsFn(u) == nil {
-		return result{state: Ready} // kstatus takes a while to say the same of an object that reports nothing
+		return result{state: Ready} // kstatus is slower to return this for an object without status
 	}
 	computed, err := status.Compute(u)
 	switch {
 	case err != nil:
 		return result{InProgress, "its status cannot be read"}
 	case computed.Status == status.CurrentStatus && count(condition(state, "Ready"), "observedGeneration", generation(metadata)) < generation(metadata):
-		return result{InProgress, notLookedAt}
+		return result{InProgress, notObserved}
 	case computed.Status == status.CurrentStatus:
 		return result{state: Ready}
 	}
@@ -52,8 +51,7 @@ func compute(content map[string]any) result {
 	return result{InProgress, progressOf(gk, content, reason)}
 }
 
-// jobResult is that of a Job, which is ready when it is complete. One that is suspended is not: its work is
-// still to be done.
+// jobResult returns the state of a Job. It is ready when it is complete. A suspended Job is not ready, because its work is still to be done.
 func jobResult(content, state map[string]any) result {
 	if c := trueCondition(state, "Complete"); c != nil {
 		return result{state: Ready}
@@ -72,7 +70,7 @@ func jobResult(content, state map[string]any) result {
 	}
 }
 
-// podResult is that of a Pod. One that has succeeded is ready for good.
+// podResult returns the state of a Pod. A Pod that has succeeded is ready.
 func podResult(state map[string]any) result {
 	switch phase := text(state, "phase"); phase {
 	case "Succeeded":
@@ -84,7 +82,7 @@ func podResult(state map[string]any) result {
 		switch {
 		case trueCondition(state, "Ready") != nil && phase == "Running":
 			return result{state: Ready}
-		case reason == crashing: // also while it is pending: its init containers come first
+		case reason == crashLoop: // even while it is pending, because of init containers
 			return result{Failed, problem.WithReason("failed", reason)}
 		case phase == "Running":
 			return result{InProgress, problem.WithReason("running, but not ready", reason)}
@@ -96,11 +94,11 @@ func podResult(state map[string]any) result {
 	}
 }
 
-// crashing is why a container waits that has ended again and again.
-const crashing = "CrashLoopBackOff"
+// crashLoop is the waiting reason of a container that has terminated repeatedly.
+const crashLoop = "CrashLoopBackOff"
 
-// podReason returns why a Pod, or the first container of it that is in that state with another reason than that
-// it is done or about to begin, is as it is.
+// podReason returns the reason in the status of a Pod, or else of its first container in that state. It ignores reasons that mean that the
+// container has completed or is about to start.
 func podReason(state map[string]any, in string) string {
 	if reason := text(state, "reason"); reason != "" {
 		return reason
@@ -121,13 +119,13 @@ func podReason(state map[string]any, in string) string {
 	return ""
 }
 
-// progressOf says what an object of which kstatus says that it is in progress still lacks.
+// progressOf describes why an object is not ready that kstatus reports as in progress.
 func progressOf(gk schema.GroupKind, content map[string]any, reason string) string {
 	spec, _ := content["spec"].(map[string]any)
 	state, _ := content["status"].(map[string]any)
 	want := count(spec, "replicas", 1)
 	if reason == "LatestGenerationNotObserved" || reason == "NoObservedGeneration" || reason == "NoGeneration" {
-		return notLookedAt
+		return notObserved
 	}
 	switch gk.Kind + "." + gk.Group {
 	case "Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps":
@@ -147,7 +145,7 @@ func progressOf(gk schema.GroupKind, content map[string]any, reason string) stri
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		return "not established yet"
 	}
-	return problem.WithReason("its conditions say that it is not ready", reason)
+	return problem.WithReason("not ready according to its conditions", reason)
 }
 
 // condition returns the condition of that type, or nil.
@@ -171,13 +169,13 @@ func trueCondition(state map[string]any, kind string) map[string]any {
 
 func generation(metadata map[string]any) int64 { return count(metadata, "generation", 0) }
 
-// text returns the text under a key, or "".
+// text returns the string value of a key, or "".
 func text(m map[string]any, key string) string {
 	s, _ := m[key].(string)
 	return s
 }
 
-// count returns the integer under a key, or another one where there is none.
+// count returns the integer value of a key, or otherwise if there is none.
 func count(m map[string]any, key string, otherwise int64) int64 {
 	n, ok := m[key].(int64)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestHowObjectsStand(t *testing.T) {
+func TestReadinessOfKinds(t *testing.T) {
 	ready := result{state: Ready}
 	coming := func(why string) result { return result{InProgress, why} }
 	failed := func(why string) result { return result{Failed, why} }
@@ -65,15 +65,15 @@ func TestHowObjectsStand(t *testing.T) {
 		"a ConfigMap":                                     {"{apiVersion: v1, kind: ConfigMap}", ready},
 		"an object of a custom kind that says nothing":    {custom + "status: {}}", ready},
 		"one that is ready":                               {custom + "status: {conditions: [{type: Ready, status: 'True'}]}}", ready},
-		"one that is not":                                 {custom + "status: {conditions: [{type: Ready, status: 'False', reason: NoDisk, message: " + secret + "}]}}", coming("its conditions say that it is not ready (NoDisk)")},
-		"one whose reason is no word":                     {custom + "status: {conditions: [{type: Ready, status: 'False', reason: 'no " + secret + "'}]}}", coming("its conditions say that it is not ready")},
-		"one whose reason is as long as a key":            {custom + "status: {conditions: [{type: Ready, status: 'False', reason: A" + strings.Repeat("a", 64) + "}]}}", coming("its conditions say that it is not ready")},
+		"one that is not":                                 {custom + "status: {conditions: [{type: Ready, status: 'False', reason: NoDisk, message: " + secret + "}]}}", coming("not ready according to its conditions (NoDisk)")},
+		"one whose reason is no word":                     {custom + "status: {conditions: [{type: Ready, status: 'False', reason: 'no " + secret + "'}]}}", coming("not ready according to its conditions")},
+		"one whose reason is as long as a key":            {custom + "status: {conditions: [{type: Ready, status: 'False', reason: A" + strings.Repeat("a", 64) + "}]}}", coming("not ready according to its conditions")},
 		"one that is stuck":                               {custom + "status: {conditions: [{type: Stalled, status: 'True', reason: NoDisk}]}}", failed("failed (NoDisk)")},
 		"one whose spec is new":                           {custom + "status: {observedGeneration: 1}}", coming("its controller has not observed its current spec yet")},
 		"one whose condition is about its old spec":       {custom + "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}}", coming("its controller has not observed its current spec yet")},
 		"one whose condition is about its spec":           {custom + "status: {conditions: [{type: Ready, status: 'True', observedGeneration: 2}]}}", ready},
 		"one whose other condition is about its old spec": {custom + "status: {conditions: [{type: Ready, status: 'True'}, {type: Synced, status: 'True', observedGeneration: 1}]}}", ready},
-		"one that was not ready with its old spec":        {custom + "status: {conditions: [{type: Ready, status: 'False', observedGeneration: 1}]}}", coming("its conditions say that it is not ready")},
+		"one that was not ready with its old spec":        {custom + "status: {conditions: [{type: Ready, status: 'False', observedGeneration: 1}]}}", coming("not ready according to its conditions")},
 		"one that nobody can read":                        {custom + "status: {conditions: no list}}", coming("its status cannot be read")},
 		"one that is being deleted":                       {job + "metadata: {deletionTimestamp: x}, status: {conditions: [{type: Failed, status: 'True'}]}}", coming("being deleted")},
 	} {

@@ -8,25 +8,25 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// rule returns whether a live object is ready by the readyWhen of its child template, and whether there is one. A
-// fault is why it could not be evaluated; the object is not ready then.
+// rule returns whether a live object is ready according to the readyWhen of its child template, and whether there is one. fault is set if it
+// could not be evaluated; the object is not ready then.
 type rule func(entry string, o *object.Object) (ready, has bool, fault *problem.Problem)
 
-// Judge decides whether the children of one parent are ready: by the readyWhen of their child template if it has one, else by
-// their own status. It serves one observation of the children, and evaluates each readyWhen once per child. It is not safe for
-// concurrent use. A nil Judge has no rule.
+// Judge decides whether the children of one parent are ready: by the readyWhen of their child template or, if it has none, by their own status.
+// It is for one observation of the children, and evaluates each readyWhen once per child. It is not safe for concurrent use. A nil Judge has no
+// rule.
 type Judge struct {
 	rule   rule
 	known  map[*object.Object]result
 	faults problem.List
 }
 
-// newJudge returns a judge by that rule.
+// newJudge returns a Judge with that rule.
 func newJudge(rule rule) *Judge {
 	return &Judge{rule: rule, known: map[*object.Object]result{}}
 }
 
-// NewJudge returns a Judge by the readyWhen templates of a program, which see in. It is nil if no entry has one.
+// NewJudge returns a Judge with the readyWhen templates of a program, which are rendered with in. It is nil if no child template has one.
 func NewJudge(program *render.Program, in *render.Input) *Judge {
 	if !program.JudgesReadiness() {
 		return nil
@@ -48,16 +48,16 @@ func NewJudge(program *render.Program, in *render.Input) *Judge {
 	})
 }
 
-// Assume counts an object as ready, whatever the rule of its child template says. It is for callers that ask what would happen if it were
-// ready. A nil Judge has no rule to override.
+// Assume counts an object as ready, regardless of the readyWhen of its child template. It is for callers that explore what would happen if it
+// were ready. A nil Judge ignores it.
 func (j *Judge) Assume(o *object.Object) {
 	if j != nil {
 		j.known[o] = result{state: Ready}
 	}
 }
 
-// Of returns the state of a live object of an entry. One that is being deleted is not ready, whatever the rule says, and one
-// that is not ready by the rule has failed when it says so itself.
+// Of returns the state of a live object of a child template. A terminating object is never ready. If readyWhen is false, the object counts as
+// failed if its own status reports a failure.
 func (j *Judge) Of(entry string, o *object.Object) State {
 	if r, ruled := j.ruled(entry, o); ruled {
 		return r.state
@@ -65,8 +65,7 @@ func (j *Judge) Of(entry string, o *object.Object) State {
 	return Of(o)
 }
 
-// Why says why an object is not ready, in words that hold nothing of it but the reason of a condition; it returns "" for
-// one that is ready.
+// Why returns a message why the object is not ready, or "". The message contains no field values except a condition reason.
 func (j *Judge) Why(entry string, o *object.Object) string {
 	if r, ruled := j.ruled(entry, o); ruled {
 		return r.why
@@ -74,7 +73,7 @@ func (j *Judge) Why(entry string, o *object.Object) string {
 	return Why(o.Content())
 }
 
-// Faults returns why rules could not be evaluated, each once.
+// Faults returns why rules could not be evaluated, without duplicates.
 func (j *Judge) Faults() problem.List {
 	if j == nil {
 		return nil
@@ -82,7 +81,7 @@ func (j *Judge) Faults() problem.List {
 	return j.faults
 }
 
-// ruled returns what the rule of the entry says, if it has one.
+// ruled returns the result of the child template's rule, if it has one.
 func (j *Judge) ruled(entry string, o *object.Object) (r result, ruled bool) {
 	if j == nil || o.Deleting() {
 		return r, false
@@ -111,7 +110,7 @@ func (j *Judge) ruled(entry string, o *object.Object) (r result, ruled bool) {
 	return r, true
 }
 
-// blame notes a fault, which may be that of many objects.
+// blame records a fault, which may affect many objects.
 func (j *Judge) blame(fault *problem.Problem) {
 	if !slices.ContainsFunc(j.faults, func(other *problem.Problem) bool { return other.Message == fault.Message }) {
 		j.faults = append(j.faults, fault)

@@ -7,7 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-func TestJudge(t *testing.T) {
+func TestReadyWhenOverridesReadiness(t *testing.T) {
 	const job = `{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}`
 	fault := &problem.Problem{Message: "no"}
 	for why, row := range map[string]struct {
@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestFaultOfManyObjectsIsToldOnce(t *testing.T) {
+func TestReadyWhenFaultIsReportedOnce(t *testing.T) {
 	j := newJudge(func(string, *object.Object) (bool, bool, *problem.Problem) {
 		return false, true, &problem.Problem{Message: "children[a].readyWhen:1:1: no"}
 	})
@@ -64,7 +64,7 @@ func TestFaultOfManyObjectsIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestJudgeWithoutARule(t *testing.T) {
+func TestJudgeWithoutReadyWhenUsesDefaultReadiness(t *testing.T) {
 	o, err := object.From(parse(t, `{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package readiness decides whether an object is ready, has failed or is in progress, and why. Pure.
+// Package readiness decides whether an object is ready, has failed or is in progress, and why. It has no side effects.
 package readiness
 
 import "github.com/templater-dev/templater/internal/kube/object"
@@ -7,22 +7,21 @@ import "github.com/templater-dev/templater/internal/kube/object"
 type State int
 
 const (
-	// InProgress is an object that is not ready yet.
+	// InProgress means that the object is not ready yet.
 	InProgress State = iota
-	// Ready is an object that is ready: it is as its spec says, and what it is to do is done.
+	// Ready means that the status matches the spec, and the work of the object is complete.
 	Ready
-	// Failed is an object that is not ready and will hardly become so by itself.
+	// Failed means that the object is not ready, and is unlikely to become ready without intervention.
 	Failed
 )
 
-// result is the state of an object, and why it is not ready: in words of ours, with no text of the object but
-// the reason word of a condition.
+// result is the state of an object, and why it is not ready. The message contains no text from the object except a condition reason.
 type result struct {
 	state State
-	why   string // "" for one that is ready
+	why   string // "" if it is ready
 }
 
-// Of returns the state of a live object. One that is being deleted is not ready.
+// Of returns the state of a live object. A terminating object is not ready.
 func Of(o *object.Object) State {
 	switch {
 	case o.Deleting():
@@ -39,20 +38,20 @@ func Of(o *object.Object) State {
 	return s
 }
 
-// IsReady is the same for the content of an object: whether it is ready.
+// IsReady reports whether an object with this content is ready.
 func IsReady(content map[string]any) bool { return compute(content).state == Ready }
 
-// Why says why an object is not ready, in words that hold nothing of it but the reason of a condition; it returns "" for
-// one that is ready.
+// Why returns a message why the object is not ready, or "". The message contains no field values except a condition reason.
 func Why(content map[string]any) string { return compute(content).why }
 
-// MayLag reports whether the status of an object may still describe its spec before the last change without showing that; reports is
-// whether a status is to be expected of its kind. A status with an observedGeneration does not lag, nor does that of an object that was not
-// changed since its creation. That of a Pod does: for a moment it describes containers that are yet to be replaced.
-func MayLag(content map[string]any, reports bool) bool {
+// MayLag reports whether the status of an object may be stale without an observedGeneration to detect it. hasStatus is whether objects of the
+// kind normally have a status. A status with an observedGeneration does not lag, and neither does the status of an object that has not changed
+// since its creation. A Pod is an exception: even with an observedGeneration, its status may briefly describe containers that are about to be
+// replaced.
+func MayLag(content map[string]any, hasStatus bool) bool {
 	state, _ := content["status"].(map[string]any)
 	if state == nil {
-		return reports
+		return hasStatus
 	}
 	metadata, _ := content["metadata"].(map[string]any)
 	if count(metadata, "generation", 0) == 1 {

@@ -9,10 +9,10 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// secret stands for a value that may be told nobody.
+// secret is a value that must not appear in messages.
 const secret = "s3cr3t"
 
-// parse reads YAML as the API machinery does: whole numbers are int64.
+// parse decodes YAML like the API machinery: integers are int64.
 func parse(t *testing.T, text string) map[string]any {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))
@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) map[string]any {
 	return u.Object
 }
 
-func TestStateOfAnObjectIsFoundOutOnce(t *testing.T) {
+func TestReadinessIsCachedPerObject(t *testing.T) {
 	for text, want := range map[string]State{
 		"status: {conditions: [{type: Complete, status: 'True'}]}": Ready,
 		"status: {conditions: [{type: Failed, status: 'True'}]}":   Failed,
@@ -50,7 +50,7 @@ func TestStateOfAnObjectIsFoundOutOnce(t *testing.T) {
 	}
 }
 
-func TestWhoseStatusMayLag(t *testing.T) {
+func TestMayLagBehindGeneration(t *testing.T) {
 	for why, row := range map[string]struct {
 		text    string
 		reports bool

@@ -11,7 +11,7 @@ import (
 
 // Requests that many tests expect.
 const (
-	ReadParent    = "get apps one"                                     // tells the time of the server
+	ReadParent    = "get apps one"                                     // reads the API server time
 	HoldParent    = "finalizers[finalize.templater.dev/apps] apps one" // adds the finalizer
 	ReleaseParent = "finalizers[] apps one"                            // removes the finalizer
 )
@@ -35,7 +35,7 @@ func WantNoDeletion(t *testing.T, requests []string) {
 	}
 }
 
-// Lengths adds up the lengths of the maps and lists at these paths below v, such as "lines.KEY.places".
+// Lengths returns the sum of the lengths of the maps and lists at these paths below v, such as "lines.KEY.places".
 func Lengths(t *testing.T, v any, paths ...string) int {
 	t.Helper()
 	sum := 0
@@ -47,7 +47,7 @@ func Lengths(t *testing.T, v any, paths ...string) int {
 	return sum
 }
 
-// reach follows a path of fields and keys. What it returns is not valid where a map has no such key.
+// reach follows a path of fields and keys. It returns an invalid value if a map has no such key.
 func reach(t *testing.T, v reflect.Value, path []string) reflect.Value {
 	t.Helper()
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
@@ -66,7 +66,7 @@ func reach(t *testing.T, v reflect.Value, path []string) reflect.Value {
 	return reach(t, field, path[1:])
 }
 
-// Plus returns a copy of m with a value for a key that m lacks.
+// Plus returns a copy of m with another key.
 func Plus(m map[string]string, key, value string) map[string]string {
 	out := map[string]string{key: value}
 	for k, v := range m {

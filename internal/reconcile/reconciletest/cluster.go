@@ -1,5 +1,5 @@
-// Package reconciletest is a cluster in memory for the tests of reconciliations and of controllers, with the objects that they share.
-// Only tests import it.
+// Package reconciletest provides an in-memory cluster and fixtures for tests of reconcilers and controllers. Only tests
+// import it.
 package reconciletest
 
 import (
@@ -19,14 +19,15 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Cluster is an API server in memory, caches of its objects, and what works there. Each package sets its own Operator and Listener.
+// Cluster is an in-memory API server with caches and the components under test. Each package sets its own Operator and
+// Listener.
 type Cluster struct {
 	*Server
 	*Watches
 	Operator
 
-	Keys      *seal.Keys // of the seals
-	NoReviews bool       // whether no missing permission is looked up
+	Keys      *seal.Keys // seal the children
+	NoReviews bool       // missing permissions are not looked up
 }
 
 // NewCluster returns a cluster without objects.
@@ -38,8 +39,8 @@ func NewCluster(t testing.TB) *Cluster {
 	return c
 }
 
-// KubectlApply applies an object as a user does with kubectl, and updates the caches. The status and the deletion timestamp of the text
-// count only if there is no such object yet.
+// KubectlApply applies an object like kubectl apply, and updates the caches. status and deletionTimestamp are only used
+// when the object is created.
 func (c *Cluster) KubectlApply(text string) *unstructured.Unstructured {
 	c.T.Helper()
 	o := memserver.Parse(c.T, text)
@@ -64,7 +65,7 @@ func (c *Cluster) KubectlApply(text string) *unstructured.Unstructured {
 	return c.Objects[at]
 }
 
-// KubectlEdit changes an object as a user does with kubectl edit, who then owns the changed fields, and updates the caches.
+// KubectlEdit changes an object like kubectl edit, so that the user owns the changed fields, and updates the caches.
 func (c *Cluster) KubectlEdit(at request.Location, change func(o *unstructured.Unstructured)) {
 	c.T.Helper()
 	next := c.Objects[at].DeepCopy()
@@ -76,7 +77,7 @@ func (c *Cluster) KubectlEdit(at request.Location, change func(o *unstructured.U
 	c.Deliver()
 }
 
-// KubectlDelete deletes an object as a user does with kubectl, and updates the caches.
+// KubectlDelete deletes an object like kubectl delete, and updates the caches.
 func (c *Cluster) KubectlDelete(at request.Location, propagation metav1.DeletionPropagation) {
 	c.T.Helper()
 	c.End(at, propagation)
@@ -86,7 +87,7 @@ func (c *Cluster) KubectlDelete(at request.Location, propagation metav1.Deletion
 	c.Deliver()
 }
 
-// Put stores a copy of an object after a change, without regard to field managers, and updates the caches.
+// Put stores a changed copy of an object, ignoring field managers, and updates the caches.
 func (c *Cluster) Put(o *unstructured.Unstructured, change func(o *unstructured.Unstructured)) {
 	c.T.Helper()
 	o = o.DeepCopy()
@@ -95,13 +96,13 @@ func (c *Cluster) Put(o *unstructured.Unstructured, change func(o *unstructured.
 	c.Deliver()
 }
 
-// PutWithUID stores an object of that UID, and updates the caches.
+// PutWithUID stores an object with that UID, and updates the caches.
 func (c *Cluster) PutWithUID(text string, uid types.UID) {
 	c.T.Helper()
 	c.Put(memserver.Parse(c.T, text), func(o *unstructured.Unstructured) { o.SetUID(uid) })
 }
 
-// RemoveNow removes an object, whatever its finalizers, and updates the caches.
+// RemoveNow removes an object, ignoring its finalizers, and updates the caches.
 func (c *Cluster) RemoveNow(at request.Location) {
 	c.Remove(at)
 	c.Deliver()
@@ -112,7 +113,7 @@ func (c *Cluster) RemoveLabels(name string) {
 	c.Put(c.Find("configmaps", name), func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 }
 
-// ReplaceStatus sets the status of an object to that of the text.
+// ReplaceStatus sets the status of an object to the status in text.
 func (c *Cluster) ReplaceStatus(text string) {
 	c.T.Helper()
 	o := memserver.Parse(c.T, text)
@@ -126,7 +127,7 @@ func (c *Cluster) SetJobStatus(name, status string) {
 	c.Put(c.Find("jobs", name), func(o *unstructured.Unstructured) { o.Object["status"] = parsed.Object["status"] })
 }
 
-// Find returns the object of a resource with that name, or nil.
+// Find returns the object of a resource with that name in any namespace, or nil.
 func (c *Cluster) Find(resource, name string) *unstructured.Unstructured {
 	for at, o := range c.Objects {
 		if at.Resource.Resource == resource && at.Name == name {
@@ -136,10 +137,10 @@ func (c *Cluster) Find(resource, name string) *unstructured.Unstructured {
 	return nil
 }
 
-// Released reports whether the parent One does not exist anymore.
+// Released reports whether the parent One no longer exists.
 func (c *Cluster) Released() bool { return c.Objects[One] == nil }
 
-// Condition returns "STATUS REASON: MESSAGE" of an object's condition.
+// Condition returns the condition of an object as "STATUS REASON: MESSAGE".
 func (c *Cluster) Condition(resource, name, kind string) string {
 	o := c.Find(resource, name)
 	if o == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Apps creates a ConfigMap for each of spec.names.
+// Apps creates a ConfigMap for each name in spec.names.
 const Apps = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -33,7 +33,7 @@ spec:
       count: {{ len .children.maps }}
 `
 
-// Tenants creates a ClusterRole, and ConfigMaps in the namespace that an App names.
+// Tenants creates a ClusterRole, and ConfigMaps in the namespace spec.space of an App.
 const Tenants = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -61,7 +61,8 @@ spec:
       {{ end }}
 `
 
-// Shop creates a Job db, a ConfigMap web that waits for it because its template reads it, and a ConfigMap page that waits for web.
+// Shop creates a Job db, a ConfigMap web that waits for it because its template reads it, and a ConfigMap page that
+// waits for web.
 const Shop = `
 apiVersion: templater.dev/v1
 kind: TemplateController
@@ -171,10 +172,10 @@ spec:
 `
 }
 
-// Robot is the account of AsRobot.
+// Robot is the user of AsRobot.
 const Robot = spec.AccountPrefix + "team:robot"
 
-// AsRobot returns Apps with an account, in one namespace.
+// AsRobot returns Apps with a service account, limited to one namespace.
 func AsRobot(t *testing.T) string {
 	t.Helper()
 	return memserver.With(t, Apps, "kind: App}", "kind: App, namespaces: [ns]}\n  serviceAccountRef: {namespace: team, name: robot}")
@@ -201,7 +202,7 @@ func Finalized(t *testing.T, more ...string) string {
 	return WithSpec(t, Apps, "finalize: {order: Reverse"+strings.Join(more, "")+"}")
 }
 
-// WatchFront selects the parents with label tier=front, in place of "kind: App}".
+// WatchFront replaces "kind: App}" to select only parents with label tier=front.
 const WatchFront = "kind: App, " + selectFront + "}"
 
 const selectFront = "labelSelector: {matchLabels: {tier: front}}"
@@ -212,19 +213,19 @@ func FrontOnly(t *testing.T, manifest string) string {
 	return WithWatch(t, manifest, selectFront)
 }
 
-// WithWatch returns a TemplateController with more fields of spec.watch.
+// WithWatch returns a TemplateController with additional fields of spec.watch.
 func WithWatch(t *testing.T, manifest, fields string) string {
 	t.Helper()
 	return memserver.With(t, manifest, "kind: App}", "kind: App, "+fields+"}")
 }
 
-// WithSpec returns a TemplateController with more fields of spec, one a line.
+// WithSpec returns a TemplateController with additional fields of spec, one per line.
 func WithSpec(t *testing.T, manifest string, fields ...string) string {
 	t.Helper()
 	return memserver.With(t, manifest, "spec:\n", "spec:\n  "+strings.Join(fields, "\n  ")+"\n")
 }
 
-// WithTemplate returns a TemplateController such as Apps with more fields in child template maps, one a line.
+// WithTemplate returns a TemplateController such as Apps with additional fields of child template maps, one per line.
 func WithTemplate(t *testing.T, manifest string, fields ...string) string {
 	t.Helper()
 	return memserver.With(t, manifest, "  - name: maps\n", "  - name: maps\n    "+strings.Join(fields, "\n    ")+"\n")
@@ -254,7 +255,7 @@ func WithOtherTemplate(t *testing.T, manifest string) string {
 	return memserver.With(t, manifest, "  children:\n", "  children:\n  - name: "+OtherTemplate+"\n    scope: Cluster\n    template: \"\"\n")
 }
 
-// Jobs returns Apps with Jobs in place of ConfigMaps.
+// Jobs returns Apps with Jobs instead of ConfigMaps.
 func Jobs(t *testing.T) string {
 	t.Helper()
 	return memserver.With(t, Apps, "apiVersion: v1\n      kind: ConfigMap", "apiVersion: batch/v1\n      kind: Job", "data: {text: {{ $.spec.text }}}", "spec: {}")
@@ -268,7 +269,7 @@ func (c *Cluster) ApplyAndSettle(manifest string) {
 	c.Settle()
 }
 
-// BlockDeletion gives the children of App finalizers. They are deleted one after the other: a first.
+// BlockDeletion adds finalizers to the children of App. They are deleted one after the other: a first.
 func (c *Cluster) BlockDeletion() {
 	c.T.Helper()
 	for name, level := range map[string]string{"a": "1", "b": "0"} {
@@ -280,7 +281,8 @@ func (c *Cluster) BlockDeletion() {
 	}
 }
 
-// StopMatching applies Apps with that watch, and a parent with the child a, which then stops matching. The parent is not reconciled.
+// StopMatching applies Apps with that watch, and a parent with the child a, which then stops matching. The parent is
+// not reconciled afterwards.
 func (c *Cluster) StopMatching(watched string) {
 	c.T.Helper()
 	c.KubectlApply(memserver.With(c.T, Apps, "kind: App}", watched))

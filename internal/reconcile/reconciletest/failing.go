@@ -19,24 +19,24 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// ErrBroken and ErrForbidden are errors of the API server: it fails, or it does not allow to list Jobs.
+// ErrBroken and ErrForbidden are errors of the API server: it fails, or listing Jobs is forbidden.
 var (
 	ErrBroken    = memserver.Refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
 	ErrForbidden = memserver.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `jobs.batch is forbidden: User "system:serviceaccount:templater-system:templater" cannot list resource "jobs" in API group "batch" at the cluster scope`)
 )
 
-// Denial is the error for a user without a permission.
+// Denial returns the error for a user without a permission.
 func Denial(user, verb, resource, where string) error {
 	return memserver.Refusal(http.StatusForbidden, metav1.StatusReasonForbidden,
 		fmt.Sprintf(`%s "x" is forbidden: User %q cannot %s resource %q in API group "" %s`, resource, user, verb, resource, where))
 }
 
-// Unserved is the error for a resource that the server does not serve.
+// Unserved returns the error for a resource that the API server does not serve.
 func Unserved(at request.Location) error {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", at.Resource.GroupResource(), at.Name, "404 page not found", 0, true)
 }
 
-// FailedCache returns a cache that could not be filled.
+// FailedCache returns a cache whose initial list failed.
 func FailedCache(t *testing.T, want watch.Want, err error) *watch.Cache {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -50,7 +50,7 @@ func FailedCache(t *testing.T, want watch.Want, err error) *watch.Cache {
 	return caches[want]
 }
 
-// refusing answers each list and watch with an error.
+// refusing fails each LIST and WATCH request.
 type refusing struct{ err error }
 
 func (r refusing) List(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (runtime.Object, error) {
@@ -71,7 +71,7 @@ func (nobody) Changed(watch.Want, watch.Event) {}
 
 func (nobody) StateChanged(watch.Want) {}
 
-// Eventually waits until a condition holds, and fails the test if it does not.
+// Eventually waits until a condition is true, and fails the test if it never is.
 func Eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true,

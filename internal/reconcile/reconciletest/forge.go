@@ -7,7 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// Annotate sets pairs of annotations as a user does with kubectl; "" removes one.
+// Annotate sets annotations, given as key-value pairs, like kubectl annotate; "" removes one.
 func (c *Cluster) Annotate(at request.Location, pairs ...string) {
 	c.T.Helper()
 	c.KubectlEdit(at, func(o *unstructured.Unstructured) {
@@ -19,23 +19,23 @@ func (c *Cluster) Annotate(at request.Location, pairs ...string) {
 	})
 }
 
-// An Attack is an edit of a child by somebody who may patch it. earlier is a valid seal that the child had before.
+// An Attack is an edit of a child by a user who may patch it. earlier is a valid seal that the child had before.
 type Attack func(c *Cluster, at request.Location, earlier string)
 
-// OtherTemplate is the child template that attacks name, see WithOtherTemplate.
+// OtherTemplate is the child template that attacks use, see WithOtherTemplate.
 const OtherTemplate = "elsewhere"
 
-// SealOfFormat1 is the seal by earlier versions of the ConfigMap ns/a of the parent One.
+// SealOfFormat1 is the seal that earlier versions wrote for the ConfigMap ns/a of the parent One.
 const SealOfFormat1 = "1:mjuohs3f:y-oOtfwz7ONvwv87p7Lmmg:maps"
 
-// Attacks are edits that forge what a child says about itself.
+// Attacks are edits that forge the labels and annotations of a child.
 var Attacks = map[string]Attack{
 	"the hash is removed": annotate(v1.AnnotationHash, ""),
 	"the hash is forged":  annotate(v1.AnnotationHash, "0123"),
 	"the seal is removed": annotate(v1.AnnotationSeal, ""),
 	"the seal is no seal": annotate(v1.AnnotationSeal, "x"),
-	"an earlier seal is restored while there is no label":     restoreUnlabelled(true),
-	"an earlier seal is restored after the label was removed": restoreUnlabelled(false),
+	"an earlier seal is restored while there is no label":     restoreUnlabeled(true),
+	"an earlier seal is restored after the label was removed": restoreUnlabeled(false),
 	"an earlier seal is restored":                             restore,
 	"an earlier seal is restored after there was none": func(c *Cluster, at request.Location, earlier string) {
 		annotate(v1.AnnotationSeal, "")(c, at, earlier)
@@ -75,8 +75,9 @@ func removeAnnotations(c *Cluster, at request.Location, _ string) {
 	c.KubectlEdit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 }
 
-// restoreUnlabelled restores the earlier seal while no watch shows the child. Afterwards it restores the label, too, or does not.
-func restoreUnlabelled(back bool) Attack {
+// restoreUnlabeled restores the earlier seal while the label is missing, so that no watch shows the child. back means
+// that the label is restored afterwards.
+func restoreUnlabeled(back bool) Attack {
 	return func(c *Cluster, at request.Location, earlier string) {
 		controller := c.Objects[at].GetLabels()[v1.LabelController]
 		c.setLabel(at, v1.LabelController, "")
@@ -87,7 +88,7 @@ func restoreUnlabelled(back bool) Attack {
 	}
 }
 
-// relabel makes another attack, then has the label name OtherTemplate.
+// relabel performs another attack, then sets the child label to OtherTemplate.
 func relabel(attack Attack) Attack {
 	return func(c *Cluster, at request.Location, earlier string) {
 		attack(c, at, earlier)
@@ -95,7 +96,7 @@ func relabel(attack Attack) Attack {
 	}
 }
 
-// Disown changes, in one write, a label of ownership and the seal; "" removes one.
+// Disown changes an ownership label and the seal in one write; "" removes them.
 func Disown(label, value, seal string) Attack {
 	return func(c *Cluster, at request.Location, _ string) {
 		c.KubectlEdit(at, func(o *unstructured.Unstructured) {
@@ -105,12 +106,12 @@ func Disown(label, value, seal string) Attack {
 	}
 }
 
-// setLabel sets a label as a user does with kubectl; "" removes it.
+// setLabel sets a label like kubectl label; "" removes it.
 func (c *Cluster) setLabel(at request.Location, label, value string) {
 	c.KubectlEdit(at, func(o *unstructured.Unstructured) { o.SetLabels(changed(o.GetLabels(), label, value)) })
 }
 
-// changed sets the value of a key; "" removes it.
+// changed sets the value of a key; "" removes the key.
 func changed(m map[string]string, key, value string) map[string]string {
 	if m[key] = value; value == "" {
 		delete(m, key)

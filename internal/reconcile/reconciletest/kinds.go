@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
-	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 )
 
 // Kinds are the kinds of a Cluster. Parents are of kind App.
@@ -27,7 +27,7 @@ var Kinds = map[schema.GroupKind]kind.Kind{
 	{Group: "example.org", Kind: "Statusless"}:                {Kind: "Statusless", Namespaced: true, Custom: true, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "statuslesses"}},
 }
 
-// kindOf is the kind of a resource; that of TemplateControllers has a status, too.
+// kindOf returns the kind of a resource. The kind of TemplateControllers has a status, too.
 func kindOf(resource schema.GroupResource) kind.Kind {
 	for _, kind := range Kinds {
 		if kind.Resource.GroupResource() == resource {
@@ -37,7 +37,7 @@ func kindOf(resource schema.GroupResource) kind.Kind {
 	return kind.Kind{Resource: resource.WithVersion(""), Custom: true, Status: &kind.StatusSchema{}}
 }
 
-// AtomicConditions has the server merge the conditions of an App as one value, until the test ends.
+// AtomicConditions makes the server treat the conditions of an App as an atomic list until the test ends.
 func AtomicConditions(t *testing.T) {
 	app := schema.GroupKind{Group: "example.org", Kind: "App"}
 	before := Kinds[app]
@@ -47,35 +47,35 @@ func AtomicConditions(t *testing.T) {
 	Kinds[app] = now
 }
 
-// BatchJob is the kind Job, and RelatedJobs is the watch of related ones.
+// BatchJob is the kind Job, and RelatedJobs is the watch of related Jobs.
 var (
 	BatchJob    = schema.GroupKind{Group: "batch", Kind: "Job"}
 	RelatedJobs = watch.Want{Resource: Kinds[BatchJob].Resource, Role: watch.Related}
 )
 
-// The objects that most tests have.
+// Objects that most tests use.
 var (
 	One            = AppAt("one")
 	AppsController = ControllerAt("apps")
 	ClusterRole    = request.Location{Resource: Kinds[schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}].Resource, Name: "r"}
 )
 
-// AppAt returns where the App of that name is.
+// AppAt returns the location of an App.
 func AppAt(name string) request.Location {
 	return request.Location{Resource: Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: name}
 }
 
-// ControllerAt returns where the TemplateController of that name is.
+// ControllerAt returns the location of a TemplateController.
 func ControllerAt(name string) request.Location {
 	return request.Location{Resource: v1.Resource, Name: name}
 }
 
-// ConfigMap returns where the ConfigMap of that name is.
+// ConfigMap returns the location of a ConfigMap.
 func ConfigMap(name string) request.Location {
 	return request.Location{Resource: Kinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Namespace: "ns", Name: name}
 }
 
-// FarMap returns where the ConfigMap of that name is in namespace far.
+// FarMap returns the location of a ConfigMap in namespace far.
 func FarMap(name string) request.Location {
 	at := ConfigMap(name)
 	at.Namespace = "far"
@@ -87,11 +87,11 @@ func ConfigMapName(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ns", Name: name}
 }
 
-// LocationOf returns where an object is.
+// LocationOf returns the location of an object.
 func LocationOf(o *unstructured.Unstructured) request.Location {
 	return place(Kinds[o.GroupVersionKind().GroupKind()], o)
 }
 
 func place(kind kind.Kind, o *unstructured.Unstructured) request.Location {
-	return running.Locate(kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
+	return controller.Locate(kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
 }

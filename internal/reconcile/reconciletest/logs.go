@@ -10,17 +10,17 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 )
 
-// Logs are the logs of Pods, which are read in the background. The zero value has none. Hold is set before they are read.
+// Logs are the logs of Pods, which are read in the background. The zero value has none. Set Hold before they are read.
 type Logs struct {
-	Hold chan struct{} // answers come once it is closed; nil = at once
+	Hold chan struct{} // responses are sent once it is closed; nil = immediately
 
 	mu    sync.Mutex
 	texts map[string]string // by "NAMESPACE/POD/CONTAINER"
-	err   error             // the answer to all requests
+	err   error             // the error of all requests
 	asked []string          // "USER: NAMESPACE/POD/CONTAINER LINES BYTES"
 }
 
-// Set sets the log of a container, "NAMESPACE/POD/CONTAINER", and the answer to all requests.
+// Set sets the log of a container, "NAMESPACE/POD/CONTAINER", and the error of all requests.
 func (l *Logs) Set(name, text string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *Logs) Take() []string {
 	return asked
 }
 
-// As returns the logs as a user reads them.
+// As returns a Reader of the logs for a user.
 func (l *Logs) As(user string) podlogs.Reader { return logsAs{l, user} }
 
 type logsAs struct {
@@ -59,7 +59,7 @@ func (l logsAs) Log(_ context.Context, namespace, pod, container string, o reque
 	return l.all.texts[name], l.all.err
 }
 
-// PodOf is a Pod, in YAML, whose container has ended with that code, or runs if it is negative.
+// PodOf returns a Pod as YAML. Its container has exited with exitCode, or is running if that is negative.
 func PodOf(name, id string, exitCode int64) string {
 	state := fmt.Sprintf("{terminated: {containerID: %q, exitCode: %d}}", id, exitCode)
 	phase := "Failed"

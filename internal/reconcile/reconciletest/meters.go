@@ -9,11 +9,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/record"
 )
 
-// Meters remember what is counted.
+// Meters record all metrics.
 type Meters struct {
 	mu    sync.Mutex
 	Each  map[string]*Meter // by TemplateController
-	Ended []string          // the TemplateControllers that are deleted
+	Ended []string          // deleted TemplateControllers
 }
 
 // NewMeters returns empty Meters.
@@ -35,10 +35,10 @@ func (m *Meters) End(controller string) {
 	m.Ended = append(m.Ended, controller)
 }
 
-// Meter remembers what is counted of a TemplateController.
+// Meter records the metrics of a TemplateController.
 type Meter struct {
 	mu           sync.Mutex
-	Counts       map[string]int // by "pass OUTCOME", "template error", "write VERB ANSWER" and "trip"
+	Counts       map[string]int // by "reconciliation OUTCOME", "template error", "write VERB ANSWER" and "trip"
 	ParentCounts v1.ParentCounts
 	IsReady      bool
 }
@@ -49,10 +49,12 @@ func (m *Meter) add(what string) {
 	m.Counts[what]++
 }
 
-// Pass counts a reconciliation.
-func (m *Meter) Pass(outcome record.Outcome, _ time.Duration) { m.add(fmt.Sprint("pass ", outcome)) }
+// Reconciled counts a reconciliation.
+func (m *Meter) Reconciled(outcome record.Outcome, _ time.Duration) {
+	m.add(fmt.Sprint("reconciliation ", outcome))
+}
 
-// TemplateError counts an error of a template.
+// TemplateError counts a template error.
 func (m *Meter) TemplateError() { m.add("template error") }
 
 // Write counts a write.
@@ -60,11 +62,11 @@ func (m *Meter) Write(verb record.Verb, answer record.Answer) {
 	m.add(fmt.Sprint("write ", verb, " ", answer))
 }
 
-// Tripped counts that the circuit breaker opens.
+// Tripped counts a circuit breaker trip.
 func (m *Meter) Tripped() { m.add("trip") }
 
-// Parents remembers the counts of parents.
+// Parents records the counts of parents.
 func (m *Meter) Parents(now v1.ParentCounts) { m.ParentCounts = now }
 
-// Ready remembers whether the TemplateController is ready.
+// Ready records whether the TemplateController is ready.
 func (m *Meter) Ready(now bool) { m.IsReady = now }

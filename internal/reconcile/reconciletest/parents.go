@@ -28,13 +28,13 @@ func WithName(name string) AppOption { return func(a *appFields) { a.name = name
 // WithTier sets the label tier, which WatchFront selects.
 func WithTier(tier string) AppOption { return func(a *appFields) { a.tier = tier } }
 
-// WithChildren sets spec.names: Apps create a child for each.
+// WithChildren sets spec.names: Apps creates a child for each name.
 func WithChildren(names ...string) AppOption { return func(a *appFields) { a.children = names } }
 
-// WithText sets spec.text, which Apps copy into each child.
+// WithText sets spec.text, which Apps copies into each child.
 func WithText(text string) AppOption { return func(a *appFields) { a.text = text } }
 
-// WithSpace sets spec.space: Tenants create ConfigMaps in that namespace.
+// WithSpace sets spec.space: Tenants creates ConfigMaps in that namespace.
 func WithSpace(namespace string) AppOption { return func(a *appFields) { a.space = namespace } }
 
 // NewApp returns App with other fields.
@@ -68,7 +68,7 @@ spec: {names: [%s], space: %s, role: r, text: %s}
 `, a.name, a.tier, strings.Join(a.children, ", "), a.space, a.text)
 }
 
-// ManagedApp is App with what ManagedOnly reads.
+// ManagedApp is App with the fields that ManagedOnly reads.
 const ManagedApp = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one, annotations: {example.org/managed: 'yes'}}, spec: {names: [a, b], text: hello, mode: 1}}"
 
 // ShopApp is a parent of Shop.
@@ -99,7 +99,7 @@ func AppWith(name types.NamespacedName, children int) *unstructured.Unstructured
 	return o
 }
 
-// LogsStatus returns the status that Reporters write: the logs of container main, by Pod.
+// LogsStatus returns the status that Reporters writes: the logs of container main, by Pod.
 func LogsStatus(texts map[string]any) map[string]any {
 	out := map[string]any{}
 	for pod, text := range texts {
@@ -112,13 +112,14 @@ func LogsStatus(texts map[string]any) map[string]any {
 	return out
 }
 
-// OddText has characters that YAML interprets or rejects if they are not escaped.
+// OddText contains characters that YAML interprets or rejects unless they are escaped.
 const OddText = "a\u0085b: c\u2028\u2029 d \x7f\u0080\ufffe\ufeff\r\n\x00 \U0001f600\U0001ffff"
 
 // NotAccepted is the reason and message of a parent whose TemplateController is not accepted.
 const NotAccepted = "TemplateControllerNotAccepted: TemplateController apps is not accepted, so this object is not reconciled: see the conditions of the TemplateController"
 
-// CleanupSince is the annotation that says since when the cleanup of a parent is attempted. CleanupTimeout is a timeout of tests.
+// CleanupSince is the annotation with the time since which the cleanup of a parent has been attempted. CleanupTimeout
+// is the timeout that tests use.
 const (
 	CleanupSince   = v1.AnnotationCleanupSincePrefix + "apps"
 	CleanupTimeout = 5 * time.Minute

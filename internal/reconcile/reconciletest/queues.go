@@ -13,7 +13,7 @@ func KeyOf(controller, parent string) queue.Key {
 	return queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}}
 }
 
-// ManyKeys returns that many keys.
+// ManyKeys returns n keys.
 func ManyKeys(controller string, n int) []queue.Key {
 	keys := make([]queue.Key, n)
 	for i := range keys {
@@ -22,7 +22,7 @@ func ManyKeys(controller string, n int) []queue.Key {
 	return keys
 }
 
-// Take empties the queue and returns its keys, "CONTROLLER/PARENT".
+// Take empties the queue and returns its keys as "CONTROLLER/PARENT".
 func Take(q queue.Queue) []string {
 	out := []string{}
 	for q.Len() > 0 {
@@ -33,7 +33,7 @@ func Take(q queue.Queue) []string {
 	return out
 }
 
-// InLine has a parent wait for others, which have stopped matching just before.
+// InLine queues a parent behind others that have just stopped matching.
 func InLine(p *queue.DeparturePacer, key queue.Key) {
 	for _, other := range ManyKeys(key.Controller, queue.DepartureBurst+1) {
 		p.Wait(other, 1)

@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// Operator is what works in a Cluster. The tests drive it: see Run.
+// Operator contains the components under test. Tests drive them: see Run.
 type Operator struct {
 	Reconciler      *reconcile.Reconciler
 	ParentQueue     *Timed[queue.Key]
@@ -22,10 +22,11 @@ type Operator struct {
 	Sync            func(name string) // syncs a TemplateController
 	Rights          *permissions.Tracker
 	LogFetcher      *podlogs.Fetcher
-	StatusDelay     time.Duration // of the status of TemplateControllers
+	StatusDelay     time.Duration // debounces the status of TemplateControllers
 }
 
-// Run works until both queues are empty and returns the requests. Delays pass by the clock of the test. Caches see own writes only.
+// Run processes both queues until they are empty, and returns the requests. Delays use the fake clock. Caches contain
+// own writes only.
 func (c *Cluster) Run() []string {
 	c.T.Helper()
 	before := len(c.Requests)
@@ -40,12 +41,12 @@ func (c *Cluster) Run() []string {
 	return nil
 }
 
-// work empties the queues and reports whether there was anything.
+// work empties the queues and reports whether they contained anything.
 func (c *Cluster) work() bool {
 	progress := c.RunControllers()
 	for c.ParentQueue.Len() > 0 {
 		key, _ := c.ParentQueue.Get()
-		c.Reconciler.Again(key, c.Reconciler.Reconcile(c.Context(), key))
+		c.Reconciler.Requeue(key, c.Reconciler.Reconcile(c.Context(), key))
 		c.ParentQueue.Done(key)
 		progress = true
 	}
@@ -56,7 +57,8 @@ func (c *Cluster) work() bool {
 	return progress
 }
 
-// RunControllers works until the queue of TemplateControllers is empty, and reports whether it was not.
+// RunControllers processes the queue of TemplateControllers until it is empty, and reports whether it contained
+// anything.
 func (c *Cluster) RunControllers() bool {
 	progress := false
 	for c.ControllerQueue.Len() > 0 {
@@ -68,8 +70,8 @@ func (c *Cluster) RunControllers() bool {
 	return progress
 }
 
-// Settle runs, updates the caches, collects garbage and lets time pass, until another reconciliation of what is due changes nothing. It
-// returns all requests, and fails the test if there is no end.
+// Settle runs, updates the caches, collects garbage and advances the clock, until another reconciliation of the queued
+// items changes nothing. It returns all requests, and fails the test if that never happens.
 func (c *Cluster) Settle() []string {
 	c.T.Helper()
 	before := len(c.Requests)
@@ -109,7 +111,7 @@ func (c *Cluster) Queued() int { return c.ParentQueue.Len() + c.ControllerQueue.
 // requestsSince returns the requests after the first ones; it is not nil.
 func (c *Cluster) requestsSince(first int) []string { return append([]string{}, c.Requests[first:]...) }
 
-// SettleWrites is Settle without requests that read.
+// SettleWrites is Settle, without requests that only read.
 func (c *Cluster) SettleWrites() []string {
 	c.T.Helper()
 	return slices.DeleteFunc(c.Settle(), func(request string) bool {
@@ -133,7 +135,7 @@ func (c *Cluster) ReconcileOne() []string {
 	return requests
 }
 
-// Begin applies objects and reconciles all. It checks that the watches of that cause no request.
+// Begin applies objects and reconciles everything. It checks that the resulting watch events cause no request.
 func (c *Cluster) Begin(manifests ...string) {
 	c.T.Helper()
 	for _, m := range manifests {
@@ -150,7 +152,7 @@ func (c *Cluster) WantQuiet(what string) {
 	WantRequests(c.T, what+", and then", c.Run())
 }
 
-// FetchLogs runs until all logs are read, and returns the requests.
+// FetchLogs runs until all logs have been read, and returns the requests.
 func (c *Cluster) FetchLogs() []string {
 	c.T.Helper()
 	all := []string{}
@@ -164,7 +166,8 @@ func (c *Cluster) FetchLogs() []string {
 	}
 }
 
-// SettleLogs runs until all logs are read and the queues are empty. The status of TemplateControllers is written, too.
+// SettleLogs runs until all logs have been read and the queues are empty. It also writes the status of
+// TemplateControllers.
 func (c *Cluster) SettleLogs() {
 	c.T.Helper()
 	for {
@@ -178,8 +181,8 @@ func (c *Cluster) SettleLogs() {
 	}
 }
 
-// Advance lets time pass.
+// Advance advances the clock.
 func (c *Cluster) Advance(d time.Duration) { c.Clock.SetTime(c.Clock.Now().Add(d)) }
 
-// Context is that of the test, also while it is cleaned up.
+// Context returns the context of the test, without its cancellation, so that cleanup functions can use it.
 func (c *Cluster) Context() context.Context { return context.WithoutCancel(c.T.Context()) }

@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 )
 
-// KeysOf returns keys with these numbers, which are the same in each test.
+// KeysOf returns keys with these numbers. They are the same in each test.
 func KeysOf(t testing.TB, ids ...string) *seal.Keys {
 	t.Helper()
 	return keysSince(t, time.Time{}, ids...)
@@ -37,7 +37,7 @@ func keysSince(t testing.TB, since time.Time, ids ...string) *seal.Keys {
 	return keys
 }
 
-// Ring returns a ring with the key 1.
+// Ring returns a ring with key 1.
 func Ring(t testing.TB) *seal.Ring {
 	t.Helper()
 	r := &seal.Ring{}
@@ -45,12 +45,12 @@ func Ring(t testing.TB) *seal.Ring {
 	return r
 }
 
-// Definition is the TemplateController of that name, as seals know it.
+// Definition returns the seal.Definition of a TemplateController.
 func Definition(name string) seal.Definition {
 	return seal.Definition{Kind: v1.KindTemplateController, Name: types.NamespacedName{Name: name}}
 }
 
-// Seal gives an object the seal of a child with its labels and annotations.
+// Seal adds the seal of a child with its labels and annotations to an object.
 func (c *Cluster) Seal(o *unstructured.Unstructured) {
 	parents := "App"
 	if tc := c.Find(v1.Resource.Resource, o.GetLabels()[v1.LabelController]); tc != nil {
@@ -59,7 +59,7 @@ func (c *Cluster) Seal(o *unstructured.Unstructured) {
 	Seal(c.T, c.Keys, o, parents)
 }
 
-// Seal gives an object the seal of a child with its labels and annotations, of a parent of that kind.
+// Seal adds the seal of a child with its labels and annotations, and a parent of parentKind, to an object.
 func Seal(t testing.TB, keys *seal.Keys, o *unstructured.Unstructured, parentKind string) {
 	ring, labels, annotations := &seal.Ring{}, o.GetLabels(), maps.Clone(o.GetAnnotations())
 	ring.Set(keys)
@@ -107,7 +107,7 @@ func (c *Cluster) ForgeCopy(child, name string) *unstructured.Unstructured {
 	return c.Find("configmaps", name).DeepCopy()
 }
 
-// RenewKeys makes all objects older than the keys, which are replaced by one of that number.
+// RenewKeys makes all objects older than the keys, and replaces the keys by one with that number.
 func (c *Cluster) RenewKeys(id string) {
 	c.T.Helper()
 	created := metav1.NewTime(c.Clock.Now())

@@ -18,12 +18,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/memserver"
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Server is an API server in memory with the kinds of Kinds. It records requests, and fails as its Faults say.
+// Server is an in-memory API server with the kinds of Kinds. It records requests, and fails according to its Faults.
 type Server struct {
 	*memserver.Server
 	Faults
@@ -33,28 +33,28 @@ type Server struct {
 	Clock *clocktesting.FakePassiveClock
 	Logs  Logs // of Pods
 
-	user string // of the request in progress
+	user string // user of the current request
 }
 
-// Faults are what a Server does otherwise than a usual one.
+// Faults injects errors into a Server.
 type Faults struct {
-	Refuse     map[string]error                 // the errors of requests: "VERB RESOURCE NAME", with "USER: " before it if there is one, "kind KIND", "ask PERMISSION"
-	Lacks      map[string]bool                  // missing permissions, "USER VERB RESOURCE NAMESPACE", and missing objects that specs name, "RESOURCE NAMESPACE NAME"
+	Refuse     map[string]error                 // errors of requests: "VERB RESOURCE NAME", prefixed by "USER: " if there is one, "kind KIND", "ask PERMISSION"
+	Lacks      map[string]bool                  // missing permissions, "USER VERB RESOURCE NAMESPACE", and missing objects that specs refer to, "RESOURCE NAMESPACE NAME"
 	During     func()                           // called during each request
-	AfterApply func()                           // called after each apply, before its answer arrives
-	Ahead      time.Duration                    // how far the clock of the server is ahead: in the time of managedFields, and in the Date of answers
-	Dateless   bool                             // whether answers have no Date
-	Longest    map[string]int                   // the maximum length of a condition's message, by resource
+	AfterApply func()                           // called after each apply, before its response arrives
+	Ahead      time.Duration                    // how far API server time is ahead: in the time of managedFields, and in the Date of responses
+	Dateless   bool                             // responses have no Date
+	Longest    map[string]int                   // maximum length of a condition message, by resource
 	Webhook    func(*unstructured.Unstructured) // a mutating webhook, which does not change managedFields
 }
 
-// Recorded is what a Server was asked.
+// Recorded holds the requests that a Server received.
 type Recorded struct {
-	Requests []string // "VERB RESOURCE NAME", with "USER: " before it if there is one
+	Requests []string // "VERB RESOURCE NAME", prefixed by "USER: " if there is one
 	Events   []string
-	EventsAs []string // the users that publish Events
+	EventsAs []string // users that publish Events
 	Asked    []string // permissions: "USER VERB RESOURCE NAMESPACE"
-	Sought   []string // objects that specs name: "RESOURCE NAMESPACE NAME"
+	Sought   []string // objects that specs refer to: "RESOURCE NAMESPACE NAME"
 }
 
 func newServer(t testing.TB) *Server {
@@ -66,13 +66,14 @@ func newServer(t testing.TB) *Server {
 	return s
 }
 
-// Reset removes all objects, and what is recorded.
+// Reset removes all objects and recorded requests.
 func (s *Server) Reset() {
 	s.Server, s.Recorded = memserver.New(s.Clock, kindOf), Recorded{}
 	s.Version, s.Before, s.Validate, s.Admit = 100, s.note, s.validate, s.mutate
 }
 
-// note records a request and returns its error. The status of a TemplateController is not recorded: it is debounced.
+// note records a request and returns its error. Status updates of TemplateControllers are not recorded: they are
+// debounced.
 func (s *Server) note(verb string, at request.Location) error {
 	text := verb + " " + at.Resource.Resource + " " + at.Name
 	if at.Resource == v1.Resource && verb == "status" {
@@ -115,7 +116,7 @@ func (s *Server) wantLine(where, message string) {
 	}
 }
 
-// mutate sets the time of managedFields by the clock of the server, and calls the webhook.
+// mutate sets the time of managedFields to the API server time, and calls the webhook.
 func (s *Server) mutate(o *unstructured.Unstructured, manager string) {
 	if s.Ahead != 0 {
 		now, all := metav1.NewTime(s.Clock.Now().Add(s.Ahead)), o.GetManagedFields()
@@ -134,9 +135,10 @@ func (s *Server) mutate(o *unstructured.Unstructured, manager string) {
 // Accounts are ServiceAccounts.
 var Accounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 
-// Get returns an object. A service account or a namespace, which a spec names, exists if it is not in Lacks; asking is not recorded as a request.
+// Get returns an object. Service accounts and namespaces that specs refer to exist unless they are in Lacks; these
+// requests are not recorded in Requests.
 func (s *Server) Get(ctx context.Context, at request.Location) (*object.Object, error) {
-	if at.Resource != Accounts && at.Resource != running.Namespaces {
+	if at.Resource != Accounts && at.Resource != controller.Namespaces {
 		return s.Server.Get(ctx, at)
 	}
 	what := strings.Join(strings.Fields(at.Resource.Resource+" "+at.Namespace+" "+at.Name), " ")
@@ -147,7 +149,7 @@ func (s *Server) Get(ctx context.Context, at request.Location) (*object.Object, 
 	return nil, s.Refuse["ask "+what]
 }
 
-// GetDated is Get with the Date of the answer.
+// GetDated is Get with the Date of the response.
 func (s *Server) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
 	o, err := s.Get(ctx, at)
 	if s.Dateless {
@@ -165,8 +167,8 @@ func (s *Server) Apply(ctx context.Context, at request.Location, body []byte, ma
 	return o, err
 }
 
-// As returns the client of a user. Its recorded requests begin with the name of the account.
-func (s *Server) As(user string) running.Client {
+// As returns the client of a user. Its recorded requests are prefixed by the name of the service account.
+func (s *Server) As(user string) controller.Client {
 	if user == "" {
 		return s
 	}
@@ -197,7 +199,7 @@ func (s *Server) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	return found, nil
 }
 
-// Announce publishes an Event at once. It fails if Refuse has "create events NAMESPACE".
+// Announce publishes an Event immediately. It fails if Refuse has "create events NAMESPACE".
 func (s *Server) Announce(what request.Announcement) {
 	if !what.Wanted() {
 		return

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Timed is a queue whose delays pass by the clock of the test.
+// Timed is a delaying queue that uses the fake clock of the test.
 type Timed[T comparable] struct {
 	workqueue.TypedRateLimitingInterface[T]
 	clock    clock.PassiveClock
@@ -18,7 +18,7 @@ type Timed[T comparable] struct {
 	due map[T]time.Time
 }
 
-// NewTimed returns a Timed that adds to a queue. Its failures are counted by a rate limiter.
+// NewTimed returns a Timed that adds to queue. failures counts the failures of items.
 func NewTimed[T comparable](queue workqueue.TypedRateLimitingInterface[T], clock clock.PassiveClock, failures workqueue.TypedRateLimiter[T]) *Timed[T] {
 	return &Timed[T]{TypedRateLimitingInterface: queue, clock: clock, failures: failures, due: map[T]time.Time{}}
 }
@@ -40,7 +40,7 @@ func (q *Timed[T]) AddAfter(item T, after time.Duration) {
 // AddRateLimited adds an item after a failure.
 func (q *Timed[T]) AddRateLimited(item T) { q.AddAfter(item, q.failures.When(item)) }
 
-// Forget forgets the failures of an item.
+// Forget resets the failures of an item.
 func (q *Timed[T]) Forget(item T) { q.failures.Forget(item) }
 
 // NumRequeues returns the number of failures of an item.
@@ -54,7 +54,7 @@ func (q *Timed[T]) Due(item T) (time.Time, bool) {
 	return at, ok
 }
 
-// Wait returns how long an item is delayed from now.
+// Wait returns the remaining delay of an item.
 func (q *Timed[T]) Wait(item T) time.Duration {
 	at, _ := q.Due(item)
 	return at.Sub(q.clock.Now())
@@ -67,7 +67,7 @@ func (q *Timed[T]) Delayed() int {
 	return len(q.due)
 }
 
-// Drop forgets all delayed items.
+// Drop drops all delayed items.
 func (q *Timed[T]) Drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -88,7 +88,7 @@ func (q *Timed[T]) Release() (released []T) {
 	return released
 }
 
-// Next returns when the next item is due that is not skipped; zero means never.
+// Next returns when the next item is due, ignoring skipped items; zero means never.
 func (q *Timed[T]) Next(skip func(T) bool) time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -101,7 +101,7 @@ func (q *Timed[T]) Next(skip func(T) bool) time.Time {
 	return next
 }
 
-// idle counts how often an item was due since the last change.
+// idle counts how often each item was due since the last change.
 type idle[T comparable] map[T]int
 
 func (i idle[T]) note(items []T) {

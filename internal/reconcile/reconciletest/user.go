@@ -8,21 +8,22 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
-	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 )
 
-// AsUser returns client as a user sees it. set is called with the name of the user before each request, and with "" after it.
-func AsUser(client running.Client, name string, set func(user string)) running.Client {
+// AsUser returns client, impersonating a user. set is called with the name of the user before each request, and with ""
+// after it.
+func AsUser(client controller.Client, name string, set func(user string)) controller.Client {
 	return &asUser{client, name, set}
 }
 
 type asUser struct {
-	client running.Client
+	client controller.Client
 	name   string
 	set    func(user string)
 }
 
-func (u *asUser) begin() running.Client {
+func (u *asUser) begin() controller.Client {
 	u.set(u.name)
 	return u.client
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Watches fill caches from a Server, when a test calls Deliver. They implement the watches that controllers set.
+// Watches fills caches from a Server when a test calls Deliver. It implements the watches that controllers set.
 type Watches struct {
 	Listener Listener
 	Caches   map[watch.Want]*watch.Cache
 	Owned    map[string][]watch.Want        // by owner
 	Silent   map[watch.Want]bool            // watches that deliver nothing
-	Prepare  func(watch.Want, *watch.Cache) // called with a new cache; nil is for nothing
+	Prepare  func(watch.Want, *watch.Cache) // called with each new cache; may be nil
 
 	server  *Server
-	brought map[watch.Want]int // how many writes the cache has seen
+	brought map[watch.Want]int // number of writes that the cache has received
 }
 
-// Listener is told what a cache receives.
+// Listener receives the events of a cache.
 type Listener interface {
 	Changed(watch.Want, watch.Event)
 	StateChanged(watch.Want)
@@ -56,7 +56,7 @@ func (w *Watches) Set(owner string, wants []watch.Want) (map[watch.Want]*watch.C
 	return out, nil
 }
 
-// List gives a cache its first list.
+// List fills a cache with its initial list.
 func (w *Watches) List(want watch.Want) {
 	var err error
 	if w.brought[want], err = w.server.Fill(want, w.Caches[want]); err != nil {
@@ -75,7 +75,7 @@ func (w *Watches) Owners(want watch.Want) []string {
 	return out
 }
 
-// Deliver updates the caches with all writes, one after the other, also with own ones.
+// Deliver delivers all pending writes to the caches in order, including those of the operator.
 func (w *Watches) Deliver() {
 	for want, cache := range w.Caches {
 		if w.Silent[want] {
@@ -88,7 +88,7 @@ func (w *Watches) Deliver() {
 	}
 }
 
-// FailWatches has the watches of a resource fail, but for those of children. They resume if err is nil.
+// FailWatches makes all watches of a resource fail, except child watches. If err is nil, they resume.
 func (w *Watches) FailWatches(resource string, err error) {
 	for want, cache := range w.Caches {
 		if want.Resource.Resource == resource && want.Role != watch.Child {
@@ -99,7 +99,7 @@ func (w *Watches) FailWatches(resource string, err error) {
 	}
 }
 
-// Resume ends the failure of a cache as a resumed watch does: by a bookmark after the missed events.
+// Resume ends the failure of a cache like a resumed watch: with a bookmark after the missed events.
 func Resume(t testing.TB, cache *watch.Cache) {
 	t.Helper()
 	cache.Watching()

@@ -7,25 +7,25 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Meters has a Meter for each TemplateController. It must be safe for concurrent use.
+// Meters returns a Meter for each TemplateController. It must be safe for concurrent use.
 type Meters interface {
-	// Begin returns the meter of a TemplateController that is new to this operator. What
-	// was measured of an earlier one of that name is forgotten.
+	// Begin returns the meter of a new TemplateController. Metrics of an earlier TemplateController with the same name
+	// are dropped.
 	Begin(controller string) Meter
-	// End drops the metrics of a TemplateController that was deleted.
+	// End drops the metrics of a deleted TemplateController.
 	End(controller string)
 }
 
-// Meter measures the work for one TemplateController. It must be safe for concurrent
-// use and fast, and must not allocate: every reconciliation uses it.
+// Meter records metrics of one TemplateController. It must be safe for concurrent use and fast, and must not allocate:
+// every reconciliation uses it.
 type Meter interface {
-	// Pass counts a reconciliation of a parent.
-	Pass(outcome Outcome, took time.Duration)
+	// Reconciled counts a reconciliation of a parent.
+	Reconciled(outcome Outcome, took time.Duration)
 	// TemplateError counts a reconciliation in which a template failed.
 	TemplateError()
 	// Write counts a request that creates, updates or deletes a child.
 	Write(verb Verb, answer Answer)
-	// Tripped counts that a parent was slowed down because it was written to again and again.
+	// Tripped counts a parent that is slowed down because its reconciliations keep writing (a reconciliation loop).
 	Tripped()
 	// Parents sets the counts of the parents.
 	Parents(now v1.ParentCounts)
@@ -38,23 +38,22 @@ type Outcome int
 
 // The outcomes.
 const (
-	// Skipped is a reconciliation that ended before it observed the parent, which is suspended, deleted, slowed down, or
-	// waits until a cache has synced.
+	// Skipped: the reconciliation ended before it observed the parent, which is suspended, deleted, slowed down, or
+	// waits for a cache to sync.
 	Skipped Outcome = iota
-	// Succeeded is a reconciliation after which the children and the status are as the templates say, except for
-	// what templater cannot change.
+	// Succeeded: the children and the status match the templates, except for failures that templater cannot fix.
 	Succeeded
-	// Waiting is a reconciliation without a fault that is not complete yet.
+	// Waiting: there were no errors, but something is not ready yet.
 	Waiting
-	// Failed is a reconciliation with a fault: a template failed, or a write was refused.
+	// Failed: there was an error, for example a template failed, or a write was rejected.
 	Failed
-	// Panicked is a reconciliation that panicked.
+	// Panicked: the reconciliation panicked.
 	Panicked
-	// Outcomes is how many there are.
+	// Outcomes is the number of outcomes.
 	Outcomes
 )
 
-// Verb is what a write does to a child.
+// Verb is the kind of a write to a child.
 type Verb int
 
 // The verbs.
@@ -62,48 +61,48 @@ const (
 	Create Verb = iota
 	Update
 	Delete
-	// Verbs is how many there are.
+	// Verbs is the number of verbs.
 	Verbs
 )
 
-// Answer is what the API server answers to a write.
+// Answer is the result of a write request.
 type Answer int
 
 // The answers.
 const (
-	// Accepted is that it is done.
+	// Accepted: the write succeeded.
 	Accepted Answer = iota
-	// Conflict is that the object is another one, or is there already, or changes at the moment.
+	// Conflict: the object was replaced, already exists, or was modified concurrently.
 	Conflict
-	// Forbidden means that a permission is missing.
+	// Forbidden: a permission is missing.
 	Forbidden
-	// Rejected is that the server does not take the object.
+	// Rejected: the API server rejected the object.
 	Rejected
-	// NoAnswer is that the server failed, is overloaded, or was not reached.
+	// NoAnswer: the API server failed, is overloaded, or was not reached.
 	NoAnswer
-	// Answers is how many there are.
+	// Answers is the number of answers.
 	Answers
 )
 
-// Discard drops all measurements.
+// Discard discards all metrics.
 type Discard struct{}
 
-// Begin measures nothing.
+// Begin returns a meter that discards all metrics.
 func (Discard) Begin(string) Meter { return Discard{} }
 
-// End forgets nothing.
+// End does nothing.
 func (Discard) End(string) {}
 
-// Pass counts nothing.
-func (Discard) Pass(Outcome, time.Duration) {}
+// Reconciled does nothing.
+func (Discard) Reconciled(Outcome, time.Duration) {}
 
-// TemplateError counts nothing.
+// TemplateError does nothing.
 func (Discard) TemplateError() {}
 
-// Write counts nothing.
+// Write does nothing.
 func (Discard) Write(Verb, Answer) {}
 
-// Tripped counts nothing.
+// Tripped does nothing.
 func (Discard) Tripped() {}
 
 // Parents does nothing.
@@ -112,14 +111,14 @@ func (Discard) Parents(v1.ParentCounts) {}
 // Ready does nothing.
 func (Discard) Ready(bool) {}
 
-// OutcomeOf is how the reconciliation of an existing parent with these problems is counted.
+// OutcomeOf returns the outcome of reconciling an existing parent with these problems.
 func OutcomeOf(problems problem.List) Outcome {
 	outcome := Succeeded
 	for _, issue := range problems {
 		switch {
 		case issue.Waiting:
 			outcome = max(outcome, Waiting)
-		case issue.Reason != v1.ReasonChildFailing: // which templater cannot mend
+		case issue.Reason != v1.ReasonChildFailing: // which templater cannot fix
 			outcome = Failed
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// RepeatAfter is when a lasting problem is announced again: the API server forgets Events, after an hour if its
-// --event-ttl does not say otherwise.
+// RepeatAfter is the interval at which the Event of a persistent problem is repeated: Events expire after the
+// --event-ttl of the API server (default 1h).
 const RepeatAfter = 50 * time.Minute
 
 // EventPublisher publishes Events. It must not block.
@@ -23,50 +23,50 @@ type EventPublisher interface {
 	Announce(request.Announcement)
 }
 
-// EventOptions are what a recorder works with.
+// EventOptions configure an EventRecorder.
 type EventOptions struct {
 	Events EventPublisher
 	Clock  clock.PassiveClock
-	// Parents is the queue of the parents that are reconciled because Events about them are no longer forbidden.
+	// Parents is the queue to which parents are added once Events about them are no longer forbidden.
 	Parents queue.Queue
-	// Controllers is the queue of those whose condition may have changed, and Delay how long that waits for more where
-	// nothing else does.
+	// Controllers is the queue to which TemplateControllers are added whose condition may have changed, and Delay is
+	// the delay after an Event was dropped, to wait for more.
 	Controllers workqueue.TypedDelayingInterface[string]
 	Delay       time.Duration
 }
 
-// EventRecorder publishes Events. It remembers the last problem of each parent, so that the same one is not
-// published by every reconciliation, and the Events that could not be published. It is safe for concurrent use.
+// EventRecorder publishes Events. It remembers the last problem of each parent, so that not every reconciliation
+// publishes the same one, and the Events that were forbidden. It is safe for concurrent use.
 type EventRecorder struct {
 	o EventOptions
 
 	mu      sync.Mutex
 	last    map[queue.Key]announcement
 	faults  map[queue.Key]faults
-	refused map[audience]*refusal  // the last one
-	unheard map[queue.Key]*refusal // of the last Event about a parent
+	refused map[access]*refusal    // last Forbidden response
+	dropped map[queue.Key]*refusal // parents whose last Event was dropped, and why
 }
 
-// announcement is what was announced last, and when.
+// announcement is the last problem that was published.
 type announcement struct {
 	text string
 	at   time.Time
 }
 
-// faults are those that the server has found so far.
+// faults are the schema errors that the API server has reported so far.
 type faults struct {
 	about string
 	found []string
 }
 
-// NewEventRecorder returns a recorder that has announced nothing.
+// NewEventRecorder returns an empty EventRecorder.
 func NewEventRecorder(o EventOptions) *EventRecorder {
-	return &EventRecorder{o: o, last: map[queue.Key]announcement{}, faults: map[queue.Key]faults{}, refused: map[audience]*refusal{}, unheard: map[queue.Key]*refusal{}}
+	return &EventRecorder{o: o, last: map[queue.Key]announcement{}, faults: map[queue.Key]faults{}, refused: map[access]*refusal{}, dropped: map[queue.Key]*refusal{}}
 }
 
-// Announce publishes an Event about a parent, or what was one, as that user.
+// Announce publishes an Event about a parent, which may have been deleted, as that user.
 func (r *EventRecorder) Announce(as string, key queue.Key, what request.Announcement) {
-	e := said{Key: key, to: audience{as, request.EventNamespace(what.About)}, found: r.found(key)}
+	e := pendingEvent{Key: key, to: access{as, request.EventNamespace(what.About)}, found: r.found(key)}
 	what.As = as
 	what.Wanted = func() bool {
 		wanted, news := r.wanted(e)
@@ -85,10 +85,10 @@ func (r *EventRecorder) Announce(as string, key queue.Key, what request.Announce
 		}
 	}
 	what.Message = problem.Line(what.Message)
-	r.o.Events.Announce(what) //nolint:forbidigo // this is the place
+	r.o.Events.Announce(what) //nolint:forbidigo // the only allowed call
 }
 
-// found reports whether a reconciliation has found a problem that still exists.
+// found reports whether the parent has a problem that was published.
 func (r *EventRecorder) found(key queue.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,9 +96,9 @@ func (r *EventRecorder) found(key queue.Key) bool {
 	return found
 }
 
-// Faults returns the faults and those that were found before in the same, sorted. The
-// server checks fields in random order and may stop at the first invalid
-// one; each change of the list would be a write and an Event.
+// Faults returns the schema errors in found, and those found before in the same content, sorted. about identifies the
+// content. The API server checks fields in random order and may stop at the first invalid one; without merging, each
+// reconciliation could change the list, and so cause a write and an Event.
 func (r *EventRecorder) Faults(key queue.Key, about string, found []string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,8 +111,8 @@ func (r *EventRecorder) Faults(key queue.Key, about string, found []string) []st
 	return found
 }
 
-// Fresh reports whether the text differs from the last one for key, or that one was announced long ago. An
-// empty text says that all is well.
+// Fresh reports whether text differs from the last one for key, or the last one is older than RepeatAfter. An empty
+// text means that there is no problem, and clears it.
 func (r *EventRecorder) Fresh(key queue.Key, text string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,25 +127,25 @@ func (r *EventRecorder) Fresh(key queue.Key, text string) bool {
 	return true
 }
 
-// Forget drops what is remembered of a parent that was deleted.
+// Forget drops a deleted parent.
 func (r *EventRecorder) Forget(key queue.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(key)
 }
 
-// drop forgets about a parent; the lock is held.
+// drop drops a parent. The caller holds the lock.
 func (r *EventRecorder) drop(key queue.Key) {
 	delete(r.last, key)
 	delete(r.faults, key)
-	delete(r.unheard, key)
+	delete(r.dropped, key)
 }
 
-// ForgetController drops what is remembered of a controller that was deleted.
+// ForgetController drops the parents of a deleted TemplateController.
 func (r *EventRecorder) ForgetController(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	queue.DropController(r.last, name)
 	queue.DropController(r.faults, name)
-	queue.DropController(r.unheard, name)
+	queue.DropController(r.dropped, name)
 }

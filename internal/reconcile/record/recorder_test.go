@@ -17,7 +17,7 @@ func keyOf(controller, parent string) queue.Key {
 	return queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}}
 }
 
-func TestWhatWasSaidIsForgotten(t *testing.T) {
+func TestRecordedEventsAreForgotten(t *testing.T) {
 	one, two, other := keyOf("a", "1"), keyOf("a", "2"), keyOf("b", "1")
 	for why, row := range map[string]struct {
 		forget func(*EventRecorder)
@@ -57,7 +57,7 @@ func TestWhatWasSaidIsForgotten(t *testing.T) {
 	}
 }
 
-func TestFaultsThatTheServerNamesInTurnAreToldTogether(t *testing.T) {
+func TestAlternatingServerFaultsAreReportedTogether(t *testing.T) {
 	s, key := NewEventRecorder(EventOptions{Clock: clock.RealClock{}}), queue.Key{Controller: "apps"}
 	for i, step := range []struct{ why, about, found, want string }{
 		{"the first", "a", ".y: bad", "cannot: .y: bad"},
@@ -66,20 +66,20 @@ func TestFaultsThatTheServerNamesInTurnAreToldTogether(t *testing.T) {
 		{"another object", "b", ".y: bad", "cannot: .y: bad"},
 	} {
 		p := &problem.Problem{Message: "cannot: " + step.found, Faults: []string{step.found}}
-		for range 2 { // telling it twice changes nothing
+		for range 2 { // reporting it twice has no effect
 			p.SetFaults(s.Faults(key, step.about, p.Faults))
 		}
 		if p.Message != step.want {
 			t.Errorf("step %d, %s: got %q, want %q", i, step.why, p.Message, step.want)
 		}
 	}
-	s.Fresh(key, "") // all is well
+	s.Fresh(key, "") // the problem is resolved
 	if got := s.Faults(key, "b", []string{".z: bad"}); len(got) != 1 {
 		t.Errorf("after all was well: got %q", got)
 	}
 }
 
-func TestALastingProblemIsSaidAgainInTime(t *testing.T) {
+func TestPersistentProblemIsRepeatedAfterInterval(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	r, key := NewEventRecorder(EventOptions{Clock: clock}), keyOf("apps", "one")
 	r.Fresh(key, "bad")

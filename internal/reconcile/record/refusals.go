@@ -12,63 +12,65 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// Events are written as the service account of the controller. If that is not allowed, they are dropped: the
-// TemplateController reports it, the server is not asked again for a while, and the parents of the dropped Events
-// are queued once it is allowed.
+// Events are created as the service account of the TemplateController. If that is forbidden, they are dropped: the
+// TemplateController reports it, no further requests are sent for a while, and the parents of the dropped Events are
+// enqueued once it is allowed.
 
-// audience is the user that writes Events, and the namespace.
-type audience struct{ as, namespace string }
+// access is a user that creates Events in a namespace.
+type access struct{ as, namespace string }
 
-// refusal is a response of the server that a permission to write an Event is missing.
+// refusal is a Forbidden response to an Event.
 type refusal struct {
-	audience
+	access
 	err error
 	at  time.Time
 }
 
-// said is an Event that is on its way, which may take a while.
-type said struct {
+// pendingEvent is an Event that is being published, which may take a while.
+type pendingEvent struct {
 	queue.Key
-	to audience
-	// found is whether a reconciliation has found the problem, and so would notice its end.
+	to access
+	// found means that the parent had a problem when the Event was announced, see EventRecorder.found.
 	found bool
 }
 
-// wanted reports whether to request an Event. If not, it counts as dropped; news is whether that is new.
-func (r *EventRecorder) wanted(e said) (wanted, news bool) {
+// wanted reports whether to send an Event. If not, the Event is dropped; news reports whether it is the first one of
+// the parent.
+func (r *EventRecorder) wanted(e pendingEvent) (wanted, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := r.refused[e.to]
 	if last == nil || r.o.Clock.Since(last.at) >= problem.SlowRetry {
 		return true, false
 	}
-	return false, r.leaveOut(e, last)
+	return false, r.markDropped(e, last)
 }
 
-// leaveOut counts an Event as not said, unless that is no loss any more, and reports whether that is new; the lock is held.
-func (r *EventRecorder) leaveOut(e said, why *refusal) (news bool) {
-	_, known := r.unheard[e.Key]
+// markDropped records a dropped Event, unless its problem no longer exists. It reports whether it is the first one of the
+// parent. The caller holds the lock.
+func (r *EventRecorder) markDropped(e pendingEvent, why *refusal) (news bool) {
+	_, known := r.dropped[e.Key]
 	if _, lasts := r.last[e.Key]; e.found && !lasts && !known {
-		return false // all is well by now
+		return false // the problem is resolved
 	}
 	delete(r.last, e.Key)
-	r.unheard[e.Key] = why
+	r.dropped[e.Key] = why
 	return !known
 }
 
-// answered takes the server's answer to an Event. It returns the parents that Events can be said about now, and the controllers
-// whose condition may have changed.
-func (r *EventRecorder) answered(e said, err error) (again []queue.Key, changed []string) {
+// answered processes the response to an Event. It returns the parents whose Events are now allowed, and the
+// TemplateControllers whose condition may have changed.
+func (r *EventRecorder) answered(e pendingEvent, err error) (again []queue.Key, changed []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case err == nil && len(r.refused)+len(r.unheard) == 0: // as nearly always
+	case err == nil && len(r.refused)+len(r.dropped) == 0: // nearly always
 	case err == nil:
 		delete(r.refused, e.to)
-		delete(r.unheard, e.Key)
-		for other, refused := range r.unheard {
-			if refused.audience == e.to {
-				delete(r.unheard, other)
+		delete(r.dropped, e.Key)
+		for other, refused := range r.dropped {
+			if refused.access == e.to {
+				delete(r.dropped, other)
 				again = append(again, other)
 			}
 		}
@@ -76,14 +78,14 @@ func (r *EventRecorder) answered(e said, err error) (again []queue.Key, changed 
 	case permissions.Denied(err):
 		r.sweep()
 		r.refused[e.to] = &refusal{e.to, err, r.o.Clock.Now()}
-		if r.leaveOut(e, r.refused[e.to]) {
+		if r.markDropped(e, r.refused[e.to]) {
 			return nil, []string{e.Controller}
 		}
 	}
 	return nil, nil
 }
 
-// sweep drops refusals that are too old to count; the lock is held.
+// sweep drops expired refusals. The caller holds the lock.
 func (r *EventRecorder) sweep() {
 	for to, last := range r.refused {
 		if r.o.Clock.Since(last.at) >= problem.SlowRetry {
@@ -100,13 +102,13 @@ func controllersOf(keys []queue.Key) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Refused returns some refusals of Events of a controller that works as the user, in order of their namespaces, each with a
-// parent that one is about.
+// Refused returns examples of Events of a TemplateController that were forbidden for the user, sorted by namespace: one
+// per namespace, and at most problem.MostListed.
 func (r *EventRecorder) Refused(controller, as string) []RefusedEvent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first := map[string]RefusedEvent{}
-	for key, last := range r.unheard {
+	for key, last := range r.dropped {
 		if key.Controller != controller || last.as != as {
 			continue
 		}
@@ -122,22 +124,22 @@ func (r *EventRecorder) Refused(controller, as string) []RefusedEvent {
 	return all[:min(len(all), problem.MostListed)]
 }
 
-// RefusedEvent is an Event about a parent that was refused.
+// RefusedEvent is an Event about a parent that was forbidden.
 type RefusedEvent struct {
 	Key       queue.Key
-	Namespace string // that it was to be written in
-	Err       error  // what the server answered
+	Namespace string // namespace of the Event
+	Err       error  // the response of the API server
 	At        time.Time
 }
 
-// RetryRefused queues one parent in each of the namespaces where Events of a controller that works as the user were refused, to try again. It
-// reports whether there are any. matches reports whether there is a parent of that name.
+// RetryRefused enqueues one parent for each namespace in which Events of a TemplateController were forbidden for the
+// user, to retry. It reports whether there are any. matches reports whether a parent with that name exists and matches.
 func (r *EventRecorder) RetryRefused(controller, as string, matches func(types.NamespacedName) bool) bool {
 	all := r.Refused(controller, as)
 	for _, one := range all {
 		switch due := r.o.Clock.Since(one.At) >= problem.SlowRetry; {
 		case due && !matches(one.Key.Parent):
-			r.Forget(one.Key) // no reconciliation reports anything about it
+			r.Forget(one.Key) // no reconciliation publishes Events about it
 		case due:
 			r.o.Parents.Add(one.Key)
 		}

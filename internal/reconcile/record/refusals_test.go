@@ -21,20 +21,20 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// deniedEvent is what the server answers where a user may not write Events.
+// deniedEvent is the response to a user who may not create Events.
 func deniedEvent(user string) error {
 	return apierrors.NewForbidden(schema.GroupResource{Group: "events.k8s.io", Resource: "events"}, "", errors.New(`User "`+user+`" cannot create resource "events" in API group "events.k8s.io"`))
 }
 
-func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
+func TestRejectedEventsAreReportedForThreeNamespaces(t *testing.T) {
 	const robot = "system:serviceaccount:team:robot"
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	s := NewEventRecorder(EventOptions{Clock: clock})
-	for i := range 20 { // parents 0 to 19, in five namespaces by turns
-		s.answered(said{Key: keyOf("apps", fmt.Sprint(i)), to: audience{robot, fmt.Sprint("ns-", i%5)}}, deniedEvent(robot))
+	for i := range 20 { // parents 0 to 19, distributed over five namespaces
+		s.answered(pendingEvent{Key: keyOf("apps", fmt.Sprint(i)), to: access{robot, fmt.Sprint("ns-", i%5)}}, deniedEvent(robot))
 	}
-	s.answered(said{Key: keyOf("others", "0"), to: audience{robot, "a"}}, deniedEvent(robot))
-	s.answered(said{Key: keyOf("apps", "20"), to: audience{"other", "a"}}, deniedEvent("other"))
+	s.answered(pendingEvent{Key: keyOf("others", "0"), to: access{robot, "a"}}, deniedEvent(robot))
+	s.answered(pendingEvent{Key: keyOf("apps", "20"), to: access{"other", "a"}}, deniedEvent("other"))
 	var got []string
 	for _, one := range s.Refused("apps", robot) {
 		got = append(got, one.Namespace+" "+one.Key.Parent.Name)
@@ -43,40 +43,40 @@ func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
 		t.Errorf("told of (-want +got):\n%s", diff)
 	}
 	clock.SetTime(clock.Now().Add(problem.SlowRetry - time.Nanosecond))
-	if wanted, news := s.wanted(said{Key: keyOf("apps", "1"), to: audience{robot, "ns-1"}}); wanted || news {
+	if wanted, news := s.wanted(pendingEvent{Key: keyOf("apps", "1"), to: access{robot, "ns-1"}}); wanted || news {
 		t.Error("a moment before it is time, the server is asked again")
 	}
 	clock.SetTime(clock.Now().Add(time.Nanosecond))
-	if wanted, _ := s.wanted(said{Key: keyOf("apps", "1"), to: audience{robot, "ns-1"}}); !wanted {
+	if wanted, _ := s.wanted(pendingEvent{Key: keyOf("apps", "1"), to: access{robot, "ns-1"}}); !wanted {
 		t.Error("when it is time, the server is not asked")
 	}
-	before := len(s.unheard)
-	again, changed := s.answered(said{Key: keyOf("apps", "1"), to: audience{robot, "ns-1"}}, nil)
-	if len(again) != 3 || len(changed) != 1 || before-len(s.unheard) != 4 {
-		t.Errorf("once it is granted: %v again, %v changed, %d refused before and %d after", again, changed, before, len(s.unheard))
+	before := len(s.dropped)
+	again, changed := s.answered(pendingEvent{Key: keyOf("apps", "1"), to: access{robot, "ns-1"}}, nil)
+	if len(again) != 3 || len(changed) != 1 || before-len(s.dropped) != 4 {
+		t.Errorf("once it is granted: %v again, %v changed, %d refused before and %d after", again, changed, before, len(s.dropped))
 	}
-	s.answered(said{Key: keyOf("apps", "3"), to: audience{robot, "ns-3"}}, deniedEvent(robot))
+	s.answered(pendingEvent{Key: keyOf("apps", "3"), to: access{robot, "ns-3"}}, deniedEvent(robot))
 	if len(s.refused) != 1 {
 		t.Errorf("%d refusals are kept, want those that are fresh", len(s.refused))
 	}
 }
 
-func TestNothingIsKeptOfEventsOfATemplateControllerThatIsGone(t *testing.T) {
+func TestForgetControllerRemovesEvents(t *testing.T) {
 	r := NewEventRecorder(EventOptions{Clock: clocktesting.NewFakePassiveClock(time.Now())})
 	for _, name := range []string{"apps", "others"} {
-		r.answered(said{Key: keyOf(name, "one"), to: audience{"robot", "ns"}}, deniedEvent("robot"))
+		r.answered(pendingEvent{Key: keyOf(name, "one"), to: access{"robot", "ns"}}, deniedEvent("robot"))
 	}
-	if r.ForgetController("apps"); len(r.unheard) != 1 || r.unheard[keyOf("others", "one")] == nil {
-		t.Errorf("%v are kept", r.unheard)
+	if r.ForgetController("apps"); len(r.dropped) != 1 || r.dropped[keyOf("others", "one")] == nil {
+		t.Errorf("%v are kept", r.dropped)
 	}
 }
 
-// published is a EventPublisher that keeps the last Event.
+// published is an EventPublisher that records the last Event.
 type published struct{ request.Announcement }
 
 func (p *published) Announce(what request.Announcement) { p.Announcement = what }
 
-// about is an object that Events are about.
+// about returns an object for Events.
 func about(t *testing.T) *object.Object {
 	t.Helper()
 	o, err := object.From(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one", "namespace": "ns"}})
@@ -86,7 +86,7 @@ func about(t *testing.T) *object.Object {
 	return o
 }
 
-func TestAnEventIsOneLineByItsUser(t *testing.T) {
+func TestEventMessageIsOneLine(t *testing.T) {
 	var to published
 	NewEventRecorder(EventOptions{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: &to}).Announce("robot", keyOf("apps", "one"), request.Announcement{About: about(t), Message: "a\nb"})
 	if to.Message == "" || strings.Contains(to.Message, "\n") {
@@ -97,10 +97,10 @@ func TestAnEventIsOneLineByItsUser(t *testing.T) {
 	}
 }
 
-// listening is a recorder with queues, and what it publishes.
+// listening returns a recorder with queues, and the Event that it publishes.
 func listening(t *testing.T) (*EventRecorder, *published) {
 	t.Helper()
-	parents, _ := queue.New(nil, queue.NewTurns(100, queue.NewTenants(), nil))
+	parents, _ := queue.New(nil, queue.NewFairQueue(100, queue.NewTenants(), nil))
 	controllers := workqueue.NewTypedDelayingQueue[string]()
 	t.Cleanup(parents.ShutDown)
 	t.Cleanup(controllers.ShutDown)
@@ -108,8 +108,8 @@ func listening(t *testing.T) (*EventRecorder, *published) {
 	return NewEventRecorder(EventOptions{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: to, Parents: parents, Controllers: controllers}), to
 }
 
-// looks empties the queues, and returns what was in them.
-func (r *EventRecorder) looks() []string {
+// enqueued empties the queues, and returns their keys.
+func (r *EventRecorder) enqueued() []string {
 	out := []string{}
 	for r.o.Parents.Len() > 0 {
 		key, _ := r.o.Parents.Get()
@@ -124,7 +124,7 @@ func (r *EventRecorder) looks() []string {
 	return out
 }
 
-func TestWhoIsLookedAtBecauseOfEventsThatAreRefused(t *testing.T) {
+func TestRejectedEventsTriggerReconciliation(t *testing.T) {
 	r, to := listening(t)
 	for i, step := range []struct {
 		why    string
@@ -156,13 +156,13 @@ func TestWhoIsLookedAtBecauseOfEventsThatAreRefused(t *testing.T) {
 	} {
 		r.Announce("robot", keyOf("apps", step.parent), request.Announcement{About: about(t)})
 		step.act()
-		if diff := cmp.Diff(step.want, r.looks()); diff != "" {
+		if diff := cmp.Diff(step.want, r.enqueued()); diff != "" {
 			t.Errorf("step %d, %s: looks (-want +got):\n%s", i, step.why, diff)
 		}
 	}
 }
 
-func TestWhatIsRefusedCountsAsNotSaid(t *testing.T) {
+func TestRejectedEventIsRecordedAgain(t *testing.T) {
 	r, to := listening(t)
 	key := keyOf("apps", "one")
 	for i, refuse := range []func(){
@@ -180,23 +180,23 @@ func TestWhatIsRefusedCountsAsNotSaid(t *testing.T) {
 	}
 }
 
-func TestNothingIsKeptOfEventsAboutAParentThatIsGone(t *testing.T) {
+func TestForgetRemovesEventsOfParent(t *testing.T) {
 	r := NewEventRecorder(EventOptions{Clock: clocktesting.NewFakePassiveClock(time.Now())})
 	for _, name := range []string{"one", "two"} {
-		r.answered(said{Key: keyOf("apps", name), to: audience{"robot", "ns"}}, deniedEvent("robot"))
+		r.answered(pendingEvent{Key: keyOf("apps", name), to: access{"robot", "ns"}}, deniedEvent("robot"))
 	}
 	r.Forget(keyOf("apps", "one"))
-	if all := r.Refused("apps", "robot"); len(r.unheard) != 1 || len(all) != 1 || all[0].Key != keyOf("apps", "two") {
-		t.Errorf("%v are kept", r.unheard)
+	if all := r.Refused("apps", "robot"); len(r.dropped) != 1 || len(all) != 1 || all[0].Key != keyOf("apps", "two") {
+		t.Errorf("%v are kept", r.dropped)
 	}
 }
 
-func TestAProblemThatIsOverIsNotLeftOut(t *testing.T) {
+func TestResolvedProblemIsNotReportedAsDropped(t *testing.T) {
 	key, other := keyOf("apps", "one"), keyOf("apps", "two")
 	for why, row := range map[string]struct {
 		meanwhile func(*EventRecorder)
-		keys      []queue.Key // that are left out
-		looks     []string
+		keys      []queue.Key // dropped
+		enqueued  []string
 	}{
 		"it lasts":        {func(*EventRecorder) {}, []queue.Key{key, other}, []string{"apps"}},
 		"it is over":      {func(r *EventRecorder) { r.Fresh(key, "") }, []queue.Key{other}, []string{}},
@@ -210,13 +210,13 @@ func TestAProblemThatIsOverIsNotLeftOut(t *testing.T) {
 			r, to := listening(t)
 			r.Announce("robot", other, request.Announcement{About: about(t)})
 			to.Answered(deniedEvent("robot"))
-			r.looks()
+			r.enqueued()
 			r.Fresh(key, "bad")
 			r.Announce("robot", key, request.Announcement{About: about(t)})
 			row.meanwhile(r)
 			refuse(to)
-			left := slices.SortedFunc(maps.Keys(r.unheard), func(a, b queue.Key) int { return strings.Compare(a.Parent.Name, b.Parent.Name) })
-			if diff := cmp.Diff(row.keys, left) + cmp.Diff(row.looks, r.looks()); diff != "" {
+			left := slices.SortedFunc(maps.Keys(r.dropped), func(a, b queue.Key) int { return strings.Compare(a.Parent.Name, b.Parent.Name) })
+			if diff := cmp.Diff(row.keys, left) + cmp.Diff(row.enqueued, r.enqueued()); diff != "" {
 				t.Errorf("%s, %s: left out, and looks (-want +got):\n%s", why, how, diff)
 			}
 		}

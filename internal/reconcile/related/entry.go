@@ -1,4 +1,4 @@
-// Package related finds the related objects that a parent selects, and the parents that select an object which has changed.
+// Package related finds the related objects that a parent selects, and the parents that select a changed object.
 package related
 
 import (
@@ -14,15 +14,17 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Entry is an entry of spec.related at work: the caches of its objects, and the index of the parents that see them. It is immutable.
+// Entry is an active entry of spec.related: the caches of its objects, and the index of the parents that select them.
+// It is immutable.
 type Entry struct {
 	*spec.Related
 	Kind   kind.Kind
-	Caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the server does not have the kind
-	// Err is why there are no caches.
+	Caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the kind is not served
+	// Err is the reason why there are no caches.
 	Err        error
-	Namespaces *watch.Cache // nil unless there is a namespaceSelector
-	// More returns objects of a selection that are kept elsewhere; nil is for none. Of several objects of one name, that of the caches counts.
+	Namespaces *watch.Cache // nil if there is no namespaceSelector
+	// More returns objects of a selection that are not in the caches. It may be nil. If an object is in both, the
+	// cached one is used.
 	More  func(Selection) []*object.Object
 	Index *Index
 }
@@ -30,21 +32,24 @@ type Entry struct {
 // ReadsLogs reports whether templates may read the logs of the objects, which are Pods.
 func (e *Entry) ReadsLogs() bool { return e.Logs != nil }
 
-// State is what is known of the objects of an Entry.
+// State is the state of the objects of an Entry.
 type State int
 
 const (
-	// Waiting is that they are being read for the first time.
+	// Waiting means that the initial list is in progress.
 	Waiting State = iota
-	// Unreadable is that they could not be read so far, or that the permission to read them was withdrawn. Nobody knows which there are.
+	// Unreadable means that the objects could not be read yet, or the permission to read them was revoked. It is unknown which
+	// exist.
 	Unreadable
-	// Absent means that the server does not have the kind, or forbids reading it, and the entry is optional: it counts as empty.
+	// Absent means that the API server does not serve the kind, or forbids reading it, and the entry is optional: it counts as
+	// empty.
 	Absent
-	// Known is that they were all read once, and may be read still, so that what is known of them is worth a look. The watch may have failed since: see Since.
+	// Known means that the initial list is complete and reading is still allowed, so that the objects can be used. The watch may
+	// have failed since: see Since.
 	Known
 )
 
-// State returns what is known of the objects. Where some are still being read, or could not be read, that holds for all.
+// State returns the state of the objects. If some are Waiting or Unreadable, that applies to all of them.
 func (e *Entry) State() State {
 	if e.Err != nil {
 		return e.without(kind.Missing(e.Err) && !kind.Away(e.Err))
@@ -63,8 +68,9 @@ func (e *Entry) State() State {
 	return state
 }
 
-// without returns the State of an entry without objects: it depends on whether the server reports that the kind or the permission is missing.
-// Any other failure says nothing about which objects exist.
+// without returns the State of an entry without objects: it is Absent if the entry is optional and said is true, which
+// means that the API server reports the kind or the permission as missing. Any other error does not show which objects
+// exist.
 func (e *Entry) without(said bool) State {
 	if e.Optional && said {
 		return Absent
@@ -72,11 +78,12 @@ func (e *Entry) without(said bool) State {
 	return Unreadable
 }
 
-// Gone reports whether the server does not have the kind at all, so that there is no such object.
+// Gone reports whether the API server does not serve the kind at all, so that there are no objects.
 func (e *Entry) Gone() bool { return kind.Gone(e.Err) }
 
-// Since identifies the period in which all objects have been known as they are: see watch.Cache.Since. It is 0 if they are not known. Those of
-// an optional kind that is not served are known: there are none.
+// Since identifies the period during which the objects have been up to date without interruption, see
+// watch.Cache.Since. It is 0 if they are not up to date. The objects of an optional kind that is not served are up to
+// date: there are none.
 func (e *Entry) Since() uint64 {
 	if e.State() == Absent && !e.Gone() {
 		return 0
@@ -84,7 +91,7 @@ func (e *Entry) Since() uint64 {
 	return e.ReadSince()
 }
 
-// ReadSince is Since for what cannot be read for good: an optional entry counts as empty where it is Absent.
+// ReadSince is Since, except that an optional entry counts as empty whenever it is Absent.
 func (e *Entry) ReadSince() uint64 {
 	switch e.State() {
 	case Absent:
@@ -104,7 +111,7 @@ func (e *Entry) ReadSince() uint64 {
 	return sum
 }
 
-// Readable is whether Since is other than 0, but for a watch that is between two requests.
+// Readable reports whether Since is not 0, ignoring a watch that is between two requests.
 func (e *Entry) Readable() bool {
 	if state := e.State(); state != Known {
 		return state == Absent && e.Gone()
@@ -117,7 +124,7 @@ func (e *Entry) Readable() bool {
 	return true
 }
 
-// read returns all that the objects are read by.
+// read returns all caches that the entry depends on.
 func (e *Entry) read() iter.Seq[*watch.Cache] {
 	return func(yield func(*watch.Cache) bool) {
 		if e.Namespaces != nil && !yield(e.Namespaces) {
@@ -131,7 +138,7 @@ func (e *Entry) read() iter.Seq[*watch.Cache] {
 	}
 }
 
-// Find returns the objects of a selection, sorted as children are.
+// Find returns the objects of a selection, sorted like children.
 func (e *Entry) Find(s Selection) []*object.Object {
 	var out []*object.Object
 	for _, p := range s {
@@ -143,7 +150,7 @@ func (e *Entry) Find(s Selection) []*object.Object {
 		out = append(out, e.More(s)...)
 	}
 	slices.SortStableFunc(out, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
-	return slices.CompactFunc(out, func(a, b *object.Object) bool { return a == b || a.Key() == b.Key() }) // two parts may select one object
+	return slices.CompactFunc(out, func(a, b *object.Object) bool { return a == b || a.Key() == b.Key() }) // two parts may select the same object
 }
 
 // find calls f for the objects of a cache that a part selects.
@@ -162,7 +169,7 @@ func (e *Entry) find(cache *watch.Cache, p Part, f func(*object.Object)) {
 	cache.Find(p.Term(), keep)
 }
 
-// cachesOf returns those that hold the objects of a namespace, or all where it is empty.
+// cachesOf returns the caches that contain the objects of a namespace; "" means all.
 func (e *Entry) cachesOf(namespace string) map[string]*watch.Cache {
 	if namespace == "" || e.Caches[""] != nil {
 		return e.Caches
@@ -173,7 +180,7 @@ func (e *Entry) cachesOf(namespace string) map[string]*watch.Cache {
 	return nil
 }
 
-// inNamespace reports whether the namespaceSelector, if any, selects it.
+// inNamespace reports whether the namespaceSelector selects the namespace. It is true if there is no namespaceSelector.
 func (e *Entry) inNamespace(namespace string) bool {
 	if e.Namespaces == nil {
 		return true
@@ -182,32 +189,32 @@ func (e *Entry) inNamespace(namespace string) bool {
 	return ns != nil && e.NamespaceSelector.Matches(ns)
 }
 
-// Reads reports whether the entry reads its objects by that watch.
+// Reads reports whether the entry reads its objects from that watch.
 func (e *Entry) Reads(want watch.Want) bool {
 	cache := e.Caches[want.Namespace]
 	return cache != nil && cache.Of(want)
 }
 
-// Changed calls wake for the parents that see an object which has changed, for some of them twice: those that see it only before, or
-// only now, and, unless watchFields are all as they were, those that see it still.
+// Changed calls wake for the parents that select the old or the new object, possibly twice. If none of watchFields has
+// changed, parents that select both are skipped.
 func (e *Entry) Changed(event watch.Event, wake func(parent types.NamespacedName)) {
 	before, after := event.Old, event.New
 	if o := after; o != nil && !e.inNamespace(o.Namespace()) || o == nil && !e.inNamespace(before.Namespace()) {
 		return
 	}
-	told := before == nil || after == nil || !e.sameFields(before, after)
-	if !told && before.SameLabels(after) {
+	fieldsChanged := before == nil || after == nil || !e.sameFields(before, after)
+	if !fieldsChanged && before.SameLabels(after) {
 		return
 	}
 	e.Index.each(before, after, func(m *member) {
 		saw, sees := before != nil && m.selection.Selects(before), after != nil && m.selection.Selects(after)
-		if saw != sees || sees && told {
+		if saw != sees || sees && fieldsChanged {
 			wake(m.parent)
 		}
 	})
 }
 
-// sameFields reports whether nothing has changed that parents watch.
+// sameFields reports whether watchFields are set and none of them has changed.
 func (e *Entry) sameFields(before, after *object.Object) bool {
 	if len(e.Watched) == 0 || before.UID() != after.UID() {
 		return false
@@ -220,8 +227,8 @@ func (e *Entry) sameFields(before, after *object.Object) bool {
 	return true
 }
 
-// NamespaceChanged calls wake for the parents that see objects in a namespace which is another one now, for some of them more
-// than once.
+// NamespaceChanged calls wake for the parents that select objects in a namespace that the namespaceSelector now selects
+// or no longer selects, possibly more than once.
 func (e *Entry) NamespaceChanged(event watch.Event, wake func(parent types.NamespacedName)) {
 	selects := func(o *object.Object) bool { return o != nil && e.NamespaceSelector.Matches(o) }
 	if e.Namespaces == nil || selects(event.Old) == selects(event.New) {

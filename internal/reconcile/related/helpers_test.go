@@ -15,10 +15,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// pods is a kind with namespaces.
+// pods is a namespaced kind.
 var pods = kind.Kind{Kind: "Pod", Namespaced: true, Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}}
 
-// pod is a Pod with a label and a phase.
+// pod returns a Pod with a label and a phase.
 func pod(t testing.TB, namespace, name, app, phase string, version int) *object.Object {
 	t.Helper()
 	o, err := object.From(map[string]any{
@@ -31,7 +31,7 @@ func pod(t testing.TB, namespace, name, app, phase string, version int) *object.
 	return o
 }
 
-// entryOf is an entry about Pods in all namespaces, with a select template unless it is bare.
+// entryOf returns an entry for Pods in all namespaces, with a select template unless bare is true.
 func entryOf(t testing.TB, bare bool) *Entry {
 	t.Helper()
 	of := &v1.Related{Name: "pods", Select: "name: {{ .spec.pod }}"}
@@ -45,7 +45,7 @@ func entryOf(t testing.TB, bare bool) *Entry {
 	return &Entry{Related: &spec.Related{Related: of}, Kind: pods, Index: NewIndex(nil, ""), Caches: map[string]*watch.Cache{"": cache}}
 }
 
-// choose has a parent select.
+// choose computes the selection of a parent.
 func (e *Entry) choose(t testing.TB, parent types.NamespacedName, yielded ...map[string]any) Selection {
 	t.Helper()
 	s, issue := e.Choose(parent, yielded, 1<<20)
@@ -55,7 +55,7 @@ func (e *Entry) choose(t testing.TB, parent types.NamespacedName, yielded ...map
 	return s
 }
 
-// woken returns the parents that are told of a change.
+// woken returns the parents for which Changed calls wake.
 func (e *Entry) woken(before, after *object.Object) []string {
 	names := []string{}
 	e.Changed(watch.Event{Old: before, New: after}, func(parent types.NamespacedName) { names = append(names, parent.Name) })

@@ -11,18 +11,18 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Memory limit the memory for the selections of each tenant. It is safe for concurrent use.
+// Memory limits the memory for the selections of each tenant. It is safe for concurrent use.
 type Memory struct {
-	most int // bytes for one tenant
+	most int // bytes per tenant
 
 	mu    sync.Mutex
-	taken map[string]int // by tenant; none is 0
+	taken map[string]int // bytes by tenant; no entry is 0
 }
 
-// NewMemory returns Memory of that many bytes per tenant.
+// NewMemory returns a Memory with that limit in bytes per tenant.
 func NewMemory(most int) *Memory { return &Memory{most: most, taken: map[string]int{}} }
 
-// take reserves bytes for a tenant, or releases them if negative, and reports whether they fit.
+// take reserves bytes for a tenant, or releases them if negative. It returns false if that exceeds the limit.
 func (r *Memory) take(tenant string, bytes int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,42 +38,42 @@ func (r *Memory) take(tenant string, bytes int) bool {
 	return true
 }
 
-// Index remembers what each parent of a TemplateController selects by one entry, and so finds the parents that see an object. It
-// is safe for concurrent use.
+// Index stores what each parent of a TemplateController selects with one entry, and finds the parents that select an
+// object. It is safe for concurrent use.
 type Index struct {
-	rooms  *Memory // nil = not shared
+	rooms  *Memory // nil = unlimited
 	tenant string
 
 	mu      sync.RWMutex
-	closed  bool // nothing is counted any more
-	size    int  // of all selections
+	closed  bool // memory is no longer counted
+	size    int  // bytes of all selections
 	parents map[types.NamespacedName]*member
 	terms   watch.TermIndex[*member]
 }
 
-// member is a parent, and what it selects.
+// member is a parent and its selection.
 type member struct {
 	parent    types.NamespacedName
-	source    digest // of what the selection was made of
+	source    digest // of the input of selection
 	selection Selection
 	filed     []filed
 }
 
-// filed is a term that a parent is filed under: that of one of the parts of its selection.
+// filed is a term under which a parent is filed: the term of a part of its selection.
 type filed struct {
 	part      uint16
-	unlabeled bool // whether there was no room for the label
+	unlabeled bool // the term was added without its label, because there are too many label values
 }
 
-// digest stands for a text, which may be large.
+// digest is the hash of a text, which may be large.
 type digest = [sha256.Size]byte
 
-// NewIndex returns an Index of no parents, which shares the room of a tenant. Nil rooms are without a bound.
+// NewIndex returns an empty Index that counts against the tenant's memory. A nil Memory is unlimited.
 func NewIndex(rooms *Memory, tenant string) *Index {
 	return &Index{rooms: rooms, tenant: tenant, parents: map[types.NamespacedName]*member{}}
 }
 
-// Close releases the share of the memory that the Index takes, because only reconciliations in progress still use it.
+// Close releases the memory of the Index, which only running reconciliations still use.
 func (x *Index) Close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -81,7 +81,8 @@ func (x *Index) Close() {
 	x.closed = true
 }
 
-// resize has the selections take so many bytes more, or less, and reports whether there is room; the lock is held.
+// resize changes the memory in use by that many bytes. It returns false if that exceeds the limit. The caller holds the
+// lock.
 func (x *Index) resize(by int) bool {
 	if x.rooms != nil && !x.closed && !x.rooms.take(x.tenant, by) {
 		return false
@@ -90,7 +91,7 @@ func (x *Index) resize(by int) bool {
 	return true
 }
 
-// Known returns what a parent selects, where that was made of the same source, and else false.
+// Known returns the selection of a parent if it was made from the same source, or else false.
 func (x *Index) Known(parent types.NamespacedName, source digest) (Selection, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -101,8 +102,8 @@ func (x *Index) Known(parent types.NamespacedName, source digest) (Selection, bo
 	return m.selection, true
 }
 
-// Set notes what a parent selects from now on, which was made of that source. It must come before the parent reads what it selects, so
-// that no change is missed. It reports false where the tenant has no room for it; then all is as it was.
+// Set stores the selection of a parent, which was made from source. Call it before the parent reads its objects, so
+// that no change is missed. If the tenant has no memory left, Set returns false and changes nothing.
 func (x *Index) Set(parent types.NamespacedName, source digest, s Selection) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -125,7 +126,7 @@ func (x *Index) Set(parent types.NamespacedName, source digest, s Selection) boo
 	return true
 }
 
-// sizeOf returns how many bytes the selection of a parent takes; the lock is held.
+// sizeOf returns the size of a parent's selection in bytes. The caller holds the lock.
 func (x *Index) sizeOf(parent types.NamespacedName) int {
 	if m := x.parents[parent]; m != nil {
 		return m.selection.Size()
@@ -133,7 +134,7 @@ func (x *Index) sizeOf(parent types.NamespacedName) int {
 	return 0
 }
 
-// Forget drops a parent that was deleted.
+// Forget drops a deleted parent.
 func (x *Index) Forget(parent types.NamespacedName) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -141,7 +142,7 @@ func (x *Index) Forget(parent types.NamespacedName) {
 	x.drop(parent)
 }
 
-// drop takes a parent out; the lock is held.
+// drop removes a parent. The caller holds the lock.
 func (x *Index) drop(parent types.NamespacedName) {
 	m := x.parents[parent]
 	if m == nil {
@@ -157,8 +158,9 @@ func (x *Index) drop(parent types.NamespacedName) {
 	delete(x.parents, parent)
 }
 
-// each calls f for the parents that may see one of two states of an object: at most twice for one that is filed under one term, and
-// once for one that is filed under many. before is nil for a new object, after for a deleted one. f must not call the Index.
+// each calls f for the parents that may select the old or the new object: at most twice for a parent that is filed
+// under one term, once for a parent with several. before is nil for a new object, after for a deleted one. f must not
+// call the Index.
 func (x *Index) each(before, after *object.Object, f func(*member)) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -8,8 +8,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// TestSelectionsOfOneTenantShareARoom has the parents of two TemplateControllers of one tenant select, and those of another tenant.
-func TestSelectionsOfOneTenantShareARoom(t *testing.T) {
+// TestSelectionsOfTenantShareMemoryLimit selects for the parents of two TemplateControllers of one tenant, and of
+// another tenant.
+func TestSelectionsOfTenantShareMemoryLimit(t *testing.T) {
 	few := large(10, 60)
 	size := entryOf(t, false).choose(t, in("ns", "one"), few...).Size()
 	rooms := NewMemory(3 * size)
@@ -51,8 +52,8 @@ func TestSelectionsOfOneTenantShareARoom(t *testing.T) {
 	}
 }
 
-// TestAParentThatComesAgainIsTold has a parent go and come again that selects what it has selected before.
-func TestAParentThatComesAgainIsTold(t *testing.T) {
+// TestRecreatedParentIsNotifiedOfChanges: a deleted parent is recreated with the same selection.
+func TestRecreatedParentIsNotifiedOfChanges(t *testing.T) {
 	e, one := entryOf(t, false), in("ns", "one")
 	e.choose(t, one, map[string]any{"name": "a"})
 	a := pod(t, "ns", "a", "x", "Running", 1)
@@ -66,8 +67,8 @@ func TestAParentThatComesAgainIsTold(t *testing.T) {
 	}
 }
 
-// TestASelectionIsMadeOnce has a parent select the same twice.
-func TestASelectionIsMadeOnce(t *testing.T) {
+// TestUnchangedSelectionIsReused: a parent selects the same objects twice.
+func TestUnchangedSelectionIsReused(t *testing.T) {
 	e, one := entryOf(t, false), in("ns", "one")
 	first := e.choose(t, one, map[string]any{"name": "a"})
 	if again := e.choose(t, one, map[string]any{"name": "a"}); &again[0] != &first[0] {
@@ -78,21 +79,21 @@ func TestASelectionIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestASelectionDependsOnWhetherTheKindHasNamespaces has the kind be another one while its entry stays.
-func TestASelectionDependsOnWhetherTheKindHasNamespaces(t *testing.T) {
+// TestSelectionFollowsScopeOfKind: the scope of the kind changes while the entry is unchanged.
+func TestSelectionFollowsScopeOfKind(t *testing.T) {
 	e, one := entryOf(t, true), in("ns", "one")
 	elsewhere := pod(t, "other", "a", "x", "Running", 1)
 	for _, namespaced := range []bool{false, true, false} {
 		e.Kind.Namespaced = namespaced
 		e.choose(t, one)
-		if told := len(e.woken(nil, elsewhere)) > 0; told == namespaced {
-			t.Errorf("it has namespaces: %v; a parent in another one is told: %v", namespaced, told)
+		if woken := len(e.woken(nil, elsewhere)) > 0; woken == namespaced {
+			t.Errorf("it has namespaces: %v; a parent in another one is told: %v", namespaced, woken)
 		}
 	}
 }
 
-// TestWhatGoesIsToldWhateverFieldsAreWatched has an object come and go of which one field counts.
-func TestWhatGoesIsToldWhateverFieldsAreWatched(t *testing.T) {
+// TestWatchFieldsDoNotFilterDeletions creates and deletes an object with one watched field.
+func TestWatchFieldsDoNotFilterDeletions(t *testing.T) {
 	e := entryOf(t, true)
 	e.Watched = [][]string{{"status", "phase"}}
 	e.choose(t, in("ns", "one"))

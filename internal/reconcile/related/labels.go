@@ -11,21 +11,22 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// labelSet is requirements on labels, all of which have to be met. It is a labels.Selector that takes a fraction of the memory.
+// labelSet is a set of label requirements, which must all be met. It is like a labels.Selector that uses a fraction of
+// the memory.
 type labelSet struct {
-	all []requirement // by key
+	all []requirement // sorted by key
 }
 
-// requirement is on one label. Its texts are parts of one text.
+// requirement is a requirement for one label. Its strings share one allocation.
 type requirement struct {
 	key string
-	// values have a comma after each, which no value holds; "" = any value.
+	// values has a comma after each value, which values cannot contain; "" = any value.
 	values string
-	// has is whether the label has to have one of the values, and not none of them.
+	// has is true if the label must have one of the values, and false if it must have none of them.
 	has bool
 }
 
-// compact returns the requirements of a selector, nil where there are none.
+// compact converts a selector. It returns nil if the selector has no requirements.
 func compact(of labels.Selector) *labelSet {
 	requirements, _ := of.Requirements()
 	if len(requirements) == 0 {
@@ -70,7 +71,7 @@ func (l *labelSet) match(o *object.Object) bool {
 	return true
 }
 
-// holds reports whether a value is among those of the requirement.
+// holds reports whether value is one of the values of the requirement.
 func (r requirement) holds(value string) bool {
 	for rest := r.values; rest != ""; {
 		var one string
@@ -81,7 +82,7 @@ func (r requirement) holds(value string) bool {
 	return r.values == ""
 }
 
-// pair returns a label and the value that it has to have, or nothing.
+// pair returns a label with the only value that it may have, or "" if there is none.
 func (l *labelSet) pair() (key, value string) {
 	for _, r := range l.all {
 		if one, rest, _ := strings.Cut(r.values, ","); r.has && r.values != "" && rest == "" {

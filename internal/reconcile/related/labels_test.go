@@ -9,8 +9,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// TestCompactLabelsSelectAsKubernetesDoes compares the compact form with the selectors of Kubernetes.
-func TestCompactLabelsSelectAsKubernetesDoes(t *testing.T) {
+// TestCompactLabelSelectorsMatchKubernetes compares labelSet with the selectors of apimachinery.
+func TestCompactLabelSelectorsMatchKubernetes(t *testing.T) {
 	var requirements []metav1.LabelSelectorRequirement
 	for _, key := range []string{"a", "ab"} {
 		for _, operator := range []metav1.LabelSelectorOperator{metav1.LabelSelectorOpIn, metav1.LabelSelectorOpNotIn} {

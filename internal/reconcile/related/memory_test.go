@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestASelectionTakesWhatItIsSaidToTake has parents select as much as they may, in the ways that take most memory.
-func TestASelectionTakesWhatItIsSaidToTake(t *testing.T) {
+// TestSelectionSizeMatchesHeapUsage: parents select as much as they may, in the ways that use the most memory.
+func TestSelectionSizeMatchesHeapUsage(t *testing.T) {
 	const parents, size = 100, 1000
 	labels := func(m map[string]any) map[string]any {
 		return map[string]any{"allNamespaces": true, "labelSelector": m}

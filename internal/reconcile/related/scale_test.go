@@ -13,10 +13,10 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// many is how many parents and related objects there are.
+// many is the number of parents and of related objects.
 const many = 10_000
 
-// ways of selecting one of many Pods, each in a namespace and with a label of its own.
+// ways are the ways to select one of many Pods, each of which has its own namespace and label.
 var ways = map[string]func(i int) map[string]any{
 	"name":      func(i int) map[string]any { return map[string]any{"name": fmt.Sprint("p", i)} },
 	"far":       func(i int) map[string]any { return map[string]any{"name": fmt.Sprint("p", i), "allNamespaces": true} },
@@ -35,7 +35,7 @@ func podOf(t testing.TB, i int, phase string, version int) *object.Object {
 
 func parentOf(i int) types.NamespacedName { return in(fmt.Sprint("ns", i), fmt.Sprint("one", i)) }
 
-// podsOf are many Pods.
+// podsOf returns many Pods.
 func podsOf(t testing.TB) []any {
 	list := make([]any, many)
 	for i := range list {
@@ -44,7 +44,7 @@ func podsOf(t testing.TB) []any {
 	return list
 }
 
-// crowd is an entry with many Pods and as many parents, of which each selects one.
+// crowd returns an entry with many Pods and as many parents, each of which selects one Pod.
 func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry, []Selection) {
 	t.Helper()
 	e := entryOf(t, false)
@@ -58,9 +58,9 @@ func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry
 	return e, selections
 }
 
-// TestOneChangeConcernsOneParent has many parents select one of many Pods each. A change must not have all of them looked at, nor
-// may a parent look at all Pods: if either did, this would take minutes.
-func TestOneChangeConcernsOneParent(t *testing.T) {
+// TestSingleChangeAffectsOneParent: each of many parents selects one of many Pods. A change must not visit all parents,
+// and a parent must not visit all Pods: either would take minutes.
+func TestSingleChangeAffectsOneParent(t *testing.T) {
 	list := podsOf(t)
 	for way, selects := range ways {
 		e, selections := crowd(t, list, selects)
@@ -85,7 +85,7 @@ func TestOneChangeConcernsOneParent(t *testing.T) {
 	}
 }
 
-// BenchmarkChange is what a change of one of many related objects costs where as many parents select one each.
+// BenchmarkChange measures a change of one of many related objects if as many parents select one each.
 func BenchmarkChange(b *testing.B) {
 	for way, selects := range ways {
 		b.Run(way, func(b *testing.B) {
@@ -99,22 +99,22 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// BenchmarkLook is what it costs a pass to find out what the parent sees.
-func BenchmarkLook(b *testing.B) {
+// BenchmarkSelect measures how long a reconciliation takes to compute what the parent selects.
+func BenchmarkSelect(b *testing.B) {
 	for way, selects := range ways {
 		b.Run(way, func(b *testing.B) {
 			e, _ := crowd(b, podsOf(b), selects)
 			yielded, parent := []map[string]any{selects(7)}, parentOf(7)
 			b.ReportAllocs()
 			for b.Loop() {
-				s, _ := e.Choose(parent, yielded, mostText)
+				s, _ := e.Choose(parent, yielded, maxText)
 				e.Find(s)
 			}
 		})
 	}
 }
 
-// BenchmarkMemory reports how many bytes a related object and a parent that selects it take, besides the text of the object.
+// BenchmarkMemory reports the memory of a related object and a parent that selects it, without the text of the object.
 func BenchmarkMemory(b *testing.B) {
 	for way, selects := range ways {
 		b.Run(way, func(b *testing.B) {
@@ -138,13 +138,14 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// heap returns how many bytes are held once collecting frees no more: what earlier tests interned goes in the background.
+// heap returns the heap size once garbage collection frees no more: strings interned by earlier tests are freed in the
+// background.
 func heap() uint64 {
 	var m runtime.MemStats
 	held := uint64(math.MaxUint64)
 	for range 10 {
 		runtime.GC()
-		runtime.GC() // of what the first one has swept
+		runtime.GC() // for what the first one swept
 		runtime.ReadMemStats(&m)
 		if m.HeapAlloc+1<<10 > held {
 			break

@@ -5,16 +5,16 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Selected is what a parent sees by an entry of spec.related.
+// Selected holds the objects that a parent selects with an entry of spec.related.
 type Selected struct {
 	entry     *Entry
 	selection Selection
-	objects   []*object.Object // the same for all templates of a reconciliation
-	found     bool             // whether they were looked up
+	objects   []*object.Object // shared by all templates of a reconciliation
+	found     bool             // objects is set
 }
 
-// SelectFor finds out what a parent sees by each entry. yielded returns what the select template of an entry yields; an error of it is a problem
-// of the template. unreadable is an entry whose objects are not known, nil = there is none.
+// SelectFor computes what a parent selects with each entry. yielded returns the output of the select template of an
+// entry; its error is reported as a template error. unreadable is an entry whose objects are not known, or nil.
 func SelectFor(entries []*Entry, parent *object.Object, yielded func(entry string) ([]map[string]any, error)) (all []Selected, unreadable *Entry, issue *problem.Problem) {
 	all = make([]Selected, len(entries))
 	room := SelectionLimit(parent.Len())
@@ -24,7 +24,7 @@ func SelectFor(entries []*Entry, parent *object.Object, yielded func(entry strin
 		case Waiting, Unreadable:
 			return all, e, nil
 		case Absent:
-			all[i].found = true // there are none
+			all[i].found = true // there are no objects
 			continue
 		case Known:
 		}
@@ -42,7 +42,7 @@ func SelectFor(entries []*Entry, parent *object.Object, yielded func(entry strin
 	return all, nil, nil
 }
 
-// Objects returns the objects, as they were at the first call.
+// Objects returns the objects as they were at the first call.
 func (s *Selected) Objects() []*object.Object {
 	if !s.found {
 		s.objects, s.found = s.entry.Find(s.selection), true
@@ -50,5 +50,5 @@ func (s *Selected) Objects() []*object.Object {
 	return s.objects
 }
 
-// Found returns the objects that Objects has looked up; nothing if it was not called.
+// Found returns the result of Objects, or nil if it was not called.
 func (s *Selected) Found() []*object.Object { return s.objects }

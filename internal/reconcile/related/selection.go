@@ -7,17 +7,17 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Selection says which of the watched objects a parent sees: those that any of its parts selects. A nil Selection selects none.
+// Selection selects watched objects: an object is selected if any part selects it. A nil Selection selects none.
 type Selection []Part
 
-// Part selects the objects of that name and namespace whose labels match. It is small, for parents keep many.
+// Part selects the objects with that name and namespace whose labels match. It is small, because parents keep many.
 type Part struct {
-	Namespace, Name string    // "" = whatever it is
-	labels          *labelSet // nil = whatever they are
+	Namespace, Name string    // "" = any
+	labels          *labelSet // nil = any
 }
 
-// SelectAll is the selection of what an entry without a template lets a parent see: all in its namespace, or, where the
-// parent or the kind has none, all.
+// SelectAll returns the selection of an entry without a template: all objects in the namespace of the parent or, if the
+// parent or the kind is cluster-scoped, all objects.
 func SelectAll(of Scope) Selection {
 	if !of.Namespaced {
 		return Selection{{}}
@@ -25,7 +25,7 @@ func SelectAll(of Scope) Selection {
 	return Selection{{Namespace: of.Namespace}}
 }
 
-// Selects reports whether the selection holds the object.
+// Selects reports whether the selection contains the object.
 func (s Selection) Selects(o *object.Object) bool {
 	return slices.ContainsFunc(s, func(p Part) bool { return p.Selects(o) })
 }
@@ -35,7 +35,7 @@ func (p Part) Selects(o *object.Object) bool {
 	return watch.Term{Namespace: p.Namespace, Name: p.Name}.Matches(o) && (p.labels == nil || p.labels.match(o))
 }
 
-// Term names at least the objects that the part selects, so that they are found. It has a label where there is no name.
+// Term returns a term that matches at least the objects that the part selects. It has a label only if there is no name.
 func (p Part) Term() watch.Term {
 	t := watch.Term{Namespace: p.Namespace, Name: p.Name}
 	if p.labels != nil && p.Name == "" {
@@ -45,18 +45,18 @@ func (p Part) Term() watch.Term {
 }
 
 const (
-	// partSize is about what a part takes, with the places where it is filed, besides its texts.
+	// partSize is the approximate size of a part, with its entries in the index, without its strings.
 	partSize = 96
-	// labelsSize and requirementSize are what its labels take besides their texts.
+	// labelsSize and requirementSize are the sizes of its labels without their strings.
 	labelsSize, requirementSize = 48, 48
-	// freeSize is what the selections of a parent may take besides sizeFactor times what the parent itself takes.
+	// freeSize is added to sizeFactor times the size of the parent, see SelectionLimit.
 	freeSize, sizeFactor = 16 << 10, 4
 )
 
-// SelectionLimit returns how many bytes the selections of a parent may take that has so many itself.
+// SelectionLimit returns the memory limit in bytes for the selections of a parent of the given size.
 func SelectionLimit(parent int) int { return freeSize + sizeFactor*parent }
 
-// Size returns about how many bytes the selection takes for as long as there is its parent.
+// Size returns the approximate memory in bytes that the selection uses while its parent exists.
 func (s Selection) Size() int {
 	n := 0
 	for _, p := range s {

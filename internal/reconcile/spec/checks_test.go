@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-func TestAnAccountIsRequiredWhereThereIsNone(t *testing.T) {
+func TestServiceAccountIsRequired(t *testing.T) {
 	if r := CheckAccount(&v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{}}); r != nil {
 		t.Errorf("with an account: %s", r.Message)
 	}
@@ -27,8 +27,8 @@ func TestAnAccountIsRequiredWhereThereIsNone(t *testing.T) {
 	}
 }
 
-// What is made when the parent is being deleted is nothing that its children could wait for.
-func TestChildrenDoNotReadWhatIsMadeAtTheEnd(t *testing.T) {
+// Children cannot wait for objects that are only created when the parent is being deleted.
+func TestChildrenMustNotReadFinalizeChildren(t *testing.T) {
 	s := specWith("{}", "a: {{ len .children.backup }}")
 	s.Finalize = &v1.Finalize{Children: []v1.Child{{Name: "backup", Template: "a: {{ len .children.backup2 }}"}, {Name: "backup2", Template: "a: b"}}}
 	_, r := Compile("tc", s)
@@ -38,7 +38,7 @@ func TestChildrenDoNotReadWhatIsMadeAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestRelatedObjectsOfKindsWithoutNamespaces(t *testing.T) {
+func TestRelatedClusterScopedKindsRejectNamespaces(t *testing.T) {
 	for why, row := range map[string]struct {
 		entry v1.Related
 		fits  bool
@@ -57,7 +57,7 @@ func TestRelatedObjectsOfKindsWithoutNamespaces(t *testing.T) {
 	}
 }
 
-// A selector of namespaces that selects all is none: nothing has to be known of Namespaces.
+// A namespaceSelector that selects everything is dropped: Namespaces need not be watched.
 func TestNamespacesOfRelatedObjects(t *testing.T) {
 	for why, row := range map[string]struct {
 		selector *metav1.LabelSelector
@@ -78,8 +78,8 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 	}
 }
 
-// Changes of containers wake parents where their logs are read and other changes do not wake them.
-func TestLogsAddWhatIsWatched(t *testing.T) {
+// If the logs of related Pods are read, changes of container states trigger a reconciliation even with watchFields.
+func TestPodLogsExtendWatchFields(t *testing.T) {
 	fields, logs := []string{"status.phase"}, &v1.PodLogs{}
 	for why, row := range map[string]struct {
 		entry v1.Related
@@ -97,7 +97,7 @@ func TestLogsAddWhatIsWatched(t *testing.T) {
 	}
 }
 
-func TestWhichParentsHoldAReadyCondition(t *testing.T) {
+func TestHoldsConditionRequiresStatusConditions(t *testing.T) {
 	for why, row := range map[string]struct {
 		condition string
 		status    *kind.StatusSchema
@@ -124,8 +124,8 @@ func TestWhichParentsHoldAReadyCondition(t *testing.T) {
 	}
 }
 
-// What is left where something is wrong: the findings of one template take that one out, also where it is found wrong while it is compiled.
-func TestWhatIsWrongIsLeftOut(t *testing.T) {
+// Partial does not contain templates with findings, including those that are found during compilation.
+func TestInvalidTemplatesAreLeftOut(t *testing.T) {
 	build := func() *v1.TemplateControllerSpec {
 		s := specWith("{}", "apiVersion: v1\nkind: ConfigMap\n")
 		s.Children = append(s.Children, v1.Child{Name: "b", Template: "apiVersion: v1\nkind: Secret\n", ReadyWhen: "true"})
@@ -137,7 +137,7 @@ func TestWhatIsWrongIsLeftOut(t *testing.T) {
 		change func(*v1.TemplateControllerSpec)
 		where  []string
 		whole  bool
-		left   []string // of which entries kinds are known
+		left   []string // child templates whose kinds are known
 	}{
 		"nothing":                          {func(*v1.TemplateControllerSpec) {}, nil, true, []string{"a", "b"}},
 		"a template":                       {func(*v1.TemplateControllerSpec) {}, []string{"children[a]"}, false, []string{"b"}},

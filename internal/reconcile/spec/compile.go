@@ -1,4 +1,4 @@
-// Package spec compiles the spec of a TemplateController and applies its defaults, as far as no server is needed.
+// Package spec compiles and defaults the spec of a TemplateController, without contacting the API server.
 package spec
 
 import (
@@ -23,40 +23,39 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Compiled is what can be made of a spec without asking the server. It is made once per
-// generation.
+// Compiled is a compiled spec. It does not depend on the cluster, and is created once per generation.
 type Compiled struct {
 	Program           *render.Program
 	GVK               schema.GroupVersionKind // of the parents
 	Resync            time.Duration           // 0 = never
 	Labels            labels.Selector         // of parents
-	Fields            string                  // a field selector in its text form; "" = all
+	Fields            string                  // a field selector as text; "" = all
 	NamespaceSelector labels.Selector         // nil = none
 	ReadyCondition    string                  // "" = none
 	Related           []Related               // in the order of the spec
-	Order             *Order                  // of spec.children; nil = none waits for another
+	Order             *Order                  // of spec.children; nil = no dependencies
 	FinalOrder        *Order                  // of spec.finalize.children
-	Unread            bool                    // whether the selectors are invalid: it is not known which objects are the parents
+	Unread            bool                    // whether the selectors are invalid, so that it is unknown which objects are parents
 }
 
-// Compile compiles the templates and parses the selectors of a spec. With a rejection, it returns only what identifies the parents: the
-// selectors, without templates and filter. It selects all objects where a selector is invalid. It is nil where the kind of the parents is
-// unknown. The rejection lists all errors; its message is that of the first one.
+// Compile compiles the templates and parses the selectors of a spec. With a rejection, it returns only the selectors that identify the parents,
+// without templates and filter. If any selector is invalid, the result selects all objects: see Unread. If the kind of the parents is unknown,
+// the result is nil. The rejection lists all errors; its message is the first one.
 func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
 	compiled, rejection, _ := CompileWith(nil, name, spec)
 	return compiled, rejection
 }
 
-// Partial is what makes sense of a rejected spec, for checks alone.
+// Partial is the valid part of a rejected spec. It is only used for checks.
 type Partial struct {
-	// Program has the templates in which nothing is wrong. It is nil where there is nothing to check; it must not be executed.
+	// Program has the valid templates. It is nil if there is nothing to check. It must not be executed.
 	Program *render.Program
-	// Whole is whether these are all templates.
+	// Whole is true if Program has all templates.
 	Whole bool
 }
 
-// CompileWith is Compile that also returns what makes sense of a rejected spec. An error of pause, which is called now and then, ends the
-// work: what it returns then means nothing. nil is for no pauses.
+// CompileWith is like Compile, and also returns the valid part of a rejected spec. pause is called periodically and can be nil. If it returns an
+// error, compilation stops and the results are undefined.
 func CompileWith(pause func() error, name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection, Partial) {
 	if r := checkSize(spec); r != nil {
 		return Uncompiled(name, spec), r, Partial{}
@@ -73,7 +72,7 @@ func CompileWith(pause func() error, name string, spec *v1.TemplateControllerSpe
 	return parents.identify(name, selectors), r, partialOf(sound, c.Program != nil, r)
 }
 
-// partialOf returns the templates in which nothing is wrong of those that have been compiled. whole is whether that is all of them.
+// partialOf returns the valid templates of those that have been compiled. whole is whether all templates have been compiled.
 func partialOf(sound *render.Program, whole bool, r *Rejection) Partial {
 	if sound == nil {
 		return Partial{}
@@ -86,7 +85,7 @@ func partialOf(sound *render.Program, whole bool, r *Rejection) Partial {
 	return Partial{program, whole && !had}
 }
 
-// Uncompiled returns what identifies the parents of a spec, as Compile does with a rejection, without compiling anything.
+// Uncompiled returns what Compile returns with a rejection, without compiling anything.
 func Uncompiled(name string, spec *v1.TemplateControllerSpec) *Compiled {
 	gvk, _ := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
 	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
@@ -94,7 +93,7 @@ func Uncompiled(name string, spec *v1.TemplateControllerSpec) *Compiled {
 	return c.identify(name, selectors)
 }
 
-// identify returns a spec that has been parsed as one without templates. invalid says what is wrong with its selectors, nil = nothing.
+// identify returns a parsed spec without templates. invalid describes errors in its selectors, or is nil.
 func (c *Compiled) identify(name string, invalid *Rejection) *Compiled {
 	if c.GVK.Empty() {
 		return nil
@@ -102,26 +101,26 @@ func (c *Compiled) identify(name string, invalid *Rejection) *Compiled {
 	if invalid != nil {
 		c = c.unread()
 	}
-	c.Program, _ = render.Compile(render.Source{Controller: name}) // which always compiles
+	c.Program, _ = render.Compile(render.Source{Controller: name}) // an empty program always compiles
 	return c
 }
 
-// unread returns what is left of a spec whose selectors are invalid.
+// unread returns the usable part of a spec whose selectors are invalid.
 func (c *Compiled) unread() *Compiled {
 	return &Compiled{GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything(), Unread: true}
 }
 
-// kindOf returns the kind that a part of the spec names.
+// kindOf parses an apiVersion and kind in the spec.
 func kindOf(where, apiVersion, kind string) (schema.GroupVersionKind, *Rejection) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil {
-		return schema.GroupVersionKind{}, wrong(finding.APIVersion, where+".apiVersion", "write group/version, or version for the core group")
+		return schema.GroupVersionKind{}, wrong(finding.APIVersion, where+".apiVersion", "must be group/version, or version for the core group")
 	}
 	return gv.WithKind(kind), nil
 }
 
-// compile compiles the templates, and finds out which child templates wait for which others. It also returns the templates without errors, nil
-// if these cannot be separated, or if spec.values is invalid: then each template that reads a value would seem to be invalid.
+// compile compiles the templates, and determines the dependencies of child templates. It also returns the program with the valid templates. This
+// is nil if they cannot be separated, or if spec.values is invalid: otherwise each template that reads a value would seem to be invalid.
 func (c *Compiled) compile(pause func() error, name string, spec *v1.TemplateControllerSpec) (sound *render.Program, r *Rejection) {
 	source, values := sourceOf(name, spec)
 	source.Pause = pause
@@ -141,7 +140,7 @@ func (c *Compiled) compile(pause func() error, name string, spec *v1.TemplateCon
 	return sound, joined(r, first, last, checkReads(spec, awaits))
 }
 
-// parse reads all of a spec but its templates. It returns what is wrong with the selectors of parents, and with the rest.
+// parse parses all of a spec except its templates. It returns errors in the selectors of parents, and other errors.
 func (c *Compiled) parse(spec *v1.TemplateControllerSpec) (selectors, others *Rejection) {
 	var labels, namespaces, fields *Rejection
 	period := c.parsePeriod(spec.ResyncPeriod)
@@ -153,10 +152,10 @@ func (c *Compiled) parse(spec *v1.TemplateControllerSpec) (selectors, others *Re
 	return joined(labels, namespaces, fields), joined(period, checkTimeout(spec.Finalize), checkFilter(spec), c.parseRelated(spec.Related))
 }
 
-// leastPeriod is the shortest resyncPeriod but 0s, which is never.
+// leastPeriod is the shortest resyncPeriod, except for 0s, which disables the resync.
 const leastPeriod = time.Second
 
-// duration is what a duration looks like: GEP-2257 of the Gateway API.
+// duration is the format of durations: GEP-2257 of the Gateway API.
 var duration = regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`)
 
 func (c *Compiled) parsePeriod(text string) *Rejection {
@@ -170,19 +169,19 @@ func (c *Compiled) parsePeriod(text string) *Rejection {
 	return nil
 }
 
-// parseDuration reads a duration. It returns what is wrong with it, but for what 0s is for.
+// parseDuration parses a duration. It returns an error message, which the caller must complete with the meaning of 0s, or "".
 func parseDuration(text string) (time.Duration, string) {
-	period, _ := time.ParseDuration(text) // it reads whatever looks like one
+	period, _ := time.ParseDuration(text) // the format is checked below
 	switch {
 	case !duration.MatchString(text):
-		return 0, "write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or "
+		return 0, "must be a duration such as 90s or 1h30m, with the units h, m, s and ms, or "
 	case period != 0 && period < leastPeriod:
-		return 0, "write 1s or more, or "
+		return 0, "must be at least 1s, or "
 	}
 	return period, ""
 }
 
-// selectorFault says which field of a selector is wrong, without its value.
+// selectorFault returns a rejection that names the invalid field of a selector, without its value.
 func selectorFault(where string, selector *metav1.LabelSelector) *Rejection {
 	message := "not valid"
 	if fault := firstFault(selector, field.NewPath(where)); fault != nil {
@@ -193,7 +192,8 @@ func selectorFault(where string, selector *metav1.LabelSelector) *Rejection {
 	return r
 }
 
-// firstFault returns one thing that is wrong with a selector, or nil. To list all of them may take a thousand times the memory of the selector.
+// firstFault returns an error in a selector, or nil. It does not collect all errors, because that may take a thousand times the memory of the
+// selector.
 func firstFault(selector *metav1.LabelSelector, where *field.Path) *field.Error {
 	for key, value := range selector.MatchLabels {
 		if faults := validation.ValidateLabels(map[string]string{key: value}, where.Child("matchLabels")); len(faults) > 0 {
@@ -208,7 +208,7 @@ func firstFault(selector *metav1.LabelSelector, where *field.Path) *field.Error 
 	return nil
 }
 
-// sourceOf returns the templates of a spec as the renderer takes them, without values where these are at fault.
+// sourceOf returns the templates of a spec as input for the renderer. If spec.values is invalid, the values are missing.
 func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rejection) {
 	source := render.Source{
 		Controller: name, LeftDelim: spec.Delimiters.Left, RightDelim: spec.Delimiters.Right,
@@ -231,7 +231,7 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	}
 	names := namesOf(spec.Children)
 	for _, final := range Finals(spec) {
-		if !names[final.Name] { // which checkNames reports
+		if !names[final.Name] { // checkNames reports duplicates
 			add(final)
 		}
 	}
@@ -242,12 +242,12 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	return source, r
 }
 
-// mayWriteStatus reports whether the status of parents may be written. That of built-in kinds never is.
+// mayWriteStatus reports whether templater may write the status of parents. It never writes the status of built-in kinds.
 func mayWriteStatus(spec *v1.TemplateControllerSpec) bool {
 	return !slices.Contains(kind.BuiltIn(), WatchedKind(spec)) && (ReadyCondition(spec) != "" || spec.Status != nil && spec.Status.Template != "")
 }
 
-// checkFilter refuses a filter that names what templater writes into parents.
+// checkFilter rejects a filter that reads fields that templater writes in parents.
 func checkFilter(spec *v1.TemplateControllerSpec) *Rejection {
 	names := []string{"templater.dev/", ".metadata.finalizers"}
 	if mayWriteStatus(spec) {
@@ -261,7 +261,7 @@ func checkFilter(spec *v1.TemplateControllerSpec) *Rejection {
 	return nil
 }
 
-// valuesOf reads spec.values.
+// valuesOf parses spec.values.
 func valuesOf(spec *v1.TemplateControllerSpec) (map[string]any, *Rejection) {
 	if spec.Values == nil {
 		return nil, nil
@@ -279,7 +279,7 @@ func valuesOf(spec *v1.TemplateControllerSpec) (map[string]any, *Rejection) {
 	return nil, r
 }
 
-// badTemplates returns a Rejection of templates that do not compile: it has all that is wrong, and the words of the first.
+// badTemplates returns a Rejection for templates that do not compile, with all errors as findings.
 func badTemplates(err error) *Rejection {
 	r := &Rejection{Reason: v1.ReasonInvalidTemplate}
 	var texts []string

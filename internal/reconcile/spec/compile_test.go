@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// specWith returns a spec with values and the template of a child.
+// specWith returns a spec with values and one child template.
 func specWith(values, template string) *v1.TemplateControllerSpec {
 	return &v1.TemplateControllerSpec{
 		Watch:    v1.Watch{APIVersion: "v1", Kind: "ConfigMap"},
@@ -21,9 +21,8 @@ func specWith(values, template string) *v1.TemplateControllerSpec {
 	}
 }
 
-// TestNumbersInValues reads integers as integers, which range and the
-// functions for whole numbers take.
-func TestNumbersInValues(t *testing.T) {
+// TestIntegersInValuesStayIntegers ensures that integers are not converted to floats, because range and integer functions need them.
+func TestIntegersInValuesStayIntegers(t *testing.T) {
 	c, r := Compile("tc", specWith(
 		`{"count": 2, "big": 9007199254740993, "least": -9223372036854775808, "half": 0.5, "in": [{"whole": 3}], "none": null}`,
 		"apiVersion: v1\nkind: A\n{{ range $i := .values.count }}k{{ $i }}: {{ $.values.big }}\n{{ end }}"+
@@ -44,8 +43,8 @@ func TestNumbersInValues(t *testing.T) {
 	}
 }
 
-// TestValuesThatAreRefused says where a number is that no template can have.
-func TestValuesThatAreRefused(t *testing.T) {
+// TestInvalidValuesAreRejected expects the path of numbers that templates cannot represent.
+func TestInvalidValuesAreRejected(t *testing.T) {
 	const tooLarge = ": an integer does not fit in 64 bits; quote it to make it a string"
 	for values, want := range map[string]string{
 		`[]`:                         "spec.values is not a mapping",
@@ -55,7 +54,7 @@ func TestValuesThatAreRefused(t *testing.T) {
 		`{"a.b/c": {"": 18446744073709551615}}`:                       "spec.values['a.b/c']['']" + tooLarge,
 		`{"a": 1e400}`:                                                "spec.values.a: a number is too large",
 		`{"a\nb": 1e400}`:                                             "spec.values.a b: a number is too large",
-		`{"` + strings.Repeat("a", 40000) + `": 1e400}`:               "spec.values." + strings.Repeat("a", 1011) + "…: a number is too large", // a condition could not hold more
+		`{"` + strings.Repeat("a", 40000) + `": 1e400}`:               "spec.values." + strings.Repeat("a", 1011) + "…: a number is too large", // longer paths would not fit into a condition
 	} {
 		_, r := Compile("tc", specWith(values, "x"))
 		if r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != want {
@@ -65,8 +64,8 @@ func TestValuesThatAreRefused(t *testing.T) {
 }
 
 func TestResyncPeriods(t *testing.T) {
-	const form = "spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never"
-	const short = "spec.resyncPeriod: write 1s or more, or 0s for never"
+	const form = "spec.resyncPeriod: must be a duration such as 90s or 1h30m, with the units h, m, s and ms, or 0s for never"
+	const short = "spec.resyncPeriod: must be at least 1s, or 0s for never"
 	for text, want := range map[string]any{
 		"": time.Duration(0), "0s": time.Duration(0), "0h": time.Duration(0), "1s": time.Second, "1000ms": time.Second,
 		"1h30m": 90 * time.Minute, "1s500ms": 1500 * time.Millisecond,
@@ -88,8 +87,8 @@ func TestResyncPeriods(t *testing.T) {
 	}
 }
 
-// TestARejectedSpecIsCompiledOnce counts the pauses, of which there is one for each node of a template: compiled twice, a spec has twice as many.
-func TestARejectedSpecIsCompiledOnce(t *testing.T) {
+// TestCompileParsesRejectedSpecOnce counts the pauses, one for each node of a template: a spec that is compiled twice has twice as many.
+func TestCompileParsesRejectedSpecOnce(t *testing.T) {
 	build := func() *v1.TemplateControllerSpec {
 		s := specWith("{}", strings.Repeat("{{ .metadata.name }}", 100))
 		s.Helpers = `{{ define "x" }}` + strings.Repeat("{{ . }}", 100) + `{{ end }}`
@@ -114,7 +113,7 @@ func TestARejectedSpecIsCompiledOnce(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			s := build()
 			change(s)
-			const changed = 20 // what is wrong has nodes of its own, and its place is looked for
+			const changed = 20 // the fault adds nodes, and its position is searched for
 			if n, rejected := pauses(s); !rejected || n > most+changed {
 				t.Errorf("%d pauses, rejected %v, want at most %d", n, rejected, most+changed)
 			}

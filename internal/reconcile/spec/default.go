@@ -6,15 +6,15 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// The defaults of the API that are not the zero value of what they mean.
+// Defaults of the API that differ from the zero value.
 const (
 	defaultResyncPeriod = "10m"
 	defaultTailLines    = 20
 	defaultLimitBytes   = 4096
 )
 
-// Default sets what a spec leaves out to the defaults of the API, as the CustomResourceDefinition has the API server do. A spec that the API
-// server returns has them already; one of a file has not.
+// Default sets the same defaults as the API server does for the CustomResourceDefinition. A spec from the API server already has them, but a
+// spec from a file does not.
 func Default(spec *v1.TemplateControllerSpec) {
 	setDefault(&spec.ResyncPeriod, defaultResyncPeriod)
 	setDefault(&spec.WhenDeleted, v1.OrphanChildren)
@@ -35,7 +35,7 @@ func Default(spec *v1.TemplateControllerSpec) {
 	}
 }
 
-// DefaultLogs is Default for the logs of an entry of spec.related.
+// DefaultLogs sets the defaults for the logs of an entry of spec.related.
 func DefaultLogs(logs *v1.PodLogs) {
 	setDefault(&logs.TailLines, defaultTailLines)
 	setDefault(&logs.LimitBytes, defaultLimitBytes)
@@ -52,7 +52,7 @@ func defaultChild(child *v1.Child) {
 	}
 }
 
-// setDefault sets a field to its default where it has no value.
+// setDefault sets a field to its default if it has the zero value.
 func setDefault[T comparable](field *T, value T) {
 	var none T
 	if *field == none {

@@ -13,10 +13,10 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// object is a mapping of the schema of a spec.
+// object is a mapping in the schema of a spec.
 type object = map[string]any
 
-// specSchema returns the schema of a spec, as the CustomResourceDefinition has it.
+// specSchema returns the schema of spec in the CustomResourceDefinition.
 func specSchema(t *testing.T) object {
 	t.Helper()
 	text, err := os.ReadFile("../../../config/crd/templater.dev_templatecontrollers.yaml")
@@ -40,7 +40,7 @@ func specSchema(t *testing.T) object {
 	return spec
 }
 
-// everything returns a value of a schema that has each mapping, and one item of each list, and no other field.
+// everything returns a value for a schema, with all mappings and one item of each list, but no other fields.
 func everything(schema object) any {
 	properties, _ := schema["properties"].(object)
 	items, _ := schema["items"].(object)
@@ -59,7 +59,7 @@ func everything(schema object) any {
 	return all
 }
 
-// defaulted sets the defaults of a schema in a value, as the API server does.
+// defaulted applies the defaults of a schema to a value, as the API server does.
 func defaulted(value any, schema object) {
 	properties, _ := schema["properties"].(object)
 	items, _ := schema["items"].(object)
@@ -79,8 +79,8 @@ func defaulted(value any, schema object) {
 	}
 }
 
-// TestDefaultsAreThoseOfTheAPIServer compares Default with what the API server does by the CustomResourceDefinition.
-func TestDefaultsAreThoseOfTheAPIServer(t *testing.T) {
+// TestDefaultMatchesAPIServer compares Default with the defaults in the CustomResourceDefinition.
+func TestDefaultMatchesAPIServer(t *testing.T) {
 	of := specSchema(t)
 	specOf := func(t *testing.T, content any) *v1.TemplateControllerSpec {
 		t.Helper()

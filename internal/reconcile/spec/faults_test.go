@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// worst returns a spec in which everything is wrong that can be wrong at once.
+// worst returns a spec with every error that can occur at the same time.
 func worst() *v1.TemplateControllerSpec {
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b c"}}
 	strategy := v1.UpdateStrategy{Type: v1.UpdateCreateOnly, RollingUpdate: &v1.RollingUpdate{}}
@@ -32,10 +32,10 @@ func worst() *v1.TemplateControllerSpec {
 	}
 }
 
-// TestAllFaultsOfASpec says all that is wrong, and in Accepted what is found first.
-func TestAllFaultsOfASpec(t *testing.T) {
+// TestAllSpecErrorsAreReported expects all errors as findings, and the first one as the message of Accepted.
+func TestAllSpecErrorsAreReported(t *testing.T) {
 	c, r := Compile("tc", worst())
-	if c != nil || r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != "spec.watch.apiVersion: write group/version, or version for the core group" {
+	if c != nil || r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != "spec.watch.apiVersion: must be group/version, or version for the core group" {
 		t.Fatalf("got %+v, %+v", c, r)
 	}
 	var got []string
@@ -60,8 +60,8 @@ func TestAllFaultsOfASpec(t *testing.T) {
 	}
 }
 
-// TestNamespacesOfRelatedObjectsAreCounted counts them over all entries: each takes a watch.
-func TestNamespacesOfRelatedObjectsAreCounted(t *testing.T) {
+// TestRelatedNamespacesAreLimited checks that namespaces are counted over all entries, because each needs a watch.
+func TestRelatedNamespacesAreLimited(t *testing.T) {
 	spec := specWith("{}", "x")
 	for i, n := range []int{100, 0, 28} {
 		r := v1.Related{Name: fmt.Sprint("r", i), APIVersion: "v1", Kind: "Pod"}
@@ -74,14 +74,14 @@ func TestNamespacesOfRelatedObjectsAreCounted(t *testing.T) {
 		t.Errorf("128 namespaces are refused: %s", r.Message)
 	}
 	spec.Related[1].Namespaces = []string{"one-more"}
-	const want = "spec.related: the namespaces of all entries list 129 names, the limit is 128: use namespaceSelector, or split the TemplateController"
+	const want = "spec.related: the namespaces of all entries list 129 names; the limit is 128: use namespaceSelector, or split the TemplateController"
 	if _, r := Compile("tc", spec); r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != want || len(r.Findings) != 1 || r.Findings[0].Code != finding.RelatedNamespaces {
 		t.Errorf("129 namespaces: %+v", r)
 	}
 }
 
-// TestWhatARejectionLeaves keeps what parents need that are being deleted: their kind, and selectors that are well.
-func TestWhatARejectionLeaves(t *testing.T) {
+// TestRejectedSpecKeepsSelectors checks that a rejected spec keeps what terminating parents need: their kind and valid selectors.
+func TestRejectedSpecKeepsSelectors(t *testing.T) {
 	spec := worst()
 	spec.Watch.APIVersion = "apps/v1"
 	c, r := Compile("tc", spec)

@@ -7,7 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-func TestFiltersThatReadWhatTemplaterWrites(t *testing.T) {
+func TestFilterMustNotReadFieldsWrittenByTemplater(t *testing.T) {
 	none := ""
 	for why, row := range map[string]struct {
 		apiVersion, kind, filter string

@@ -9,13 +9,13 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// NeedsFinalizer reports whether parents need a finalizer: a deleted one needs cleanup, or has children that
-// the garbage collector does not delete.
+// NeedsFinalizer reports whether parents need a finalizer, because deleted parents need cleanup, or have children that the garbage collector
+// does not delete.
 func NeedsFinalizer(spec *v1.TemplateControllerSpec) bool {
 	return spec.Finalize != nil || slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return ofScopeCluster(c) && c.DeletionPolicy != v1.DeletionOrphan })
 }
 
-// allEntries yields those of spec.children, and then those of spec.finalize.children. They share one space of names.
+// allEntries yields the child templates of spec.children, and then those of spec.finalize.children. Their names must be unique.
 func allEntries(spec *v1.TemplateControllerSpec) iter.Seq[*v1.Child] {
 	return func(yield func(*v1.Child) bool) {
 		for i := range spec.Children {
@@ -39,13 +39,13 @@ func Finals(spec *v1.TemplateControllerSpec) []v1.Child {
 	return spec.Finalize.Children
 }
 
-// checkNames says which names stand for two entries, or returns nil.
+// checkNames returns a rejection of names that both lists contain, or nil.
 func checkNames(spec *v1.TemplateControllerSpec) *Rejection {
 	names := namesOf(spec.Children)
 	var all faults
 	for _, final := range Finals(spec) {
 		if names[final.Name] {
-			all.add(wrong(finding.SecondName, inFinalize.entry(final.Name), "an entry of spec.children has the same name: rename one of the two"))
+			all.add(wrong(finding.SecondName, inFinalize.entry(final.Name), "a child template in spec.children has the same name: rename one of the two"))
 		}
 	}
 	return all.joined()
@@ -59,12 +59,12 @@ func namesOf(entries []v1.Child) map[string]bool {
 	return names
 }
 
-// checkReads says which entries of spec.children wait for one of spec.finalize.children, or returns nil.
+// checkReads returns a rejection of templates in spec.children that wait for spec.finalize.children, or nil.
 func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []string) *Rejection {
 	if len(Finals(spec)) == 0 {
 		return nil
 	}
-	by := map[string][]string{} // entries that await one, by its name
+	by := map[string][]string{} // names of dependent child templates, by the name of the dependency
 	for _, c := range spec.Children {
 		for _, name := range awaits(c.Name) {
 			by[name] = append(by[name], c.Name)
@@ -79,8 +79,8 @@ func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []str
 	return all.joined()
 }
 
-// checkTimeout returns what is wrong with the timeout of a cleanup, or nil. A stored onTimeout: Block is refused and not pruned: its author
-// would lose backups.
+// checkTimeout returns errors in the timeout of the cleanup, or nil. A stored onTimeout: Block is rejected instead of ignored, because ignoring
+// it could lose backups.
 func checkTimeout(f *v1.Finalize) *Rejection {
 	if f == nil {
 		return nil
@@ -88,16 +88,16 @@ func checkTimeout(f *v1.Finalize) *Rejection {
 	var timeout, removed *Rejection
 	if f.Timeout != "" {
 		if _, fault := parseDuration(f.Timeout); fault != "" {
-			timeout = wrong(finding.Duration, "spec.finalize.timeout", "%s0s for none", fault)
+			timeout = wrong(finding.Duration, "spec.finalize.timeout", "%s0s to disable it", fault)
 		}
 	}
 	if f.OnTimeout != "" && f.OnTimeout != timeoutContinues {
-		removed = wrong(finding.RemovedField, "spec.finalize.onTimeout", "this field is no longer supported: with a timeout, the parent is always released when it expires; for Block, remove timeout, too: without it, the parent waits until its cleanup is done")
+		removed = wrong(finding.RemovedField, "spec.finalize.onTimeout", "no longer supported: the finalizer is always removed when timeout expires; to wait without a limit, as with Block, also remove timeout")
 	}
 	return joined(timeout, removed)
 }
 
-// timeoutContinues was the default of onTimeout, which earlier versions stored. It is what every timeout means now.
+// timeoutContinues was the default of onTimeout, which earlier versions stored. It is now the behavior of every timeout.
 const timeoutContinues = "Continue"
 
 // Ignored returns warnings about fields that have no effect.
@@ -107,11 +107,11 @@ func Ignored(spec *v1.TemplateControllerSpec) []finding.Finding {
 	}
 	return []finding.Finding{{
 		Code: finding.RemovedField, Severity: finding.Warning, Where: "spec.finalize.onTimeout",
-		Message: "this field is no longer supported and is ignored: the parent is always released when the timeout expires; remove the field",
+		Message: "this field is no longer supported and is ignored: the finalizer is always removed when the timeout expires; remove the field",
 	}}
 }
 
-// FinalizeTimeout returns how long the cleanup of a deleted parent may take; 0 = as long as it takes. What makes no sense counts as none.
+// FinalizeTimeout returns how long the cleanup of a deleted parent may take; 0 = no timeout. Invalid values count as 0.
 func FinalizeTimeout(spec *v1.TemplateControllerSpec) time.Duration {
 	if spec.Finalize == nil {
 		return 0

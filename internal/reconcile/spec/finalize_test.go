@@ -9,7 +9,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-func TestWhoNeedsAFinalizer(t *testing.T) {
+func TestNeedsFinalizer(t *testing.T) {
 	for why, row := range map[string]struct {
 		spec v1.TemplateControllerSpec
 		want bool
@@ -26,8 +26,8 @@ func TestWhoNeedsAFinalizer(t *testing.T) {
 }
 
 func TestFinalizeTimeouts(t *testing.T) {
-	const form = "spec.finalize.timeout: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for none"
-	const short = "spec.finalize.timeout: write 1s or more, or 0s for none"
+	const form = "spec.finalize.timeout: must be a duration such as 90s or 1h30m, with the units h, m, s and ms, or 0s to disable it"
+	const short = "spec.finalize.timeout: must be at least 1s, or 0s to disable it"
 	for text, want := range map[string]struct {
 		timeout time.Duration
 		fault   string
@@ -50,9 +50,9 @@ func TestFinalizeTimeouts(t *testing.T) {
 	}
 }
 
-// A timeout means that the parent is released. Whoever wrote Block must not lose backups by an upgrade.
-func TestOnTimeoutIsRefused(t *testing.T) {
-	const want = "spec.finalize.onTimeout: this field is no longer supported: with a timeout, the parent is always released when it expires; for Block, remove timeout, too: without it, the parent waits until its cleanup is done"
+// When a timeout expires, the parent is released. Users of Block must not lose backups by an upgrade.
+func TestOnTimeoutIsRejected(t *testing.T) {
+	const want = "spec.finalize.onTimeout: no longer supported: the finalizer is always removed when timeout expires; to wait without a limit, as with Block, also remove timeout"
 	for _, value := range []string{"Block", "Delete"} {
 		t.Run(value, func(t *testing.T) {
 			spec := specWith("{}", "x")
@@ -64,14 +64,14 @@ func TestOnTimeoutIsRefused(t *testing.T) {
 	}
 }
 
-// Earlier versions stored the default, Continue, which is what a timeout means now: an upgrade must not stop what it is in.
+// Earlier versions stored the default, Continue, which is now the only behavior. An upgrade must not reject it.
 func TestStoredDefaultOfOnTimeoutIsIgnored(t *testing.T) {
 	spec := specWith("{}", "x")
 	spec.Finalize = &v1.Finalize{Order: v1.FinalizeReverse, Timeout: "1h", OnTimeout: "Continue"}
 	if _, r := Compile("tc", spec); r != nil {
 		t.Errorf("rejected as %+v", r)
 	}
-	want := []string{"spec.finalize.onTimeout: this field is no longer supported and is ignored: the parent is always released when the timeout expires; remove the field"}
+	want := []string{"spec.finalize.onTimeout: this field is no longer supported and is ignored: the finalizer is always removed when the timeout expires; remove the field"}
 	var got []string
 	for _, f := range Ignored(spec) {
 		got = append(got, f.String())

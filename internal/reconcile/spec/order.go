@@ -13,21 +13,20 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Order says which entries of spec.children wait for which others. It does not change; nil is that of entries of which
-// none waits.
+// Order is the dependency order of spec.children. It is immutable. A nil Order has no dependencies.
 type Order struct {
 	sorted []string // see Waiting
 	places map[string]place
-	before func() map[string]map[string]bool // see After; it is computed once, at the first call
+	before func() map[string]map[string]bool // see After; computed at the first call
 }
 
-// place is that of an entry that waits.
+// place is the position of a child template with dependencies.
 type place struct {
 	level int
 	waits []string // see DependsOn
 }
 
-// Waiting returns the entries that wait for others, each behind those that it waits for.
+// Waiting returns the child templates with dependencies, each after its dependencies.
 func (o *Order) Waiting() []string {
 	if o == nil {
 		return nil
@@ -35,7 +34,7 @@ func (o *Order) Waiting() []string {
 	return o.sorted
 }
 
-// DependsOn returns the entries that an entry waits for itself, in the order of spec.children.
+// DependsOn returns the direct dependencies of a child template, in the order of spec.children.
 func (o *Order) DependsOn(entry string) []string {
 	if o == nil {
 		return nil
@@ -43,12 +42,12 @@ func (o *Order) DependsOn(entry string) []string {
 	return o.places[entry].waits
 }
 
-// After reports whether an entry waits for another one, itself or by way of others.
+// After reports whether a child template depends on another one, directly or transitively.
 func (o *Order) After(entry, other string) bool {
 	return o != nil && o.before()[entry][other]
 }
 
-// allBefore returns for each entry that waits all that it waits for, itself or by way of others.
+// allBefore returns all direct and transitive dependencies of each child template.
 func (o *Order) allBefore() map[string]map[string]bool {
 	all := make(map[string]map[string]bool, len(o.sorted))
 	for _, entry := range o.sorted {
@@ -62,7 +61,8 @@ func (o *Order) allBefore() map[string]map[string]bool {
 	return all
 }
 
-// Levels returns for each entry that waits one more than the highest level of those that it waits for; that of others is 0.
+// Levels returns the level of each child template that has dependencies: one more than the highest level of its dependencies. Others have level
+// 0, and are not in the map.
 func (o *Order) Levels() map[string]int {
 	if o == nil {
 		return nil
@@ -74,19 +74,19 @@ func (o *Order) Levels() map[string]int {
 	return levels
 }
 
-// list is a list of entries, by its path.
+// list is a list of child templates, by its path in the spec.
 type list string
 
-// The lists of entries. Those of one wait for each other alone.
+// The lists of child templates. Dependencies exist only within a list.
 const (
 	inChildren list = "spec.children"
 	inFinalize list = "spec.finalize.children"
 )
 
-// entry returns how one of them is called.
+// entry returns the path of a child template.
 func (l list) entry(name string) string { return fmt.Sprintf("%s[%s]", l, name) }
 
-// order returns the order of entries, of which each waits for those that its template awaits and for those in its dependsOn.
+// order returns the dependency order of child templates. The dependencies of each are those that its template awaits, and its dependsOn.
 func (l list) order(children []v1.Child, awaits func(entry string) []string) (*Order, *Rejection) {
 	g := graph{list: l, places: map[string]int{}, edges: map[string][]edge{}, state: map[string]int{}, order: &Order{places: map[string]place{}}}
 	for i, c := range children {
@@ -108,36 +108,36 @@ func (l list) order(children []v1.Child, awaits func(entry string) []string) (*O
 		}
 	}
 	if len(g.order.sorted) == 0 {
-		return nil, nil //nolint:nilnil // that is the order of entries of which none waits
+		return nil, nil //nolint:nilnil // nil is the Order without dependencies
 	}
 	g.order.before = sync.OnceValue(g.order.allBefore)
 	return g.order, nil
 }
 
-// edge is from an entry to one that it waits for.
+// edge connects a child template with a dependency.
 type edge struct {
 	from, to string
-	said     bool // in dependsOn, and not by the template
+	said     bool // only in dependsOn, not by the template
 }
 
-// graph is the edges of entries, in the order of spec.children, and how far they have been followed.
+// graph is the dependency graph of a list, and the state of its traversal.
 type graph struct {
 	list   list
-	places map[string]int // of entries in spec.children, by name
+	places map[string]int // positions of child templates in the list, by name
 	edges  map[string][]edge
 	state  map[string]int
-	path   []edge // that is being followed
+	path   []edge // the path that is being followed
 	order  *Order
 }
 
-// How far the edges of an entry have been followed.
+// The traversal states of a child template.
 const (
 	untouched = iota
 	following
 	done
 )
 
-// unknown adds which names in the dependsOn of an entry are those of no other entry.
+// unknown adds faults for names in the dependsOn of a child template that are its own name or unknown.
 func (g *graph) unknown(c v1.Child, all *faults) {
 	where := g.list.entry(c.Name) + ".dependsOn"
 	for _, name := range c.DependsOn {
@@ -148,20 +148,20 @@ func (g *graph) unknown(c v1.Child, all *faults) {
 			all.left = true
 			return
 		case known:
-			all.add(wrong(finding.DependsOn, where, "an entry cannot wait for itself: remove %s", name))
+			all.add(wrong(finding.DependsOn, where, "a child template cannot wait for itself: remove %s", name))
 		default:
 			others := syntax.Keys{Names: slices.DeleteFunc(slices.Sorted(maps.Keys(g.places)), func(other string) bool { return other == c.Name })}
 			err := others.Check(name)
-			r := wrong(finding.DependsOn, where, "no entry of %s: %s", g.list, err)
-			r.Message = fmt.Sprintf("%s names no entry of %s: %s", where, g.list, err)
+			r := wrong(finding.DependsOn, where, "no child template in %s: %s", g.list, err)
+			r.Message = fmt.Sprintf("%s names no child template in %s: %s", where, g.list, err)
 			all.add(r)
 		}
 	}
 }
 
-// add adds the edges of an entry, whose template awaits others. Each name is that of an entry, or of one of another list.
+// add adds the edges of a child template for its dependsOn and for awaits, the names that its template reads. It ignores names of other lists.
 func (g *graph) add(c v1.Child, awaits []string) {
-	said := map[string]bool{} // by name: whether dependsOn alone has it
+	said := map[string]bool{} // by name: whether only dependsOn has it
 	for _, name := range c.DependsOn {
 		said[name] = true
 	}
@@ -176,7 +176,7 @@ func (g *graph) add(c v1.Child, awaits []string) {
 	slices.SortFunc(g.edges[c.Name], func(a, b edge) int { return cmp.Compare(g.places[a.to], g.places[b.to]) })
 }
 
-// visit gives an entry its place, behind those that it waits for. It returns the edges of a cycle, if there is one.
+// visit adds a child template to the order, after its dependencies. If there is a cycle, it returns its edges.
 func (g *graph) visit(name string) (cycle []edge) {
 	switch g.state[name] {
 	case done:
@@ -203,14 +203,14 @@ func (g *graph) visit(name string) (cycle []edge) {
 	return nil
 }
 
-// cycleFault returns which child templates wait for each other, and why.
+// cycleFault returns a rejection that describes the child templates in a cycle, and why they depend on each other.
 func (l list) cycleFault(cycle []edge) *Rejection {
 	words := make([]string, len(cycle))
 	for i, e := range cycle {
 		words[i] = fmt.Sprintf("the template of %s reads .children.%s", e.from, e.to)
 		if e.said {
-			words[i] = fmt.Sprintf("%s names %s in dependsOn", e.from, e.to)
+			words[i] = fmt.Sprintf("%s lists %s in dependsOn", e.from, e.to)
 		}
 	}
-	return wrong(finding.Cycle, string(l), "dependency cycle, none of these entries would ever be applied: %s; in one of the templates, read .observed, which does not wait, instead of .children, or remove a name from dependsOn", strings.Join(words, ", "))
+	return wrong(finding.Cycle, string(l), "dependency cycle: %s, so none of these child templates can start; read .observed (which does not wait) instead of .children in one of them, or remove a name from dependsOn", strings.Join(words, ", "))
 }

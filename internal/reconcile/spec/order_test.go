@@ -10,7 +10,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// entries makes entries of lines such as "web: db cache", where a name behind / is read by the template.
+// entries returns child templates from lines such as "web: db cache /api"; the template reads names after a slash.
 func entries(lines ...string) (children []v1.Child, awaits func(string) []string) {
 	read := map[string][]string{}
 	for _, line := range lines {
@@ -51,7 +51,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func TestNoOrder(t *testing.T) {
+func TestOrderWithoutDependenciesIsNil(t *testing.T) {
 	o, r := inChildren.order(entries("web", "db"))
 	if r != nil || o != nil {
 		t.Fatalf("got %v, %v, want none", o, r)
@@ -61,18 +61,18 @@ func TestNoOrder(t *testing.T) {
 	}
 }
 
-func TestOrdersThatAreRefused(t *testing.T) {
-	const cycle, remedy = "spec.children: dependency cycle, none of these entries would ever be applied: ", "; in one of the templates, read .observed, which does not wait, instead of .children, or remove a name from dependsOn"
+func TestInvalidOrdersAreRejected(t *testing.T) {
+	const cycle, remedy = "spec.children: dependency cycle: ", ", so none of these child templates can start; read .observed (which does not wait) instead of .children in one of them, or remove a name from dependsOn"
 	for lines, want := range map[string]string{
-		"web: job|db|jobs":            "spec.children[web].dependsOn names no entry of spec.children: there is no job; did you mean jobs?; known: db jobs",
-		"web: db":                     "spec.children[web].dependsOn names no entry of spec.children: there is no db; there are none",
-		"web: web|db":                 "spec.children[web].dependsOn: an entry cannot wait for itself: remove web",
-		"web: /db|db: web":            cycle + "the template of web reads .children.db, db names web in dependsOn" + remedy,
-		"a: b|b: c|c: /d|d: b":        cycle + "b names c in dependsOn, the template of c reads .children.d, d names b in dependsOn" + remedy,
+		"web: job|db|jobs":            "spec.children[web].dependsOn names no child template in spec.children: unknown name job; did you mean jobs?; known: db jobs",
+		"web: db":                     "spec.children[web].dependsOn names no child template in spec.children: unknown name db; none are defined",
+		"web: web|db":                 "spec.children[web].dependsOn: a child template cannot wait for itself: remove web",
+		"web: /db|db: web":            cycle + "the template of web reads .children.db, db lists web in dependsOn" + remedy,
+		"a: b|b: c|c: /d|d: b":        cycle + "b lists c in dependsOn, the template of c reads .children.d, d lists b in dependsOn" + remedy,
 		"x: /a|a: /b|b: /a":           cycle + "the template of a reads .children.b, the template of b reads .children.a" + remedy,
 		"web: /db db|db: /web":        cycle + "the template of web reads .children.db, the template of db reads .children.web" + remedy,
 		"a: b c d|b: c d|c: d|d: e|e": "",
-		"a: b c|b|c: a":               cycle + "a names c in dependsOn, c names a in dependsOn" + remedy,
+		"a: b c|b|c: a":               cycle + "a lists c in dependsOn, c lists a in dependsOn" + remedy,
 	} {
 		_, r := inChildren.order(entries(strings.Split(lines, "|")...))
 		switch {
@@ -84,8 +84,8 @@ func TestOrdersThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestTemplatesAndDependsOnMakeTheOrder of a whole spec.
-func TestTemplatesAndDependsOnMakeTheOrder(t *testing.T) {
+// TestTemplateReadsAndDependsOnDefineOrder compiles a whole spec.
+func TestTemplateReadsAndDependsOnDefineOrder(t *testing.T) {
 	s := specWith("{}", "a: {{ len .children.db }}")
 	s.Children = append(s.Children, v1.Child{Name: "db", Template: "a: b"}, v1.Child{Name: "last", Template: "a: {{ len .observed.db }}", DependsOn: []string{"a"}})
 	c, r := Compile("tc", s)
@@ -96,7 +96,7 @@ func TestTemplatesAndDependsOnMakeTheOrder(t *testing.T) {
 		t.Errorf("waiting are %v", got)
 	}
 	s.Children[1].DependsOn = []string{"last"}
-	if _, r = Compile("tc", s); r == nil || !strings.Contains(r.Message, "the template of a reads .children.db, db names last in dependsOn, last names a in dependsOn") {
+	if _, r = Compile("tc", s); r == nil || !strings.Contains(r.Message, "the template of a reads .children.db, db lists last in dependsOn, last lists a in dependsOn") {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -8,12 +8,12 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// mostSelector is how many bytes of JSON a selector of an Outline has at most.
+// mostSelector is the maximum size of a selector in an Outline, in bytes of JSON.
 const mostSelector = 4 << 10
 
-// Outline returns the part of a spec that is needed while it is not compiled: which objects are its parents, and which children may be
-// deleted. It has no templates, and takes at most 32 KiB, usually less than 1 KiB. A selector larger than mostSelector is replaced by an invalid
-// one: the parents are then unknown.
+// Outline returns the part of a spec that is needed before it is compiled: which objects are parents, and which children may be deleted. It has
+// no templates, and takes at most 32 KiB, usually less than 1 KiB. A selector larger than mostSelector is replaced by an invalid one: then the
+// parents are unknown.
 func Outline(spec *v1.TemplateControllerSpec) *v1.TemplateControllerSpec {
 	out := &v1.TemplateControllerSpec{
 		ClassName: spec.ClassName, Watch: spec.Watch, ServiceAccountRef: spec.ServiceAccountRef, Suspend: spec.Suspend, ResyncPeriod: spec.ResyncPeriod,

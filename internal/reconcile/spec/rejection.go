@@ -9,26 +9,25 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Rejection says why a spec does not make sense: a reason and a message of the
-// Accepted condition.
+// Rejection explains why a spec is invalid, with the reason and message of the Accepted condition.
 type Rejection struct {
 	Reason, Message string
-	// Findings are all that is wrong, where that is known without a server.
+	// Findings are all errors that can be found without the API server.
 	Findings []finding.Finding
 }
 
-// Rejectf returns a Rejection with a message of that format.
+// Rejectf returns a Rejection with a formatted message.
 func Rejectf(reason, format string, args ...any) *Rejection {
 	return &Rejection{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// wrong returns a Rejection of a field of the spec by one finding.
+// wrong returns a Rejection with one finding about a field of the spec.
 func wrong(code finding.Code, where, format string, args ...any) *Rejection {
 	f := finding.Finding{Code: code, Severity: finding.Error, Where: where, Message: fmt.Sprintf(format, args...)}
 	return &Rejection{Reason: v1.ReasonInvalidSpec, Message: f.String(), Findings: []finding.Finding{f}}
 }
 
-// CheckAccount returns why a spec without a service account is rejected where one is required, or nil.
+// CheckAccount returns why a spec without a service account is rejected if one is required, or nil.
 func CheckAccount(spec *v1.TemplateControllerSpec) *Rejection {
 	if spec.ServiceAccountRef != nil {
 		return nil
@@ -39,20 +38,20 @@ func CheckAccount(spec *v1.TemplateControllerSpec) *Rejection {
 	return r
 }
 
-// mostFaults is of how many faults of one sort a spec is rejected.
+// mostFaults is the maximum number of faults of one kind in a rejection.
 const mostFaults = 50
 
-// faults are those of one sort, up to a number.
+// faults collects the faults of one kind, up to mostFaults.
 type faults struct {
 	kept []*Rejection
-	// left is whether there are more.
+	// left is true if there are more.
 	left bool
 }
 
-// full reports whether no more of them are kept.
+// full reports whether no more faults are collected.
 func (f *faults) full() bool { return len(f.kept) >= mostFaults }
 
-// add adds one; nil is none.
+// add adds a fault; nil is ignored.
 func (f *faults) add(r *Rejection) {
 	switch {
 	case r == nil:
@@ -63,7 +62,7 @@ func (f *faults) add(r *Rejection) {
 	}
 }
 
-// joined returns all of them as one Rejection, or nil if there are none.
+// joined returns all faults as one Rejection, or nil if there are none.
 func (f *faults) joined() *Rejection {
 	r := joined(f.kept...)
 	if f.left {
@@ -72,7 +71,7 @@ func (f *faults) joined() *Rejection {
 	return r
 }
 
-// joined returns a Rejection with the findings of all that are not nil, in the words of the first of them.
+// joined returns a Rejection with the findings of all rejections, and the message of the first. It ignores nil.
 func joined(all ...*Rejection) *Rejection {
 	var first *Rejection
 	for _, r := range all {
@@ -87,21 +86,21 @@ func joined(all ...*Rejection) *Rejection {
 	return first
 }
 
-// unfit returns a Rejection of a field that a kind does not fit.
+// unfit returns a Rejection of a field that a kind does not support.
 func unfit(reason, where, format string, args ...any) *Rejection {
 	r := wrong(finding.UnfitKind, where, format, args...)
 	r.Reason = reason
 	return r
 }
 
-// CheckKind returns why the spec cannot work for the kind of its parents, or nil.
+// CheckKind returns why the spec is not supported for its parents' kind, or nil.
 func CheckKind(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	w, writes := spec.Watch, spec.Status != nil && spec.Status.Template != ""
 	switch {
 	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):
 		return unfit(v1.ReasonInvalidSpec, "spec.watch", "%s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
 	case writes && !kind.Custom:
-		return unfit(v1.ReasonBuiltInKind, "spec.status.template", "%s is not a custom resource, and templater writes the status of custom resources only: remove the template", kind.Kind)
+		return unfit(v1.ReasonBuiltInKind, "spec.status.template", "%s is not a custom resource: templater only writes the status of custom resources: remove the template", kind.Kind)
 	case writes && kind.Status == nil:
 		return unfit(v1.ReasonNoStatusSubresource, "spec.status.template", "%s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
 	}

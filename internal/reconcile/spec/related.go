@@ -16,16 +16,16 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Related is what can be made of an entry of spec.related without asking the server.
+// Related is a compiled entry of spec.related. It does not depend on the cluster.
 type Related struct {
 	*v1.Related
 	GVK               schema.GroupVersionKind
-	Labels, Fields    string          // selectors in their text form; "" = all
+	Labels, Fields    string          // selectors as text; "" = all
 	NamespaceSelector labels.Selector // nil = none
-	Watched           [][]string      // the paths of watchFields, and, with logs, those of container states, as keys; empty = every change counts
+	Watched           [][]string      // the paths of watchFields and, with logs, of container states, as lists of keys; empty = every change counts
 }
 
-// mostRelatedNamespaces is how many names the namespaces of all entries of spec.related may have: each takes a watch.
+// mostRelatedNamespaces is the maximum number of namespaces in all entries of spec.related: each needs a watch.
 const mostRelatedNamespaces = 128
 
 // parseRelated parses spec.related.
@@ -39,12 +39,12 @@ func (c *Compiled) parseRelated(all []v1.Related) *Rejection {
 		namespaces += len(r.Namespaces)
 	}
 	if namespaces > mostRelatedNamespaces {
-		found.add(wrong(finding.RelatedNamespaces, "spec.related", "the namespaces of all entries list %d names, the limit is %d: use namespaceSelector, or split the TemplateController", namespaces, mostRelatedNamespaces))
+		found.add(wrong(finding.RelatedNamespaces, "spec.related", "the namespaces of all entries list %d names; the limit is %d: use namespaceSelector, or split the TemplateController", namespaces, mostRelatedNamespaces))
 	}
 	return found.joined()
 }
 
-// RelatesTo reports whether an entry of spec.related is about that kind, in any version.
+// RelatesTo reports whether an entry of spec.related refers to that kind, in any version.
 func (c *Compiled) RelatesTo(gk schema.GroupKind) bool {
 	return slices.ContainsFunc(c.Related, func(r Related) bool { return r.GVK.GroupKind() == gk })
 }
@@ -66,17 +66,17 @@ func relatedOf(from *v1.Related) (Related, *Rejection) {
 	return r, joined(unknown, labels, namespaces, fields, r.watch(where, from))
 }
 
-// watch reads watchFields.
+// watch parses watchFields.
 func (r *Related) watch(where string, from *v1.Related) *Rejection {
 	var found faults
 	for i, text := range from.WatchFields {
 		path, ok := data.Path(text)
 		if !ok {
-			found.add(wrong(finding.WatchFields, fmt.Sprintf("%s.watchFields[%d]", where, i), "write %s", data.APath))
+			found.add(wrong(finding.WatchFields, fmt.Sprintf("%s.watchFields[%d]", where, i), "must be %s", data.APath))
 		}
 		r.Watched = append(r.Watched, path)
 	}
-	if from.Logs != nil && len(r.Watched) > 0 { // else the log of an old run would stay
+	if from.Logs != nil && len(r.Watched) > 0 { // otherwise the log of an old run would be kept
 		for _, containers := range []string{"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"} {
 			r.Watched = append(r.Watched, []string{"status", containers})
 		}
@@ -84,10 +84,10 @@ func (r *Related) watch(where string, from *v1.Related) *Rejection {
 	return found.joined()
 }
 
-// mostSelected is how many labels and values one selector may have. They are sent with each request that lists or watches.
+// mostSelected is the maximum number of labels and values in one selector. They are sent with each list and watch request.
 const mostSelected = 1_000
 
-// selectorOf parses a selector of labels; nil selects all.
+// selectorOf parses a label selector; nil selects everything.
 func selectorOf(where string, selector *metav1.LabelSelector) (labels.Selector, *Rejection) {
 	if selector == nil {
 		return labels.Everything(), nil
@@ -97,7 +97,7 @@ func selectorOf(where string, selector *metav1.LabelSelector) (labels.Selector, 
 		size += 1 + len(selector.MatchExpressions[i].Values)
 	}
 	if size > mostSelected {
-		return nil, wrong(finding.Selector, where, "the selector has %d labels and values, the limit is %d: select by a label that all these objects share", size, mostSelected)
+		return nil, wrong(finding.Selector, where, "the selector has %d labels and values; the limit is %d: select by a label that all these objects share", size, mostSelected)
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {
@@ -106,16 +106,16 @@ func selectorOf(where string, selector *metav1.LabelSelector) (labels.Selector, 
 	return parsed, nil
 }
 
-// fieldsOf returns a selector of fields in its text form.
+// fieldsOf validates a field selector and returns its normalized text.
 func fieldsOf(where, text string) (string, *Rejection) {
 	selector, err := fields.ParseSelector(text)
 	if err != nil {
-		return "", wrong(finding.Selector, where, "write terms such as metadata.name=x, joined by commas")
+		return "", wrong(finding.Selector, where, "must be comma-separated terms such as metadata.name=x")
 	}
 	return selector.String(), nil
 }
 
-// CheckKind returns why the entry cannot work for the kind of its objects, or nil.
+// CheckKind returns why the related entry is not supported for the kind of its objects, or nil.
 func (r *Related) CheckKind(kind kind.Kind) *Rejection {
 	if !kind.Namespaced && (len(r.Namespaces) > 0 || r.Related.NamespaceSelector != nil) {
 		return unfit(v1.ReasonInvalidSpec, "spec."+syntax.RelatedName(r.Name), "%s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)

@@ -9,14 +9,15 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// CrossScope reports whether children may be in other namespaces than their parents, or in none: some entry has scope Cluster.
+// CrossScope reports whether children may be in other namespaces than their parents, or cluster-scoped, because a child template has scope
+// Cluster.
 func CrossScope(spec *v1.TemplateControllerSpec) bool {
 	return slices.ContainsFunc(spec.Children, ofScopeCluster) || slices.ContainsFunc(Finals(spec), ofScopeCluster)
 }
 
 func ofScopeCluster(c v1.Child) bool { return c.Scope == v1.ScopeCluster }
 
-// checkScope returns the fault of a scope that means nothing for the kind of the parents, or nil.
+// checkScope returns a rejection if the scope is not supported for the kind of the parents, or nil.
 func checkScope(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	if kind.Namespaced {
 		return nil
@@ -31,17 +32,17 @@ func checkScope(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	return nil
 }
 
-// Placing is a child of one kind, and its parent of another one.
+// Placing describes the kinds of a child and its parent.
 type Placing struct {
-	Child, Parent                     string // how the kinds are called
+	Child, Parent                     string // names of the kinds
 	ChildNamespaced, ParentNamespaced bool
 	Scope                             v1.ChildScope
 }
 
-// PlaceFault says why a child may not be where it is to be. The zero value means that it may.
+// PlaceFault explains why a child is not allowed in a namespace. The zero value means that it is allowed.
 type PlaceFault struct{ What, Why, Advice string }
 
-// String returns it as one sentence.
+// String returns the fault as one sentence.
 func (f PlaceFault) String() string {
 	if f.Why == "" {
 		return f.What + ": " + f.Advice
@@ -49,14 +50,14 @@ func (f PlaceFault) String() string {
 	return f.What + ": " + f.Why + "; " + f.Advice
 }
 
-// Fault returns what is wrong with a child in a namespace, whose parent is in the namespace home; "" = its template sets none.
+// Fault returns why a child is not allowed in a namespace, if its parent is in the namespace home. namespace is "" if the template sets none.
 func (p Placing) Fault(namespace, home string) PlaceFault {
 	anywhere := !p.ParentNamespaced || p.Scope == v1.ScopeCluster
 	switch {
 	case !p.ChildNamespaced && !anywhere:
 		return PlaceFault{
 			fmt.Sprintf("a %s is cluster-scoped and cannot be owned by the namespaced %s", p.Child, p.Parent),
-			"an owner reference cannot point from a cluster-scoped to a namespaced object", "set scope: Cluster in this entry, or watch a cluster-scoped kind",
+			"an owner reference cannot point from a cluster-scoped to a namespaced object", "set scope: Cluster in this child template, or watch a cluster-scoped kind",
 		}
 	case !p.ChildNamespaced && namespace != "":
 		return PlaceFault{fmt.Sprintf("a %s is cluster-scoped", p.Child), "", "remove metadata.namespace"}
@@ -66,17 +67,17 @@ func (p Placing) Fault(namespace, home string) PlaceFault {
 	case namespace != "" && !anywhere && namespace != home:
 		return PlaceFault{
 			"the child must be in its parent's namespace, because owner references do not cross namespaces",
-			"", "remove metadata.namespace, or set scope: Cluster in this entry",
+			"", "remove metadata.namespace, or set scope: Cluster in this child template",
 		}
 	}
 	return PlaceFault{}
 }
 
-// AccountPrefix begins the user name of a service account.
+// AccountPrefix is the prefix of the user names of service accounts.
 // https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
 const AccountPrefix = "system:serviceaccount:"
 
-// User returns the user that a controller works as; empty is the operator itself.
+// User returns the user to impersonate, or "" for the operator itself.
 func User(spec *v1.TemplateControllerSpec) string {
 	if spec.ServiceAccountRef == nil {
 		return ""
@@ -84,15 +85,15 @@ func User(spec *v1.TemplateControllerSpec) string {
 	return AccountPrefix + spec.ServiceAccountRef.Namespace + ":" + spec.ServiceAccountRef.Name
 }
 
-// Account returns namespace and name of the service account that a user is.
+// Account parses a user name into the namespace and name of its service account.
 func Account(user string) (namespace, name string) {
 	namespace, name, _ = strings.Cut(strings.TrimPrefix(user, AccountPrefix), ":")
 	return namespace, name
 }
 
-// ChildNamespaces returns the namespaces that children are read in; nil means all. A service account
-// needs permissions only in those of the parents, unless a child template has objects in others. The operator itself reads in all of
-// them, because it shares its watches.
+// ChildNamespaces returns the namespaces in which children are watched; nil means all. A service account only needs permissions in the
+// namespaces of the parents, unless a child template has objects in others. The operator itself watches all namespaces, because it shares its
+// watches.
 func ChildNamespaces(spec *v1.TemplateControllerSpec) []string {
 	if spec.ServiceAccountRef == nil || len(spec.Watch.Namespaces) == 0 || CrossScope(spec) {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-func TestTheFirstChildWithAScopeIsNamed(t *testing.T) {
+func TestCheckKindFindsFirstClusterScopeChild(t *testing.T) {
 	for _, spec := range []*v1.TemplateControllerSpec{
 		{Children: []v1.Child{{Name: "a", Scope: v1.ScopeCluster}}}, {Finalize: &v1.Finalize{Children: []v1.Child{{Name: "a", Scope: v1.ScopeCluster}}}},
 	} {
@@ -20,11 +20,11 @@ func TestTheFirstChildWithAScopeIsNamed(t *testing.T) {
 	}
 }
 
-func TestScopeOfChildren(t *testing.T) {
+func TestClusterScopeRequiresNamespacedParents(t *testing.T) {
 	for why, row := range map[string]struct {
 		scopes []v1.ChildScope
 		crosses,
-		rejected bool // where the parents are cluster-scoped
+		rejected bool // if the parents are cluster-scoped
 	}{
 		"none is said":              {[]v1.ChildScope{""}, false, false},
 		"the default":               {[]v1.ChildScope{v1.ScopeNamespaced}, false, false},
@@ -61,7 +61,7 @@ func TestScopeOfChildren(t *testing.T) {
 	}
 }
 
-func TestWhoWorksAndWhere(t *testing.T) {
+func TestUserAndNamespacesOfSpec(t *testing.T) {
 	account := &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}
 	for why, row := range map[string]struct {
 		account    *v1.ServiceAccountRef

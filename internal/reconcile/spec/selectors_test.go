@@ -13,11 +13,11 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-func TestSpecsThatMakeNoSense(t *testing.T) {
+func TestInvalidSpecsAreRejected(t *testing.T) {
 	odd := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}
 	for want, change := range map[string]func(*v1.TemplateControllerSpec){
 		"InvalidSpec: spec.watch.apiVersion":        func(s *v1.TemplateControllerSpec) { s.Watch.APIVersion = "a/b/c" },
-		"InvalidSpec: spec.resyncPeriod: write":     func(s *v1.TemplateControllerSpec) { s.ResyncPeriod = "often" },
+		"InvalidSpec: spec.resyncPeriod: must":      func(s *v1.TemplateControllerSpec) { s.ResyncPeriod = "often" },
 		"InvalidSpec: spec.resyncPeriod":            func(s *v1.TemplateControllerSpec) { s.ResyncPeriod = "-1s" },
 		"InvalidSpec: spec.watch.labelSelector":     func(s *v1.TemplateControllerSpec) { s.Watch.LabelSelector = odd },
 		"InvalidSpec: spec.watch.namespaceSelector": func(s *v1.TemplateControllerSpec) { s.Watch.NamespaceSelector = odd },
@@ -33,13 +33,13 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-func TestSelectorsAreBounded(t *testing.T) {
+func TestSelectorSizeIsLimited(t *testing.T) {
 	for why, row := range map[string]struct {
 		labels, values int
 		want           string
 	}{
 		"as many as may be": {500, 499, ""},
-		"one more":          {500, 500, "spec.watch.labelSelector: the selector has 1001 labels and values, the limit is 1000: select by a label that all these objects share"},
+		"one more":          {500, 500, "spec.watch.labelSelector: the selector has 1001 labels and values; the limit is 1000: select by a label that all these objects share"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			selector := &metav1.LabelSelector{MatchLabels: map[string]string{}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "b", Operator: "In", Values: make([]string, row.values)}}}
@@ -60,7 +60,7 @@ func TestSelectorsAreBounded(t *testing.T) {
 	}
 }
 
-func TestWhatSpecsSay(t *testing.T) {
+func TestCompileReadsSpecFields(t *testing.T) {
 	spec, condition := specWith("{}", "x"), "Fit"
 	spec.Status = &v1.ParentStatus{ReadyCondition: &condition}
 	spec.ResyncPeriod = "90s"
@@ -80,7 +80,7 @@ func TestWhatSpecsSay(t *testing.T) {
 	}
 }
 
-func TestKindsThatDoNotFit(t *testing.T) {
+func TestIncompatibleKindsAreRejected(t *testing.T) {
 	namespaced := kind.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{}}
 	everywhere, builtIn, statusless := namespaced, namespaced, namespaced
 	everywhere.Namespaced, builtIn.Custom, statusless.Status = false, false, nil
@@ -113,7 +113,7 @@ func TestKindsThatDoNotFit(t *testing.T) {
 	}
 }
 
-func TestWhatASpecLeavesOut(t *testing.T) {
+func TestCompileAppliesDefaults(t *testing.T) {
 	spec := specWith("{}", "x")
 	spec.Status = &v1.ParentStatus{Template: "a: 1"}
 	c, r := Compile("tc", spec)

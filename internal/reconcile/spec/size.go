@@ -12,30 +12,30 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// What is compiled of one spec. A spec with more is refused before it is compiled.
+// Limits for one spec. A spec that exceeds them is rejected before it is compiled.
 const (
-	// maxOperands bounds the templates, in units of syntax.Operands.
+	// maxOperands limits the size of all templates, in units of syntax.Operands.
 	maxOperands = 50_000
-	// maxValues bounds the keys and items of spec.values.
+	// maxValues limits the number of keys and items in spec.values.
 	maxValues = 50_000
 )
 
-// What a compiled spec holds, found by trying the worst: see TestSize.
+// Memory of a compiled spec in bytes, determined from worst cases: see TestSizeBoundsMemoryOfSpec.
 const (
-	textBytes    = 2   // a byte of text: as it was decoded, and in the parsed template
-	lineBytes    = 4   // a line besides
-	operandBytes = 160 // a unit of syntax.Operands
-	mapBytes     = 320 // a mapping of spec.values with one key
-	itemBytes    = 80  // another key or item
-	restBytes    = 3   // a byte of JSON of all else
-	commaBytes   = 160 // a comma of that: a label of a selector is between two
-	// leastBytes is what a TemplateController takes that has next to nothing in it: with its status, meters and what its work needs. See
+	textBytes    = 2   // per byte of text: decoded, and in the parsed template
+	lineBytes    = 4   // in addition, per line
+	operandBytes = 160 // per unit of syntax.Operands
+	mapBytes     = 320 // per mapping in spec.values, with one key
+	itemBytes    = 80  // per additional key or item
+	restBytes    = 3   // per byte of JSON of everything else
+	commaBytes   = 160 // per comma in that JSON: labels of selectors are separated by commas
+	// leastBytes is the memory for a minimal TemplateController, with its status, metrics and data for its reconciliations. See
 	// TestWhatATemplateControllerTakes in internal/operator/controllers.
 	leastBytes = 16 << 10
 )
 
-// Size estimates the memory of a compiled spec in bytes. It reads only the text, and rather overestimates. A spec that is too large is never
-// compiled.
+// Size estimates the memory of a compiled spec in bytes. It only reads the text, and tends to overestimate. For a spec that is too large, only
+// the uncompiled parts count, because it is never compiled.
 func Size(spec *v1.TemplateControllerSpec) int {
 	n := countAll(spec)
 	least := leastBytes + restBytes*n.rest + commaBytes*n.commas
@@ -45,14 +45,14 @@ func Size(spec *v1.TemplateControllerSpec) int {
 	return least + textBytes*n.text + lineBytes*n.lines + operandBytes*n.operands + mapBytes*n.maps + itemBytes*n.items
 }
 
-// counts is what there is to compile in a spec.
+// counts measures the input of a compilation.
 type counts struct {
 	text, lines int    // bytes of templates and of spec.values, and lines of templates
 	operands    int    // in units of syntax.Operands
-	largest     string // the template with most of these
+	largest     string // the template with the most operands
 	maps, items int    // see countValues
-	rest        int    // bytes of JSON of what is neither templates nor values
-	commas      int    // of that
+	rest        int    // bytes of JSON without templates and values
+	commas      int    // in that JSON
 }
 
 func countAll(spec *v1.TemplateControllerSpec) counts {
@@ -89,7 +89,7 @@ func restOf(spec *v1.TemplateControllerSpec) []byte {
 		finalize.Children = withoutTemplates(finalize.Children)
 		rest.Finalize = &finalize
 	}
-	text, _ := json.Marshal(rest) // which was read from JSON
+	text, _ := json.Marshal(rest) // it was read from JSON
 	return text
 }
 
@@ -111,12 +111,12 @@ func (n counts) tooLarge() *Rejection {
 		return r
 	}
 	if all := n.maps + n.items; all > maxValues {
-		return wrong(finding.TooMuch, "spec.values", "there are %d keys and items, the limit is %d: split the TemplateController", all, maxValues)
+		return wrong(finding.TooMuch, "spec.values", "there are %d keys and items; the limit is %d: split the TemplateController", all, maxValues)
 	}
 	return nil
 }
 
-// texts returns all that is parsed of a spec, by the names that findings have.
+// texts returns all texts of a spec that are parsed, by their names in findings.
 func texts(spec *v1.TemplateControllerSpec) []syntax.Template {
 	all := []syntax.Template{{Name: "helpers", Text: spec.Helpers}}
 	add := func(name, text string) { all = append(all, syntax.Template{Name: name, Text: text}) }
@@ -139,7 +139,7 @@ func texts(spec *v1.TemplateControllerSpec) []syntax.Template {
 	return all
 }
 
-// countValues counts the mappings of spec.values as JSON, and the other keys and items. Texts do not count.
+// countValues counts the mappings of spec.values as JSON, and the other keys and items. Text is not counted.
 func countValues(values []byte) (maps, items int) {
 	quoted := false
 	for i := 0; i < len(values); i++ {

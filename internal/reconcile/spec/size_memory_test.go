@@ -12,8 +12,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// TestSize compares what specs hold once they are decoded and compiled with what is said of them before.
-func TestSize(t *testing.T) {
+// TestSizeBoundsMemoryOfSpec compares the estimate with the memory of decoded and compiled specs.
+func TestSizeBoundsMemoryOfSpec(t *testing.T) {
 	const length = 70_000
 	repeated := func(text string) string { return strings.Repeat(text, length/len(text)) }
 	numbered := func(format string) string {
@@ -23,7 +23,7 @@ func TestSize(t *testing.T) {
 		}
 		return all.String()
 	}
-	const mostLabels = 990 // of a selector, about
+	const mostLabels = 990 // approximate maximum for a selector
 	first := func(n int, format string) string {
 		var all strings.Builder
 		for i := range n {

@@ -8,8 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-func TestSpecsThatAreTooLargeAreRefused(t *testing.T) {
-	const most = maxOperands / 5 // actions of the kind below
+func TestTooLargeSpecsAreRejected(t *testing.T) {
+	const most = maxOperands / 5 // number of actions below
 	actions := func(n int) string { return strings.Repeat("{{.a.b.c}}", n) }
 	for name, c := range map[string]struct {
 		change func(*v1.TemplateControllerSpec)
@@ -39,7 +39,7 @@ func TestSpecsThatAreTooLargeAreRefused(t *testing.T) {
 		}, ""},
 		"more values": {func(s *v1.TemplateControllerSpec) {
 			s.Values.Raw = []byte(`{"b": [` + strings.Repeat("1,", maxValues-1) + `1]}`)
-		}, "spec.values: there are 50001 keys and items, the limit is 50000: split the TemplateController"},
+		}, "spec.values: there are 50001 keys and items; the limit is 50000: split the TemplateController"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := specWith(`{}`, "a: b")
@@ -62,8 +62,8 @@ func TestSpecsThatAreTooLargeAreRefused(t *testing.T) {
 	}
 }
 
-// TestSpecsThatAreTooLargeAreNotCompiled counts what is allocated, which would be several times for each operand.
-func TestSpecsThatAreTooLargeAreNotCompiled(t *testing.T) {
+// TestTooLargeSpecsAreNotCompiled counts allocations: compilation would need several for each operand.
+func TestTooLargeSpecsAreNotCompiled(t *testing.T) {
 	spec := specWith(`{"a": [`+strings.Repeat(`{"":1},`, maxValues)+`1]}`, strings.Repeat("{{1}}", maxOperands))
 	spec.Watch.Filter = "true"
 	if allocations := testing.AllocsPerRun(1, func() {

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// ReadyCondition returns the type of the condition of parents that templater writes itself; "" is none.
+// ReadyCondition returns the type of the condition that templater writes to parents, or "" for none.
 func ReadyCondition(spec *v1.TemplateControllerSpec) string {
 	if spec.Status != nil && spec.Status.ReadyCondition != nil {
 		return *spec.Status.ReadyCondition
@@ -19,19 +19,19 @@ func ReadyCondition(spec *v1.TemplateControllerSpec) string {
 	return v1.ConditionReady
 }
 
-// HoldsCondition reports whether parents of that kind can hold a ready condition of that type; "" is none.
+// HoldsCondition reports whether the status of parents of that kind can contain a ready condition of that type; "" is none.
 func HoldsCondition(conditionType string, parents kind.Kind) bool {
 	return conditionType != "" && parents.Status != nil && parents.Status.Conditions == ""
 }
 
-// WritesStatus reports whether there is anything to write into the status of parents of that kind. conditionType is that of
-// the ready condition; "" is none.
+// WritesStatus reports whether templater writes the status of parents of that kind. conditionType is the type of the ready condition, or "" for
+// none.
 func WritesStatus(spec *v1.TemplateControllerSpec, conditionType string, parents kind.Kind) bool {
 	return HoldsCondition(conditionType, parents) || parents.Status != nil && spec.Status != nil && spec.Status.Template != ""
 }
 
-// SharesReadyCondition returns the type of the ready condition that two specs want of the same parents; "" is none. Selectors that may or may not
-// select the same objects do not count.
+// SharesReadyCondition returns the type of the ready condition that both specs write to the same parents, or "". It only compares specs with the
+// same selectors, or if one of them selects everything: other selectors may or may not overlap.
 func SharesReadyCondition(a, b *v1.TemplateControllerSpec) string {
 	condition := ReadyCondition(a)
 	if condition != ReadyCondition(b) || WatchedKind(a) != WatchedKind(b) || !mayWriteStatus(a) {
@@ -49,14 +49,14 @@ func WatchedKind(spec *v1.TemplateControllerSpec) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(spec.Watch.APIVersion, spec.Watch.Kind).GroupKind()
 }
 
-// SharedReady returns the lint finding about tc if other writes the same ready condition of the same parents, or false.
+// SharedReady returns a lint finding for tc if other writes the same ready condition of the same parents, or false.
 func SharedReady(tc, other *v1.TemplateController) (finding.Finding, bool) {
 	condition := SharesReadyCondition(&tc.Spec, &other.Spec)
 	if condition == "" || tc.Name == other.Name {
 		return finding.Finding{}, false
 	}
 	return finding.Finding{Code: finding.SharedReady, Severity: finding.Warning, Where: "spec.watch.kind", Message: fmt.Sprintf(
-		"TemplateController %s also writes the condition %s of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents", other.Name, condition)}, true
+		"TemplateController %s also writes the %s condition of the same parents: set another spec.status.readyCondition in one of the two, or let them select different parents", other.Name, condition)}, true
 }
 
 // selectors returns spec.watch without the kind.

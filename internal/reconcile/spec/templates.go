@@ -5,7 +5,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Template returns the text of the template that findings call so, or "" if there is none of that name.
+// Template returns the text of a template by its name in findings, or "".
 func Template(spec *v1.TemplateControllerSpec, name string) string {
 	switch {
 	case name == "helpers":

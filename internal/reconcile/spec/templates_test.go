@@ -6,7 +6,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-func TestTemplatesByTheirNamesInFindings(t *testing.T) {
+func TestTemplateByNameInFinding(t *testing.T) {
 	spec := &v1.TemplateControllerSpec{
 		Helpers: "a", Status: &v1.ParentStatus{Template: "b"}, Related: []v1.Related{{Name: "x", Select: "c"}},
 		Children: []v1.Child{{Name: "x", Template: "d", ReadyWhen: "e"}}, Finalize: &v1.Finalize{Children: []v1.Child{{Name: "y", Template: "f"}, {Name: "w", Template: "g"}}},

@@ -13,19 +13,19 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Conditions is whose status holds the conditions.
+// Conditions describes the conditions of a parent's status.
 type Conditions struct {
-	// Status is the current one. It must not be changed; nil is none.
+	// Status is the current status. It must not be modified; nil means that there is none.
 	Status     map[string]any
 	Generation int64
-	// Generations is whether a condition can hold observedGeneration.
+	// Generations is true if a condition can have observedGeneration.
 	Generations bool
-	// Own is the type of the condition that templater writes itself; "" = none.
+	// Own is the type of templater's own condition; "" = none.
 	Own   string
 	Clock clock.PassiveClock
 }
 
-// SetOwn puts templater's own condition into a status.
+// SetOwn sets templater's own condition in a status.
 func (p Conditions) SetOwn(status map[string]any, is, reason, message string) {
 	conditions, _ := status["conditions"].([]any)
 	conditions = slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
@@ -37,7 +37,7 @@ func (p Conditions) SetOwn(status map[string]any, is, reason, message string) {
 	status["conditions"] = append(conditions, condition)
 }
 
-// HasOthers reports whether there are conditions that are not templater's own.
+// HasOthers reports whether there are conditions other than templater's own.
 func (p Conditions) HasOthers() bool {
 	conditions, _ := p.Status["conditions"].([]any)
 	return slices.ContainsFunc(conditions, func(c any) bool {
@@ -46,8 +46,7 @@ func (p Conditions) HasOthers() bool {
 	})
 }
 
-// Fill completes the conditions that a status template yields. It
-// returns what is wrong with them, or "".
+// Fill sets defaults in the conditions that a status template renders. It returns an error message, or "".
 func (p Conditions) Fill(status map[string]any) string {
 	value, ok := status["conditions"]
 	if !ok {
@@ -69,7 +68,7 @@ func (p Conditions) Fill(status map[string]any) string {
 	return ""
 }
 
-// fill completes one condition. It returns what is wrong with it, or "".
+// fill sets defaults in one condition. It returns an error message, or "".
 func (p Conditions) fill(condition map[string]any, at string) string {
 	kind := text(condition, "type")
 	switch {
@@ -80,7 +79,7 @@ func (p Conditions) fill(condition map[string]any, at string) string {
 	case !conditionType.MatchString(kind):
 		return at + ".type is not a valid condition type: use letters, digits, -, _ and ., optionally with a domain and / in front"
 	case kind == p.Own:
-		return at + ": the condition " + kind + " is written by templater: remove it here, or set spec.status.readyCondition to another type, or to \"\" for none"
+		return at + ": the " + kind + " condition is written by templater: remove it here, or set spec.status.readyCondition to another type, or to \"\" for none"
 	}
 	switch s := condition["status"].(type) {
 	case bool:
@@ -99,7 +98,7 @@ func (p Conditions) fill(condition map[string]any, at string) string {
 	return ""
 }
 
-// fillWords completes reason and message of a condition. It returns what is wrong with them, or "".
+// fillWords sets defaults for reason and message of a condition. It returns an error message, or "".
 func fillWords(condition map[string]any, at string) string {
 	if condition["reason"] == nil || condition["reason"] == "" {
 		condition["reason"] = reasonOf(text(condition, "type"))
@@ -112,7 +111,7 @@ func fillWords(condition map[string]any, at string) string {
 	case len(reason) > longestReason:
 		return fmt.Sprintf("%s.reason is longer than %d characters", at, longestReason)
 	case !conditionReason.MatchString(reason):
-		return at + ".reason is not valid: write a word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put the rest into message"
+		return at + ".reason is not valid: use a CamelCase word such as NoDisk (a letter first, then letters, digits, and _ , : in between), and put details into message"
 	case !ok:
 		return at + ".message is not a string: quote it"
 	}
@@ -120,7 +119,7 @@ func fillWords(condition map[string]any, at string) string {
 	return ""
 }
 
-// What a condition may hold by the convention that schemas follow (metav1.Condition).
+// Limits of conditions, as in metav1.Condition, which most schemas follow.
 const (
 	longestType   = 316
 	longestReason = 1024
@@ -132,7 +131,7 @@ var (
 	notInReason     = regexp.MustCompile(`[^A-Za-z0-9_]`)
 )
 
-// reasonOf makes a reason of the type of a condition, for one that has none: its name without the domain.
+// reasonOf derives a reason from the condition type, without the domain, for a condition that has none.
 func reasonOf(kind string) string {
 	reason := notInReason.ReplaceAllString(kind[strings.LastIndex(kind, "/")+1:], "_")
 	if !conditionReason.MatchString(reason) {
@@ -141,11 +140,10 @@ func reasonOf(kind string) string {
 	return reason
 }
 
-// bounded cuts the message of a status template's own condition that is longer than conditions may have.
+// bounded truncates the message of a status template's condition to the maximum length.
 func bounded(message string) string { return object.Cut(message, problem.LongestMessage) }
 
-// setDefaults adds what a condition owes to the parent: since when it has its
-// status, and of which generation it speaks.
+// setDefaults sets lastTransitionTime and, if the schema has it, observedGeneration.
 func (p Conditions) setDefaults(condition map[string]any) {
 	if condition["lastTransitionTime"] == nil {
 		condition["lastTransitionTime"] = p.transition(condition)
@@ -155,7 +153,7 @@ func (p Conditions) setDefaults(condition map[string]any) {
 	}
 }
 
-// transition returns since when the parent has that condition in that status.
+// transition returns since when the parent has had the condition in that status.
 func (p Conditions) transition(condition map[string]any) string {
 	conditions, _ := p.Status["conditions"].([]any)
 	for _, c := range conditions {
@@ -169,7 +167,7 @@ func (p Conditions) transition(condition map[string]any) string {
 	return p.Clock.Now().UTC().Format(time.RFC3339)
 }
 
-// text returns the text under a key, or "".
+// text returns the string value of a key, or "".
 func text(m map[string]any, key string) string {
 	s, _ := m[key].(string)
 	return s

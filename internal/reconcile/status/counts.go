@@ -12,41 +12,42 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
-// ParentSummary is the result of the last reconciliation of one parent. It is flat, as one is kept of each parent.
+// ParentSummary is the result of the last reconciliation of one parent. It has no pointers to other structs, because one is kept for each
+// parent.
 type ParentSummary struct {
-	Generation              int64  // of the TemplateController that the parent was reconciled with
-	Ready, Failed           bool   // neither = it waits
-	Suspended               bool   // it is not reconciled: nothing else is known but Generation
-	Unobserved              bool   // its children were not read: they count as before
-	Reason                  string // of the problem to show, where it has failed
-	Foreign                 bool   // another manager owns the ready condition
+	Generation              int64  // generation of the TemplateController for the reconciliation
+	Ready, Failed           bool   // if neither is set, the parent is waiting
+	Suspended               bool   // the parent is not reconciled; all other fields except Generation are unknown
+	Unobserved              bool   // the children were not read: use the previous counts
+	Reason                  string // of the problem to show, if Failed
+	Foreign                 bool   // another field manager owns the ready condition
 	Rival                   string // the TemplateController that owns the ready condition
-	Contested               string // what of the status another TemplateController writes
-	Denied                  string // which permission is missing to write the status
+	Contested               string // part of the status that another TemplateController writes
+	Denied                  string // missing permission to write the status
 	Children, ChildrenReady int64
-	Kinds                   uint64 // that the templates want, each by a bit of its controller's
-	Round                   int64  // in which all that they want was known; 0 = it was not
+	Kinds                   uint64 // bits of the desired kinds: see controller.Source
+	Round                   int64  // the round in which all desired children were known; 0 = they were not
 }
 
-// Counts adds up the summaries of the parents of a TemplateController.
+// Counts aggregates the summaries of the parents of a TemplateController.
 type Counts struct {
-	generation int64 // of the TemplateController, now
+	generation int64 // current generation of the TemplateController
 	ByParent   map[types.NamespacedName]ParentSummary
 	Parents    v1.ParentCounts
 	Children   v1.ChildCounts
 	Foreign    int64
 
 	Denied, Contested complaints
-	Rivals            complaints                        // by the name of the TemplateController
-	contested         map[types.NamespacedName]struct{} // the parents with a Contested or a Rival
+	Rivals            complaints                        // by name of the TemplateController
+	contested         map[types.NamespacedName]struct{} // parents with Contested or Rival
 }
 
-// NewCounts returns counts of no parents.
+// NewCounts returns empty Counts.
 func NewCounts() *Counts {
 	return &Counts{ByParent: map[types.NamespacedName]ParentSummary{}, Denied: complaints{}, Contested: complaints{}, Rivals: complaints{}, contested: map[types.NamespacedName]struct{}{}}
 }
 
-// complaints are what summaries say, each with the number of parents that it is said of; none is 0.
+// complaints counts the parents by message. No count is 0.
 type complaints map[string]int64
 
 func (t complaints) add(text string, sign int64) {
@@ -58,7 +59,7 @@ func (t complaints) add(text string, sign int64) {
 	}
 }
 
-// Parents returns of how many parents something is said.
+// Parents returns the number of parents with a message.
 func (t complaints) Parents() int64 {
 	var n int64
 	for _, parents := range t {
@@ -67,7 +68,7 @@ func (t complaints) Parents() int64 {
 	return n
 }
 
-// First returns the text to report: always the same one, as long as it holds.
+// First returns the message to report. It stays the same as long as a parent has it and no message that sorts before it is added.
 func (t complaints) First() string {
 	for _, text := range slices.Sorted(maps.Keys(t)) {
 		return text
@@ -75,8 +76,7 @@ func (t complaints) First() string {
 	return ""
 }
 
-// Set replaces the summary of a parent, or drops it when now is nil, and reports whether that
-// changes a sum.
+// Set replaces the summary of a parent, or removes it if now is nil. It reports whether the summary has changed.
 func (c *Counts) Set(parent types.NamespacedName, now *ParentSummary) bool {
 	before, known := c.ByParent[parent]
 	if known {
@@ -101,7 +101,7 @@ func (c *Counts) Set(parent types.NamespacedName, now *ParentSummary) bool {
 	return !known || before != *now
 }
 
-// Begin sets the generation of the TemplateController: a parent counts as updated once it is reconciled with that.
+// Begin sets the generation of the TemplateController. A parent counts as updated once it is reconciled with this generation.
 func (c *Counts) Begin(generation int64) {
 	c.generation, c.Parents.Updated = generation, 0
 	for _, t := range c.ByParent {
@@ -114,11 +114,11 @@ func (c *Counts) Begin(generation int64) {
 // updated reports whether a parent was reconciled with the current spec.
 func (c *Counts) updated(t ParentSummary) bool { return t.Generation == c.generation && !t.Suspended }
 
-// RivalOf returns the TemplateController that owned the ready condition of a parent when it was reconciled last, or "".
+// RivalOf returns the TemplateController that owned the ready condition of a parent at its last reconciliation, or "".
 func (c *Counts) RivalOf(parent types.NamespacedName) string { return c.ByParent[parent].Rival }
 
-// EachContested calls f for the parents of whose status a part is left to another TemplateController: for that one, or for
-// all where its name is empty. It visits no others.
+// EachContested calls f for each parent whose status is partly owned by another TemplateController: only for the given parent or, if its name is
+// empty, for all. It visits no other parents.
 func (c *Counts) EachContested(parent types.NamespacedName, f func(types.NamespacedName)) {
 	if parent.Name != "" {
 		if _, contested := c.contested[parent]; contested {
@@ -156,11 +156,11 @@ func (c *Counts) add(t ParentSummary, sign int64) {
 	c.Children.Ready += sign * t.ChildrenReady
 }
 
-// mostFailing is how many failing parents the status of a TemplateController names.
+// mostFailing is the maximum number of failing parents in the status of a TemplateController.
 const mostFailing = 5
 
-// Failing names some of the parents that have failed, sorted: those named before that still fail, so that the
-// status changes little while many do, and then the first by name.
+// Failing returns some of the failed parents, sorted by name. Parents in before that still fail are preferred, so that the status changes
+// rarely; the others are added by name.
 func (c *Counts) Failing(before []v1.FailingParent) []v1.FailingParent {
 	if c.Parents.Failed == 0 {
 		return nil
@@ -193,7 +193,7 @@ func byName(a, b v1.FailingParent) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// SummarizeParent begins the summary of a parent with its children.
+// SummarizeParent starts the summary of a parent with the counts of its children.
 func SummarizeParent(generation int64, observed []*child.Live, judge *readiness.Judge) *ParentSummary {
 	summary := &ParentSummary{Generation: generation, Children: int64(len(observed))}
 	for _, l := range observed {

@@ -19,7 +19,7 @@ func named(all []v1.FailingParent) []string {
 	return out
 }
 
-func TestSomeFailingParentsAreNamed(t *testing.T) {
+func TestFailingParentsAreListedStably(t *testing.T) {
 	c := NewCounts()
 	set := func(failed bool, names ...string) {
 		for _, name := range names {
@@ -53,7 +53,7 @@ func TestSomeFailingParentsAreNamed(t *testing.T) {
 	expect("a new reason is told", before, "ns/a TemplateError", "ns/b TemplateError", "ns/g ChildRejected", "ns/i TemplateError", "ns/l TemplateError")
 }
 
-func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
+func TestDeniedAndContestedNameExistingParent(t *testing.T) {
 	c := NewCounts()
 	say := func(parent, denied, contested string) {
 		c.Set(types.NamespacedName{Name: parent}, &ParentSummary{Denied: denied, Contested: contested})
@@ -76,7 +76,7 @@ func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
 	wantTold("all are right", "", "", 0)
 }
 
-func TestCountsAreSums(t *testing.T) {
+func TestCountsAreUpdatedIncrementally(t *testing.T) {
 	c := NewCounts()
 	c.Begin(7)
 	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
@@ -110,7 +110,7 @@ func TestCountsAreSums(t *testing.T) {
 	}
 }
 
-func TestUpdatedFollowsTheGeneration(t *testing.T) {
+func TestUpdatedParentsFollowGeneration(t *testing.T) {
 	c := NewCounts()
 	for generation, name := range []string{"old", "new", "newest"} {
 		c.Set(types.NamespacedName{Name: name}, &ParentSummary{Generation: int64(generation + 1)})
@@ -126,8 +126,8 @@ func TestUpdatedFollowsTheGeneration(t *testing.T) {
 	}
 }
 
-// TestContestedParentsAreFoundWithoutAScan holds that a parent that is deleted among very many costs no visit of the others.
-func TestContestedParentsAreFoundWithoutAScan(t *testing.T) {
+// TestContestedParentsAreIndexed ensures that deleting one of many parents does not visit the others.
+func TestContestedParentsAreIndexed(t *testing.T) {
 	c := NewCounts()
 	at := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)} }
 	for i := range 1000 {

@@ -10,15 +10,16 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// Owners are the managers that own fields in the status of a parent, besides a TemplateController.
+// Owners determines which field managers, other than the TemplateController's own, own fields in the status of a parent.
 type Owners struct {
 	Parent  *object.Object
 	Manager string // of the TemplateController
-	// MayWrite reports whether a TemplateController of that name may write the parent's status. What a deleted one has left is free.
+	// MayWrite reports whether the TemplateController of that name may write the parent's status. Fields of deleted TemplateControllers have no
+	// owner.
 	MayWrite func(name string) bool
 }
 
-// OfCondition reports whether another manager owns a condition of that type, which is an item of a list. It also returns the
+// OfCondition reports whether another field manager owns a condition of that type, if the list of conditions is a map list. It also returns the
 // TemplateController that owns it, or "".
 func (w Owners) OfCondition(kind string) (foreign bool, rival string) {
 	for manager, held := range w.Parent.Conditions {
@@ -39,7 +40,7 @@ func (w Owners) OfCondition(kind string) (foreign bool, rival string) {
 	return foreign, rival
 }
 
-// OwnAll reports whether another manager owns the conditions where their list is one value.
+// OwnAll reports whether another field manager owns the conditions, if the list is atomic.
 func (w Owners) OwnAll(conditions Conditions) bool {
 	named := false // whether an owner has the name of the TemplateController's manager, which others may use for updates
 	for manager := range w.Parent.Conditions {
@@ -53,10 +54,11 @@ func (w Owners) OwnAll(conditions Conditions) bool {
 	return !held && (named || conditions.HasOthers())
 }
 
-// LeaveContested removes fields from status that other TemplateControllers write. It returns one of them and its writer, in words, or "".
+// LeaveContested removes fields from content that other TemplateControllers own in the status. It returns a message with one of the fields and
+// its owner, or "".
 //
-// A field of a parent's status has one writer, or two TemplateControllers would take it from each other again and again. The first one keeps
-// it: an apply names the version of the parent that it is based on, so that of two that begin at once, one sees the other.
+// Each status field has a single writer, to avoid ownership conflicts between TemplateControllers. The first writer keeps it: an apply includes
+// the resource version that it is based on, so concurrent writers detect each other.
 func (w Owners) LeaveContested(content map[string]any, author problem.Author) string {
 	found := ""
 	for manager, held := range w.Parent.AppliedByOthers(w.Manager, "status") {
@@ -65,9 +67,9 @@ func (w Owners) LeaveContested(content map[string]any, author problem.Author) st
 			continue
 		}
 		set, _ := held.Field("status")
-		whole := map[string]any{"status": runtime.DeepCopyJSON(content)} // rare: only where another one writes here
+		whole := map[string]any{"status": runtime.DeepCopyJSON(content)} // rare: only if another TemplateController writes to this status
 		if path := set.Remove(content, ".status"); path != "" && found == "" {
-			found = author.Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)
+			found = author.Path(path, whole) + " is also written by TemplateController " + problem.PublicName(name)
 		}
 	}
 	return found

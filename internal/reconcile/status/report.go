@@ -6,25 +6,28 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Report is what one reconciliation of a parent decided and did.
+// Report is the result of one reconciliation of a parent: decisions and writes.
 type Report struct {
-	// Assume reports whether a child counts as ready although its readyWhen is not true. It is asked, not reported; nil is for none.
+	// Assume reports whether a child counts as ready although its readyWhen is not true. It is an input; nil assumes nothing.
 	Assume func(o *object.Object) bool
 
 	Problems problem.List
 	Verdict  Verdict
-	// Status is that of the parent with the ready condition, as it was to be written; nil where nothing was to be written.
+	// Status is the parent's status to be written, including the ready condition; nil if nothing was to be written.
 	Status map[string]any
-	// Desired is what the templates yield, empty where none was rendered.
-	Desired child.Desired
-	// Related are the related objects that the templates see, by child template; nil where they are not known.
+	// Templates are the rendered child templates, with their Order. Desired is the result. All are empty if none was rendered.
+	Templates child.Entries
+	Order     *spec.Order
+	Desired   child.Desired
+	// Related are the related objects that the templates see, by related entry; nil if they are not known.
 	Related map[string][]*object.Object
 	Writes  []Write
-	// Assumed is whether a child counted as ready by Assume alone.
+	// Assumed is true if a child counted as ready only because of Assume.
 	Assumed bool
-	// TimedOut is whether the parent was released before its cleanup was done.
+	// TimedOut is true if the parent was released before its cleanup was complete.
 	TimedOut bool
 }
 
@@ -48,21 +51,21 @@ func (r *Report) Wrote(verb plan.Verb, entry string, id child.ID) {
 	}
 }
 
-// EndsEarly records that the parent is released before its cleanup is done.
+// EndsEarly records that the parent is released before its cleanup is complete.
 func (r *Report) EndsEarly() {
 	if r != nil {
 		r.TimedOut = true
 	}
 }
 
-// Plans records the status that is to be written; nil where the parent can have none.
+// Plans records the status to be written; nil if the parent has no status.
 func (r *Report) Plans(content map[string]any, v Verdict) {
 	if r != nil {
 		r.Verdict, r.Status = v, content
 	}
 }
 
-// CountAssumed counts children as ready that are assumed to be.
+// CountAssumed marks children as ready in judge if they are assumed to be ready.
 func (r *Report) CountAssumed(judge *readiness.Judge, observed []*child.Live) {
 	if r == nil || r.Assume == nil {
 		return

@@ -1,83 +1,91 @@
-// Package budget limits the work, the memory and the output of templates, so that none of them can hang the operator or exhaust its memory.
 package budget
 
-import "errors"
-
-// Limits of all templates of one reconciliation, and of one template. The numbers are
-// chosen so that the most expensive templates found end within 250 ms and 64 MiB on one core
-// (the exhaustion tests of package render), while a reconciliation that creates a thousand Pods stays below them.
-const (
-	// MaxWork limits steps and memory of a reconciliation together, in units of work. A unit is
-	// two bytes, or some nanoseconds.
-	MaxWork = 32 << 20
-	// unitBytes is how many bytes a unit of work may allocate.
-	unitBytes = 2
-	// nodeBytes is how much memory a scalar, map or list of the result takes at most, but for its text.
-	nodeBytes = 256
-	// grant is how many units a reconciliation gets at a time, which take up to a millisecond.
-	grant = FreeBytes / unitBytes
-	// maxOutput bounds the text that a template writes, tokens included,
-	// and the characters of all scalars of its objects. etcd accepts about
-	// 1.5 MB per object.
-	maxOutput = 4 << 20
-	// maxNodes bounds the scalars, maps and lists of all documents.
-	maxNodes = 100_000
-	// MaxDepth bounds the nesting of data, so that recursion over it
-	// cannot exhaust the stack; Kubernetes objects stay below 40.
-	MaxDepth = 100
-)
-
-// FreeBytes is how much memory a reconciliation may use before it reserves more.
-const FreeBytes = 256 << 10
-
-// MaxBytes is how much memory a reconciliation may use in all.
-const MaxBytes = MaxWork * unitBytes
-
-// What is done in more than one package, in units of work.
-const (
-	// CostItem is for an item of a list.
-	CostItem = 32
-	// CostEntry is for an entry of a map.
-	CostEntry = 64
-	// CostStep is for evaluating a node of a template, or comparing two values.
-	CostStep = 40
-	// CostGrown is for a byte at the end of a text that grows, and so is copied.
-	CostGrown = 3
-)
-
-// costKept is for a byte of a scalar of the result, which is written, compared and sent.
-const costKept = 4
-
-// Error is how running out of budget travels; the place that catches it
-// adds the position.
-type Error string
-
-// Error returns the message for the author of the template.
-func (e Error) Error() string { return string(e) }
-
-// The parts of a budget that may be used up.
-const (
-	ErrWork   Error = "the templates exceed the budget of one reconciliation, about 64 MiB or 0.2 s for all of them together; use shorter loops or smaller text, or split the parent"
-	ErrFilter Error = "the filter exceeds the budget of one object, about 256 KiB or a millisecond; only compare fields, and use labels for the rest"
-	ErrOutput Error = "the template renders more than 4 MiB; split it, or render less"
-	ErrNodes  Error = "the template renders more than 100000 values; split it, or render less"
-	ErrDeep   Error = "data is nested more than 100 deep"
-)
-
-// InterruptedError means that a reconciliation was cancelled.
-type InterruptedError struct{ cause error }
-
-// Error returns the same message whatever the cause.
-func (e *InterruptedError) Error() string {
-	return "the reconciliation was interrupted and is repeated"
+// Budget is the budget of all templates of one reconciliation: work, which limits time, and memory. It is passed to each call of Child
+// and Status of the reconciliation. Call Begin first. It is not safe for concurrent use.
+type Budget struct {
+	granted int  // units that may be used
+	left    int  // units that may still be granted
+	kept    int  // see Kept
+	used    bool // see UsedUp
+	over    Error
+	from    Memory
+	pausing func() error // of the execution
+	err     error        // the error that from returned
 }
 
-// Unwrap returns what Memory, or the pause, has returned.
-func (e *InterruptedError) Unwrap() error { return e.cause }
+// Memory is where a reconciliation reserves its memory.
+type Memory interface {
+	// Grow is called before a reconciliation uses more memory than it has reserved, with the number of additional
+	// bytes. It may wait. An error ends the reconciliation.
+	Grow(bytes int) error
+}
 
-// Ended reports whether an error is of the budget rather than of what is read.
-func Ended(err error) bool {
-	_, usedUp := errors.AsType[Error](err)
-	_, interrupted := errors.AsType[*InterruptedError](err)
-	return usedUp || interrupted
+// Begin initializes the budget for a reconciliation. FreeBytes of its memory are free; the rest, at most MaxBytes in all, is reserved
+// with from. If from is nil, no memory is reserved.
+func (b *Budget) Begin(from Memory) {
+	*b = Budget{granted: grant, left: MaxWork - grant, over: ErrWork, from: from}
+}
+
+// BeginFilter initializes the budget for spec.watch.filter, which is FreeBytes in all, because the filter is evaluated without
+// reserving memory and without pauses.
+func (b *Budget) BeginFilter() { *b = Budget{granted: grant, over: ErrFilter} }
+
+// Kept returns the maximum size in bytes of the rendered objects of the reconciliation.
+func (b *Budget) Kept() int { return b.kept }
+
+// Left returns the number of units of work that are left.
+func (b *Budget) Left() int { return b.granted + b.left }
+
+// UsedUp reports whether the templates have exceeded the budget. After that, no template can be rendered.
+func (b *Budget) UsedUp() bool { return b.used }
+
+// Spend charges for other work of the reconciliation, in bytes of memory, before it is done. An error ends the reconciliation.
+func (b *Budget) Spend(bytes int) error {
+	units := bytes / unitBytes
+	if units > b.granted {
+		if err := b.extend(units - b.granted); err != nil {
+			return err
+		}
+	}
+	b.granted -= units
+	return nil
+}
+
+// extend grants at least this many more units.
+func (b *Budget) extend(units int) error {
+	if b.err != nil {
+		return b.err
+	}
+	if units < 0 || units > b.left {
+		b.granted, b.left, b.used = 0, 0, true
+		return b.over
+	}
+	units = min(max(units, grant), b.left)
+	if b.from != nil {
+		if err := b.from.Grow(units * unitBytes); err != nil {
+			b.granted, b.err = 0, &InterruptedError{err}
+			return b.err
+		}
+	}
+	b.granted, b.left = b.granted+units, b.left-units
+	return b.pause()
+}
+
+// pause lets other goroutines run.
+func (b *Budget) pause() error {
+	if b.pausing == nil {
+		return nil
+	}
+	if err := b.pausing(); err != nil {
+		b.granted, b.err = 0, &InterruptedError{err}
+	}
+	return b.err
+}
+
+// Draw returns a Meter for one execution, which uses the budget until GiveBack. pausing is called about once per millisecond of work;
+// an error stops the work. nil = no pauses.
+func (b *Budget) Draw(pausing func() error) Meter {
+	work := b.granted
+	b.granted, b.pausing = 0, pausing
+	return Meter{Work: work, Output: maxOutput, Nodes: maxNodes, of: b}
 }

@@ -17,8 +17,8 @@ func (s *source) Grow(bytes int) error {
 	return nil
 }
 
-// TestParts takes what is left of each part of a budget, and more.
-func TestParts(t *testing.T) {
+// TestMeterLimitsEachResource takes what is left of each part of a budget, and more.
+func TestMeterLimitsEachResource(t *testing.T) {
 	for part, row := range map[error]struct {
 		take func(m *Meter, n int) error
 		left func(m *Meter) int
@@ -46,8 +46,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestChargingForMany takes a number of units several times.
-func TestChargingForMany(t *testing.T) {
+// TestChargeForMultipliesUnits takes a number of units several times.
+func TestChargeForMultipliesUnits(t *testing.T) {
 	for _, row := range []struct {
 		n, units, left int
 		fails          bool
@@ -59,10 +59,10 @@ func TestChargingForMany(t *testing.T) {
 	}
 }
 
-// TestSpending takes work that is done outside of templates.
-func TestSpending(t *testing.T) {
+// TestSpendChargesWorkOutsideTemplates takes work that is done outside of templates.
+func TestSpendChargesWorkOutsideTemplates(t *testing.T) {
 	from := &source{most: MaxBytes}
-	var b Pass
+	var b Budget
 	b.Begin(from)
 	for _, row := range []struct {
 		spend, asked, granted int
@@ -74,13 +74,13 @@ func TestSpending(t *testing.T) {
 	}
 }
 
-// TestDrawing takes more than a pass has granted, a little at a time, with a pause each time.
-func TestDrawing(t *testing.T) {
+// TestDrawGrantsWorkInSteps takes more than a reconciliation has granted, a little at a time, with a pause each time.
+func TestDrawGrantsWorkInSteps(t *testing.T) {
 	from, pauses := &source{most: MaxBytes}, 0
-	var b Pass
+	var b Budget
 	b.Begin(from)
 	if b.Left() != MaxWork || b.Kept() != 0 || b.UsedUp() {
-		t.Errorf("a fresh pass: %+v", b)
+		t.Errorf("a fresh reconciliation: %+v", b)
 	}
 	m := b.Draw(func() error { pauses++; return nil })
 	if m.Work != grant || m.Output != maxOutput || m.Nodes != maxNodes || b.Left() != MaxWork-grant {
@@ -96,7 +96,7 @@ func TestDrawing(t *testing.T) {
 		{MaxWork - 4*grant - 1, 0, 0, 3, 3},
 	} {
 		if err := m.Charge(row.charge); err != nil || m.Work != row.work || b.Left() != row.left || from.asked != row.asked || pauses != row.pauses {
-			t.Errorf("%d units: %v, %d are left and %d of the pass; asked %d times, %d pauses", row.charge, err, m.Work, b.Left(), from.asked, pauses)
+			t.Errorf("%d units: %v, %d are left and %d of the reconciliation; asked %d times, %d pauses", row.charge, err, m.Work, b.Left(), from.asked, pauses)
 		}
 	}
 	if b.UsedUp() {
@@ -111,18 +111,18 @@ func TestDrawing(t *testing.T) {
 	}
 }
 
-// TestLending has an execution and the pass take turns.
-func TestLending(t *testing.T) {
-	var b Pass
+// TestLendReturnsWorkToBudget has an execution and the reconciliation take turns.
+func TestLendReturnsWorkToBudget(t *testing.T) {
+	var b Budget
 	b.Begin(nil)
 	m := b.Draw(nil)
 	m.Lend()
 	if err := b.Spend(10 * unitBytes); err != nil || m.Work != 0 || b.Left() != MaxWork-10 {
-		t.Errorf("%v, %d are left and %d of the pass", err, m.Work, b.Left())
+		t.Errorf("%v, %d are left and %d of the reconciliation", err, m.Work, b.Left())
 	}
 	m.TakeBack()
 	if m.Work != grant-10 || b.Left() != MaxWork-grant {
-		t.Errorf("%d are left and %d of the pass", m.Work, b.Left())
+		t.Errorf("%d are left and %d of the reconciliation", m.Work, b.Left())
 	}
 	must(t, m.Node(), m.Keep(5), m.Pause())
 	if want := grant - 10 - CostItem - 5*costKept; m.Work != want || m.Output != maxOutput-5 {
@@ -131,7 +131,7 @@ func TestLending(t *testing.T) {
 	for range 2 {
 		m.GiveBack()
 		if kept := nodeBytes + 5; b.Kept() != kept || b.Left() != MaxWork-10-CostItem-5*costKept || m != (Meter{}) {
-			t.Errorf("%d are kept, want %d; %d are left of the pass", b.Kept(), kept, b.Left())
+			t.Errorf("%d are kept, want %d; %d are left of the reconciliation", b.Kept(), kept, b.Left())
 		}
 	}
 	if err := m.Keep(1); !errors.Is(err, ErrOutput) {
@@ -142,15 +142,15 @@ func TestLending(t *testing.T) {
 	must(t, m.Pause())
 }
 
-// TestPassesEndFromOutside has the memory or a pause end a pass, for good.
-func TestPassesEndFromOutside(t *testing.T) {
+// TestInterruptedBudgetStaysEnded has the memory or a pause end a reconciliation, for good.
+func TestInterruptedBudgetStaysEnded(t *testing.T) {
 	stop := errors.New("stop")
 	for why, row := range map[string]struct {
 		most  int
 		pause error
 	}{"no memory": {}, "a pause": {most: MaxBytes, pause: stop}} {
 		from := &source{most: row.most}
-		var b Pass
+		var b Budget
 		b.Begin(from)
 		m := b.Draw(func() error { return row.pause })
 		err := m.Charge(grant + 1)
@@ -158,7 +158,7 @@ func TestPassesEndFromOutside(t *testing.T) {
 			t.Errorf("%s: %d units are granted all the same", why, b.granted)
 		}
 		var ended *InterruptedError
-		if !errors.As(err, &ended) || !Ended(err) || ended.Unwrap() == nil || m.Work != 0 || err.Error() != "the reconciliation was interrupted and is repeated" {
+		if !errors.As(err, &ended) || !Ended(err) || ended.Unwrap() == nil || m.Work != 0 || err.Error() != "the reconciliation was interrupted and will be repeated" {
 			t.Errorf("%s: %v, %d are left", why, err, m.Work)
 		}
 		if row.pause != nil && (!errors.Is(err, stop) || m.Pause() == nil) {
@@ -172,9 +172,9 @@ func TestPassesEndFromOutside(t *testing.T) {
 	}
 }
 
-// TestAskingForLittle asks for nothing, and for less.
-func TestAskingForLittle(t *testing.T) {
-	var b Pass
+// TestExtendByZeroOrLessGrantsNothing asks for nothing, and for less.
+func TestExtendByZeroOrLessGrantsNothing(t *testing.T) {
+	var b Budget
 	b.Begin(nil)
 	must(t, b.extend(0))
 	if err := b.extend(-1); !errors.Is(err, ErrWork) || !b.UsedUp() || b.Left() != 0 {

@@ -1,39 +1,38 @@
 package budget
 
-// Meter counts what is left for one execution of a template. The zero Meter has nothing left.
+// Meter counts the budget that is left for one execution of a template. The zero Meter has nothing left.
 type Meter struct {
-	Work   int // in units, as far as they are granted: see Pass
+	Work   int // granted units: see Budget
 	Output int // in bytes
 	Nodes  int // scalars, maps and lists
-	// pass is where more is granted, a little at a time, with a pause each time. nil is for nowhere.
-	pass *Pass
+	// of grants more work, with a pause each time. nil = no more is granted.
+	of *Budget
 }
 
-// GiveBack returns what is left to the reconciliation.
+// GiveBack returns the remaining work to the budget of the reconciliation.
 func (m *Meter) GiveBack() {
-	if m.pass != nil {
+	if m.of != nil {
 		m.Lend()
-		m.pass.kept += nodeBytes*(maxNodes-m.Nodes) + maxOutput - m.Output
+		m.of.kept += nodeBytes*(maxNodes-m.Nodes) + maxOutput - m.Output
 	}
 	*m = Meter{}
 }
 
-// Lend lets the reconciliation use what is granted, until it is taken back.
+// Lend lets the reconciliation use the granted work until TakeBack.
 func (m *Meter) Lend() {
-	if m.pass != nil {
-		m.pass.granted, m.Work = m.Work, 0
+	if m.of != nil {
+		m.of.granted, m.Work = m.Work, 0
 	}
 }
 
-// TakeBack takes what the reconciliation has left.
+// TakeBack takes back the work that the reconciliation has not used.
 func (m *Meter) TakeBack() {
-	if m.pass != nil {
-		m.Work, m.pass.granted = m.pass.granted, 0
+	if m.of != nil {
+		m.Work, m.of.granted = m.of.granted, 0
 	}
 }
 
-// Charge takes units from the work that is left. It must come before the
-// work, or before the allocation, that it pays for.
+// Charge subtracts units from the work that is left. Call it before the work or allocation that it pays for.
 func (m *Meter) Charge(units int) error {
 	if units < 0 || units > m.Work {
 		return m.extend(units)
@@ -50,30 +49,30 @@ func (m *Meter) ChargeFor(n, units int) error {
 	return m.Charge(n * units)
 }
 
-// over is the error that ends work beyond the budget.
+// over returns the error for work that exceeds the budget.
 func (m *Meter) over() Error {
-	if m.pass == nil {
+	if m.of == nil {
 		return ErrWork
 	}
-	return m.pass.over
+	return m.of.over
 }
 
-// extend is Charge where more is needed than is granted.
+// extend is Charge if more work is needed than granted.
 func (m *Meter) extend(units int) error {
-	if m.pass == nil || units < 0 {
+	if m.of == nil || units < 0 {
 		m.Work = 0
 		return m.over()
 	}
-	if err := m.pass.extend(units - m.Work); err != nil {
+	if err := m.of.extend(units - m.Work); err != nil {
 		m.Work = 0
 		return err
 	}
-	m.Work += m.pass.granted - units
-	m.pass.granted = 0
+	m.Work += m.of.granted - units
+	m.of.granted = 0
 	return nil
 }
 
-// Write takes bytes from the output that is left.
+// Write subtracts bytes from the output that is left.
 func (m *Meter) Write(bytes int) error {
 	if bytes < 0 || bytes > m.Output {
 		m.Output = 0
@@ -100,10 +99,10 @@ func (m *Meter) Node() error {
 	return m.Charge(CostItem)
 }
 
-// Pause lets other work have its turn. The error is that of the pause, which ends the reconciliation.
+// Pause lets other goroutines run. Its error, which is that of the pause, ends the reconciliation.
 func (m *Meter) Pause() error {
-	if m.pass == nil {
+	if m.of == nil {
 		return nil
 	}
-	return m.pass.pause()
+	return m.of.pause()
 }

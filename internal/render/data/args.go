@@ -75,7 +75,7 @@ func (c *Call) Integer(i int) int64 {
 	return 0
 }
 
-// WholeNumber converts a float64 that an int64 holds exactly.
+// WholeNumber converts a float64 that an int64 can represent exactly.
 func WholeNumber(f float64) (int64, bool) {
 	if f != math.Trunc(f) || f < -1<<63 || f >= 1<<63 {
 		return 0, false
@@ -111,7 +111,7 @@ func (c *Call) Boolean(i int) bool {
 	return b
 }
 
-// List returns argument i, which must be a list. It must not be changed.
+// List returns argument i, which must be a list. Do not modify it.
 func (c *Call) List(i int) []any {
 	switch v := c.Args[i].(type) {
 	case []any:
@@ -124,7 +124,7 @@ func (c *Call) List(i int) []any {
 	return nil
 }
 
-// Dict returns argument i, which must be a map. It must not be changed.
+// Dict returns argument i, which must be a map. Do not modify it.
 func (c *Call) Dict(i int) map[string]any {
 	switch v := c.Args[i].(type) {
 	case map[string]any:
@@ -140,8 +140,7 @@ func (c *Call) Dict(i int) map[string]any {
 	return nil
 }
 
-// NewList returns an empty list with room for n items, or nil if n items
-// cannot be paid for.
+// NewList returns an empty list with a capacity of n items, or nil if the budget is exceeded.
 func (c *Call) NewList(n int) []any {
 	if !c.PayFor(n, budget.CostItem) {
 		return nil
@@ -149,8 +148,7 @@ func (c *Call) NewList(n int) []any {
 	return make([]any, 0, n)
 }
 
-// NewDict returns an empty map with room for n entries, or nil if they cannot
-// be paid for.
+// NewDict returns an empty map with room for n entries, or nil if the budget is exceeded.
 func (c *Call) NewDict(n int) map[string]any {
 	if !c.PayFor(n, budget.CostEntry) {
 		return nil
@@ -158,8 +156,7 @@ func (c *Call) NewDict(n int) map[string]any {
 	return make(map[string]any, n)
 }
 
-// CloneDict returns a copy of argument 0 with room for n more entries. What
-// its keys hold is shared.
+// CloneDict returns a shallow copy of argument 0 with room for n more entries.
 func (c *Call) CloneDict(n int) map[string]any {
 	from := c.Dict(0)
 	to := c.NewDict(len(from) + n)
@@ -172,22 +169,21 @@ func (c *Call) CloneDict(n int) map[string]any {
 	return to
 }
 
-// Item returns an item of a list, or an entry of a map, from data in the types that templates compute with.
+// Item returns an item of a list, or an entry of a map, converted by Normal.
 func (c *Call) Item(v any) any {
 	n, err := Normal(v)
 	c.FailWith(err)
 	return n
 }
 
-// Keys returns the keys of m in order, or none if they cannot be paid for.
+// Keys returns the sorted keys of m, or nil if the budget is exceeded.
 func (c *Call) Keys(m map[string]any) []string {
 	keys, err := Keys(m, &c.Meter)
 	c.FailWith(err)
 	return keys
 }
 
-// fractions says what to do with a number that a function for whole numbers
-// does not take.
+// fractions returns advice about a number that a function for integers does not accept.
 func (c *Call) fractions() string {
 	const cutOff = "int drops its fraction"
 	if c.f.Fractions != "" {

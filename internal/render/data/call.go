@@ -11,31 +11,30 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// Execution is what the calls of one execution share. It is not safe for concurrent use.
+// Execution is the state that the calls of one execution share. It is not safe for concurrent use.
 type Execution struct {
 	token.Table
-	// Ready answers the function of that name; nil is for never.
+	// Ready implements the function ready; nil = no object is ready.
 	Ready func(object map[string]any) bool
-	// Logs answers the function of that name: it returns the texts of a Pod's logs by the names of its containers. nil is for no
-	// logs to ask for.
+	// Logs implements the function logs: it returns the logs of a Pod by container name. nil = there are no logs.
 	Logs func(object map[string]any) (map[string]string, error)
 	// Patterns are the regular expressions compiled so far.
 	Patterns Patterns
 }
 
-// Function is a function that templates may call. It is not changed once templates are compiled.
+// Function is a function that templates can call. It does not change once templates are compiled.
 type Function struct {
 	syntax.Function
-	// Do returns what a call yields: a value as this package has it, an int, or what a decoder of JSON makes of a number. What it returns is not used where the call has
-	// failed. It must not keep the call or the slice of its arguments, and must not change the arguments themselves. nil is for
-	// what only the executor can do.
+	// Do returns the result of a call: a value as described in the package comment, an int, or a number as decoded from JSON. The
+	// result is not used if the call has failed. Do must not retain the call or the slice of its arguments, and must not modify the
+	// arguments. nil = only the executor can run the function.
 	Do func(*Call) any
-	// Fractions is the name of the function that does the same with numbers that are not whole; "" is for none.
+	// Fractions is the name of the function that does the same with floating point numbers; "" = none.
 	Fractions string
 }
 
-// Call is one call of a function. Its methods read the arguments, counted from 0, and pay for what they read. The first
-// error they meet is kept: from then on they may yield anything, such as nothing, and what the function yields is not used.
+// Call is one call of a function. Its methods read the arguments, counted from 0, and charge for reading them. The first error is
+// kept; after it, the methods may return anything, such as zero values, and the result of the function is not used.
 type Call struct {
 	*Execution
 	// Args are the arguments.
@@ -46,11 +45,11 @@ type Call struct {
 	derived bool // see Derived
 }
 
-// costCall is for calling a function, in units of work.
+// costCall is the cost of calling a function, in units of work.
 const costCall = 100
 
-// Call calls f, which must have something to do. Nodes are the arguments as written, without the final one of
-// a pipeline, and serve messages only. The error is a [StopError], one of the budget, or says what is wrong with the call.
+// Call calls f, whose Do must not be nil. Nodes are the arguments as written, without the final one of a pipeline; they are only used
+// in messages. The error is a [StopError], an error of the budget, or describes what is wrong with the call.
 func (f *Function) Call(x *Execution, args []any, nodes []parse.Node) (any, error) {
 	c, err := f.Begin(x, args, nodes)
 	if err != nil {
@@ -59,7 +58,7 @@ func (f *Function) Call(x *Execution, args []any, nodes []parse.Node) (any, erro
 	return c.End(f.Do(&c))
 }
 
-// Begin returns a call of f that is paid for, and has as many arguments, with values, as f needs.
+// Begin charges for a call of f and returns it, if it has the number of arguments that f needs and all have values.
 func (f *Function) Begin(x *Execution, args []any, nodes []parse.Node) (Call, error) {
 	if err := x.Charge(costCall); err != nil {
 		return Call{}, err
@@ -85,8 +84,7 @@ func missing(name string, i int, nodes []parse.Node) error {
 	return fmt.Errorf("%s: argument %d, %s, has no value; set it, or use default, required or if", name, i+1, what)
 }
 
-// End ends a call that yields v: it pays for that, and marks text that was computed
-// from rendered text.
+// End ends a call with the result v: it charges for it, and marks text that was computed from rendered text.
 func (c *Call) End(v any) (any, error) {
 	if c.Err != nil {
 		return nil, c.Err
@@ -116,8 +114,7 @@ func (c *Call) computes() bool {
 	return c.derived && (c.f.Rendered == syntax.Expands || c.f.Rendered == syntax.Keeps)
 }
 
-// markDerived marks the items of a list that a function made from rendered
-// text, as splitList does.
+// markDerived marks the items of a list that a function, such as splitList, made from rendered text.
 func markDerived(list []any) {
 	for i, item := range list {
 		if s, _ := item.(string); HasLineEnd(s) {
@@ -126,13 +123,13 @@ func markDerived(list []any) {
 	}
 }
 
-// Derived reports whether text that was read so far is rendered or computed from rendered text.
+// Derived reports whether any text read so far is rendered, or computed from rendered text.
 func (c *Call) Derived() bool { return c.derived }
 
 // HasLineEnd reports whether text has more than one line.
 func HasLineEnd(s string) bool { return strings.IndexByte(s, '\n') >= 0 }
 
-// StopError is how the author's own end of rendering travels.
+// StopError means that the template itself stopped rendering.
 type StopError struct {
 	Reason  syntax.Reason
 	Message string
@@ -141,7 +138,7 @@ type StopError struct {
 // Error returns the message.
 func (e *StopError) Error() string { return e.Message }
 
-// Fail makes the call fail, and returns nil for it to yield. The message begins with the name of the function.
+// Fail makes the call fail, and returns nil as its result. The message begins with the name of the function.
 func (c *Call) Fail(format string, args ...any) any {
 	if c.Err == nil {
 		c.Err = errors.New(c.f.Name + ": " + fmt.Sprintf(format, args...))
@@ -149,15 +146,15 @@ func (c *Call) Fail(format string, args ...any) any {
 	return nil
 }
 
-// FailWith makes the call fail with err as it is; nil changes nothing.
+// FailWith makes the call fail with err; nil has no effect.
 func (c *Call) FailWith(err error) {
 	if c.Err == nil {
 		c.Err = err
 	}
 }
 
-// FailBecause makes the call fail: with err as it is where the budget is used up, else with its message behind the name of the
-// function. nil changes nothing.
+// FailBecause makes the call fail: with err if the budget is used up, otherwise with the name of the function and the message of err.
+// nil has no effect.
 func (c *Call) FailBecause(err error) {
 	switch {
 	case budget.Ended(err):
@@ -167,14 +164,13 @@ func (c *Call) FailBecause(err error) {
 	}
 }
 
-// Pay charges for work or memory; the caller must not go on when it reports
-// false.
+// Pay charges for work or memory. If it returns false, the caller must stop.
 func (c *Call) Pay(units int) bool {
 	c.FailWith(c.Charge(units))
 	return c.Err == nil
 }
 
-// PayFor pays for n times a number of units.
+// PayFor charges for n times a number of units.
 func (c *Call) PayFor(n, units int) bool {
 	c.FailWith(c.ChargeFor(n, units))
 	return c.Err == nil

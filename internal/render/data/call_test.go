@@ -15,7 +15,7 @@ func newExecution(work int) *Execution {
 	return &Execution{Table: token.Table{Meter: budget.Meter{Work: work}, Marker: "\ue000"}}
 }
 
-func TestPayingForMany(t *testing.T) {
+func TestPayForMultipliesUnits(t *testing.T) {
 	for why, row := range map[string]struct {
 		n, units, paid int
 		fails          bool
@@ -31,8 +31,8 @@ func TestPayingForMany(t *testing.T) {
 	}
 }
 
-// TestNothingIsMadeWithoutWorkLeft makes what cannot be paid for.
-func TestNothingIsMadeWithoutWorkLeft(t *testing.T) {
+// TestResultsAreChargedToBudget makes what cannot be paid for.
+func TestResultsAreChargedToBudget(t *testing.T) {
 	for _, do := range []func(c *Call) int{
 		func(c *Call) int { return cap(c.NewList(math.MaxInt)) },
 		func(c *Call) int { return len(c.CloneDict(1)) },
@@ -47,8 +47,8 @@ func TestNothingIsMadeWithoutWorkLeft(t *testing.T) {
 	}
 }
 
-// TestCalls are paid for, have as many arguments as their function needs, and none without a value.
-func TestCalls(t *testing.T) {
+// TestCallsAreChargedAndChecked are paid for, have as many arguments as their function needs, and none without a value.
+func TestCallsAreChargedAndChecked(t *testing.T) {
 	upper := &Function{Function: syntax.Function{Name: "upper", Min: 1, Max: 1, Rendered: syntax.Expands}, Do: func(c *Call) any {
 		if c.Str(0) == "fail" {
 			return c.Fail("argument %d is bad", 1)
@@ -60,7 +60,7 @@ func TestCalls(t *testing.T) {
 		work      int
 		want, err any
 	}{
-		"a text":                     {args: []any{"a"}, work: costCall + 3, want: "a"},
+		"a string":                   {args: []any{"a"}, work: costCall + 3, want: "a"},
 		"too few arguments":          {work: costCall, err: "upper needs 1 argument, not 0"},
 		"too many arguments":         {args: []any{"a", "b"}, work: costCall, err: "upper needs 1 argument, not 2"},
 		"no value":                   {args: []any{nil}, work: costCall, err: "upper: argument 1, the value before the |, has no value; set it, or use default, required or if"},
@@ -76,8 +76,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestTheFirstErrorCounts fails in each way, twice.
-func TestTheFirstErrorCounts(t *testing.T) {
+// TestFirstErrorOfCallWins fails in each way, twice.
+func TestFirstErrorOfCallWins(t *testing.T) {
 	other := errors.New("other")
 	for want, do := range map[string]func(c *Call){
 		"f: bad 1":             func(c *Call) { c.Fail("bad %d", 1) },
@@ -103,8 +103,8 @@ func TestTheFirstErrorCounts(t *testing.T) {
 	}
 }
 
-// TestTextComputedFromRenderedText is marked where it has several lines.
-func TestTextComputedFromRenderedText(t *testing.T) {
+// TestTextDerivedFromRenderedTextIsMarked is marked where it has several lines.
+func TestTextDerivedFromRenderedTextIsMarked(t *testing.T) {
 	for treatment, want := range map[syntax.Treatment]any{
 		syntax.Expands: token.Derived("a\nb"), syntax.Keeps: token.Derived("a\nb"), syntax.Passes: "a\nb",
 	} {

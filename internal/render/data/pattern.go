@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// What may be compiled, and what that costs in units of work.
+// Limits of what may be compiled, and its cost in units of work.
 const (
 	longestExpression = 1000      // bytes
 	largestExpression = 2000      // instructions
@@ -18,22 +18,22 @@ const (
 	costOfFolding     = 1_200_000 // a range that may be wide, in any case
 )
 
-// Pattern is a compiled regular expression. It may be used by one execution only. Compiling and matching are paid for before they are
-// done: Go's take time in proportion to the text and to the size of the compiled expression, and a short one such as (a{1000}){1000}
-// compiles to something huge.
+// Pattern is a compiled regular expression. Only one execution may use it. Compiling and matching are charged for before they are
+// done: their time is proportional to the text and to the size of the compiled expression, and a short one such as (a{1000}){1000}
+// compiles to a huge one.
 type Pattern struct {
 	*regexp.Regexp
 	size int  // in instructions
 	far  bool // see looksFar
 }
 
-// Patterns holds the patterns that one execution has compiled, by their texts. The zero Patterns holds none.
+// Patterns are the patterns that one execution has compiled, by their text. The zero value is empty.
 type Patterns map[string]*Pattern
 
 var errSyntax = errors.New("argument 1 is not a regular expression")
 
-// Compile compiles a text, argument 1 of a function, unless it has been compiled before. The error is that of the budget, or
-// tells what is wrong with the text without quoting it.
+// Compile compiles a text, argument 1 of a function, unless it has been compiled before. The error is that of the budget, or describes
+// what is wrong with the text without quoting it.
 func (c *Patterns) Compile(text string, b *budget.Meter) (*Pattern, error) {
 	if p := (*c)[text]; p != nil {
 		return p, nil
@@ -67,7 +67,7 @@ func (c *Patterns) Compile(text string, b *budget.Meter) (*Pattern, error) {
 	return p, nil
 }
 
-// instructions estimates the size of a compiled expression.
+// instructions returns the estimated number of instructions of a compiled expression.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {
@@ -99,9 +99,8 @@ func costOfClasses(s string) int {
 	return cost
 }
 
-// looksFar reports whether finding a match may take looking at much text
-// beyond it, as for a(.*b)?, which matches only a where no b follows. Finding
-// all matches then takes time in proportion to their number, too.
+// looksFar reports whether finding a match may read much text beyond it, such as a(.*b)?, which matches only a if no b follows. Then
+// the time to find all matches is also proportional to their number.
 func looksFar(re *syntax.Regexp, within bool) bool {
 	const far = 16
 	switch re.Op {
@@ -117,8 +116,7 @@ func looksFar(re *syntax.Regexp, within bool) bool {
 	return false
 }
 
-// longestMatch returns the number of characters that an expression matches at
-// most, or largestExpression if there are as many or more.
+// longestMatch returns the maximum number of characters that an expression matches, at most largestExpression.
 func longestMatch(re *syntax.Regexp) int {
 	n := 0
 	switch re.Op {
@@ -144,18 +142,18 @@ func longestMatch(re *syntax.Regexp) int {
 	return n
 }
 
-// What matching costs in units of work.
+// Costs of matching, in units of work.
 const (
 	costOfByte  = 4 // a byte of the text,
 	costOfTry   = 2 // and an instruction tried on it
 	costOfMatch = 160
 )
 
-// Cost is that of looking for a match in s, in units of work.
+// Cost returns the cost of looking for a match in s, in units of work.
 func (p *Pattern) Cost(s string) int { return len(s) * (costOfByte + costOfTry*p.size) }
 
-// Matches returns where at most n matches in s are, or all if n is negative,
-// and pays for finding them twice: a caller may have regexp do it again. The error is that of the budget.
+// Matches returns the positions of at most n matches in s, or of all if n is negative. It charges for finding them twice, because the
+// caller may have regexp find them again. The error is that of the budget.
 func (p *Pattern) Matches(s string, n int, b *budget.Meter) ([][]int, error) {
 	if err := b.ChargeFor(2, p.Cost(s)); err != nil {
 		return nil, err

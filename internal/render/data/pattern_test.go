@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-func TestExpressionsThatLookFar(t *testing.T) {
+func TestLooksFarDetectsLongRepetitions(t *testing.T) {
 	for text, want := range map[string]bool{"a{20}b": false, "a(.*b)?": true, "a.*b": false, "(a|b{16})c": false, "(a|b{17})c": true, "(?:a(b{17}))?": true, "a(b{17})": false, "(?:(?:a{9}|b)(?:c{9}|d))?": true} {
 		tree, err := syntax.Parse(text, syntax.Perl)
 		if err != nil {
@@ -21,8 +21,8 @@ func TestExpressionsThatLookFar(t *testing.T) {
 	}
 }
 
-// TestLargestExpression has expressions of just as many instructions as are compiled, and of one more.
-func TestLargestExpression(t *testing.T) {
+// TestExpressionSizeIsLimited has expressions of just as many instructions as are compiled, and of one more.
+func TestExpressionSizeIsLimited(t *testing.T) {
 	for more, want := range map[int]error{0: nil, 1: errors.New("the expression is too large; use smaller repetition counts")} {
 		text, size := "", 0
 		for n := 1; size < largestExpression+more; n++ {
@@ -40,8 +40,8 @@ func TestLargestExpression(t *testing.T) {
 	}
 }
 
-// TestCompiledOnce pays for a pattern the first time alone, and not at all without work left.
-func TestCompiledOnce(t *testing.T) {
+// TestPatternIsCompiledOnce pays for a pattern the first time alone, and not at all without work left.
+func TestPatternIsCompiledOnce(t *testing.T) {
 	var c Patterns
 	b := budget.Meter{Work: 300}
 	if _, err := c.Compile("ab", &b); !errors.Is(err, budget.ErrWork) || c != nil {
@@ -63,8 +63,8 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
-// TestMatchesOfTooMuchText looks for one match in more text than can ever be paid for.
-func TestMatchesOfTooMuchText(t *testing.T) {
+// TestMatchesRejectsTooMuchText looks for one match in more text than can ever be paid for.
+func TestMatchesRejectsTooMuchText(t *testing.T) {
 	b := budget.Meter{Work: budget.MaxWork}
 	p, err := new(Patterns).Compile("a", &b)
 	if err != nil {
@@ -76,8 +76,8 @@ func TestMatchesOfTooMuchText(t *testing.T) {
 	}
 }
 
-// TestMatches finds as many as are asked for, if they can be paid for.
-func TestMatches(t *testing.T) {
+// TestMatchesAreLimitedAndCharged finds as many as are asked for, if they can be paid for.
+func TestMatchesAreLimitedAndCharged(t *testing.T) {
 	var c Patterns
 	for _, text := range []string{"a", "a(.*bbbbbbbbbbbbbbbbb)?"} {
 		b := budget.Meter{Work: budget.MaxWork}

@@ -10,15 +10,14 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// ReadValues reads a JSON mapping as [Source] takes it: numbers that are
-// written as integers are int64 and exact, others float64. null is nil. An
-// error says where the fault is, in the field of that name.
+// ReadValues reads a JSON object: numbers that are written as integers become int64 and stay exact, others become float64; null
+// becomes nil. The error says where in this field the fault is.
 func ReadValues(field string, text []byte) (map[string]any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var values map[string]any
 	if err := decoder.Decode(&values); err != nil {
-		return nil, fmt.Errorf("%s is not a mapping", field) // the decoder's words may quote it
+		return nil, fmt.Errorf("%s is not a mapping", field) // the decoder's message may quote it
 	}
 	if err := readNumbers(field, values); err != nil {
 		return nil, err
@@ -26,14 +25,13 @@ func ReadValues(field string, text []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// NumberError says which number of values no template can have.
+// NumberError reports a number that cannot be represented.
 type NumberError struct{ Path, Message string }
 
-// Error returns both.
+// Error returns the path and the reason.
 func (e *NumberError) Error() string { return e.Path + ": " + e.Message }
 
-// readNumbers replaces the numbers in a map or list, as they were written, by
-// their values.
+// readNumbers replaces json.Number in a map or list by values.
 func readNumbers(path string, v any) error {
 	switch v := v.(type) {
 	case map[string]any:
@@ -68,7 +66,7 @@ func readNumber(path string, v any) (any, error) {
 	return number, nil
 }
 
-// pathOf returns a key as a part of a path, as collect takes it.
+// pathOf returns a key as part of a path for the function collect.
 func pathOf(key string) string {
 	if key == "" || strings.ContainsAny(key, ".[]'/ ") {
 		return "['" + key + "']"
@@ -76,11 +74,11 @@ func pathOf(key string) string {
 	return "." + key
 }
 
-// APath says what a path looks like.
+// APath describes the syntax of a path.
 const APath = "a path such as status.phase or metadata.labels['a.b/c']"
 
-// Path returns the keys of a dotted path, in which ['a.b/c'] stands for a key with dots, or false where the text is no
-// path. A dot may begin it.
+// Path returns the keys of a dotted path, in which ['a.b/c'] is a key with dots, or false if the text is not a path. The path may
+// begin with a dot.
 func Path(text string) (keys []string, ok bool) {
 	for rest := strings.TrimPrefix(text, "."); rest != ""; {
 		var key string
@@ -92,7 +90,7 @@ func Path(text string) (keys []string, ok bool) {
 	return keys, len(keys) > 0
 }
 
-// cutKey splits off the first key of a path; "" stands for what is none.
+// cutKey splits off the first key of a path; "" if it is invalid.
 func cutKey(s string, first bool) (key, rest string) {
 	if after, quoted := strings.CutPrefix(s, "['"); quoted {
 		key, rest, found := strings.Cut(after, "']")

@@ -12,8 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// Closed is a map with a fixed set of keys: the data that a template sees at
-// its root, and the children by name. Its values are made when asked for.
+// Closed is a map with a fixed set of keys: the root data of a template, and the children by name. Its values are computed on demand.
 type Closed struct {
 	syntax.Keys
 	view *View
@@ -28,7 +27,7 @@ func (c *Closed) Get(key string) (any, error) {
 	return c.load(c.view, key)
 }
 
-// All returns an ordinary map with the same content.
+// All returns an ordinary map with the same contents.
 func (c *Closed) All() (map[string]any, error) {
 	m := make(map[string]any, len(c.Names))
 	for _, key := range c.Names {
@@ -41,9 +40,8 @@ func (c *Closed) All() (map[string]any, error) {
 	return m, nil
 }
 
-// Normal turns what JSON decoders make into the types that the renderer
-// works with: nil, bool, string, int64, float64, []any and map[string]any,
-// besides its own. The content of lists and maps is left for later.
+// Normal converts decoded JSON to the types that the renderer uses: nil, bool, string, int64, float64, []any and map[string]any. The
+// contents of lists and maps are converted later.
 func Normal(v any) (any, error) {
 	switch n := v.(type) {
 	case nil, bool, string, int64, []any, map[string]any, token.Rendered, token.Derived, *Closed:
@@ -79,7 +77,7 @@ func Field(v any, key string) (any, error) {
 	return nil, fmt.Errorf("%s has no fields, so it has no .%s", token.KindOf(v), key)
 }
 
-// Keys returns the keys of m in order, and pays for them.
+// Keys returns the sorted keys of m, and charges for them.
 func Keys(m map[string]any, b *budget.Meter) ([]string, error) {
 	size := len(m) * budget.CostEntry
 	for key := range m {
@@ -91,7 +89,7 @@ func Keys(m map[string]any, b *budget.Meter) ([]string, error) {
 	return sortedKeys(m), nil
 }
 
-// sortedKeys returns the keys of m in order, without paying for it.
+// sortedKeys returns the sorted keys of m, without charging for them.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -101,8 +99,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// Truth reports whether if takes v as true, as text/template has it. Rendered
-// text counts by the characters it stands for, by the tokens in t.
+// Truth reports whether v is true, as in text/template. Rendered text is judged by the characters that the tokens in t stand for.
 func Truth(v any, t *token.Table) bool {
 	switch v := v.(type) {
 	case nil:
@@ -127,7 +124,7 @@ func Empty(v any, t *token.Table) bool {
 	case token.Derived:
 		return v == ""
 	case token.Rendered:
-		_ = t.Charge(len(v)) // when this fails, so does the next step
+		_ = t.Charge(len(v)) // if this fails, so does the next step
 		return t.Blank(string(v))
 	case []any:
 		return len(v) == 0

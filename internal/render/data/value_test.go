@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestNormal takes what decoders of JSON make of numbers.
-func TestNormal(t *testing.T) {
+// TestNormalConvertsNumbers takes what decoders of JSON make of numbers.
+func TestNormalConvertsNumbers(t *testing.T) {
 	for why, c := range map[string]struct {
 		in, want any
 		fails    bool

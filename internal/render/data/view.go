@@ -9,32 +9,31 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Fixed is what templates see alike whatever the input is. It must not change while it is in use.
+// Fixed is the part of the data that does not depend on the input. It must not change while it is in use.
 type Fixed struct {
-	// Controller is what .controller.name yields.
+	// Controller is the value of .controller.name.
 	Controller string
-	// Values is what .values yields.
+	// Values is the value of .values.
 	Values map[string]any
 	// Children and Related are the names below .children and .observed, and below .related, sorted.
 	Children, Related []string
 }
 
-// Input is what templates see of the input of a pass.
+// Input is the part of the data that a reconciliation provides.
 type Input struct {
 	// Parent is the parent object.
 	Parent map[string]any
-	// Observed and Related return objects by name. They are called when a template reads these, at most once
-	// for each name. No function for Observed is for no objects, none for Related is for not knowing them.
+	// Observed and Related return objects by name. They are called when a template reads them, at most once per name. If Observed is
+	// nil, there are no objects; if Related is nil, they are not known.
 	Observed, Related func(name string) ([]map[string]any, error)
 }
 
-// View is what one execution sees: the root of its data and the maps with a
-// closed set of keys below. They are parts of it, and it of what executes, so that
-// making it allocates nothing; so it has all of them as fields. It is not safe for concurrent use, and the zero View is to be opened.
+// View is the data of one execution: the root, and the maps with fixed keys below it. They are fields of the View, which is a field of
+// the exec, so that creating them allocates nothing. It is not safe for concurrent use. Call Open before using a zero View.
 type View struct {
-	// Root is the dot of a template at its beginning.
+	// Root is the initial dot of a template.
 	Root Closed
-	// Object returns what .object is, in the one place where it is there.
+	// Object returns the value of .object, which only readyWhen has.
 	Object func() (map[string]any, error)
 
 	fixed  *Fixed
@@ -43,15 +42,14 @@ type View struct {
 
 	controller, children, observed, related Closed
 
-	// What was asked for before: the parent and its metadata without the
-	// fields that templates do not see, and live children and related
-	// objects by name.
+	// Cached results: the parent and its metadata without the fields that templates do not see, and live children and related objects
+	// by name.
 	parent, metadata      map[string]any
 	known                 map[string]any // the object
 	lists, relatedByEntry map[string]any
 }
 
-// Open sets what the execution of a template of a purpose sees. What it reads is paid for from b.
+// Open sets the data for the execution of a template of this purpose. Reading it is charged to b.
 func (v *View) Open(fixed *Fixed, in Input, purpose syntax.Purpose, b *budget.Meter) {
 	v.fixed, v.in, v.budget = fixed, in, b
 	v.Root = Closed{Keys: syntax.RootKeys(purpose), view: v, load: (*View).top}
@@ -92,7 +90,7 @@ func (v *View) top(key string) (any, error) {
 	return Normal(v.in.Parent[key])
 }
 
-// judged returns the object that a readyWhen judges.
+// judged returns the object that a readyWhen evaluates.
 func (v *View) judged() (any, error) {
 	if v.known != nil {
 		return v.known, nil
@@ -109,10 +107,10 @@ func (v *View) judged() (any, error) {
 
 func (v *View) controllerName(string) (any, error) { return v.fixed.Controller, nil }
 
-// list returns the live children of a name.
+// list returns the live children of a child template.
 func (v *View) list(name string) (any, error) { return v.listed(&v.lists, name, v.in.Observed) }
 
-// relatedList returns the related objects of a name. What is not known is not empty.
+// relatedList returns the related objects of an entry. If they are not known, it returns an error and not an empty list.
 func (v *View) relatedList(name string) (any, error) {
 	if v.in.Related == nil {
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
@@ -120,7 +118,7 @@ func (v *View) relatedList(name string) (any, error) {
 	return v.listed(&v.relatedByEntry, name, v.in.Related)
 }
 
-// listed returns what find has under a name, and asks for it once.
+// listed returns the result of find for a name, which it calls once per name.
 func (v *View) listed(lists *map[string]any, name string, find func(string) ([]map[string]any, error)) (any, error) {
 	if list, known := (*lists)[name]; known {
 		return list, nil
@@ -149,10 +147,10 @@ func (v *View) listed(lists *map[string]any, name string, find func(string) ([]m
 	return list, nil
 }
 
-// Lists returns how many lists of objects were asked for.
+// Lists returns the number of lists of objects that were read.
 func (v *View) Lists() int { return len(v.lists) + len(v.relatedByEntry) }
 
-// Others yields the objects of each entry that were asked for, but for the children of the template of that name.
+// Others yields the objects of each entry that were read, except the children of the template of this name.
 func (v *View) Others(own string) iter.Seq[[]any] {
 	return func(yield func([]any) bool) {
 		for name, list := range v.lists {
@@ -168,9 +166,8 @@ func (v *View) Others(own string) iter.Seq[[]any] {
 	}
 }
 
-// stripped returns the object without the two fields that change although
-// nothing did. It shares everything else with the object, and is the object
-// itself if it has neither.
+// stripped returns the object without the two fields that change although nothing else did. It shares everything else with the object,
+// and returns the object itself if it has neither.
 func stripped(object map[string]any) map[string]any {
 	metadata, _ := object["metadata"].(map[string]any)
 	if !restless(metadata) {
@@ -181,7 +178,7 @@ func stripped(object map[string]any) map[string]any {
 	return object
 }
 
-// strippedMetadata does so for the metadata of an object.
+// strippedMetadata does the same for the metadata of an object.
 func strippedMetadata(metadata map[string]any) map[string]any {
 	if !restless(metadata) {
 		return metadata
@@ -192,7 +189,7 @@ func strippedMetadata(metadata map[string]any) map[string]any {
 	return metadata
 }
 
-// restless reports whether metadata has one of those fields.
+// restless reports whether metadata has one of these fields.
 func restless(metadata map[string]any) bool {
 	_, managed := metadata["managedFields"]
 	_, version := metadata["resourceVersion"]

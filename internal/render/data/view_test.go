@@ -10,13 +10,13 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// TestTheObjectIsAskedForOnce pays for it from the budget of the pass.
-func TestTheObjectIsAskedForOnce(t *testing.T) {
+// TestReadyWhenObjectIsReadOnce pays for it from the budget of the reconciliation.
+func TestReadyWhenObjectIsReadOnce(t *testing.T) {
 	const paid = 1000 // units
-	var b budget.Pass
+	var b budget.Budget
 	b.Begin(nil)
 	m := b.Draw(nil)
-	if err := m.Charge(5); err != nil { // so that what is left differs from what a pass is granted at a time
+	if err := m.Charge(5); err != nil { // so that what is left differs from what a reconciliation is granted at a time
 		t.Fatal(err)
 	}
 	before, asked := m.Work, 0
@@ -42,8 +42,8 @@ func TestTheObjectIsAskedForOnce(t *testing.T) {
 	}
 }
 
-// TestObjectsArePaidFor reads a list with just enough work left, and with less.
-func TestObjectsArePaidFor(t *testing.T) {
+// TestObservedObjectsAreCharged reads a list with just enough work left, and with less.
+func TestObservedObjectsAreCharged(t *testing.T) {
 	for work, want := range map[int]error{2 * budget.CostItem: nil, 2*budget.CostItem - 1: budget.ErrWork} {
 		m := budget.Meter{Work: work}
 		v := &View{}

@@ -8,9 +8,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// AppendPrinted appends what an action prints: a token for a string, a number or
-// a boolean, flow YAML made of tokens for a map or a list, and rendered text as
-// it is.
+// AppendPrinted appends the output of an action: a token for a string, number or boolean, flow YAML with tokens for a map or list, and
+// rendered text unchanged.
 func AppendPrinted(out []byte, v any, t *token.Table) ([]byte, error) {
 	if r, ok := v.(token.Rendered); ok {
 		if err := t.Charge(budget.CostGrown * len(r)); err != nil {
@@ -29,7 +28,7 @@ func AppendPrinted(out []byte, v any, t *token.Table) ([]byte, error) {
 	return w.out, err
 }
 
-// costValue is for writing a scalar, map or list, in units of work.
+// costValue is the cost of writing a scalar, map or list, in units of work.
 const costValue = 96
 
 // writer writes data as YAML or JSON whose scalars are tokens.
@@ -40,7 +39,7 @@ type writer struct {
 	pretty  bool // JSON on several lines
 }
 
-// enter pays for a value and refuses data nested too deeply.
+// enter charges for a value, and returns an error for data that is nested too deeply.
 func (w *writer) enter(depth int) error {
 	if depth > budget.MaxDepth {
 		return budget.ErrDeep
@@ -48,7 +47,7 @@ func (w *writer) enter(depth int) error {
 	return w.tokens.Charge(costValue)
 }
 
-// scalar writes a token, or null, which needs none.
+// scalar writes a token, or null.
 func (w *writer) scalar(v any) error {
 	v, err := w.plain(v)
 	if err != nil {
@@ -67,7 +66,7 @@ func (w *writer) scalar(v any) error {
 	return nil
 }
 
-// string writes the token of s, a string, between double quotes if its mode says so.
+// string writes the token of the string s, between double quotes if its mode requires them.
 func (w *writer) string(s any) {
 	if w.strings != token.DoubleQuoted {
 		w.out = w.tokens.Add(w.out, s, w.strings)
@@ -78,8 +77,7 @@ func (w *writer) string(s any) {
 	w.out = append(w.out, '"')
 }
 
-// plain makes a plain string of rendered and derived text and leaves all
-// other values alone.
+// plain converts rendered and derived text to a plain string, and returns all other values unchanged.
 func (w *writer) plain(v any) (any, error) {
 	switch v := v.(type) {
 	case token.Rendered:
@@ -90,8 +88,7 @@ func (w *writer) plain(v any) (any, error) {
 	return v, nil
 }
 
-// flow writes a value on one line, as flow YAML or, with tokens between
-// double quotes, as JSON.
+// flow writes a value on one line, as flow YAML or, with tokens between double quotes, as JSON.
 func (w *writer) flow(v any, depth int) error {
 	if err := w.enter(depth); err != nil {
 		return err
@@ -115,7 +112,7 @@ func (w *writer) flow(v any, depth int) error {
 	return w.scalar(v)
 }
 
-// keys returns the keys of m in order, and pays for their tokens.
+// keys returns the sorted keys of m, and charges for their tokens.
 func (w *writer) keys(m map[string]any) ([]string, error) {
 	if err := w.tokens.Charge(costValue * len(m)); err != nil {
 		return nil, err
@@ -156,7 +153,7 @@ func (w *writer) flowMap(m map[string]any, depth int) error {
 	return nil
 }
 
-// separate writes what comes before the i-th item of a collection.
+// separate writes the separator before the i-th item of a collection.
 func (w *writer) separate(i, depth int) {
 	if i > 0 {
 		w.out = append(w.out, ',')
@@ -176,16 +173,15 @@ func (w *writer) close(bracket byte, items, depth int) {
 	w.out = append(w.out, bracket)
 }
 
-// newLine pays for more than it writes, as a buffer that grows is copied. When
-// it cannot pay, neither can the next value.
+// newLine charges for more than it writes, because a growing buffer is copied. If the budget is exceeded here, it is also exceeded for
+// the next value.
 func (w *writer) newLine(indent int) {
 	_ = w.tokens.Charge(4 * indent)
 	w.out = append(w.out, '\n')
 	w.out = append(w.out, bytes.Repeat([]byte{' '}, indent)...)
 }
 
-// block writes a value as block YAML. It is called where a line's text begins
-// at column indent; a list under a key starts at the key's own column.
+// block writes a value as block YAML. The current line must end at column indent; a list below a key starts at the key's column.
 func (w *writer) block(v any, indent, depth int) error {
 	if err := w.enter(depth); err != nil {
 		return err
@@ -247,8 +243,7 @@ func (w *writer) blockMap(m map[string]any, indent, depth int) error {
 	return nil
 }
 
-// underKey writes the value of a key: on lines of its own if it is a map or a
-// list that is not empty.
+// underKey writes the value of a key: on separate lines if it is a map or list that is not empty.
 func (w *writer) underKey(v any, indent, depth int) error {
 	switch {
 	case !IsCollection(v) || Empty(v, w.tokens):

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// chomping is what a block scalar's header says about its last line ends.
+// chomping is how a block scalar treats its final line ends, from its header.
 type chomping byte
 
 const (
@@ -18,9 +18,9 @@ const (
 	keep  chomping = '+'
 )
 
-// chompingIn finds the header of a block scalar, which stands after the
-// scalar's anchor and tag, if it has them. It is looked for again for each
-// alias of the scalar.
+// chompingIn finds the header of a block scalar, which follows the scalar's
+// anchor and tag, if any, and charges for that. It does so again for each alias
+// of the scalar.
 func chompingIn(x *token.Table, t *yamlText, n *yaml.Node) (chomping, error) {
 	if err := x.Charge(8 * n.Column); err != nil {
 		return clip, err
@@ -66,8 +66,8 @@ func wordEnd(s string) int {
 	return len(s)
 }
 
-// chomp applies a block scalar's chomping to its text. Text without a line end
-// gets none: it ends where the document does.
+// chomp applies chomping to the text of a block scalar. Text without a final
+// line end gets none: the document ends there.
 func (c chomping) chomp(s string) string {
 	if c == keep {
 		return s

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// marks returns the marks in a text, in their order; nil means none.
+// marks returns the marks in a text, in order, or nil if there are none.
 func marks(x *token.Table, t *yamlText) []int {
 	if !t.template || !x.HasMarks() {
 		return nil
@@ -18,7 +18,7 @@ func marks(x *token.Table, t *yamlText) []int {
 	return x.Marks(t.content)
 }
 
-// unmark takes the marks out of the scalars of a document, and adds them to found.
+// unmark removes the marks from the scalars of a document, and adds them to found.
 func unmark(x *token.Table, n *yaml.Node, found map[int]bool) {
 	for _, id := range x.Marks(n.Value) {
 		found[id] = true
@@ -29,7 +29,7 @@ func unmark(x *token.Table, n *yaml.Node, found map[int]bool) {
 	}
 }
 
-// uncommented is documents for text with marks.
+// uncommented is documents for text with marks. It fails if one is in a comment.
 func uncommented(x *token.Table, t *yamlText, marks []int, do func(*yaml.Node) error) error {
 	found := map[int]bool{}
 	err := load(x, t, func(n *yaml.Node) error {
@@ -39,7 +39,7 @@ func uncommented(x *token.Table, t *yamlText, marks []int, do func(*yaml.Node) e
 	if budget.Ended(err) {
 		return err
 	}
-	if err != nil { // which may be about what follows a comment
+	if err != nil { // a comment may be the cause
 		return cmp.Or(inComment(x, t), err)
 	}
 	for _, id := range marks {
@@ -50,8 +50,8 @@ func uncommented(x *token.Table, t *yamlText, marks []int, do func(*yaml.Node) e
 	return nil
 }
 
-// inComment returns the error of the first suspect in a comment, as far as that can be told from the text up to
-// the end of its line, or nil.
+// inComment returns a [CommentError] for the first mark that is in a comment, judging by the text up to the end of
+// the mark's line, or nil.
 func inComment(x *token.Table, t *yamlText) error {
 	rest := t.content
 	for {

@@ -12,13 +12,13 @@ import (
 
 const commentedOut = "the # before it comments out only the first"
 
-// commentHelpers print two lines in several ways.
+// commentHelpers are helpers that print several lines, or a #.
 const commentHelpers = `{{ define "lines" }}{{ .spec.s }}
 {{ .spec.s }}{{ end }}{{ define "hash" }}#{{ end }}` +
 	"{{ define \"commented\" }}a: b\n# {{ toYaml .spec.map | nindent 0 }}\n{{ end }}" +
 	"{{ define \"return\" }}a\rb: c{{ end }}"
 
-// renderComment renders a child and returns it as JSON, or the error's place and words.
+// renderComment renders a child twice and returns it as JSON.
 func renderComment(t *testing.T, text string) (string, error) {
 	t.Helper()
 	p, err := render.Compile(render.Source{Helpers: commentHelpers, Children: []syntax.Template{{Name: "x", Text: "apiVersion: v1\nkind: A\n" + text}}})
@@ -29,7 +29,7 @@ func renderComment(t *testing.T, text string) (string, error) {
 		"s": "PRINTED", "yes": true, "map": map[string]any{"hostPID": true, "other": "x"}, "list": []any{"a", "b"}, "long": "a\nb",
 	}}}
 	objects, err := p.Child("x", in)
-	// A second time, the output has been seen.
+	// The second time, the output is cached.
 	again, errAgain := p.Child("x", in)
 	if (err == nil) != (errAgain == nil) || err == nil && encodeJSON(t, objects) != encodeJSON(t, again) {
 		t.Errorf("%s: first %v, %v, then %v, %v", text, objects, err, again, errAgain)
@@ -40,8 +40,8 @@ func renderComment(t *testing.T, text string) (string, error) {
 	return encodeJSON(t, objects), nil
 }
 
-// TestCommentedOut has actions behind a #, of which only the author's own line is a comment.
-func TestCommentedOut(t *testing.T) {
+// TestMultilineValuesInCommentsAreRejected covers actions after a #, which comments out only the first line of their output.
+func TestMultilineValuesInCommentsAreRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		// Comments.
 		"# a: {{ toYaml .spec.map | nindent 0 }}":                              "children[x]:3:9: ",
@@ -67,7 +67,7 @@ func TestCommentedOut(t *testing.T) {
 		"spec: {{ include \"commented\" . | fromYaml }}":                       "helpers:3:6: ",
 		"--- # {{ toYaml .spec.map | nindent 0 }}":                             "children[x]:3:10: ",
 		"a: b\n... # {{ toYaml .spec.map | nindent 0 }}":                       "children[x]:4:10: ",
-		// What follows the comment is no YAML: the comment is what to tell of.
+		// Invalid YAML after the comment: the error is about the comment.
 		"spec:\n  # a: {{ toYaml .spec.map | nindent 4 }}\n  b: c": "children[x]:4:11: ",
 		"a: b\n# {{ toYaml .spec.list | nindent 0 }}":              "children[x]:4:6: ",
 		"a: b\n# {{ toYaml .spec.map | nindent 0 }}\nother: 1":     "children[x]:4:6: ",
@@ -110,9 +110,9 @@ func TestCommentedOut(t *testing.T) {
 	}
 }
 
-// TestCommentsByStructure puts random pieces of YAML before an action. Where a text on one line is lost there, it is in a
-// comment; several lines must be refused there, and nowhere else for this reason.
-func TestCommentsByStructure(t *testing.T) {
+// TestCommentDetectionMatchesParser puts random YAML fragments before an action. If a single-line value is lost, it is in a comment:
+// only there must a multi-line value be rejected for this reason.
+func TestCommentDetectionMatchesParser(t *testing.T) {
 	fragments := []string{"#", " # ", "a: ", "b", "'", "\"", " ", "\n", "\n  ", "|\n  ", ">-\n ", "- ", "[", "{ ", "]", ", ", "x: y", "\t", "\r", "---\n", "1", "&a ", "\u2028"}
 	random := rand.New(rand.NewPCG(5, 5)) //nolint:gosec // the same each time
 	refused, fine := 0, 0

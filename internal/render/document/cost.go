@@ -2,17 +2,17 @@ package document
 
 import "strings"
 
-// What parsing YAML costs, in units of work. These were found by parsing random text, and hold for the worst of it:
-// see TestParsingIsPaidFor.
+// Costs of parsing YAML, in units of work. They were found by parsing random text, and cover the worst case:
+// see TestParsingIsCharged.
 const (
 	costParser    = 24_000 // a parser, with its buffers
 	costByte      = 6
-	costWord      = 20   // white space, behind which a word may begin
+	costWord      = 20   // white space, which a word may follow
 	costLine      = 80   // a line end
-	costKey       = 200  // the : behind a key, or the - before an item
-	costIndicator = 560  // another one of : ? and -, behind which others may follow on the same line
-	costInFlow    = 800  // one of these once there was a bracket or a brace
-	costComma     = 1000 // within brackets and braces, of which the parser may keep all tokens until the last
+	costKey       = 200  // the : after a key, or the - before an item
+	costIndicator = 560  // any other : ? or -, which more may follow on the same line
+	costInFlow    = 800  // any of these after the first bracket or brace
+	costComma     = 1000 // within brackets and braces, the parser may keep all tokens until the last
 	costBracket   = 1400
 	costClosing   = 320
 	costQuote     = 300
@@ -21,8 +21,8 @@ const (
 	costEnd       = 400 // ... at the beginning of a line, which ends a document
 )
 
-// parsingCost returns what parsing text costs, in time and memory. What the parser allocates
-// depends on the number of tokens, and there cannot be more of them than of the characters that begin one.
+// parsingCost returns the cost of parsing content, in time and memory. The parser's allocations depend
+// on the number of tokens, which cannot exceed the number of characters that begin one.
 func parsingCost(content string) int {
 	cost, flow := costParser+costByte*len(content), false
 	for i := range len(content) {
@@ -30,7 +30,7 @@ func parsingCost(content string) int {
 		case ' ', '\t':
 			cost += costWord
 		case '\n', '\r':
-			if cost += costLine; strings.HasPrefix(content[i+1:], "---\n") { // nothing goes on in the next document
+			if cost += costLine; strings.HasPrefix(content[i+1:], "---\n") { // brackets end with the document
 				flow = false
 			}
 		case ':', '?', '-':
@@ -65,7 +65,7 @@ func parsingCost(content string) int {
 	return cost
 }
 
-// endCost returns what the . at a position costs.
+// endCost returns the cost of the . at offset i.
 func endCost(content string, i int) int {
 	if strings.HasPrefix(content[i:], "...") && (i == 0 || content[i-1] == '\n' || content[i-1] == '\r') {
 		return costEnd
@@ -73,7 +73,7 @@ func endCost(content string, i int) int {
 	return 0
 }
 
-// indicatorCost returns what the : ? or - at a position costs.
+// indicatorCost returns the cost of the : ? or - at offset i.
 func indicatorCost(content string, i int, flow bool) int {
 	switch {
 	case !indicates(content, i):
@@ -86,7 +86,7 @@ func indicatorCost(content string, i int, flow bool) int {
 	return costIndicator
 }
 
-// indicates reports whether the : ? or - at a position may be more than a part of a word.
+// indicates reports whether the : ? or - at offset i may be more than part of a word.
 func indicates(content string, i int) bool {
 	if i+1 == len(content) || isGap(content[i+1]) {
 		return true
@@ -95,8 +95,8 @@ func indicates(content string, i int) bool {
 		i == 0 || isGap(content[i-1]) || strings.IndexByte(`'"]}`, content[i-1]) >= 0)
 }
 
-// simple reports whether the : at a position stands right behind a key, or the - is the first character of
-// its line or is behind a few spaces.
+// simple reports whether the : at offset i directly follows a key, or the - is the first character of
+// its line, possibly after a few spaces.
 func simple(content string, i int) bool {
 	switch content[i] {
 	case ':':
@@ -112,7 +112,7 @@ func simple(content string, i int) bool {
 	return false
 }
 
-// begins reports whether a token may begin at a position.
+// begins reports whether a token may begin at offset i.
 func begins(content string, i int) bool {
 	return i == 0 || isGap(content[i-1]) || strings.IndexByte(`'"[]{},`, content[i-1]) >= 0
 }

@@ -1,4 +1,4 @@
-// Package document parses the YAML that templates print into objects, replaces its tokens by their values, and explains YAML errors.
+// Package document parses the YAML output of templates into objects, replaces tokens with their values, and explains YAML errors.
 package document
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// yamlText is text that is read as YAML. It does not change.
+// yamlText is text to parse as YAML. It is immutable.
 type yamlText struct {
 	content  string
-	cost     int   // of parsing it
-	starts   []int // offsets of lines, as YAML counts them
-	bangs    bool  // whether a tag "!" may be in there
-	template bool  // whether it came from a template: in plain data nothing is a token
+	cost     int   // of parsing, in units of work
+	starts   []int // offsets of lines, see lineStarts
+	bangs    bool  // whether content may have the tag "!"
+	template bool  // whether it is template output, with tokens, rather than plain data
 }
 
-// hasBang reports whether the tag "!" may be in there.
+// hasBang reports whether content may have the tag "!".
 func hasBang(content string) bool {
 	for {
 		_, after, found := strings.Cut(content, "!")
@@ -36,25 +36,25 @@ func hasBang(content string) bool {
 	}
 }
 
-// Error is an error of text at an offset.
+// Error is an error at an offset in a text.
 type Error struct {
-	Offset  int // -1 is for an unknown place
+	Offset  int // -1 if unknown
 	Message string
-	// Hint says what the message mostly means; "" means that it says it all.
+	// Hint explains what Message usually means; "" if Message is clear.
 	Hint string
-	path string // of a key that is there twice: the map that it is in
+	path string // of the map with a duplicate key, for errors about that
 }
 
 // Error returns the hint and the message.
 func (e *Error) Error() string { return Fault{What: e.Message, Hint: e.Hint}.String() }
 
-// CommentError says that a mark is in a comment.
+// CommentError reports that a mark is in a comment.
 type CommentError struct{ Mark int }
 
-// Error is for nobody: who has made the mark knows what to say.
+// Error is not meant for users: the creator of the mark reports its own error.
 func (e *CommentError) Error() string { return "a mark is in a comment" }
 
-// read pays for parsing text, as much each time, before that is done.
+// read charges for parsing content, in advance. The same content always costs the same.
 func read(x *token.Table, content string, template bool) (*yamlText, error) {
 	cost := parsingCost(content)
 	if err := x.Charge(cost); err != nil {
@@ -63,8 +63,8 @@ func read(x *token.Table, content string, template bool) (*yamlText, error) {
 	return &yamlText{content: content, cost: cost, starts: lineStarts(content), bangs: hasBang(content), template: template}, nil
 }
 
-// Read parses text, and calls do with each document that is not empty. Text is a template's output, with tokens in it, or
-// plain data, in which nothing is a token.
+// Read parses content and calls do with each document that is not empty. If template is set, content is template output
+// with tokens, else plain data, in which nothing is a token.
 func Read(x *token.Table, content string, template bool, do func(Document) error) error {
 	text, err := read(x, content, template)
 	if err != nil {
@@ -74,14 +74,14 @@ func Read(x *token.Table, content string, template bool, do func(Document) error
 	return documents(x, text, func(n *yaml.Node) error { return do(Document{c, n}) })
 }
 
-// Document is one of the documents of a text.
+// Document is one YAML document of a text.
 type Document struct {
 	c    *converter
 	node *yaml.Node
 }
 
-// Object returns the document as an object, normalised. Keys that would change what it is, or whose it is, are refused where
-// they come from data.
+// Object returns the document as a normalized object. It rejects keys from data that would change the object's identity or
+// owner.
 func (d Document) Object() (map[string]any, error) { return d.c.child(d.node) }
 
 // Value returns the document as plain JSON data.
@@ -93,7 +93,7 @@ func (d Document) Value() (any, error) {
 	return v, err
 }
 
-// Offset returns where the document begins in its text, or -1.
+// Offset returns where the document begins in its text, or -1 if unknown.
 func (d Document) Offset() int { return d.c.from.offset(d.node.Line, d.node.Column) }
 
 // Errorf returns an [Error] that points at the document.
@@ -140,14 +140,14 @@ func load(x *token.Table, t *yamlText, do func(*yaml.Node) error) error {
 	}
 }
 
-// reading is text with a pause before each piece that a parser reads of it, which is half a KiB.
+// reading is a reader that pauses before each chunk that the parser reads, which is half a KiB.
 type reading struct {
 	strings.Reader
 	x      *token.Table
-	failed error // what the last pause ended with
+	failed error // error of the last pause
 }
 
-// Read reads the next piece.
+// Read reads the next chunk.
 func (r *reading) Read(p []byte) (int, error) {
 	if r.failed = r.x.Pause(); r.failed != nil {
 		return 0, r.failed
@@ -155,10 +155,10 @@ func (r *reading) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// isGap reports whether a byte may belong to white space or to a line end.
+// isGap reports whether a byte may be part of white space or of a line end.
 func isGap(c byte) bool { return c <= ' ' || c >= 0x80 }
 
-// directive returns the offset of a line that begins with %, or -1.
+// directive returns the offset of the first line that begins with %, or -1.
 func directive(content string) int {
 	if strings.HasPrefix(content, "%") {
 		return 0
@@ -169,13 +169,13 @@ func directive(content string) int {
 	return -1
 }
 
-// isNothing reports whether a node has no text at all, as the value of "a:".
+// isNothing reports whether a node has no text at all, like the value of "a:".
 func isNothing(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Style == 0 && n.Value == "" && n.Anchor == ""
 }
 
-// explain makes an Error of what the YAML library says. Its words are
-// taken over where they cannot hold anything but the author's own text.
+// explain converts an error of the YAML library to an [Error]. It keeps the
+// library's message if that can only contain the author's own text.
 func (t *yamlText) explain(err error, marker string) error {
 	load, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
@@ -198,7 +198,7 @@ func (t *yamlText) explain(err error, marker string) error {
 	return &Error{Offset: t.offset(fault.Line, fault.Column), Message: "YAML: " + fault.What, Hint: fault.Hint}
 }
 
-// quotesInQuotes reports whether double quotes end right before an offset that begin in the same line.
+// quotesInQuotes reports whether double quotes that begin on the same line end right before an offset.
 func (t *yamlText) quotesInQuotes(at int) bool {
 	if at < 0 {
 		return false
@@ -207,7 +207,7 @@ func (t *yamlText) quotesInQuotes(at int) bool {
 	return strings.HasSuffix(before, `"`) && strings.Count(before, `"`)%2 == 0
 }
 
-// line returns a line without its end, counted from 1.
+// line returns line n without its line end, counted from 1, or "" if there is none.
 func (t *yamlText) line(n int) string {
 	if n < 1 || n > len(t.starts) {
 		return ""
@@ -219,7 +219,7 @@ func (t *yamlText) line(n int) string {
 	return strings.TrimRight(t.content[t.starts[n-1]:end], "\r\n\u0085\u2028\u2029")
 }
 
-// name returns what to call a line: its own words, if these are the author's.
+// name returns how to refer to line n: by its own text, if the author wrote that.
 func (t *yamlText) name(n int, marker string) string {
 	if words := QuoteLine(t.line(n)); t.template && !strings.Contains(words, marker) {
 		return words
@@ -227,8 +227,8 @@ func (t *yamlText) name(n int, marker string) string {
 	return "a line above"
 }
 
-// offset returns where in the content a line and column are, both 1-based and
-// the column in characters, or -1 if they are nowhere.
+// offset returns the offset of a line and column, both 1-based and the column
+// in characters, or -1 if there is no such line.
 func (t *yamlText) offset(line, column int) int {
 	if line < 1 || line > len(t.starts) {
 		return -1
@@ -241,7 +241,7 @@ func (t *yamlText) offset(line, column int) int {
 	return at
 }
 
-// lineStarts returns the offsets of lines. To the YAML library, a line ends
+// lineStarts returns the offsets of lines. As in the YAML library, a line ends
 // with \n, \r, \r\n, NEL, LS or PS.
 func lineStarts(s string) []int {
 	starts := make([]int, 1, strings.Count(s, "\n")+2)
@@ -262,13 +262,13 @@ func lineStarts(s string) []int {
 	return starts
 }
 
-// endsLine reports whether s ends with one of the line ends beyond ASCII.
+// endsLine reports whether s ends with a non-ASCII line end.
 func endsLine(s string) bool {
 	return strings.HasSuffix(s, "\u0085") || strings.HasSuffix(s, "\u2028") || strings.HasSuffix(s, "\u2029")
 }
 
-// Places calls f for the fields of the document, and for those within, with the path, such as .spec.containers[0].image, and with the
-// offset in the text where the value begins, or its key where the value has fields of its own.
+// Places calls f for each field and item of the document, recursively, with its path, such as .spec.containers[0].image, and the
+// offset of its value, or of its key if the value has fields or items of its own.
 func (d Document) Places(f func(path string, offset int)) { d.c.places(d.node, "", f) }
 
 func (c *converter) places(n *yaml.Node, path string, f func(path string, offset int)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-func TestWhatParsingCosts(t *testing.T) {
+func TestParsingCostByContent(t *testing.T) {
 	const (
 		line, word, indicator, key, comma, bracket = costLine, costWord, costIndicator, costKey, costComma, costBracket
 		quote, property, comment, closing          = costQuote, costProperty, costComment, costClosing
@@ -33,7 +33,7 @@ func TestWhatParsingCosts(t *testing.T) {
 	}
 }
 
-func TestPlacesInYAML(t *testing.T) {
+func TestYAMLPositionsConvertToOffsets(t *testing.T) {
 	const text = "é\r\nbc\rd\u0085e\u2028f\u2029g\u0105\u2668\u2629h\n"
 	if diff := cmp.Diff([]int{0, 4, 7, 10, 14, 18, len(text)}, lineStarts(text)); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
@@ -50,7 +50,7 @@ func TestPlacesInYAML(t *testing.T) {
 	}
 }
 
-func TestDirectives(t *testing.T) {
+func TestDirectivesAreFound(t *testing.T) {
 	for text, want := range map[string]int{"": -1, "a%": -1, "%a": 0, "\n%a": 1, "ab\n%": 3, " %a": -1} {
 		if got := directive(text); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
@@ -58,7 +58,7 @@ func TestDirectives(t *testing.T) {
 	}
 }
 
-func TestBangsAreNoticed(t *testing.T) {
+func TestTrailingBangsAreDetected(t *testing.T) {
 	x := &token.Table{Meter: newMeter()}
 	for text, want := range map[string]bool{"a": false, "!a": false, "a!b": false, "a!": true, "[!]": true, "[!,": true, "!}": true, "!{": true, "![": true, "! a": true, "!\ta": true, "!\n": true, "!\r": true, "!\u0085": true, "!\u2028": true, "!\u2029": true} {
 		parsed, err := read(x, text, true)
@@ -68,7 +68,7 @@ func TestBangsAreNoticed(t *testing.T) {
 	}
 }
 
-func TestHeadersOfBlocks(t *testing.T) {
+func TestBlockHeadersSetChomping(t *testing.T) {
 	for header, want := range map[string]chomping{
 		"": clip, "\n": clip, "-": strip, "+": keep, "2-": strip, "1+": keep, "9-\n": strip, "0-": clip, ":-": clip, " -": clip, "\n-": clip,
 	} {
@@ -83,8 +83,8 @@ func TestHeadersOfBlocks(t *testing.T) {
 	}
 }
 
-// TestChompingIsFound looks for the headers of block scalars, the place of which is that of their anchor or tag.
-func TestChompingIsFound(t *testing.T) {
+// TestChompingIsFoundInBlockHeader finds the headers of block scalars, whose position is that of their anchor or tag.
+func TestChompingIsFoundInBlockHeader(t *testing.T) {
 	for text, want := range map[string]struct {
 		c     chomping
 		units int
@@ -117,8 +117,8 @@ func TestChompingIsFound(t *testing.T) {
 	}
 }
 
-// TestWordsOfTheParser takes those over that hold nothing but the author's text.
-func TestWordsOfTheParser(t *testing.T) {
+// TestParserErrorsAreExplained keeps only messages that contain nothing but the author's text.
+func TestParserErrorsAreExplained(t *testing.T) {
 	text := &yamlText{content: "ab\nMcd", starts: []int{0, 3}}
 	for why, row := range map[string]struct {
 		err  error
@@ -146,7 +146,7 @@ func TestWordsOfTheParser(t *testing.T) {
 	}
 }
 
-func TestGaps(t *testing.T) {
+func TestIsGap(t *testing.T) {
 	for c, want := range map[byte]bool{' ': true, '\n': true, 0: true, 0x80: true, 0xff: true, '!': false, 0x7f: false} {
 		if got := isGap(c); got != want {
 			t.Errorf("%#x: %v, want %v", c, got, want)
@@ -154,7 +154,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-// newMeter has much left.
+// newMeter returns a meter with plenty of everything left.
 func newMeter() budget.Meter {
 	return budget.Meter{Work: budget.MaxWork, Output: 4 << 20, Nodes: 100_000}
 }

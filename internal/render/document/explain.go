@@ -6,26 +6,26 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Lines are those of a text that was to be read.
+// Lines provides the lines of a text that failed to parse.
 type Lines struct {
-	// Line returns a line of it without its end, counted from 1; "" where there is none.
+	// Line returns line n without its line end, counted from 1, or "" if there is none.
 	Line func(n int) string
-	// Name returns what to call a line, such as "line 3".
+	// Name returns how to refer to line n, such as "line 3".
 	Name func(n int) string
 }
 
-// Fault is where a text is no YAML, and why.
+// Fault describes where and why a text is not YAML.
 type Fault struct {
-	// Line and Column are where to look, from 1, the column in characters: where quotes begin that never end, and not the end of the
-	// text. 0 means not known.
+	// Line and Column are where to look, from 1, Column in characters. For quotes that are never closed, that is where they begin.
+	// 0 means unknown.
 	Line, Column int
-	// What is wrong, in the words of the library.
+	// What is the message of the library.
 	What string
-	// Hint says what that mostly means, and what to do; "" means that nobody can tell.
+	// Hint explains what that usually means, and what to do; "" if unknown.
 	Hint string
 }
 
-// String returns the hint, and in parentheses the words of the library, by which one finds what others say about it.
+// String returns the hint, and in parentheses the library's message, which users can search for.
 func (f Fault) String() string {
 	if f.Hint == "" {
 		return f.What
@@ -33,7 +33,7 @@ func (f Fault) String() string {
 	return f.Hint + " (" + f.What + ")"
 }
 
-// Explain says what an error of the library means. It quotes nothing of the text.
+// Explain explains an error of the library. Its hints quote only punctuation and what lines.Name returns.
 func Explain(err *yaml.LoadError, lines Lines) Fault {
 	e := &explainer{Lines: lines, at: place{err.Mark.Line, err.Mark.Column}, from: place{err.ContextMark.Line, err.ContextMark.Column}, what: err.Message}
 	look := e.at
@@ -51,16 +51,16 @@ func Explain(err *yaml.LoadError, lines Lines) Fault {
 
 type place struct{ line, column int }
 
-// explainer looks at the text around an error.
+// explainer examines the text around an error.
 type explainer struct {
 	Lines
 	at   place  // where the library stopped
-	from place  // where what it was reading begins
-	look place  // where to look, if that is elsewhere
-	what string // in its words
+	from place  // start of what it was reading
+	look place  // where to look, if not at
+	what string // its message
 }
 
-// before and behind return what stands in the line of the error.
+// before and behind return the parts of the line before and after the error.
 func (e *explainer) before() string {
 	runes := []rune(e.Line(e.at.line))
 	return string(runes[:max(0, min(e.at.column-1, len(runes)))])
@@ -71,8 +71,8 @@ func (e *explainer) behind() string {
 	return string(runes[max(0, min(e.at.column-1, len(runes))):])
 }
 
-// above returns the nearest line above one that has more than a comment, and how far it is indented; 0 if there is none. It looks at
-// as many lines as people see at once.
+// above returns the number of the nearest line above the given one that is more than a comment and that fits accepts; 0 if there is
+// none nearby in the same document.
 func (e *explainer) above(line int, fits func(text string) bool) int {
 	const most = 200
 	for n := line - 1; n > 0 && n >= line-most; n-- {
@@ -92,7 +92,7 @@ func everything(string) bool { return true }
 // indentation returns how many spaces a line begins with.
 func indentation(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
-// keyed reports whether a line has a key, with its colon, and what stands behind it.
+// keyed reports whether a line has a key with a colon, and returns what follows it.
 func keyed(text string) (value string, ok bool) {
 	text = strings.TrimRight(text, " \t\r")
 	if i := strings.Index(text, ": "); i >= 0 {
@@ -101,7 +101,7 @@ func keyed(text string) (value string, ok bool) {
 	return "", strings.HasSuffix(text, ":")
 }
 
-// braces says that a value begins with two braces, if it does: an action of a template that stands in no text.
+// braces returns a hint if the value in a line begins with two braces, as a template action without quotes does, else "".
 func (e *explainer) braces(line int) string {
 	value, ok := keyed(e.Line(line))
 	if !ok {
@@ -113,7 +113,7 @@ func (e *explainer) braces(line int) string {
 	return "a value that begins with {{ needs quotes around it"
 }
 
-// QuoteLine returns what to call a line by its own words: by its key, or else by how it begins.
+// QuoteLine returns how to refer to a line by its own text: its key, or else its beginning, in quotes.
 func QuoteLine(line string) string {
 	const longest = 40
 	text := strings.TrimSpace(line)
@@ -126,14 +126,14 @@ func QuoteLine(line string) string {
 	return `"` + text + `"`
 }
 
-// BeginsDocument reports whether a line of YAML, with its end or without, begins a document: with three hyphens. What stands behind
+// BeginsDocument reports whether a line of YAML, with or without its line end, begins a document: with three hyphens. Anything after
 // them belongs to the document.
 func BeginsDocument(line string) bool { return isMarker(line, "---") }
 
-// EndsDocument reports whether a line of YAML, with its end or without, ends a document: with three dots.
+// EndsDocument reports whether a line of YAML, with or without its line end, ends a document: with three dots.
 func EndsDocument(line string) bool { return isMarker(line, "...") }
 
-// isMarker reports whether a line begins with the mark, and not with a longer word.
+// isMarker reports whether a line begins with mark as a whole word.
 func isMarker(line, mark string) bool {
 	rest, ok := strings.CutPrefix(line, mark)
 	return ok && (rest == "" || strings.IndexByte(" \t\r\n", rest[0]) >= 0)

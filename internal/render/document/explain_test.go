@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// explained reads a text, and returns where to look and what is wrong, or "" if it is YAML.
+// explained parses text and returns the position and message of its fault, or "" if it is valid YAML.
 func explained(text string) string {
 	var n yaml.Node
 	err := yaml.Unmarshal([]byte(text), &n)
@@ -28,18 +28,18 @@ func explained(text string) string {
 	return fmt.Sprintf("%d:%d: %s", f.Line, f.Column, f)
 }
 
-// TestHints has the mistakes that people make.
-func TestHints(t *testing.T) {
+// TestYAMLErrorsHaveHints covers common mistakes.
+func TestYAMLErrorsHaveHints(t *testing.T) {
 	for text, want := range map[string]string{
 		// Indentation.
-		"a:\n  b: 1\n   c: 2":    "3:4: this line is indented deeper than line 2, which already has a value: indent both alike (mapping values are not allowed in this context)",
-		"a: 1\n  b: 2":           "2:3: this line is indented deeper than line 1, which already has a value: indent both alike (mapping values are not allowed in this context)",
+		"a:\n  b: 1\n   c: 2":    "3:4: this line is indented deeper than line 2, which already has a value: use the same indentation for both (mapping values are not allowed in this context)",
+		"a: 1\n  b: 2":           "2:3: this line is indented deeper than line 1, which already has a value: use the same indentation for both (mapping values are not allowed in this context)",
 		"a:\n    b: 1\n  c: 2":   "3:3: this line is indented by 2, which matches neither line 2 (4) nor line 1 (0) (did not find expected key)",
 		"a:\n- b\n  - c\n - d":   "",
-		"a:\n  - b\n - c":        "3:2: this item is indented by 1, and that of line 2 by 2: indent all items of a list alike (did not find expected key)",
+		"a:\n  - b\n - c":        "3:2: this item is indented by 1, and that of line 2 by 2: indent all items of a list equally (did not find expected key)",
 		"  a: 1\nb: 2":           "2:1: this line is indented less than the first one of its document: indent it alike, or begin another document with --- (did not find expected <document start>)",
 		"a: 1\n- b":              "2:1: an item of a list instead of a key: line 1 already has a value, so no list can follow it (did not find expected key)",
-		"- a: 1\n   b: 2":        "2:4: this line is indented deeper than line 1, which already has a value: indent both alike (mapping values are not allowed in this context)",
+		"- a: 1\n   b: 2":        "2:4: this line is indented deeper than line 1, which already has a value: use the same indentation for both (mapping values are not allowed in this context)",
 		"- a: 1\n b: 2":          "2:2: an item of the list that begins with line 1 is expected here: begin it with -, or indent it deeper if it belongs to the item above (did not find expected '-' indicator)",
 		"a:\n\tb: 1":             "2:1: this line is indented with a tab: use spaces (found character that cannot start any token)",
 		"a:\n  b: 1\n\tc: 2":     "3:1: this line is indented with a tab: use spaces (found a tab character that violates indentation)",
@@ -78,12 +78,12 @@ func TestHints(t *testing.T) {
 		"a: @b":     "1:4: no value can begin with @: quote it (found character that cannot start any token)",
 		"a: `b`":    "1:4: no value can begin with `: quote it (found character that cannot start any token)",
 		"a: %b":     "1:4: no value can begin with %: quote it (found character that cannot start any token)",
-		"a: *b":     "1:4: a value that begins with * or & is an anchor: quote it (unknown anchor 'b' referenced)",
-		"a: *.b.c":  "1:4: a value that begins with * or & is an anchor: quote it (unknown anchor '.b.c' referenced)",
-		"a: &":      "1:5: a value that begins with * or & is an anchor: quote it (did not find expected alphabetic or numeric character)",
+		"a: *b":     "1:4: a value that begins with & or * is a YAML anchor or alias: quote it (unknown anchor 'b' referenced)",
+		"a: *.b.c":  "1:4: a value that begins with & or * is a YAML anchor or alias: quote it (unknown anchor '.b.c' referenced)",
+		"a: &":      "1:5: a value that begins with & or * is a YAML anchor or alias: quote it (did not find expected alphabetic or numeric character)",
 		"a: !":      "",
 		"a: !x!y z": "1:4: a value that begins with ! is a tag: quote it (found undefined tag handle)",
-		"a: ? b":    "1:4: ? begins a key of several lines: quote it (mapping keys are not allowed in this context)",
+		"a: ? b":    "1:4: ? begins a complex mapping key: quote it (mapping keys are not allowed in this context)",
 		"a: - b":    "1:4: an item of a list cannot begin in the middle of a line: begin the list in the line below its key, or quote text that begins with - (block sequence entries are not allowed in this context)",
 		"a: |b":     "1:5: only chomping and indentation indicators can follow | and >: the text begins in the next line (did not find expected comment or line break)",
 		"a: >- b\n": "1:7: only chomping and indentation indicators can follow | and >: the text begins in the next line (did not find expected comment or line break)",
@@ -98,7 +98,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-func TestSeparators(t *testing.T) {
+func TestDocumentSeparators(t *testing.T) {
 	for line, want := range map[string]bool{
 		"": true, "\n": true, "\r\n": true, " ": true, "\t# x": true, " {a: b}\n": true,
 		"-": false, ".": false, "a": false, "#": false, "\v": false,

@@ -7,18 +7,18 @@ import (
 
 const (
 	tabs         = "this line is indented with a tab: use spaces"
-	anchors      = "a value that begins with * or & is an anchor: quote it"
+	anchors      = "a value that begins with & or * is a YAML anchor or alias: quote it"
 	escapes      = `\ begins an escape between double quotes: write \\ for a backslash, or use single quotes`
 	tags         = "a value that begins with ! is a tag: quote it"
 	header       = "only chomping and indentation indicators can follow | and >: the text begins in the next line"
-	furtherRight = "this line is indented deeper than %s, which already has a value: indent both alike"
-	question     = "? begins a key of several lines: quote it"
+	furtherRight = "this line is indented deeper than %s, which already has a value: use the same indentation for both"
+	question     = "? begins a complex mapping key: quote it"
 )
 
-// QuotesInQuotes is the hint for double quotes that the output between them ends.
+// QuotesInQuotes is the hint for double quotes that the output between them closes.
 const QuotesInQuotes = `the output of this action contains double quotes, as toJson and quote print them, which end the quotes around it: use single quotes around the action for text, or no quotes for the value itself`
 
-// empty is about a line {} or [] between keys.
+// empty is the hint for a line {} or [] between keys.
 const empty = "%s is between keys here, because toYaml prints empty maps and lists this way: put the action between {{ with … }} and {{ end }}"
 
 // isEmpty reports whether a line is an empty map or list.
@@ -27,7 +27,7 @@ func isEmpty(line string) bool {
 	return line == "{}" || line == "[]"
 }
 
-// hints say what the errors of the library mean, by its words. It is filled before main starts.
+// hints maps messages of the library to functions that return a hint. It does not change after init.
 var hints map[string]func(*explainer) string
 
 func init() {
@@ -65,7 +65,7 @@ func always(hint string) func(*explainer) string {
 
 func anchor(*explainer) string { return anchors }
 
-// value is about a colon where there can be none.
+// value explains a colon where none is allowed.
 func value(e *explainer) string {
 	line := e.Line(e.at.line)
 	if hint := e.braces(e.at.line); hint != "" {
@@ -93,7 +93,7 @@ func value(e *explainer) string {
 	return "this line is indented too deep, or quotes are missing"
 }
 
-// key is about something that is no key of a mapping.
+// key explains something that is not a key of a mapping.
 func key(e *explainer) string {
 	before, behind := e.before(), e.behind()
 	if strings.TrimSpace(before) != "" {
@@ -121,16 +121,16 @@ func key(e *explainer) string {
 	return fmt.Sprintf("this line is indented by %d, which matches neither %s (%d) nor %s (%d)", indent, e.Name(n), indentation(e.Line(n)), e.Name(outer), indentation(e.Line(outer)))
 }
 
-// item is about an item of a list where a key is to be. n is the line above.
+// item explains a list item where a key is expected. n is the line above.
 func (e *explainer) item(indent, n int) string {
 	isItem := func(text string) bool { return strings.HasPrefix(strings.TrimSpace(text)+" ", "- ") }
 	if other := e.above(e.at.line, isItem); other > 0 && indentation(e.Line(other)) > indent {
-		return fmt.Sprintf("this item is indented by %d, and that of %s by %d: indent all items of a list alike", indent, e.Name(other), indentation(e.Line(other)))
+		return fmt.Sprintf("this item is indented by %d, and that of %s by %d: indent all items of a list equally", indent, e.Name(other), indentation(e.Line(other)))
 	}
 	return fmt.Sprintf("an item of a list instead of a key: %s already has a value, so no list can follow it", e.Name(n))
 }
 
-// trailing is about what stands behind a value in its line.
+// trailing explains text after a value on the same line.
 func (e *explainer) trailing(before string) string {
 	if hint := e.braces(e.at.line); hint != "" {
 		return hint
@@ -144,7 +144,7 @@ func (e *explainer) trailing(before string) string {
 	return ""
 }
 
-// noColon is about a line that is to be a key.
+// noColon explains a line that should be a key.
 func noColon(e *explainer) string {
 	if e.from.line > 0 {
 		e.look = e.from
@@ -163,7 +163,7 @@ func noColon(e *explainer) string {
 	return "this line has no colon after its key, or it continues a text and is not indented enough"
 }
 
-// noItem is about what is no item of a list.
+// noItem explains something that is not a list item.
 func noItem(e *explainer) string {
 	if before := e.before(); strings.TrimSpace(before) != "" {
 		return e.trailing(before)
@@ -174,7 +174,7 @@ func noItem(e *explainer) string {
 	return fmt.Sprintf("an item of the list that begins with %s is expected here: begin it with -, or indent it deeper if it belongs to the item above", e.Name(e.from.line))
 }
 
-// unclosed is about brackets of that kind.
+// unclosed explains brackets of the given kind that are not closed.
 func unclosed(bracket string) func(*explainer) string {
 	return func(e *explainer) string {
 		if e.from.line == 0 {
@@ -192,7 +192,7 @@ func unclosed(bracket string) func(*explainer) string {
 	}
 }
 
-// character is about one that nothing can begin with.
+// character explains a character that nothing can begin with.
 func character(e *explainer) string {
 	switch behind := e.behind(); {
 	case strings.HasPrefix(behind, "\t"):
@@ -203,7 +203,7 @@ func character(e *explainer) string {
 	return ""
 }
 
-// quotes is about those that never end.
+// quotes explains quotes that are never closed.
 func quotes(e *explainer) string {
 	if e.from.line == 0 {
 		return ""
@@ -212,7 +212,7 @@ func quotes(e *explainer) string {
 	return "the quotes that begin here are never closed"
 }
 
-// content is about brackets and commas without what is to stand there.
+// content explains brackets and commas without a value.
 func content(e *explainer) string {
 	if hint := e.braces(e.at.line); hint != "" {
 		return hint
@@ -220,7 +220,7 @@ func content(e *explainer) string {
 	return "a value is missing here, or there is an extra comma or bracket; text that begins with one of these needs quotes"
 }
 
-// behindDocument is about what stands behind the end of a document.
+// behindDocument explains text after the end of a document.
 func behindDocument(e *explainer) string {
 	if strings.TrimSpace(e.before()) != "" {
 		return e.trailing(e.before())

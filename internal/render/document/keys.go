@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// pairs are the pairs of a map that have been converted.
+// pairs are the converted pairs of a map.
 type pairs struct {
 	m       map[string]any
 	dropped map[string]bool // keys whose values are empty
@@ -56,7 +56,7 @@ func (c *converter) merge(m map[string]any, n *yaml.Node, at level, depth int) e
 	if depth > budget.MaxDepth {
 		return budget.ErrDeep
 	}
-	// Aliases multiply here as they do in values.
+	// Aliases multiply here, as they do in values.
 	if err := c.x.Node(); err != nil {
 		return err
 	}
@@ -87,13 +87,13 @@ func (c *converter) merge(m map[string]any, n *yaml.Node, at level, depth int) e
 	}
 }
 
-// lacks reports whether a scalar holds a value that is missing.
+// lacks reports whether a scalar contains a missing value.
 func (c *converter) lacks(n *yaml.Node) bool {
 	return c.from.template && n.Kind == yaml.ScalarNode && c.x.Lacks(n.Value)
 }
 
-// duplicate reports a key that is there twice, by its name if the author
-// wrote it and not if it came from data.
+// duplicate reports a duplicate key, with its name only if the author wrote
+// it.
 func (c *converter) duplicate(key *yaml.Node, name string) error {
 	if c.fromData(key) {
 		return c.fail(key, keyTwice)
@@ -103,7 +103,7 @@ func (c *converter) duplicate(key *yaml.Node, name string) error {
 
 const keyTwice = "a key printed from a value is a duplicate"
 
-// inside adds to an error about such a key which map it is in. Keys that came from data are left out.
+// inside adds the path of the map to an error about a duplicate key from data. It omits keys that came from data.
 func (c *converter) inside(err error, key *yaml.Node, name string) error {
 	e, is := errors.AsType[*Error](err)
 	if !is || e.path == "" && e.Message != keyTwice {
@@ -117,8 +117,7 @@ func (c *converter) inside(err error, key *yaml.Node, name string) error {
 	return e
 }
 
-// fromData reports whether a key, or some of it, was not written by the
-// author.
+// fromData reports whether any part of a key was not written by the author.
 func (c *converter) fromData(key *yaml.Node) bool {
 	return !c.from.template || c.x.Has(key.Value)
 }
@@ -155,8 +154,8 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 	return name, nil
 }
 
-// reserved refuses keys from data that would change what an object is or
-// whose it is.
+// reserved rejects keys from data that would change an object's identity or
+// owner.
 func (c *converter) reserved(n *yaml.Node, name string, at level) error {
 	if domain, _, ok := strings.Cut(name, "/"); ok && (domain == ownDomain || strings.HasSuffix(domain, "."+ownDomain)) {
 		return c.fail(n, "a key printed from a value starts with templater.dev/, which is reserved; remove it with omit")
@@ -165,14 +164,14 @@ func (c *converter) reserved(n *yaml.Node, name string, at level) error {
 	case at != elsewhere && reservedKeys[name]:
 		return c.fail(n, "a key printed from a value is %s, which is reserved here; write it in the template", name)
 	case at == atMetadata && !freeMetadata[name]:
-		return c.fail(n, "a key of metadata printed from a value is neither labels nor annotations; write it in the template")
+		return c.fail(n, "keys of metadata must be literal, except labels and annotations: write the key in the template")
 	}
 	return nil
 }
 
 const ownDomain = "templater.dev"
 
-// reservedKeys may not come from data at the root of an object and in its
+// reservedKeys must not come from data at the root of an object or in its
 // metadata.
 var reservedKeys = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata": true, "status": true,
@@ -182,11 +181,11 @@ var reservedKeys = map[string]bool{
 	"ownerReferences": true, "finalizers": true, "managedFields": true,
 }
 
-// freeMetadata are the only fields of metadata that data may supply: all others tell what an
-// object is, whose it is, and whether it stays.
+// freeMetadata are the only metadata fields that data may supply: all others determine an
+// object's identity, owner or lifetime.
 var freeMetadata = map[string]bool{"labels": true, "annotations": true}
 
-// NotForTemplates are fields of metadata that only the server, or templater, sets, and what to do in their place.
+// NotForTemplates lists metadata fields that only the API server or templater sets, and what to do instead.
 var NotForTemplates = []struct{ Field, Advice string }{
 	{"generateName", "templater must know the name of each child in advance: set metadata.name"},
 	{"ownerReferences", "templater sets the owner reference: remove it; for no owner reference, set deletionPolicy: Orphan"},

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// level says where in an object a map is, as far as reserved keys go.
+// level is the position of a map in an object, for reserved keys.
 type level uint8
 
 const (
@@ -19,17 +19,17 @@ const (
 	atMetadata
 )
 
-// missing stands for a value that is not there yet: what would hold it is left out.
+// missing is a value that does not exist yet: the key or item that would hold it is omitted.
 type missing struct{}
 
-// costMap is for a map that is not empty.
+// costMap is the cost of a map that is not empty, without its entries.
 const costMap = 128
 
-// converter makes JSON data of YAML nodes and restores tokens on the way.
+// converter converts YAML nodes to JSON data and restores tokens.
 type converter struct {
 	x    *token.Table
 	from *yamlText // what the nodes were parsed from
-	// object tells whether the result is a child, in which keys are reserved.
+	// object is set if the result is a child, in which keys are reserved.
 	object bool
 }
 
@@ -45,7 +45,7 @@ func (c *converter) wrap(n *yaml.Node, err error) error {
 	return &Error{Offset: c.from.offset(n.Line, n.Column), Message: err.Error()}
 }
 
-// value converts a node and all below it.
+// value converts a node and its descendants.
 func (c *converter) value(n *yaml.Node, at level, depth int) (any, error) {
 	if depth > budget.MaxDepth {
 		return nil, budget.ErrDeep
@@ -70,12 +70,12 @@ func (c *converter) value(n *yaml.Node, at level, depth int) (any, error) {
 		}
 		return v, nil
 	default:
-		return nil, c.fail(n, "this is not supported YAML")
+		return nil, c.fail(n, "unsupported YAML syntax")
 	}
 }
 
-// properties checks a node's anchor and tag. Tags make types depend on text,
-// so the only one is !!str, besides those that say what is plain to see.
+// properties checks a node's anchor and tag. Tags make types depend on text, so
+// only !!str is allowed, and !!map and !!seq where they are redundant.
 func (c *converter) properties(n *yaml.Node) error {
 	if c.from.template && (c.x.Has(n.Anchor) || c.x.Has(n.Tag)) {
 		return c.fail(n, "a value cannot be part of an anchor or a tag")
@@ -93,8 +93,8 @@ func (c *converter) properties(n *yaml.Node) error {
 	return c.fail(n, "YAML tags other than !!str are not supported; remove the tag")
 }
 
-// tagged reports whether the author wrote a tag. The library hides the tag
-// "!", but not from the text.
+// tagged reports whether the author wrote a tag. The library does not report
+// the tag "!", so that is looked up in the text.
 func (c *converter) tagged(n *yaml.Node) (bool, error) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return true, nil
@@ -109,7 +109,7 @@ func (c *converter) tagged(n *yaml.Node) (bool, error) {
 	return at >= 0 && strings.HasPrefix(c.from.content[at:], "!"), nil
 }
 
-// left reports whether the author left out a value, tag and all.
+// left reports whether the author omitted a value, including a tag.
 func (c *converter) left(n *yaml.Node) (bool, error) {
 	if !isNothing(n) {
 		return false, nil
@@ -138,10 +138,10 @@ func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
 	return list, nil
 }
 
-// mapping converts a map. A key whose value is empty is dropped. Keys that
-// are merged in by << never replace the map's own.
+// mapping converts a map. A key whose value is empty is dropped. Keys merged
+// with << never override the map's own.
 func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
-	// A key costs even when it is dropped, and again for each alias.
+	// Keys are charged even if they are dropped, and again for each alias.
 	if err := c.x.Charge(costMap + budget.CostItem*len(n.Content)); err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (c *converter) entry(value *yaml.Node, name string, at level, depth int) (a
 	return c.value(value, below, depth+1)
 }
 
-// literal refuses tokens in a value.
+// literal rejects a value that is not a scalar or contains tokens.
 func (c *converter) literal(n *yaml.Node, name string) error {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias

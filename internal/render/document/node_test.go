@@ -10,8 +10,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// TestProperties checks nodes that the parser may make of what others than the author wrote.
-func TestProperties(t *testing.T) {
+// TestNodePropertiesAreChecked covers nodes that the parser may create from text that the author did not write.
+func TestNodePropertiesAreChecked(t *testing.T) {
 	const marker = "\ue000"
 	for why, row := range map[string]struct {
 		n      yaml.Node
@@ -52,12 +52,12 @@ func TestProperties(t *testing.T) {
 		t.Errorf("with no nodes left: %v", err)
 	}
 	x.Meter = newMeter()
-	if _, err := c.value(&yaml.Node{}, elsewhere, 0); err == nil || err.Error() != "this is not supported YAML" {
+	if _, err := c.value(&yaml.Node{}, elsewhere, 0); err == nil || err.Error() != "unsupported YAML syntax" {
 		t.Errorf("a node of no kind: %v", err)
 	}
 }
 
-func TestPlaceOfANodeThatIsNowhere(t *testing.T) {
+func TestOffsetOfUnknownNodeIsNegative(t *testing.T) {
 	d := Document{&converter{from: &yamlText{}}, &yaml.Node{}}
 	if got := d.Offset(); got != -1 {
 		t.Errorf("offset %d, want none", got)

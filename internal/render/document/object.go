@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// child converts a document of a child's template and normalises it.
+// child converts a document of a child template and normalizes it.
 func (c *converter) child(n *yaml.Node) (map[string]any, error) {
 	c.object = true
 	v, err := c.value(n, atRoot, 0)
@@ -38,8 +38,8 @@ func (c *converter) child(n *yaml.Node) (map[string]any, error) {
 	return object, nil
 }
 
-// dropEmpty drops fields that mean nothing when empty but, on a custom
-// resource, would raise its version with every apply.
+// dropEmpty drops fields that mean nothing when empty but would change the
+// resourceVersion of a custom resource with every apply.
 func dropEmpty(metadata map[string]any) {
 	for _, key := range [...]string{"labels", "annotations"} {
 		if m, ok := metadata[key].(map[string]any); ok && len(m) == 0 {
@@ -51,8 +51,8 @@ func dropEmpty(metadata map[string]any) {
 	}
 }
 
-// encodeStringData moves a Secret's stringData into its data. The server
-// would do so too, but a key dropped from stringData later would then stay.
+// encodeStringData moves a Secret's stringData to its data. The API server does
+// so too, but then keeps keys that are later dropped from stringData.
 func encodeStringData(object map[string]any) error {
 	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
 		return nil
@@ -74,7 +74,7 @@ func encodeStringData(object map[string]any) error {
 	for key, v := range texts {
 		s, ok := v.(string)
 		if !ok {
-			return errors.New("a value in stringData is not text; use quote")
+			return errors.New("a value in stringData is not a string; use quote")
 		}
 		data[key] = base64.StdEncoding.EncodeToString([]byte(s))
 	}

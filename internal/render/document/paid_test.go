@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// parts are those of which random YAML is made, and around is where it stands.
+// parts are the fragments of random YAML, and around is what surrounds it.
 var (
 	parts  = []string{":", "-", " ", "\n", ",", "[", "]", "{", "}", "?", "'", `"`, "a", "&a", "*a", "!", "#", "|", ">", "\t", `\`, ": ", "? ", "- ", "\n ", "\u2028", "é"}
 	around = [][2]string{
@@ -20,7 +20,7 @@ var (
 	}
 )
 
-// checkParsing parses a text and compares what that allocates with what it is charged, of which it may be that many times as much.
+// checkParsing parses text and checks that it allocates at most times as much as it is charged for.
 func checkParsing(t *testing.T, text string, times uint64) {
 	t.Helper()
 	x := &token.Table{Meter: newMeter()}
@@ -34,8 +34,8 @@ func checkParsing(t *testing.T, text string, times uint64) {
 	}
 }
 
-// TestParsingIsPaidFor parses what takes most for its length: a few characters over and over.
-func TestParsingIsPaidFor(t *testing.T) {
+// TestParsingIsCharged parses the most expensive text for its length: a few characters, repeated.
+func TestParsingIsCharged(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	texts := []string{
 		"[" + strings.Repeat(": -", 79_000) + "]", "[" + strings.Repeat(": - ", 30_000) + "]", strings.Repeat("? ", 3000), "{" + strings.Repeat("*a :", 5000), "{" + strings.Repeat("\n#\na", 5000),
@@ -55,8 +55,8 @@ func TestParsingIsPaidFor(t *testing.T) {
 	}
 }
 
-// FuzzParsingIsPaidFor looks for much worse.
-func FuzzParsingIsPaidFor(f *testing.F) {
+// FuzzParsingIsCharged looks for text that allocates more than twice what it is charged for.
+func FuzzParsingIsCharged(f *testing.F) {
 	for i, part := range parts {
 		f.Add(part, around[i%len(around)][0], uint16(1000)) //nolint:gosec // small
 	}
@@ -67,7 +67,7 @@ func FuzzParsingIsPaidFor(f *testing.F) {
 	})
 }
 
-// allocated returns how many bytes do allocates in total.
+// allocated returns the total number of bytes that do allocates.
 func allocated(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// tableOf returns tokens that stand for these values, as they are.
+// tableOf returns a table with a token for each value, in mode AsIs.
 func tableOf(values ...any) *token.Table {
 	x := &token.Table{Meter: newMeter(), Marker: "\ue000"}
 	for _, v := range values {
@@ -20,7 +20,7 @@ func tableOf(values ...any) *token.Table {
 	return x
 }
 
-// valuesOf returns the documents that do gives, as JSON on one line.
+// valuesOf returns the documents that read passes to do, as JSON on one line.
 func valuesOf(t *testing.T, read func(do func(Document) error) error) (string, error) {
 	t.Helper()
 	var all []string
@@ -36,8 +36,8 @@ func valuesOf(t *testing.T, read func(do func(Document) error) error) (string, e
 	return strings.Join(all, " "), err
 }
 
-// TestReading reads output and data, the former twice, as it is known the second time.
-func TestReading(t *testing.T) {
+// TestReadOutputAndData reads text as output twice, the second time from the cache, and then as data.
+func TestReadOutputAndData(t *testing.T) {
 	const first, second, third = "\ue0000x", "\ue0001x", "\ue0002x"
 	for text, want := range map[string]struct{ output, data string }{
 		"":                                {},
@@ -57,7 +57,7 @@ func TestReading(t *testing.T) {
 		"a: |\n  " + third:                {"error: a value is not valid UTF-8; encode it with b64enc", `{"a":"` + third + `"}`},
 		"a: " + first + "\na: 1":          {`error: duplicate key "a"`, "error: a key printed from a value is a duplicate"},
 		"a: b: c":                         {"error: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)", "error: the value contains a colon followed by a space: quote the value (YAML: mapping values are not allowed in this context)"},
-		"a: " + strings.Repeat("[", budget.MaxDepth+1) + strings.Repeat("]", budget.MaxDepth+1): {"error: data is nested more than 100 deep", "error: data is nested more than 100 deep"},
+		"a: " + strings.Repeat("[", budget.MaxDepth+1) + strings.Repeat("]", budget.MaxDepth+1): {"error: data is nested more than 100 levels deep", "error: data is nested more than 100 levels deep"},
 	} {
 		shapes := &Shapes{}
 		for i := range 3 {
@@ -85,8 +85,8 @@ func TestReading(t *testing.T) {
 	}
 }
 
-// TestWaysOfTokens has tokens that are scalars by themselves, and how they go into quotes.
-func TestWaysOfTokens(t *testing.T) {
+// TestTokenModesInQuotedScalars covers tokens of each mode that are whole scalars, with and without quotes.
+func TestTokenModesInQuotedScalars(t *testing.T) {
 	x := &token.Table{Meter: newMeter(), Marker: "\ue000"}
 	for _, m := range []token.Mode{token.AsIs, token.Verbatim, token.YAMLScalar, token.DoubleQuoted, token.SingleQuoted} {
 		x.Add(nil, `"5'`, m)
@@ -99,8 +99,8 @@ func TestWaysOfTokens(t *testing.T) {
 	}
 }
 
-// TestMarksInComments has marks in comments, of which the first is told, and elsewhere.
-func TestMarksInComments(t *testing.T) {
+// TestMarksInCommentsAreReported has marks in comments, the first of which is reported, and elsewhere.
+func TestMarksInCommentsAreReported(t *testing.T) {
 	for text, want := range map[string]int{
 		"a: b # M\nc: d": 0, "a: '# M'": -1, "a: |\n  # M\n": -1, "a: '# M' # N": 1, "a: b # M\nc: d: e": 0, "a: '# M'\nb: c: d": -2, "a: '# M' # N\nb: c: d": 1, "a: b\n# M\n# N": 0, "[ # M": -2,
 	} {
@@ -121,8 +121,8 @@ func TestMarksInComments(t *testing.T) {
 	}
 }
 
-// TestShapesOfFewOutputs keeps the last few outputs, if they are small and without error.
-func TestShapesOfFewOutputs(t *testing.T) {
+// TestRecentSmallShapesAreCached checks that the last few outputs are cached, if they are small and without error.
+func TestRecentSmallShapesAreCached(t *testing.T) {
 	s := &Shapes{}
 	read := func(text string) {
 		_ = s.Read(tableOf("x"), []byte(text), func(d Document) error { _, err := d.Value(); return err })
@@ -145,10 +145,10 @@ func TestShapesOfFewOutputs(t *testing.T) {
 	}
 }
 
-// TestPausesEndReading stops the parser.
-func TestPausesEndReading(t *testing.T) {
+// TestPauseErrorEndsReading stops the parser in a pause.
+func TestPauseErrorEndsReading(t *testing.T) {
 	stop := errors.New("stop")
-	var pass budget.Pass
+	var pass budget.Budget
 	pass.Begin(nil)
 	x := &token.Table{Meter: pass.Draw(func() error { return stop }), Marker: "\ue000"}
 	if err := Read(x, "a: 1", true, nil); !errors.Is(err, stop) {
@@ -156,8 +156,8 @@ func TestPausesEndReading(t *testing.T) {
 	}
 }
 
-// TestReadingEndsWithTheWork reads with less and less work than it takes.
-func TestReadingEndsWithTheWork(t *testing.T) {
+// TestReadingStopsWhenWorkIsUsedUp reads with every amount of work that is too little.
+func TestReadingStopsWhenWorkIsUsedUp(t *testing.T) {
 	const value = "\ue0000x"
 	for _, text := range []string{
 		"a: b\nc: &x {d: [e, '" + value + "']}\nf:\n  <<: *x\n  g: &y !!str |-\n    " + value + "\nh: [*y]\n", "a: " + value + "\n" + value + ": |\n  b" + value + "\nc: {d:, e: \"hi! \"}", "a: '# MARK'\nb: [c]",
@@ -182,8 +182,8 @@ func TestReadingEndsWithTheWork(t *testing.T) {
 	}
 }
 
-// TestEndsOfBlocks chomps what values end with, too.
-func TestEndsOfBlocks(t *testing.T) {
+// TestBlockScalarsAreChomped chomps the line ends of values, too.
+func TestBlockScalarsAreChomped(t *testing.T) {
 	for header, want := range map[string]string{"|": `{"a":"1\n"}`, "|-": `{"a":"1"}`, "|+": `{"a":"1\n\n\n"}`} {
 		got, err := valuesOf(t, func(do func(Document) error) error {
 			return Read(tableOf("1\n\n"), "a: "+header+"\n  \ue0000x\n", true, do)
@@ -198,8 +198,8 @@ func TestEndsOfBlocks(t *testing.T) {
 	}
 }
 
-// TestFaultsBehindMarks ends in an error, however little work is left to look for its cause.
-func TestFaultsBehindMarks(t *testing.T) {
+// TestParserErrorsAfterMarksAreReported expects an error, however little work is left to look for its cause.
+func TestParserErrorsAfterMarksAreReported(t *testing.T) {
 	for work := costParser; work < 3*costParser; work += 100 {
 		x := tableOf()
 		text := "a: '# " + x.NewMark() + "'\nb: c: d"
@@ -210,8 +210,8 @@ func TestFaultsBehindMarks(t *testing.T) {
 	}
 }
 
-// TestKeysOfDataArePaidFor takes the characters of keys from the output that is left.
-func TestKeysOfDataArePaidFor(t *testing.T) {
+// TestKeysOfDataAreCharged checks that the characters of keys are charged to the output budget.
+func TestKeysOfDataAreCharged(t *testing.T) {
 	x := tableOf()
 	before := x.Output
 	if got, err := valuesOf(t, func(do func(Document) error) error { return Read(x, "abc: d", false, do) }); err != nil || before-x.Output != 4 {

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// programOf compiles a template as the child x.
+// programOf compiles text as the template of child x.
 func programOf(t *testing.T, text string) *render.Program {
 	t.Helper()
 	p, err := render.Compile(render.Source{Children: []syntax.Template{{Name: "x", Text: text}}})
@@ -49,8 +49,8 @@ func encodeJSON(t *testing.T, v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// TestKeys has keys of a child's template that are refused, or not.
-func TestKeys(t *testing.T) {
+// TestKeysAreValidated covers keys that are rejected, and keys that are not.
+func TestKeysAreValidated(t *testing.T) {
 	const reserved = "error: a key printed from a value starts with templater.dev/, which is reserved; remove it with omit"
 	for text, want := range map[string]string{
 		`"<<": {a: 1}`:                     `{"<<":{"a":1}}`,
@@ -102,7 +102,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// childOf renders an object's field v, and returns its JSON on one line, or "error: " and what is wrong.
+// childOf renders text as the field v of a child, and returns its JSON on one line, or "error: " and the message.
 func childOf(t *testing.T, text string) string {
 	t.Helper()
 	p := programOf(t, "apiVersion: v1\nkind: A\nv:\n  "+strings.ReplaceAll(text, "\n", "\n  "))
@@ -113,8 +113,8 @@ func childOf(t *testing.T, text string) string {
 	return strings.NewReplacer("\n", "", " ", "").Replace(encodeJSON(t, objects[0].Content["v"]))
 }
 
-// TestObjects has documents of a child's template.
-func TestObjects(t *testing.T) {
+// TestInvalidChildDocumentsAreRejected covers valid and invalid documents of a child template.
+func TestInvalidChildDocumentsAreRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		"kind: [A]\napiVersion: v1":                   "kind must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
 		"kind: {{ \"A\" }}\napiVersion: v1":           "kind must be literal text in the template, so that the required permissions are known in advance; use if to choose between several",
@@ -135,7 +135,7 @@ func TestObjects(t *testing.T) {
 		"kind: A\napiVersion: v1\nmetadata: {labels: a, annotations: [], finalizers: a}": "",
 		"kind: Secret\napiVersion: v1\nstringData: a":                                    "stringData is not a map",
 		"kind: Secret\napiVersion: v1\nstringData: {a: b}\ndata: a":                      "data is not a map",
-		"kind: Secret\napiVersion: v1\nstringData: {a: 5}":                               "a value in stringData is not text; use quote",
+		"kind: Secret\napiVersion: v1\nstringData: {a: 5}":                               "a value in stringData is not a string; use quote",
 		"kind: Secret\napiVersion: v2\nstringData: a":                                    "",
 		"kind: Secrets\napiVersion: v1\nstringData: a":                                   "",
 		"kind: Secret\napiVersion: v1\nstringData: null\ndata: a":                        "",
@@ -143,7 +143,7 @@ func TestObjects(t *testing.T) {
 		"kind: A\napiVersion: v1\nmetadata: {{ dict \"uid\" 1 }}":                        "a key printed from a value is uid, which is reserved here; write it in the template",
 		"kind: A\napiVersion: v1\nspec: {{ dict \"uid\" 1 }}":                            "",
 		"kind: A\napiVersion: v1\nmetadata: {{ dict \"labels\" (dict \"a\" \"b\") }}":    "",
-		"kind: A\napiVersion: v1\nmetadata: {{ dict \"other\" 1 }}":                      "a key of metadata printed from a value is neither labels nor annotations; write it in the template",
+		"kind: A\napiVersion: v1\nmetadata: {{ dict \"other\" 1 }}":                      "keys of metadata must be literal, except labels and annotations: write the key in the template",
 	} {
 		_, err := programOf(t, text).Child("x", &render.Input{})
 		got := ""
@@ -156,8 +156,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestFieldsThatMeanNothing has fields of metadata that are dropped, and others that are wrong: the server says so.
-func TestFieldsThatMeanNothing(t *testing.T) {
+// TestEmptyMetadataFieldsAreDropped also covers fields of the wrong type, which are left for the API server to reject.
+func TestEmptyMetadataFieldsAreDropped(t *testing.T) {
 	for text, want := range map[string]string{
 		"{labels: {}, annotations: {}, finalizers: []}":          "{}",
 		"{labels: {a: b}, annotations: {c: d}, finalizers: [e]}": `{"annotations":{"c":"d"},"finalizers":["e"],"labels":{"a":"b"}}`,
@@ -173,7 +173,7 @@ func TestFieldsThatMeanNothing(t *testing.T) {
 	}
 }
 
-func TestSecretsHoldDataAlone(t *testing.T) {
+func TestStringDataIsConvertedToData(t *testing.T) {
 	for text, want := range map[string]string{
 		"stringData: {a: b}":               `{"a":"Yg=="}`,
 		"stringData: {a: b}\ndata: {c: d}": `{"a":"Yg==","c":"d"}`,
@@ -190,16 +190,16 @@ func TestSecretsHoldDataAlone(t *testing.T) {
 	}
 }
 
-func TestMergesAreAsDeepAsDataMayBe(t *testing.T) {
-	for depth, want := range map[int]string{budget.MaxDepth: "{}", budget.MaxDepth + 1: "error: data is nested more than 100 deep"} {
+func TestMergeDepthIsLimited(t *testing.T) {
+	for depth, want := range map[int]string{budget.MaxDepth: "{}", budget.MaxDepth + 1: "error: data is nested more than 100 levels deep"} {
 		if got := childOf(t, "{<<: "+strings.Repeat("[", depth)+strings.Repeat("]", depth)+"}"); got != want {
 			t.Errorf("%d lists: %s, want %s", depth, got, want)
 		}
 	}
 }
 
-// TestNothing tells what drops its key from what is empty, but there.
-func TestNothing(t *testing.T) {
+// TestNullValuesDropTheirKeys distinguishes absent values, which drop their keys, from empty ones.
+func TestNullValuesDropTheirKeys(t *testing.T) {
 	for text, want := range map[string]string{
 		"a:": `{}`, "a: &x": `{"a":null}`, "a: ''": `{"a":""}`, "a: \"\"": `{"a":""}`, "a: |": `{"a":""}`, "a: !!str": `{"a":""}`, "a: {b: }": `{"a":{}}`,
 		"a:\nb: 1": `{"b":1}`, "- &x": "[null]", "- ''": `[""]`,
@@ -210,7 +210,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-func TestDirectivesAreRefused(t *testing.T) {
+func TestYAMLDirectivesAreRejected(t *testing.T) {
 	for _, text := range []string{"%YAML 1.1\n---\na: b", "a: b\n---\n%YAML 1.1\n---\nc: d"} {
 		if _, err := programOf(t, text).Child("x", &render.Input{}); err == nil || !strings.Contains(err.Error(), "YAML directives are not supported") {
 			t.Errorf("%q: %v", text, err)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlainScalars reads what the author wrote without quotes.
-func TestPlainScalars(t *testing.T) {
+// TestPlainScalarResolution covers scalars that the author wrote without quotes.
+func TestPlainScalarResolution(t *testing.T) {
 	const octal, boolean = "has different meanings", "is a boolean in some"
 	for text, want := range map[string]any{
 		"": nil, "~": nil, "~a": "~a", "null": nil, "Null": nil, "NULL": nil, "nULL": "error: " + boolean, "nulls": "nulls", "true": true, "True": true, "TRUE": true,

@@ -32,7 +32,7 @@ func (c *converter) scalar(n *yaml.Node) (any, error) {
 	return c.text(n)
 }
 
-// restore returns the value of a token that is a scalar by itself.
+// restore returns the value of a token that is a whole scalar.
 func (c *converter) restore(tok *token.Token) (any, error) {
 	s, _ := tok.Value.(string)
 	if !utf8.ValidString(s) {
@@ -41,7 +41,7 @@ func (c *converter) restore(tok *token.Token) (any, error) {
 	return tok.Value, c.x.Keep(len(s))
 }
 
-// text returns the characters of a scalar that has tokens in it.
+// text returns the characters of a scalar that contains tokens.
 func (c *converter) text(n *yaml.Node) (string, error) {
 	if tok := c.x.Whole(n.Value); tok != nil && standsForItself(tok.Mode, n.Style) {
 		v, err := c.restore(tok)
@@ -63,8 +63,8 @@ func (c *converter) text(n *yaml.Node) (string, error) {
 }
 
 // standsForItself reports whether a token that fills a scalar of this style
-// yields the characters of its value: the quotes, if any, are those that its
-// encoding is made for.
+// represents its value as it is: its encoding is made for these quotes, or for
+// none.
 func standsForItself(m token.Mode, style yaml.Style) bool {
 	switch m {
 	case token.AsIs, token.YAMLScalar, token.Verbatim:
@@ -76,14 +76,14 @@ func standsForItself(m token.Mode, style yaml.Style) bool {
 	return style == 0
 }
 
-// CheckPlain returns why a plain scalar that the author wrote is refused, or nil.
+// CheckPlain returns why a plain scalar that the author wrote is rejected, or nil.
 func CheckPlain(s string) error {
 	_, err := resolve(s)
 	return err
 }
 
-// resolve returns the value of a plain scalar that the author wrote. It reads
-// what all versions of YAML agree on, and refuses what they do not.
+// resolve returns the value of a plain scalar that the author wrote. It rejects
+// scalars that the versions of YAML interpret differently.
 func resolve(s string) (any, error) {
 	if s == "" {
 		return nil, nil
@@ -111,15 +111,15 @@ func resolve(s string) (any, error) {
 	return s, nil
 }
 
-// numeric are the characters that any of these expressions matches.
+// numeric is all characters that these expressions match.
 const numeric = "0123456789abcdefABCDEFinINox._+-"
 
 var (
 	decimalInt   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 	decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
 	hexInt       = regexp.MustCompile(`^[-+]?0x[0-9a-fA-F]+$`)
-	// doubtful is what only some versions of YAML take for a number: octal
-	// with 0 or 0o, binary, and digits in groups.
+	// doubtful matches what only some versions of YAML read as a number: octal
+	// with 0 or 0o, binary, and grouped digits.
 	doubtful = regexp.MustCompile(`^[-+]?(0[0-9_]+(\.[0-9_]*)?([eE][-+]?[0-9]+)?|0o[0-7]+|0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9_]*)?)$`)
 	special  = regexp.MustCompile(`^[-+]?\.(inf|Inf|INF)$|^\.(nan|NaN|NAN)$`)
 )
@@ -127,7 +127,7 @@ var (
 func resolveNumber(s string) (any, error) {
 	switch {
 	case strings.Trim(s, numeric) != "":
-		return s, nil // such as 100m or 1Gi, of which there are many
+		return s, nil // common, such as 100m or 1Gi
 	case decimalInt.MatchString(s):
 		return token.ParseNumber(s)
 	case decimalFloat.MatchString(s):

@@ -8,46 +8,43 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// shape is the output of a template, tokens and all, and what it was parsed
-// to. Where a template takes the same branches and loops for two parents, it
-// puts out the same bytes, because each value is a token and tokens are
-// numbered in the order in which they are made. So parsing one shape serves
-// all parents alike, in whose executions the tokens then stand for other
-// values.
+// shape is the output of a template, including tokens, and the nodes parsed
+// from it. If a template takes the same branches and loops for two parents, its
+// output has the same bytes, because each value is a token and tokens are
+// numbered in order of creation. So one parsed shape serves all these parents;
+// only the values of the tokens differ.
 //
-// No scalar of the data but null is in a shape, nor in its nodes: plain and
-// derived text, numbers, booleans and the keys of maps are all printed as tokens,
-// and what is neither a token nor the author's text is punctuation, white space
-// and null. Data decides which of these are there, so it decides
-// which shape it is. But nodes depend on nothing but the text that they were
-// parsed from: whatever the data, the same text has the same nodes.
+// A shape and its nodes contain no scalar of the data except null: plain and
+// derived text, numbers, booleans and map keys are all printed as tokens. The
+// rest is the author's text, punctuation, white space and null. Data decides
+// which of these occur, and thereby selects the shape. But nodes depend only on
+// the text they were parsed from: the same text has the same nodes for any data.
 //
-// Nobody writes to a shape, so all executions share it.
+// A shape is immutable, so all executions share it.
 type shape struct {
 	*yamlText
 	documents []*yaml.Node
 }
 
-// What a template keeps. The owners of parents have a say in what shapes there
-// are, so all of this is small: at worst about 200 KB for a shape and 800 KB
-// for a template. A Pod takes 7 KB.
+// Limits of what is cached per template. Owners of parents influence which
+// shapes exist, so the limits are low: at worst about 200 KB for a shape and
+// 800 KB for a template. A Pod takes 7 KB.
 const (
 	maxShapes    = 4
 	maxShapeText = 16 << 10 // bytes
-	maxShapeCost = 500_000  // there are at most 1,000 nodes
+	maxShapeCost = 500_000  // at most 1,000 nodes
 )
 
-// Shapes holds the shapes of a template that were parsed last, but not those used
-// last, so that looking one up writes nothing. Two executions may put in the
-// same shape at the same time; that does no harm. It is safe for concurrent
-// use.
+// Shapes caches the most recently parsed shapes of a template, rather than the
+// most recently used, so that lookups do not write. Concurrent executions may
+// add the same shape twice, which is harmless. It is safe for concurrent use.
 type Shapes struct {
 	next  atomic.Uint32
 	known [maxShapes]atomic.Pointer[shape]
 }
 
-// find returns the shape of an output, or nil if it is not known. It compares
-// whole texts, which takes less than a hash where there are so few.
+// find returns the shape of an output, or nil if it is not cached. It compares
+// whole texts, which is faster than hashing for so few.
 func (s *Shapes) find(output []byte) *shape {
 	for i := range s.known {
 		if known := s.known[i].Load(); known != nil && known.content == string(output) {
@@ -57,12 +54,12 @@ func (s *Shapes) find(output []byte) *shape {
 	return nil
 }
 
-// keep puts a shape in the place of the oldest one.
+// keep replaces the oldest shape by parsed.
 func (s *Shapes) keep(parsed *shape) {
 	s.known[(s.next.Add(1)-1)%maxShapes].Store(parsed)
 }
 
-// Outputs returns what is known, in no order.
+// Outputs returns the cached outputs, in no particular order.
 func (s *Shapes) Outputs() []string {
 	var all []string
 	for i := range s.known {
@@ -73,9 +70,9 @@ func (s *Shapes) Outputs() []string {
 	return all
 }
 
-// Read calls do with each document of a template's output. What it charges, calls
-// do with and returns is the same whether the output was seen before or not.
-// Only output that is without error to its end is remembered.
+// Read calls do with each document of a template's output. Charges, calls of do
+// and the result are the same whether the output is cached or not. Only output
+// that is read to its end without an error is cached.
 func (s *Shapes) Read(x *token.Table, output []byte, do func(Document) error) error {
 	if known := s.find(output); known != nil {
 		return known.read(x, do)
@@ -99,7 +96,7 @@ func (s *Shapes) Read(x *token.Table, output []byte, do func(Document) error) er
 	return err
 }
 
-// read is Read for a shape that is known.
+// read is [Shapes.Read] for a cached shape.
 func (s *shape) read(x *token.Table, do func(Document) error) error {
 	if err := x.Charge(s.cost); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package finding has the type of lint findings, and the table of lint rules with their codes.
+// Package finding defines lint findings, and the table of lint rules with their codes.
 package finding
 
 import (
@@ -8,39 +8,39 @@ import (
 	"strings"
 )
 
-// Severity tells what a finding stops.
+// Severity is whether a finding is an error or a warning.
 type Severity string
 
 // The severities.
 const (
-	// Error means that the TemplateController cannot work: the operator does not accept it.
+	// Error means that the TemplateController cannot work. The operator rejects it.
 	Error Severity = "error"
-	// Warning means that the TemplateController works, and probably not as its author wants.
+	// Warning means that the TemplateController works, but probably not as intended.
 	Warning Severity = "warning"
 )
 
-// Code names a rule: TL and three digits. What a code means never changes.
+// Code identifies a rule: TL and three digits. The meaning of a code never changes.
 type Code string
 
-// Finding is one thing that is wrong. It holds words of the author's templates, and never a value of an object.
+// Finding is one problem in a TemplateController. It may quote the author's templates, but never values of objects.
 type Finding struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
 	// Where is the template, such as children[pod], status, related[x].select or helpers, or else the path of a
 	// field, such as spec.resyncPeriod.
 	Where string `json:"where"`
-	// Line and Column are 1-based in that template as its author wrote it, the column counted in characters. Length
-	// is how many characters it is about. 0 means not known, or that it is about no place in a text.
+	// Line and Column are positions in the template as written, counted from 1, columns in characters. Length is the number of
+	// characters that the finding is about. 0 means that it is not known, or that the finding is not about a place in a text.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
 	Length int `json:"length,omitempty"`
-	// Message is one line without a final full stop: what is wrong, and what to do.
+	// Message is one line without a period at the end: what is wrong, and what to do.
 	Message string `json:"message"`
-	// Replacement is what to write in place of those characters; "" means that nobody can tell.
+	// Replacement is the text to write instead of these characters; "" = not known.
 	Replacement string `json:"replacement,omitempty"`
 }
 
-// String returns place and message on one line, as conditions show them.
+// String returns place and message on one line, as in conditions.
 func (f Finding) String() string {
 	switch {
 	case f.Line == 0:
@@ -51,8 +51,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", f.Where, f.Line, f.Column, f.Message)
 }
 
-// Sort puts findings in order: by severity, errors first, then as they stand in the templates. It keeps one of those
-// that are the same. That there are more is last.
+// Sort sorts findings: errors first, then by position in the templates. It removes duplicates. A finding of code More is last.
 func Sort(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(notShown(a), notShown(b)), cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
@@ -60,7 +59,7 @@ func Sort(all []Finding) []Finding {
 	return slices.Compact(all)
 }
 
-// notShown is 1 for the finding that there are more, which is last, and else 0.
+// notShown returns 1 for a finding of code More, which is last, and 0 for others.
 func notShown(f Finding) int {
 	if f.Code == NotShown {
 		return 1
@@ -68,15 +67,15 @@ func notShown(f Finding) int {
 	return 0
 }
 
-// mostShown is how many findings of one TemplateController are shown.
+// mostShown is the maximum number of findings shown for one TemplateController.
 const mostShown = 500
 
-// More says that there are more findings than are shown.
+// More returns the finding that there are more findings than are shown.
 func More() Finding {
 	return Finding{Code: NotShown, Severity: Warning, Where: "spec", Message: "more findings are omitted: fix these first"}
 }
 
-// Bounded returns sorted findings up to a number. If it leaves some out, or some were left out before, the last one says so.
+// Bounded returns at most this many of the sorted findings. If some are omitted, now or before, the last one says so.
 func Bounded(all []Finding) []Finding {
 	shown := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Code == NotShown })
 	if len(shown) == len(all) && len(all) <= mostShown {
@@ -85,24 +84,24 @@ func Bounded(all []Finding) []Finding {
 	return append(shown[:min(len(shown), mostShown)], More())
 }
 
-// Of returns the findings of a severity.
+// Of returns the findings of this severity.
 func Of(severity Severity, all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Severity != severity })
 }
 
-// Rule is what a code stands for.
+// Rule describes a code.
 type Rule struct {
 	Code     Code     `json:"code"`
 	Severity Severity `json:"severity"`
-	// Title says what is wrong, in a few words.
+	// Title names the problem in a few words.
 	Title string `json:"title"`
-	// Why says what comes of it, and Mend what to do. They are whole sentences, and may have words in `backticks`.
+	// Why describes the consequences, and Mend what to do. They are complete sentences, and may contain `code`.
 	Why  string `json:"why"`
 	Mend string `json:"mend"`
 }
 
-// rules are all there are, in order.
-var rules = sorted(ofTemplates, ofSpecs, ofTypes, ofKinds)
+// rules are all rules, in order of their codes.
+var rules = sorted(ofTemplates, ofSpecs, ofTypes, ofOutlines, ofFiles)
 
 func sorted(parts ...[]Rule) []Rule {
 	all := slices.Concat(parts...)
@@ -110,7 +109,7 @@ func sorted(parts ...[]Rule) []Rule {
 	return all
 }
 
-// Rules returns all rules, by their codes.
+// Rules returns all rules, in order of their codes.
 func Rules() []Rule { return slices.Clone(rules) }
 
 // Lookup returns the rule of a code.
@@ -122,7 +121,7 @@ func Lookup(code Code) (Rule, bool) {
 	return rules[i], true
 }
 
-// Page returns the address of what the docs say of a code.
+// Page returns the URL of the documentation of a code.
 func Page(code Code) string {
 	return "https://github.com/templater-dev/templater/blob/main/docs/reference/findings.md#" + strings.ToLower(string(code))
 }

@@ -1,6 +1,6 @@
 package finding
 
-// The codes of specs that make no sense, wherever they are used.
+// The codes of internal/reconcile/spec, which compiles specs.
 const (
 	APIVersion     Code = "TL020"
 	Duration       Code = "TL021"
@@ -14,7 +14,9 @@ const (
 	ServiceAccount Code = "TL029"
 
 	RelatedNamespaces Code = "TL050"
+	UnfitKind         Code = "TL061"
 	RemovedField      Code = "TL065"
+	SharedReady       Code = "TL067"
 )
 
 var ofSpecs = []Rule{
@@ -26,7 +28,7 @@ var ofSpecs = []Rule{
 	{
 		Duration, Error, "Invalid duration",
 		"Durations are whole numbers, each with a unit: `h`, `m`, `s` or `ms`. Each field has a minimum.",
-		"Write one such as `90s` or `1h30m`. The message says what `0s` stands for.",
+		"Use a duration such as `90s` or `1h30m`. The message explains what `0s` means.",
 	},
 	{
 		Selector, Error, "Invalid selector",
@@ -66,7 +68,7 @@ var ofSpecs = []Rule{
 	{
 		ServiceAccount, Error, "Missing serviceAccountRef",
 		"This operator was started with `--require-service-account`: no TemplateController can use the permissions of the operator.",
-		"Name a ServiceAccount in `spec.serviceAccountRef`: see [Security](../operate/security.md).",
+		"Name a ServiceAccount in `spec.serviceAccountRef`: see [Service accounts](../operate/service-accounts.md).",
 	},
 	{
 		RelatedNamespaces, Error, "Too many namespaces in spec.related",
@@ -78,49 +80,10 @@ var ofSpecs = []Rule{
 		"The field existed in an earlier version of templater. It is rejected instead of ignored, because its author relies on it. A value without effect is a warning.",
 		"The message says what to write instead. `kubectl apply` keeps a field that was set by a default: remove it with `kubectl patch --type=json`.",
 	},
-}
-
-// The codes of kinds that do not fit, or that there are not.
-const (
-	WatchedKind Code = "TL060"
-	UnfitKind   Code = "TL061"
-	Conditions  Code = "TL062"
-	FieldValue  Code = "TL063"
-	Definition  Code = "TL064"
-	Unreadable  Code = "TL066"
-	SharedReady Code = "TL067"
-)
-
-var ofKinds = []Rule{
-	{
-		FieldValue, Error, "Invalid field value",
-		"The API server rejects such a TemplateController. [API reference](api.md) lists the valid values of each field.",
-		"Follow the message.",
-	},
-	{
-		Definition, Error, "Invalid CustomResourceDefinition",
-		"Templates cannot be checked against a kind whose CustomResourceDefinition is invalid.",
-		"Follow the message. The TemplateControllers in the same files are still checked.",
-	},
-	{
-		Unreadable, Error, "Unreadable file or document",
-		"The text is not YAML, not a Kubernetes object, or a TemplateController with an unknown field or a field of the wrong type. The API server rejects it. Nothing else in that document is checked.",
-		"Correct the place that the message names. Other files, and other documents in the file, are still checked. `templater lint` exits with 2.",
-	},
-	{
-		WatchedKind, Error, "Unknown kind",
-		"Neither Kubernetes nor a given CustomResourceDefinition defines this kind in this version. Nothing would be watched. It is only a warning if no schema of its group is known and a kind with a similar name exists.",
-		"Correct `apiVersion` and `kind`. The built-in kinds are those of the newest Kubernetes release that this version of templater supports.",
-	},
 	{
 		UnfitKind, Error, "Unsupported kind",
 		"Some settings are for custom kinds, for kinds with a status subresource, or for namespaced kinds only.",
 		"Remove the setting, or change the CustomResourceDefinition, as the message says.",
-	},
-	{
-		Conditions, Warning, "No map list .status.conditions",
-		"templater writes a ready condition to each parent. If the schema of the status has no map list `.status.conditions`, templater writes none, so that other owners do not lose their conditions.",
-		"Declare `.status.conditions` in the CustomResourceDefinition as the message says, or set `spec.status.readyCondition` to `\"\"`.",
 	},
 	{
 		SharedReady, Warning, "Shared ready condition",

@@ -1,6 +1,6 @@
 package finding
 
-// The codes of templates that are bound to fail, whatever their data.
+// The codes of internal/render/syntax: templates that always fail, whatever their data.
 const (
 	Syntax            Code = "TL001"
 	UnclosedBlock     Code = "TL002"
@@ -30,7 +30,7 @@ var ofTemplates = []Rule{
 	},
 	{
 		UnclosedBlock, Error, "Missing end",
-		"Each `if`, `with`, `range` and `define` needs an `{{ end }}` of its own.",
+		"Each `if`, `with`, `range` and `define` needs its own `{{ end }}`.",
 		"Add `{{ end }}` where the block should end. The message shows where the block begins.",
 	},
 	{
@@ -45,17 +45,17 @@ var ofTemplates = []Rule{
 	},
 	{
 		ArgumentCount, Error, "Wrong number of arguments",
-		"A function takes a fixed number of arguments, or a number within bounds. A piped value is the last argument.",
+		"A function takes a fixed number of arguments, or a number within a range. A piped value is the last argument.",
 		"Count the arguments, including the piped value, and compare with [Templates](templates.md#all-functions).",
 	},
 	{
 		UnknownRoot, Error, "Unknown name",
-		"The root context of a template has a few names only, such as `.spec` and `.metadata`. `.children`, `.observed` and `.related` have only the names of entries.",
+		"The root context of a template has a few names only, such as `.spec` and `.metadata`. `.children` and `.observed` have only the names of child templates, and `.related` those of `spec.related`.",
 		"Use one of the names in the message. In `range`, `with` and `define` the dot is rebound: `$.spec` starts at the root.",
 	},
 	{
 		UnknownDefinition, Error, "Unknown define block",
-		"`include` and `template` call a `define` block of the same template or of `spec.helpers`. Helpers call helpers only.",
+		"`include` and `template` call a `define` block of the same template or of `spec.helpers`. Helpers can only call other helpers.",
 		"Correct the name, or add `{{ define \"NAME\" }}…{{ end }}` to `spec.helpers`.",
 	},
 	{
@@ -75,7 +75,7 @@ var ofTemplates = []Rule{
 	},
 	{
 		NotAFunction, Error, "Arguments to a non-function",
-		"Fields, variables and numbers take no arguments. `nil` by itself is no command.",
+		"Fields, variables and numbers take no arguments. `nil` is not a command.",
 		"Put a function in front, such as `index` or `printf`, or remove the arguments.",
 	},
 	{
@@ -86,7 +86,7 @@ var ofTemplates = []Rule{
 	{
 		TooMuch, Error, "Template too large",
 		"The size and depth of each template, of all templates together, and of `spec.values` are limited, so that no template can exhaust the operator: see [Limits](limits.md).",
-		"Split the template into several entries of `spec.children`, or move parts of it to `spec.helpers`. If the message is about all templates together, or `spec.values`, split the TemplateController.",
+		"Split the template into several child templates, or move parts of it to `spec.helpers`. If the message is about all templates together, or `spec.values`, split the TemplateController.",
 	},
 	{
 		Delimiters, Error, "Equal delimiters",
@@ -95,12 +95,12 @@ var ofTemplates = []Rule{
 	},
 	{
 		NoExpression, Error, "Invalid expression",
-		"`readyWhen` is a single expression, as between the delimiters of an action. It is not a template.",
+		"`readyWhen` is a single expression, like the content of an action. It is not a template.",
 		"Write an expression without delimiters, such as `eq .object.status.phase \"Bound\"`.",
 	},
 	{
-		SecondName, Error, "Duplicate entry name",
-		"Templates and labels distinguish objects by the name of their entry.",
+		SecondName, Error, "Duplicate name",
+		"Templates and labels distinguish objects by this name.",
 		"Rename one of the two.",
 	},
 	{

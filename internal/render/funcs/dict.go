@@ -19,7 +19,7 @@ func hasKey(c *data.Call) any {
 	return ok
 }
 
-// lookup returns the value of a key that may come from data.
+// lookup returns the value of key, which may come from data, in a map; nil if v is nil.
 func lookup(c *data.Call, v any, key string) any {
 	switch v := v.(type) {
 	case nil:
@@ -108,8 +108,8 @@ func dict(c *data.Call) any {
 	return m
 }
 
-// mergeAll merges maps within maps, too. It shares with its arguments what it
-// does not merge.
+// mergeAll merges nested maps, too. The result shares values that are not
+// merged with the arguments.
 func mergeAll(c *data.Call, later bool) any {
 	m := c.CloneDict(0)
 	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
@@ -118,7 +118,7 @@ func mergeAll(c *data.Call, later bool) any {
 	return m
 }
 
-// merge adds the entries of from to m, which is ours to change.
+// merge adds the entries of from to m, which the caller must own.
 func merge(c *data.Call, m, from map[string]any, later bool, depth int) map[string]any {
 	if depth > budget.MaxDepth {
 		c.FailWith(budget.ErrDeep)
@@ -162,8 +162,8 @@ func dig(c *data.Call) any {
 	return v
 }
 
-// index follows keys of maps and positions in lists. What is missing yields
-// nothing.
+// index follows map keys and list positions. It returns nil for a missing
+// value.
 func index(c *data.Call) any {
 	v := c.Args[0]
 	for i := 1; i < len(c.Args) && c.Err == nil; i++ {

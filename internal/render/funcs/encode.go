@@ -96,7 +96,7 @@ func urlJoin(c *data.Call) (v any) {
 	return sprigFunc[func(map[string]any) string]("urlJoin")(m)
 }
 
-// recovered makes a panic in third-party code an error without its words.
+// recovered turns a panic in third-party code into an error with the given message.
 func recovered(c *data.Call, message string, v *any) {
 	if recover() != nil {
 		*v = c.Fail("%s", message)
@@ -105,7 +105,7 @@ func recovered(c *data.Call, message string, v *any) {
 
 func anyMap(m map[string]any) any { return m }
 
-// longestVersion bounds what the parsers of versions get to see.
+// longestVersion limits the input of version parsers, in bytes.
 const longestVersion = 256
 
 func semver(c *data.Call) any {
@@ -137,10 +137,10 @@ func semverCompare(c *data.Call) any {
 	return ok
 }
 
-// longestSeconds is a little less than what nanoseconds in 64 bits can hold.
+// longestSeconds is slightly less than what 64-bit nanoseconds can hold.
 const longestSeconds = 9_000_000_000
 
-// durationText is what sprig parses without an error, which it would ignore.
+// durationText matches durations that sprig parses without an error, because sprig ignores errors.
 var durationText = regexp.MustCompile(`^[-+]?(0|([0-9]{1,6}(\.[0-9]{0,9})?h)?([0-9]{1,8}(\.[0-9]{0,9})?m)?([0-9]{1,9}(\.[0-9]{0,9})?s)?([0-9]{1,9}ms)?)$`)
 
 func durationRound(c *data.Call) any {
@@ -154,8 +154,8 @@ func durationRound(c *data.Call) any {
 	return sprigFunc[func(any) string]("durationRound")(c.Integer(0))
 }
 
-// fromYAML parses rendered text with its tokens in it and restores them
-// afterwards. Any other text is data, in which nothing is a token.
+// fromYAML parses rendered text including its tokens, and restores them
+// afterwards. Any other text is data without tokens.
 func fromYAML(c *data.Call) any {
 	r, isRendered := c.Args[0].(token.Rendered)
 	content := string(r)
@@ -179,12 +179,12 @@ func fromYAML(c *data.Call) any {
 	return unreadable(c, err, isRendered, "YAML")
 }
 
-// unreadable reports text that could not be parsed. What is wrong with data
-// cannot be said without quoting it.
+// unreadable reports text that could not be parsed. Unless say is set, it hides
+// err, which may quote data.
 func unreadable(c *data.Call, err error, say bool, language string) any {
 	_, hidden := errors.AsType[*document.CommentError](err)
 	if _, placed := errors.AsType[*syntax.Error](err); placed || hidden || budget.Ended(err) {
-		c.FailWith(err) // which is what counts
+		c.FailWith(err) // takes precedence over the errors below
 	}
 	if say {
 		return c.Fail("%s", err)

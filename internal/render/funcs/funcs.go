@@ -1,7 +1,7 @@
-// Package funcs has the functions that templates may call.
+// Package funcs implements the functions that templates may call.
 //
-// The table in table.go lists them with their names, types, costs and docs; docs, checks and completion are derived from it. Shared code is in
-// package data. Package render executes three of them itself: and, or and include.
+// The table in table.go lists their names, types, costs and docs; the documentation, checks and completion are derived from it. Shared code is
+// in package data. Package render executes three of them itself: and, or and include.
 package funcs
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// All lists every function of text/template and sprig and our own,
+// All returns every function of text/template, sprig, Helm and templater,
 // allowed or refused, sorted by name.
 func All() []syntax.Function {
 	all := syntax.Refused()
@@ -25,10 +25,10 @@ func All() []syntax.Function {
 	return all
 }
 
-// Lookup returns the function of a name that templates may call, or nil. It must not be changed.
+// Lookup returns an allowed function by name, or nil. Callers must not modify it.
 func Lookup(name string) *data.Function { return functions[name] }
 
-// Named returns the function that an identifier names, or nil if it is something else, or nothing that templates may call.
+// Named returns the allowed function that n names, or nil if n is not an identifier or names no allowed function.
 func Named(n parse.Node) *syntax.Function {
 	if id, ok := n.(*parse.IdentifierNode); ok && id != nil {
 		return Allowed()[id.Ident]
@@ -36,7 +36,7 @@ func Named(n parse.Node) *syntax.Function {
 	return nil
 }
 
-// Allowed returns what templates may call, by name. It must not be changed.
+// Allowed returns the functions that templates may call, by name. Callers must not modify the map.
 var Allowed = sync.OnceValue(func() map[string]*syntax.Function {
 	all := make(map[string]*syntax.Function, len(functions))
 	for name, f := range functions {
@@ -45,8 +45,8 @@ var Allowed = sync.OnceValue(func() map[string]*syntax.Function {
 	return all
 })
 
-// functions holds what templates may call, by name. It is filled before main
-// starts and not changed afterwards.
+// functions holds the functions that templates may call, by name. It does not
+// change after init.
 var functions = map[string]*data.Function{}
 
 func init() {
@@ -60,13 +60,13 @@ func init() {
 		}
 	}
 	for name, f := range functions {
-		if other := functions[name+"f"]; other != nil && f.Yields == syntax.TypeWhole { // add and addf
+		if other := functions[name+"f"]; other != nil && f.Yields == syntax.TypeWhole { // such as add and addf
 			f.Fractions = other.Name
 		}
 	}
 }
 
-// paid returns a function that costs something beside its arguments and its result.
+// paid returns do with an additional cost, in units of work.
 func paid(cost int, do func(*data.Call) any) func(*data.Call) any {
 	return func(c *data.Call) any {
 		if c.Err != nil || !c.Pay(cost) {
@@ -76,13 +76,13 @@ func paid(cost int, do func(*data.Call) any) func(*data.Call) any {
 	}
 }
 
-// What some functions cost, in units of work.
+// Costs of some functions, in units of work.
 const (
-	costJSON    = 1200 // a parser of JSON
-	costVersion = 800  // a parser of a version
-	// costReady is for asking whether an object is ready, costEach for each
-	// value in its status, of which there are many in conditions.
+	costJSON    = 1200 // a JSON parser
+	costVersion = 800  // a version parser
+	// costReady is the cost of checking whether an object is ready, costEach that
+	// of each value in its status. Conditions have many.
 	costReady = 2000
 	costEach  = 200
-	costLogs  = 4000 // for looking up what is known of a Pod's logs
+	costLogs  = 4000 // looking up the logs of a Pod
 )

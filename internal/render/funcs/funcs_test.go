@@ -12,16 +12,16 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// builtins are the functions of text/template, from its documentation; there
-// is no way to ask the package.
+// builtins are the functions of text/template, from its documentation; the
+// package does not export them.
 var builtins = []string{
 	"and", "call", "html", "index", "slice", "js", "len", "not", "or", "print", "printf", "println", "urlquery",
 	"eq", "ge", "gt", "le", "lt", "ne",
 }
 
 // TestEveryFunctionIsClassified fails when sprig or text/template has a
-// function that is neither allowed nor refused, so that an upgrade cannot let
-// one slip in.
+// function that is neither allowed nor refused, so that an upgrade cannot add
+// one unnoticed.
 func TestEveryFunctionIsClassified(t *testing.T) {
 	for _, name := range append(slices.Sorted(maps.Keys(sprig.GenericFuncMap())), builtins...) {
 		_, allowed := functions[name]
@@ -35,8 +35,8 @@ func TestEveryFunctionIsClassified(t *testing.T) {
 	}
 }
 
-// TestClassification checks what each entry says of itself.
-func TestClassification(t *testing.T) {
+// TestFunctionDefinitionsAreConsistent checks the source and the docs of each function.
+func TestFunctionDefinitionsAreConsistent(t *testing.T) {
 	known := sprig.GenericFuncMap()
 	for _, f := range All() {
 		_, isSprig := known[f.Name]
@@ -57,7 +57,7 @@ func TestClassification(t *testing.T) {
 	}
 }
 
-// TestTable holds that each name has one row, and that all types are known ones.
+// TestTable checks that each name has one row and that all types are known.
 func TestTable(t *testing.T) {
 	const types = "atinfblmsco"
 	rows := map[string]bool{}
@@ -74,8 +74,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestRefusedFunctionsOfHelm are those that no list of ours would otherwise name.
-func TestRefusedFunctionsOfHelm(t *testing.T) {
+// TestHelmFunctionsAreListed checks the functions that only Helm has.
+func TestHelmFunctionsAreListed(t *testing.T) {
 	var got []string
 	for _, f := range All() {
 		if f.Source == "helm" {
@@ -91,8 +91,8 @@ func TestRefusedFunctionsOfHelm(t *testing.T) {
 	}
 }
 
-// TestWhatTheExecutorDoes lists what is told of here, and done by package render.
-func TestWhatTheExecutorDoes(t *testing.T) {
+// TestFunctionsImplementedByExecutor checks which functions are listed here but implemented by package render.
+func TestFunctionsImplementedByExecutor(t *testing.T) {
 	var got []string
 	for _, f := range All() {
 		if known := Lookup(f.Name); known != nil && known.Do == nil {

@@ -16,7 +16,7 @@ func reverse(c *data.Call) any {
 	return list
 }
 
-// listOf returns a new list of the items of both.
+// listOf returns a new list of the items of a and b.
 func listOf(c *data.Call, a, b []any) []any {
 	list := c.NewList(len(a) + len(b))
 	if list == nil {
@@ -39,8 +39,8 @@ func concat(c *data.Call) any {
 	return list
 }
 
-// itemOf returns the item at an index, counted from the end if negative, or
-// nil if there is none.
+// itemOf returns the item at index i, or nil if there is none. A negative i
+// counts from the end.
 func itemOf(list []any, i int) any {
 	if i < 0 {
 		i += len(list)
@@ -51,7 +51,7 @@ func itemOf(list []any, i int) any {
 	return list[i]
 }
 
-// part returns argument 0 without some items at its ends.
+// part returns argument 0 without its first head and last tail items.
 func part(c *data.Call, head, tail int) any {
 	list := c.List(0)
 	if len(list) < head+tail {
@@ -60,7 +60,7 @@ func part(c *data.Call, head, tail int) any {
 	return listOf(c, list[head:len(list)-tail], nil)
 }
 
-// filter returns the items of argument i that do is true for.
+// filter returns the items of argument i for which do returns true.
 func filter(c *data.Call, i int, do func(any) bool) []any {
 	from := c.List(i)
 	list := c.NewList(len(from))
@@ -92,7 +92,7 @@ func without(c *data.Call) any {
 	})
 }
 
-// slice serves lists, as sprig's, and text, as text/template's.
+// slice supports lists, like sprig's slice, and strings, like text/template's.
 func slice(c *data.Call) any {
 	if data.IsText(c.Args[0]) {
 		s := c.Str(0)
@@ -113,7 +113,7 @@ func slice(c *data.Call) any {
 	return listOf(c, list[from:to], nil)
 }
 
-// bounds returns arguments 1 and 2 as positions in something of that length.
+// bounds returns arguments 1 and 2 as positions in a list or string of the given length.
 func bounds(c *data.Call, length int) (from, to int) {
 	bounds := [2]int{0, length}
 	for i := 1; i < len(c.Args); i++ {
@@ -144,7 +144,7 @@ func chunk(c *data.Call) any {
 	return chunks
 }
 
-// texts returns the items of argument i as text.
+// texts returns the items of argument i as strings.
 func texts(c *data.Call, i int) []string {
 	from := c.List(i)
 	if !c.Pay(len(from) * budget.CostItem) {
@@ -161,7 +161,7 @@ func texts(c *data.Call, i int) []string {
 	return parts
 }
 
-// joinList also takes a single text, as sprig's join does.
+// joinList also accepts a single string, like sprig's join.
 func joinList(c *data.Call) any {
 	if _, isList := c.Args[1].([]any); !isList {
 		return c.Str(1)
@@ -187,8 +187,8 @@ func stringList(c *data.Call, parts []string) any {
 	return list
 }
 
-// splitParts splits s into at most n parts, or all if n is negative, and pays
-// for them.
+// splitParts splits s into at most n parts, or all if n is negative, and
+// charges for them.
 func splitParts(c *data.Call, sep, s string, n int) []string {
 	if !c.Pay(len(s)) {
 		return nil
@@ -216,7 +216,7 @@ func splitn(c *data.Call) any {
 	return numbered(c, splitParts(c, c.Str(0), c.Str(2), clampInt(n)))
 }
 
-// numbered returns parts as a map _0, _1, …
+// numbered returns parts as a map with keys _0, _1, …
 func numbered(c *data.Call, parts []string) any {
 	m := c.NewDict(len(parts))
 	if c.Err != nil {
@@ -230,7 +230,7 @@ func numbered(c *data.Call, parts []string) any {
 	return m
 }
 
-// numbers returns the whole numbers from start to before stop.
+// numbers returns the integers from start to stop, exclusive, in steps of step.
 func numbers(c *data.Call, start, stop, step int64) []any {
 	n := countSteps(c, start, stop, step)
 	list := c.NewList(n)
@@ -243,16 +243,16 @@ func numbers(c *data.Call, start, stop, step int64) []any {
 	return list
 }
 
-// countSteps returns how many numbers there are from start to before stop.
+// countSteps returns how many integers numbers returns.
 func countSteps(c *data.Call, start, stop, step int64) int {
-	const largest = 1 << 40 // far beyond what can be paid for
+	const largest = 1 << 40 // far beyond the budget
 	switch {
 	case step == 0:
 		c.Fail("the step is 0")
 	case max(start, stop, step) > largest || min(start, stop, step) < -largest:
 		c.FailWith(budget.ErrWork)
 	case step > 0 && stop < start, step < 0 && stop > start:
-		c.Fail("the step never leads from the first bound to the second")
+		c.Fail("the step has the wrong sign, so the end is never reached")
 	case step > 0:
 		return int((stop - start + step - 1) / step)
 	default:
@@ -261,8 +261,8 @@ func countSteps(c *data.Call, start, stop, step int64) int {
 	return 0
 }
 
-// seq counts as the shell's seq does: to the last number itself, downwards
-// too, by the second of three arguments.
+// seq counts like the shell's seq: up or down, including the last number. The
+// second of three arguments is the step.
 func seq(c *data.Call) any {
 	if len(c.Args) == 0 {
 		return ""

@@ -41,7 +41,7 @@ func fallback(c *data.Call) any {
 	return c.Args[1]
 }
 
-// count returns how many arguments are true.
+// count returns the number of arguments that are true.
 func count(c *data.Call) int {
 	n := 0
 	for _, v := range c.Args {
@@ -67,8 +67,8 @@ func length(c *data.Call) any {
 	return len(c.Str(0))
 }
 
-// equal compares two arguments that must be of one kind. Nothing equals only
-// nothing.
+// equal compares two arguments, which must be of the same kind. A missing value
+// equals only a missing value.
 func equal(c *data.Call, i, j int) bool {
 	a, b := c.Scalar(i), c.Scalar(j)
 	if a == nil || b == nil {
@@ -88,7 +88,7 @@ func equal(c *data.Call, i, j int) bool {
 	return a == b
 }
 
-// compare orders two numbers or two texts.
+// compare orders two numbers or two strings.
 func compare(c *data.Call) int {
 	a, b := c.Scalar(0), c.Scalar(1)
 	switch {
@@ -109,7 +109,7 @@ func isNumber(v any) bool {
 	return false
 }
 
-// CompareNumbers compares an int64 or a float64 with another one, exactly where both are integers.
+// CompareNumbers compares two numbers, each an int64 or a float64. It is exact if both are integers.
 func CompareNumbers(a, b any) int {
 	m, ok1 := a.(int64)
 	n, ok2 := b.(int64)
@@ -126,8 +126,8 @@ func asFloat(v any) float64 {
 	return v.(float64)
 }
 
-// same reports whether two values are equal with all they contain. Values of
-// different kinds are not.
+// same reports whether two values are deeply equal. Values of different kinds
+// never are.
 func same(c *data.Call, a, b any) bool { return sameTo(c, a, b, 0) }
 
 func sameTo(c *data.Call, a, b any, depth int) bool {
@@ -154,7 +154,7 @@ func sameTo(c *data.Call, a, b any, depth int) bool {
 	return a == b
 }
 
-// open returns the map that a closed map stands for.
+// open returns a closed map as a plain map, and any other value unchanged.
 func open(c *data.Call, v any) any {
 	closed, ok := v.(*data.Closed)
 	if !ok {
@@ -181,7 +181,7 @@ func sameMaps(c *data.Call, a, b map[string]any, depth int) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	// In order: what is found first decides between an answer and an error.
+	// Sorted, so that it is deterministic whether a difference or an error is found first.
 	for _, key := range c.Keys(a) {
 		w, ok := b[key]
 		if !ok || !sameTo(c, a[key], w, depth+1) {
@@ -191,7 +191,7 @@ func sameMaps(c *data.Call, a, b map[string]any, depth int) bool {
 	return true
 }
 
-// goKind names kinds as sprig does, so that templates from elsewhere work.
+// goKind names kinds as sprig does, for compatibility with existing templates.
 func goKind(v any) string {
 	switch v.(type) {
 	case bool:
@@ -225,7 +225,7 @@ func required(c *data.Call) any {
 	return c.Args[1]
 }
 
-// stop ends rendering with the author's own message, argument 0.
+// stop ends rendering with the author's message, argument 0.
 func stop(c *data.Call, reason syntax.Reason) any {
 	if c.Args[0] == nil {
 		return c.Fail("argument 1, the message, has no value")

@@ -11,7 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// logsOf executes a status template that sees the logs of a Pod p.
+// logsOf renders a status template with access to the logs of a Pod p.
 func logsOf(template string, texts map[string]string) (map[string]any, error) {
 	p, err := render.Compile(render.Source{Status: template, Related: []syntax.Template{{Name: "pods"}}, Logs: true})
 	if err != nil {
@@ -30,8 +30,8 @@ func logsOf(template string, texts map[string]string) (map[string]any, error) {
 	})
 }
 
-// A log is written by whoever runs the Pod. Whatever it contains, it is a string at the place where it is printed.
-func TestLogsAreData(t *testing.T) {
+// TestLogsAreRenderedAsStrings covers untrusted logs: whatever a log contains, it is a string where it is printed.
+func TestLogsAreRenderedAsStrings(t *testing.T) {
 	for name, text := range map[string]string{
 		"YAML":                  "a: b\n- c\n---\nd: e\n",
 		"a template":            `{{ fail "x" }} {{ .parent }} {{- range }}`,
@@ -92,7 +92,7 @@ func TestLogs(t *testing.T) {
 		}
 	}
 	const want = "status:1:7: logs: no entry of spec.related has logs; set logs in the entry that selects the Pod"
-	for _, logs := range []bool{false, true} { // the first is found without data
+	for _, logs := range []bool{false, true} { // false fails to compile, true fails to render
 		p, err := render.Compile(render.Source{Status: `a: {{ logs .parent | len }}`, Logs: logs})
 		if logs {
 			_, err = p.Status(&render.Input{Parent: map[string]any{}})
@@ -110,8 +110,8 @@ func message(err error) string {
 	return err.Error()
 }
 
-// A status that shows the same log again and again uses up the budget, as it would with any other text.
-func TestLogsArePaidFor(t *testing.T) {
+// TestLogsAreCharged checks that printing the same log repeatedly uses up the budget, like any other text.
+func TestLogsAreCharged(t *testing.T) {
 	_, err := logsOf(`a: {{ range until 100000 }}{{ $x := logs (first $.related.pods) }}{{ end }}`, map[string]string{"main": strings.Repeat("x", 16<<10)})
 	if at, ok := errors.AsType[*syntax.Error](err); !ok || at.Reason != syntax.Budget {
 		t.Errorf("error is %v, want that the budget is used up", err)

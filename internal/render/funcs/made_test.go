@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// begun returns a call of a function with so much work left, besides what the call itself costs.
+// begun returns a function call with that much work left after the cost of the call itself.
 func begun(t *testing.T, name string, work int, args ...any) *data.Call {
 	t.Helper()
 	x := &data.Execution{Table: token.Table{Meter: budget.Meter{Work: budget.MaxWork}}}
@@ -22,8 +22,8 @@ func begun(t *testing.T, name string, work int, args ...any) *data.Call {
 	return &c
 }
 
-// TestNothingIsMadeWithoutWorkLeft makes what cannot be paid for.
-func TestNothingIsMadeWithoutWorkLeft(t *testing.T) {
+// TestResultsAreChargedToBudget builds results without any work left.
+func TestResultsAreChargedToBudget(t *testing.T) {
 	for _, do := range []func(c *data.Call) int{
 		func(c *data.Call) int { return cap(listOf(c, make([]any, 1), nil)) },
 		func(c *data.Call) int { return len(texts(c, 1)) },
@@ -36,7 +36,7 @@ func TestNothingIsMadeWithoutWorkLeft(t *testing.T) {
 	}
 }
 
-func TestOnlyFiniteNumbersAreResults(t *testing.T) {
+func TestNonFiniteResultsAreErrors(t *testing.T) {
 	for f, isFinite := range map[float64]bool{0: true, -1.5: true, math.Inf(1): false, math.Inf(-1): false, math.NaN(): false} {
 		c := begun(t, "round", budget.MaxWork, f, int64(0))
 		if got := finite(c, f); (c.Err == nil) != isFinite || isFinite && got != f {

@@ -8,7 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/data"
 )
 
-// fold combines the arguments from the given one on.
+// fold combines start with the arguments from index from on.
 func fold(c *data.Call, start int64, from int, do func(a, b int64) (int64, bool)) any {
 	total := start
 	for i := from; i < len(c.Args); i++ {
@@ -21,13 +21,13 @@ func fold(c *data.Call, start int64, from int, do func(a, b int64) (int64, bool)
 	return total
 }
 
-// combined returns what do makes of two numbers, if that fits.
+// combined returns the result of do, or fails if it does not fit.
 func combined(c *data.Call, a, b int64, do func(a, b int64) (int64, bool)) any {
 	n, ok := do(a, b)
 	return checked(c, n, ok)
 }
 
-// checked fails if a result did not fit.
+// checked returns n, or fails if ok is false.
 func checked(c *data.Call, n int64, ok bool) any {
 	if !ok {
 		return c.Fail("the result does not fit in 64 bits")
@@ -70,7 +70,7 @@ func divide(c *data.Call, do func(a, b int64) int64) any {
 	return do(a, b)
 }
 
-// toInt cuts off the fraction of a number, as its name promises in Go.
+// toInt truncates a number toward zero, like a conversion to int in Go.
 func toInt(c *data.Call) any {
 	f, ok := c.Args[0].(float64)
 	if !ok {
@@ -88,7 +88,7 @@ func toDecimal(c *data.Call) any {
 	return n
 }
 
-// round rounds half away from zero, or up from the third argument.
+// round rounds half away from zero; a third argument replaces the half.
 func round(c *data.Call) any {
 	v, places, on := c.Float(0), c.Integer(1), 0.5
 	if len(c.Args) > 2 {
@@ -120,14 +120,14 @@ func foldFloat(c *data.Call, do func(a, b float64) float64) any {
 	return total
 }
 
-// Calculating in decimal takes longer the further numbers are from 1.
+// Costs of decimal arithmetic, which is slower the further numbers are from 1.
 const (
 	costDecimal  = 500
 	costExponent = 25 // per power of 2
 )
 
-// decimals lets sprig calculate, which does so in decimal: 0.1 and 0.2 make
-// 0.3. The number of its digits grows with each argument.
+// decimals calls a sprig function, which calculates in decimal: 0.1 plus 0.2 is
+// 0.3. The number of digits grows with each argument.
 func decimals(c *data.Call, name string, fixed int) any {
 	const most = 16
 	if len(c.Args) > most {

@@ -11,8 +11,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// pathOf returns argument 0 as the keys of a dotted path, in which ['a.b/c']
-// stands for a key with dots.
+// pathOf parses argument 0 as a dotted path, in which ['a.b/c'] is a key with
+// dots, and returns its keys.
 func pathOf(c *data.Call) []string {
 	if c.Args[0] == nil {
 		c.Fail("argument 1, a path, has no value")
@@ -29,7 +29,7 @@ func pathOf(c *data.Call) []string {
 	return keys
 }
 
-// at returns the value at a path in an object, nil if it is missing.
+// at returns the value at a path in an object, or nil if it is missing.
 func at(c *data.Call, object any, path []string) any {
 	if !c.Pay(budget.CostStep * len(path)) {
 		return nil
@@ -96,7 +96,7 @@ func sortBy(c *data.Call) any {
 	return list
 }
 
-// order puts missing values first, then booleans, numbers, texts.
+// order sorts missing values first, then booleans, numbers and strings.
 func order(c *data.Call, a, b any) int {
 	c.Pay(budget.CostStep)
 	if byRank := cmp.Compare(rank(a), rank(b)); byRank != 0 {
@@ -168,8 +168,7 @@ func ready(c *data.Call) any {
 	return c.Ready(object)
 }
 
-// payForAll pays for going through all of a value, as the answer of ready may
-// take.
+// payForAll charges for visiting everything in v, as c.Ready may do.
 func payForAll(c *data.Call, v any, depth int) {
 	if depth > budget.MaxDepth {
 		c.FailWith(budget.ErrDeep)
@@ -189,7 +188,7 @@ func payForAll(c *data.Call, v any, depth int) {
 	}
 }
 
-// logs yields texts. They are data like that of any object.
+// logs returns the logs of a Pod by container. They are data, like the fields of any object.
 func logs(c *data.Call) any {
 	pod := c.Dict(0)
 	switch {

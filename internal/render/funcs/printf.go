@@ -9,12 +9,12 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// longestField bounds widths and precisions, so that a few characters cannot
-// ask for megabytes.
+// longestField limits widths and precisions, so that a few characters cannot
+// produce megabytes.
 const longestField = 1000
 
-// printf formats piece by piece, so that a verb and its argument that do not
-// fit are an error rather than a %! in the output.
+// printf formats one directive at a time, so that a verb that does not fit its
+// argument is an error instead of %! in the output.
 func printf(c *data.Call) any {
 	format := c.Str(0)
 	var out strings.Builder
@@ -38,8 +38,8 @@ func printf(c *data.Call) any {
 	return out.String()
 }
 
-// directive formats what stands behind a %; used is the number of arguments
-// that are used already.
+// directive formats the directive after a %; used is the number of arguments
+// that are already used.
 func directive(c *data.Call, s string, used int) (piece, rest string, nowUsed int) {
 	if strings.HasPrefix(s, "%") {
 		return "%", s[1:], used
@@ -57,17 +57,17 @@ func directive(c *data.Call, s string, used int) (piece, rest string, nowUsed in
 	return verb(c, spec, rest[0], used), rest[1:], used + 1
 }
 
-// sized returns what follows the width or precision that s begins with.
+// sized returns s without the width or precision that it begins with.
 func sized(c *data.Call, s string) string {
 	rest := strings.TrimLeft(s, "0123456789")
 	digits := s[:len(s)-len(rest)]
-	if n, _ := strconv.Atoi(digits); n > longestField { // which too long a number is, too
+	if n, _ := strconv.Atoi(digits); n > longestField { // Atoi returns the largest int on overflow
 		c.Fail("a width in the format is greater than %d", longestField)
 	}
 	return rest
 }
 
-// verb formats argument i as the verb says.
+// verb formats argument i with the verb, or fails if the verb cannot format it.
 func verb(c *data.Call, spec string, verb byte, i int) string {
 	if strings.IndexByte("vsqdbocxXUeEfFgGt", verb) < 0 {
 		c.Fail("the format has a directive that is not supported; " +
@@ -92,19 +92,19 @@ func verb(c *data.Call, spec string, verb byte, i int) string {
 		return ""
 	}
 	if f, isFloat := v.(float64); isFloat && verb == 'v' && plainSpec(spec) {
-		v, verb = token.FormatFloat(f), 's' // the same text as printing it
+		v, verb = token.FormatFloat(f), 's' // same output as printing the value
 	}
 	return fmt.Sprintf(spec+string(verb), v)
 }
 
-// plainSpec reports whether a directive says nothing of how to write a number.
+// plainSpec reports whether a directive has no flags or precision that affect numbers.
 func plainSpec(spec string) bool {
 	rest := strings.TrimLeft(spec, "%-")
 	return !strings.ContainsAny(rest, ".+ #") && !strings.HasPrefix(rest, "0")
 }
 
-// fitVerb converts between whole numbers of both types as the verb needs, and
-// reports whether it can format the value at all.
+// fitVerb converts between int64 and whole float64 values as the verb requires,
+// and reports whether the verb can format the value.
 func fitVerb(v any, verb byte) (any, bool) {
 	switch verb {
 	case 'v':

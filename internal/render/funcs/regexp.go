@@ -40,20 +40,21 @@ func regexSplit(c *data.Call) any {
 	return stringList(c, e.Split(s, clampInt(n)))
 }
 
-// compiled returns argument 0 compiled, or nil.
+// compiled compiles argument 0. It returns nil if that fails.
 func compiled(c *data.Call) *data.Pattern {
 	e, err := c.Patterns.Compile(c.Str(0), &c.Meter)
 	c.FailBecause(err)
 	return e
 }
 
-// matching pays for matching s once, and reports whether to go on.
+// matching charges for matching s once, and reports whether to continue.
 func matching(c *data.Call, e *data.Pattern, s string) bool {
 	return e != nil && c.Pay(e.Cost(s))
 }
 
-// matches returns where at most n matches in s are, or all if n is negative,
-// and pays for finding them twice. It is none where the call has failed, as it has where there is no expression.
+// matches returns the positions of at most n matches in s, or of all if n is
+// negative, and charges for finding them twice. It returns nil if the call has
+// failed, which includes a nil expression.
 func matches(c *data.Call, e *data.Pattern, s string, n int) [][]int {
 	if c.Err != nil {
 		return nil
@@ -65,7 +66,7 @@ func matches(c *data.Call, e *data.Pattern, s string, n int) [][]int {
 
 type replacer func(re *regexp.Regexp, s, to string) string
 
-// regexReplace pays for the result before it is made: each match yields the
+// regexReplace charges for the result in advance: each match adds the
 // replacement, and each $ in it at most the match.
 func regexReplace(c *data.Call, do replacer, groups bool) any {
 	e, s, to := compiled(c), c.Str(1), c.Str(2)

@@ -2,7 +2,7 @@ package funcs_test
 
 import "testing"
 
-func TestExpressionFunctions(t *testing.T) {
+func TestRegexpFunctions(t *testing.T) {
 	yield(t, map[string]string{
 		`regexMatch "^a+$" "aaa"`:                   `true`,
 		`regexMatch "^a+$" "b"`:                     `false`,

@@ -14,26 +14,26 @@ import (
 
 func trimAll(c *data.Call) any {
 	set, s := c.Str(0), c.Str(1)
-	if !c.Pay(len(s) * len(set) / 8) { // as strings.Trim may take
+	if !c.Pay(len(s) * len(set) / 8) { // worst case of strings.Trim
 		return nil
 	}
 	return strings.Trim(s, set)
 }
 
-// sprigFuncs are sprig's own functions, for those that we only wrap.
+// sprigFuncs are sprig's functions, for those of ours that only wrap them.
 var sprigFuncs = sprig.TxtFuncMap()
 
-// sprigFunc returns a function of sprig by name; a wrong type fails at start.
+// sprigFunc returns a sprig function by name. It panics if F is not its type.
 func sprigFunc[F any](name string) F { return sprigFuncs[name].(F) }
 
-// text1 returns a function of one text whose result is at most grow times as
+// text1 returns a function of one string whose result is at most grow times as
 // long.
 func text1(grow int, do func(string) string) func(*data.Call) any {
 	return grown(grow, func(c *data.Call) string { return c.Str(0) }, do)
 }
 
 // escaper returns a function of any number of arguments whose result is at
-// most grow times as long as print's.
+// most grow times as long as that of print.
 func escaper(grow int, do func(string) string) func(*data.Call) any {
 	return grown(grow, printed, do)
 }
@@ -67,7 +67,7 @@ func repeat(c *data.Call) any {
 	return strings.Repeat(s, int(n))
 }
 
-// startAt returns where the first character begins at byte n of s or later.
+// startAt returns the offset of the first character of s that begins at byte n or later.
 func startAt(s string, n int) int {
 	for n < len(s) && !utf8.RuneStart(s[n]) {
 		n++
@@ -75,7 +75,7 @@ func startAt(s string, n int) int {
 	return n
 }
 
-// trunc counts bytes, as sprig does, but never cuts a character in two.
+// trunc counts bytes, like sprig, but never splits a character.
 func trunc(c *data.Call) any {
 	n, s := c.Integer(0), c.Str(1)
 	switch {
@@ -113,7 +113,7 @@ func abbrevboth(c *data.Call) any {
 	if right < 4 || left > 0 && right < 7 || int64(len(s)) <= right {
 		return s
 	}
-	// Like sprig, with positions in bytes, but for characters cut in two.
+	// Like sprig, with byte offsets, but without splitting characters.
 	width, offset := int(right), int(min(left, int64(len(s))))
 	offset = min(offset, len(s)-(width-3))
 	switch {
@@ -126,7 +126,7 @@ func abbrevboth(c *data.Call) any {
 	return "..." + syntax.Cut(s[from:], width-6) + "..."
 }
 
-// clampInt keeps arithmetic within third-party code from overflowing.
+// clampInt limits n to 32 bits, so that arithmetic in third-party code cannot overflow.
 func clampInt(n int64) int { return int(min(max(n, math.MinInt32), math.MaxInt32)) }
 
 func plural(c *data.Call) any {
@@ -136,7 +136,7 @@ func plural(c *data.Call) any {
 	return c.Str(1)
 }
 
-// joinArgs returns all arguments as text with sep between them.
+// joinArgs returns all arguments as strings, joined by sep.
 func joinArgs(c *data.Call, sep string) string {
 	parts := make([]string, len(c.Args))
 	for i := range c.Args {
@@ -156,8 +156,8 @@ func join(c *data.Call, parts []string, sep string) string {
 	return strings.Join(parts, sep)
 }
 
-// printed returns all arguments as text, with a space between two if neither
-// is a string, as fmt.Print does.
+// printed returns all arguments as one string, with a space between two if
+// neither is a string, like fmt.Print.
 func printed(c *data.Call) string {
 	parts := make([]string, 0, 2*len(c.Args))
 	for i := range c.Args {
@@ -169,7 +169,7 @@ func printed(c *data.Call) string {
 	return join(c, parts, "")
 }
 
-// trim trims the text itself, never the values in it.
+// trim trims white space, but never that of values in rendered text.
 func trim(c *data.Call) any {
 	if r, ok := c.Args[0].(token.Rendered); ok {
 		if !c.Pay(len(r)) {
@@ -180,9 +180,9 @@ func trim(c *data.Call) any {
 	return strings.TrimSpace(c.Str(0))
 }
 
-// indent puts spaces before each line of rendered text. Plain text becomes
-// one token, whose later lines get that indentation where it ends up in a
-// block scalar; elsewhere, it is a value and has no indentation.
+// indent indents each line of rendered text. Plain text becomes one token,
+// whose later lines are indented if it ends up in a block scalar; elsewhere, it
+// is a value without indentation.
 func indent(c *data.Call, before string) any {
 	n := c.Integer(0)
 	if n < 0 || n > 1000 {
@@ -206,7 +206,7 @@ func indent(c *data.Call, before string) any {
 }
 
 // quoted puts each argument between quotes, as a token that is encoded for
-// that kind of quotes. As in sprig, several are separated by spaces.
+// that kind of quotes. Like sprig, it separates several by spaces.
 func quoted(c *data.Call, mark byte, m token.Mode) any {
 	var out []byte
 	for i := range c.Args {
@@ -220,8 +220,8 @@ func quoted(c *data.Call, mark byte, m token.Mode) any {
 	return token.Rendered(out)
 }
 
-// dnsLabel keeps letters, digits and dashes; all else becomes a dash. A name that
-// is not the text itself gets a hash, so that no two texts become one name.
+// dnsLabel keeps letters, digits and dashes, and replaces the rest by dashes. A
+// changed label gets a hash suffix, so that different texts get different labels.
 func dnsLabel(c *data.Call) any {
 	const longestLabel, hashLength = 63, 8
 	s := c.Str(0)
@@ -230,7 +230,7 @@ func dnsLabel(c *data.Call) any {
 	}
 	label := strings.Trim(strings.Map(labelRune, strings.ToLower(s)), "-")
 	if label == "" {
-		return c.Fail("the text has no letter or digit to make a name of")
+		return c.Fail("the text has no letter or digit for a name")
 	}
 	if label == s && len(label) <= longestLabel {
 		return label
@@ -246,8 +246,8 @@ func labelRune(r rune) rune {
 	return '-'
 }
 
-// shellQuote yields a token that never gets indentation, since every
-// character between the quotes counts.
+// shellQuote returns a token that is never indented, because every character
+// between the quotes counts.
 func shellQuote(c *data.Call) any {
 	s := c.Str(0)
 	if strings.IndexByte(s, 0) >= 0 {

@@ -78,7 +78,7 @@ func TestTextFunctions(t *testing.T) {
 		`dnsLabel (print (repeat 53 "a") "-" (repeat 20 "b"))`: `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-af3ec493"`,
 		`dnsLabel (print (repeat 54 "a") "-" (repeat 20 "b"))`: `"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-f5a38772"`,
 		`dnsLabel "-a"`:                              `"a-c2748917"`,
-		`dnsLabel ""`:                                `error: dnsLabel: the text has no letter or digit to make a name of`,
+		`dnsLabel ""`:                                `error: dnsLabel: the text has no letter or digit for a name`,
 		`shellQuote ""`:                              `"''"`,
 		`shellQuote "\x00"`:                          `error: shellQuote: the text has a NUL character, which no shell can pass on`,
 		`shellQuote "''"`:                            `"''\\'''\\'''"`,

@@ -7,9 +7,9 @@ import (
 	"github.com/templater-dev/templater/internal/render/data"
 )
 
-// wrap breaks text into lines of at most so many characters as argument 0
-// says, at spaces, which are replaced by the separator. Words that are longer
-// are broken only with within.
+// wrap breaks text at spaces into lines of at most as many characters as
+// argument 0, and replaces these spaces by the separator. Longer words are
+// broken only if within is set.
 func wrap(c *data.Call, separator, s string, within bool) any {
 	width := c.Integer(0)
 	if width < 1 {
@@ -39,7 +39,7 @@ func wrap(c *data.Call, separator, s string, within bool) any {
 	return out.String() + string(runes)
 }
 
-// lineEnd returns where the first line of text ends and the next one begins.
+// lineEnd returns where the first line ends and the next one begins.
 func lineEnd(runes []rune, width int, within bool) (end, next int) {
 	for i := width; i > 0; i-- {
 		if runes[i] == ' ' {

@@ -11,8 +11,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// yield renders calls of functions. Each must yield the JSON, or fail with the message behind "error: ".
-// They see ../testdata/parent.json and ../testdata/helpers.txt.
+// yield renders function calls. Each must return the JSON, or fail with the message after "error: ".
+// The calls can use ../testdata/parent.json and ../testdata/helpers.txt.
 func yield(t *testing.T, want map[string]string) {
 	t.Helper()
 	parent, err := data.ReadValues("parent", testdata(t, "parent.json"))
@@ -41,7 +41,7 @@ func yield(t *testing.T, want map[string]string) {
 	}
 }
 
-// yields returns what an action yields, as JSON.
+// yields renders an action and returns the result as JSON.
 func yields(action, helpers string, in *render.Input) (string, error) {
 	p, err := render.Compile(render.Source{
 		Status: "v: " + action, Helpers: helpers, Children: []syntax.Template{{Name: "pods"}},
@@ -67,8 +67,8 @@ func testdata(t *testing.T, file string) []byte {
 	return text
 }
 
-// TestLinesThatAreComputed has text of several lines, from data and from rendered text.
-func TestLinesThatAreComputed(t *testing.T) {
+// TestDerivedMultilineTextCannotBeIndented covers multi-line text that is computed from data and from rendered text.
+func TestDerivedMultilineTextCannotBeIndented(t *testing.T) {
 	const refused = "error: nindent: text of several lines that was computed from rendered text cannot be indented; put the text in a define block and indent what include yields"
 	yield(t, map[string]string{
 		`upper (include "map" .) | nindent 2`:          refused,

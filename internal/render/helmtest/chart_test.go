@@ -23,9 +23,9 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// TestChartsYieldWhatHelmDoes renders charts with their default values by Helm's own engine, and by templater what templater new
-// makes of them. The objects are the same, but for files of which a note says that they are not.
-func TestChartsYieldWhatHelmDoes(t *testing.T) {
+// TestConvertedChartsRenderLikeHelm renders charts with their default values in Helm's engine, and their conversions by templater new
+// in templater. The objects must be the same, except for files that a note is about.
+func TestConvertedChartsRenderLikeHelm(t *testing.T) {
 	const folder = "../../cli/scaffold/chart/testdata"
 	for _, name := range []string{"webapp", "stateful", "library", "operator", "dynamic"} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestChartsYieldWhatHelmDoes(t *testing.T) {
 	}
 }
 
-// loadChart reads a chart, and those in its folder charts.
+// loadChart reads a chart and its subcharts.
 func loadChart(t *testing.T, folder string) *chart.Chart {
 	t.Helper()
 	c := &chart.Chart{Metadata: &chart.Metadata{}, Values: map[string]any{}}
@@ -91,7 +91,7 @@ func loadChart(t *testing.T, folder string) *chart.Chart {
 	return c
 }
 
-// released returns what Helm makes of a chart, but for some files.
+// released returns the objects that Helm renders from a chart, except those of the files in without.
 func released(t *testing.T, folder string, without map[string]bool) []any {
 	t.Helper()
 	c := loadChart(t, folder)
@@ -117,7 +117,7 @@ func released(t *testing.T, folder string, without map[string]bool) []any {
 	return all
 }
 
-// converted returns what templater makes of the files.
+// converted returns the objects that templater renders from the files.
 func converted(t *testing.T, result *scaffold.Result) []any {
 	t.Helper()
 	tc, parent := &v1.TemplateController{}, map[string]any{}
@@ -156,7 +156,7 @@ func converted(t *testing.T, result *scaffold.Result) []any {
 	return all
 }
 
-// whole has numbers without a fraction be integers, as the API server's answers have.
+// whole converts numbers without a fraction to integers, as in responses of the API server.
 func whole(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -175,7 +175,7 @@ func whole(value any) any {
 	return value
 }
 
-// byName returns objects by their kinds and names.
+// byName returns objects by kind and name.
 func byName(t *testing.T, documents []any) map[string]any {
 	t.Helper()
 	all := map[string]any{}

@@ -10,12 +10,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// page says, row by row, what differs.
+// page documents the differences, one per row.
 const page = "../../../docs/concepts/helm.md"
 
 var anchor = regexp.MustCompile(`<a id="([a-z-]+)"></a>`)
 
-func TestSnippetsRenderAsHelmDoesOrARowSaysWhy(t *testing.T) {
+func TestSnippetsMatchHelmOrDocumentedDifference(t *testing.T) {
 	rows := rows(t)
 	used := map[string]bool{}
 	same, differ := 0, 0
@@ -48,7 +48,7 @@ func TestSnippetsRenderAsHelmDoesOrARowSaysWhy(t *testing.T) {
 	t.Logf("%d snippets: %d render the same, %d differ as documented", same+differ, same, differ)
 }
 
-// compare says how the results of the two engines differ; "" means not at all.
+// compare returns how the results of the two engines differ, or "" if they do not.
 func compare(t *testing.T, s snippet) string {
 	t.Helper()
 	helm, helmErr := helm(t.Context(), s)
@@ -70,7 +70,7 @@ func compare(t *testing.T, s snippet) string {
 	return cmp.Diff(canonical(t, helm), canonical(t, ours))
 }
 
-// outcome is a result in one line.
+// outcome returns a result on one line.
 func outcome(documents []any, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
@@ -82,7 +82,7 @@ func outcome(documents []any, err error) string {
 	return string(text)
 }
 
-// canonical removes the difference between Go's kinds of numbers.
+// canonical converts all numbers to float64.
 func canonical(t *testing.T, documents []any) any {
 	t.Helper()
 	text, err := json.Marshal(documents)
@@ -96,7 +96,7 @@ func canonical(t *testing.T, documents []any) any {
 	return out
 }
 
-// rows returns the ids of the rows about differences.
+// rows returns the IDs of the rows of page.
 func rows(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(page)

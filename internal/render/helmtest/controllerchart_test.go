@@ -11,12 +11,12 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 )
 
-// controllerChart is the folder of the recipe about a controller in a chart.
+// controllerChart is the folder of the recipe for a controller in a chart.
 const controllerChart = "../../../docs/how-to/cookbook/helm-chart"
 
-// TestChartOfAControllerYieldsTheFilesOfItsRecipe renders the chart of the recipe by Helm's own engine. What comes out are the files that the
-// controllerChart is tested with, to the letter.
-func TestChartOfAControllerYieldsTheFilesOfItsRecipe(t *testing.T) {
+// TestControllerChartRendersRecipeFiles renders the chart of the recipe in Helm's engine. The output must be exactly the files that
+// the recipe is tested with.
+func TestControllerChartRendersRecipeFiles(t *testing.T) {
 	for file, got := range rendered(t, nil) {
 		if diff := cmp.Diff(readFile(t, filepath.Join(controllerChart, file)), got); diff != "" {
 			t.Errorf("%s (-file +chart):\n%s", file, diff)
@@ -27,7 +27,7 @@ func TestChartOfAControllerYieldsTheFilesOfItsRecipe(t *testing.T) {
 	}
 }
 
-func TestChartOfAControllerTakesValues(t *testing.T) {
+func TestControllerChartUsesValues(t *testing.T) {
 	out := rendered(t, map[string]any{"className": "blue", "rbac": map[string]any{"create": false}, "cache": map[string]any{"image": "[[ .spec.megabytes ]]", "connections": 8}})
 	if strings.TrimSpace(out["rbac.yaml"]) != "" {
 		t.Errorf("there are rights, though nobody wants them:\n%s", out["rbac.yaml"])
@@ -44,7 +44,7 @@ func TestChartOfAControllerTakesValues(t *testing.T) {
 	}
 }
 
-// rendered returns what Helm makes of the templates of the chart, with some values in place of its own ones.
+// rendered returns the chart's templates as rendered by Helm, by file name, with some of its values replaced.
 func rendered(t *testing.T, values map[string]any) map[string]string {
 	t.Helper()
 	c := loadChart(t, filepath.Join(controllerChart, "chart"))

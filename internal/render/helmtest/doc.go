@@ -1,7 +1,7 @@
-// Package helmtest compares internal/render with the engine of Helm. It holds
-// tests only, in a module of its own so that Helm stays out of ours.
+// Package helmtest compares internal/render with Helm's template engine. It
+// contains only tests, in a separate module so that ours does not depend on Helm.
 //
 // testdata has snippets of the idioms that charts use. Each is rendered by both
-// engines. Where the results differ, the snippet names the row in docs/concepts/helm.md
-// that says why; a row without a difference fails the test as well.
+// engines. If the results differ, the snippet names the row in docs/concepts/helm.md
+// that explains why; a row without a difference fails the test, too.
 package helmtest

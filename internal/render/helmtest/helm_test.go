@@ -13,10 +13,10 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 )
 
-func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) } // Helm logs what it finds odd
+func init() { slog.SetDefault(slog.New(slog.DiscardHandler)) } // Helm logs warnings
 
-// helm renders a snippet as Helm does and parses what comes out as kubectl and
-// Helm parse manifests. Documents without content are left out.
+// helm renders a snippet like Helm and parses the output like kubectl and Helm
+// parse manifests. It omits empty documents.
 func helm(ctx context.Context, s snippet) ([]any, error) {
 	values, err := common.ReadValues(s.Values)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	convert "github.com/templater-dev/templater/internal/cli/scaffold/chart"
 )
 
-// recipe is the page for those who come from a Helm operator. Its folder before/chart has the chart.
+// recipe is the page for users of a Helm operator. Its folder before/chart has the chart.
 const recipe = "../../../docs/how-to/coming-from/helm-operator"
 
-// TestRecipeYieldsWhatItsChartDoes renders the chart by Helm's own engine, and the recipe that it has become by templater. The objects
-// are the same, with those of hooks, but for the annotation that makes them one.
-func TestRecipeYieldsWhatItsChartDoes(t *testing.T) {
+// TestRecipeRendersLikeItsChart renders the chart in Helm's engine, and the recipe converted from it in templater. The objects must
+// be the same, including those of hooks, except for the hook annotation.
+func TestRecipeRendersLikeItsChart(t *testing.T) {
 	chart := filepath.Join(recipe, "before", "chart")
 	spec, err := yaml.Marshal(map[string]any{"spec": loadChart(t, chart).Values})
 	if err != nil {
@@ -44,8 +44,9 @@ func TestRecipeYieldsWhatItsChartDoes(t *testing.T) {
 	}
 }
 
-// TestRecipeIsWhatTheConversionMakes has the page show each note of templater new, and the recipe be what that makes, but for one entry.
-func TestRecipeIsWhatTheConversionMakes(t *testing.T) {
+// TestRecipeMatchesChartConversion checks that the page shows each note of templater new, and that the recipe is its output, except for
+// one child template.
+func TestRecipeMatchesChartConversion(t *testing.T) {
 	result, err := convert.Convert(os.DirFS(filepath.Join(recipe, "before", "chart")), schema.GroupVersionKind{Group: "example.org", Version: "v1"})
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestRecipeIsWhatTheConversionMakes(t *testing.T) {
 	}
 }
 
-// templates returns the templates of a TemplateController by the names of their entries, and its helpers.
+// templates returns the child templates of a TemplateController by name, and its helpers.
 func templates(t *testing.T, text string) map[string]string {
 	t.Helper()
 	tc := &v1.TemplateController{}

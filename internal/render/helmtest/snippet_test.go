@@ -10,18 +10,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// snippet is a template in Helm's notation, and the values that it sees, as JSON.
+// snippet is a template in Helm's syntax, and its values as JSON.
 type snippet struct {
 	Name   string          `json:"name"`
 	Values json.RawMessage `json:"values"`
-	// Helpers is what a chart has in _helpers.tpl.
+	// Helpers is the content of _helpers.tpl.
 	Helpers string `json:"helpers"`
-	// Template is a manifest; unless Whole is set, without apiVersion, kind and name.
+	// Template is a manifest, without apiVersion, kind and name unless Whole is set.
 	Template string `json:"template"`
 	Whole    bool   `json:"whole"`
-	// Fails says that both engines refuse the snippet.
+	// Fails means that both engines reject the snippet.
 	Fails bool `json:"fails"`
-	// Differs is the row in docs/concepts/helm.md that says why the results differ.
+	// Differs is the row in docs/concepts/helm.md that explains why the results differ.
 	Differs string `json:"differs"`
 }
 
@@ -37,7 +37,7 @@ func (s snippet) manifest() string {
 	return head + "metadata: {name: snippet}\n" + s.Template
 }
 
-// load returns the snippets of each file in testdata, by the file's name.
+// load returns the snippets in testdata by file name, without extension.
 func load(t *testing.T) map[string][]snippet {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.yaml")

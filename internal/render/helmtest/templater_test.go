@@ -39,5 +39,5 @@ func templater(s snippet) ([]any, error) {
 	return documents, nil
 }
 
-// translate is all that moving a template from a chart takes.
+// translate converts a chart's template for templater: only .Values is renamed.
 func translate(template string) string { return strings.ReplaceAll(template, ".Values", ".values") }

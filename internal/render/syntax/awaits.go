@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// trace is what the check of a definition has found in it.
+// trace records what the check of a definition found.
 type trace struct {
 	children map[string]bool // read as .children.NAME
 	calls    map[visit]bool  // of definitions that it calls
 }
 
-// trace returns that of a check.
+// trace returns the trace of a check.
 func (c *compiler) trace(v visit) *trace {
 	t := c.traces[v]
 	if t == nil {
@@ -24,7 +24,8 @@ func (c *compiler) trace(v visit) *trace {
 	return t
 }
 
-// awaits returns the names of other children that a child's template reads as .children.NAME, also in what it calls.
+// awaits returns the names of the other child templates whose objects a child template reads as .children.NAME, also in define blocks
+// that it calls.
 func (c *compiler) awaits(u *Unit, own string) []string {
 	names := map[string]bool{}
 	seen := map[visit]bool{}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhichChildrenATemplateAwaits(t *testing.T) {
+func TestTemplateAwaitsChildrenItReads(t *testing.T) {
 	const helpers = `{{ define "db" }}{{ .children.db }}{{ end }}{{ define "all" }}{{ include "db" . }}{{ template "jobs" $ }}{{ end }}` +
 		`{{ define "jobs" }}{{ len $.children.jobs }}{{ end }}{{ define "a" }}{{ include "b" . }}{{ .children.db }}{{ end }}{{ define "b" }}{{ include "a" . }}{{ .children.jobs }}{{ end }}`
 	for why, row := range map[string]struct {

@@ -12,25 +12,24 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// checker looks through the templates of a unit for what is bound to fail.
+// checker checks the templates of a unit for errors that do not depend on data.
 type checker struct {
 	c *compiler
 	u *Unit
-	// src is the text that the current template is from, and at is its check.
+	// src is the text of the current template, and at is its check.
 	src *Text
 	at  visit
 }
 
-// Reads tells what templates read of that which changes by what they yield.
+// Reads says which of the data that changes with their own output the templates read.
 type Reads struct {
-	// Status is whether any template reads the parent's status.
+	// Status reports whether any template reads the parent's status.
 	Status bool
-	// Children is whether the template of a child reads live children. What the status template and readyWhen read
-	// of them is not in it.
+	// Children reports whether a child template reads live children. The status template and readyWhen do not count.
 	Children bool
 }
 
-// reads notes that the templates of a unit read a path from the root on; no keys are the root as a whole.
+// reads records that the templates of a unit read a path from the root; without keys, they read the whole root.
 func (k *checker) reads(keys []string) {
 	r, key, whole := &k.c.reads, "", len(keys) == 0
 	if !whole {
@@ -47,22 +46,22 @@ func (k *checker) reads(keys []string) {
 	}
 }
 
-// visit is a check of a definition that need not be done again. Those of
-// helpers are the same for all children, which keeps checking linear.
+// visit identifies a check of a definition, which is done only once. Checks of helpers are shared by all child templates, so that the
+// total work is linear.
 type visit struct {
 	tree    *parse.Tree
 	root    bool
 	purpose Purpose
 }
 
-// scope is what is known at a place about dot.
+// scope describes dot at a place in a template.
 type scope struct {
 	dot, dollar bool // whether . and $ are the root of the data
-	blocks      int  // around the place
+	blocks      int  // number of enclosing blocks
 	parentheses int
 }
 
-// check adds the findings in a unit and in the helpers.
+// check adds the findings of a unit and of the helpers that it calls.
 func (c *compiler) check(u *Unit) {
 	k := &checker{c: c, u: u}
 	for _, name := range sorted(u.own) {
@@ -70,7 +69,7 @@ func (c *compiler) check(u *Unit) {
 	}
 }
 
-// checkHelpers adds the findings in helpers that do not depend on who calls.
+// checkHelpers adds the findings in helpers that do not depend on the caller.
 func (c *compiler) checkHelpers(helpers map[string]Definition) {
 	k := &checker{c: c, u: &Unit{helpers: helpers}}
 	for _, name := range sorted(helpers) {
@@ -78,8 +77,7 @@ func (c *compiler) checkHelpers(helpers map[string]Definition) {
 	}
 }
 
-// template checks a definition once for what its dot may be. What does not
-// depend on dot is found either way.
+// template checks a definition once for each kind of dot. Errors that do not depend on dot are found in any case.
 func (k *checker) template(def Definition, root bool) {
 	v := visit{def.Tree, root, k.u.Purpose}
 	if k.at.tree != nil {
@@ -95,12 +93,12 @@ func (k *checker) template(def Definition, root bool) {
 	k.src, k.at = src, at
 }
 
-// errorf adds what is wrong with the operand that a node begins with.
+// errorf adds an error about the operand that a node begins with.
 func (k *checker) errorf(code finding.Code, n parse.Node, format string, args ...any) {
 	k.c.add(k.src.broken(code, Start(n), fmt.Sprintf(format, args...)))
 }
 
-// unknown adds that there is no such name, and what may have been meant: what the author has written, and what to write.
+// unknown adds an error about an unknown name, with the known name that was probably meant.
 func (k *checker) unknown(code finding.Code, n parse.Node, written, replacement, message string) {
 	e := k.src.broken(code, Start(n), message)
 	if written != "" {
@@ -139,7 +137,7 @@ func (k *checker) node(n parse.Node, s scope) {
 		k.handOn(n.Pipe, s)
 		k.branch(&n.BranchNode, s, isRoot(n.Pipe, s))
 	case *parse.RangeNode:
-		k.pipe(n.Pipe, s) // whose dot is a value of the root, never the root
+		k.pipe(n.Pipe, s) // in the body, dot is a value of the root, never the root
 		k.branch(&n.BranchNode, s, false)
 	case *parse.TemplateNode:
 		k.call(n, n.Name, n.Pipe != nil && isRoot(n.Pipe, s))
@@ -149,7 +147,7 @@ func (k *checker) node(n parse.Node, s scope) {
 	}
 }
 
-// branch checks what is in a block that sets dot.
+// branch checks a block that sets dot.
 func (k *checker) branch(n *parse.BranchNode, s scope, dotIsRoot bool) {
 	inner := s
 	inner.dot = dotIsRoot
@@ -157,15 +155,15 @@ func (k *checker) branch(n *parse.BranchNode, s scope, dotIsRoot bool) {
 	k.list(n.ElseList, s)
 }
 
-// handOn checks the pipeline that becomes the dot of another scope. What is read of the root, where it is just
-// that, is seen there.
+// handOn checks a pipeline that becomes the dot of another scope. If it is just the root, what is read of the root is recorded in that
+// scope.
 func (k *checker) handOn(pipe *parse.PipeNode, s scope) {
 	if len(pipe.Decl) > 0 || !isRoot(pipe, s) {
 		k.pipe(pipe, s)
 	}
 }
 
-// isRoot reports whether a pipeline is just . or $ where that is the root.
+// isRoot reports whether a pipeline is just . or $, and that is the root.
 func isRoot(pipe *parse.PipeNode, s scope) bool {
 	if len(pipe.Cmds) != 1 || len(pipe.Cmds[0].Args) != 1 {
 		return false
@@ -183,8 +181,7 @@ func rootOperand(n parse.Node, s scope) bool {
 	return false
 }
 
-// call checks that a template is there, and checks it. Helpers may call only
-// helpers, for they are shared by all templates.
+// call checks that a template exists, and checks it. Helpers can only call helpers, because all templates share them.
 func (k *checker) call(at parse.Node, name string, root bool) {
 	def, ok := k.u.helpers[name]
 	if own := k.u.own[name]; name != "" && own.Text == k.src {
@@ -212,18 +209,18 @@ func (k *checker) call(at parse.Node, name string, root bool) {
 	k.template(def, root)
 }
 
-// discarded reports {{ $_ := set … }}, which changes nothing here.
+// discarded reports {{ $_ := set … }}, which has no effect here.
 func (k *checker) discarded(pipe *parse.PipeNode) {
 	if len(pipe.Decl) != 1 || pipe.Decl[0].Ident[0] != "$_" {
 		return
 	}
 	last := pipe.Cmds[len(pipe.Cmds)-1]
 	if f, ok := last.Args[0].(*parse.IdentifierNode); ok && slices.Contains(copying, f.Ident) {
-		k.errorf(finding.DiscardedCopy, f, "%s does not change its argument but returns a changed copy; write $x = %s $x …", f.Ident, f.Ident)
+		k.errorf(finding.DiscardedCopy, f, "%s does not modify its argument, it returns a modified copy; write $x = %s $x …", f.Ident, f.Ident)
 	}
 }
 
-// copying are the functions that change their argument in sprig.
+// copying are the functions that modify their argument in sprig, but return a modified copy here.
 var copying = []string{"set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"}
 
 func (k *checker) pipe(pipe *parse.PipeNode, s scope) {
@@ -239,7 +236,7 @@ func (k *checker) pipe(pipe *parse.PipeNode, s scope) {
 	}
 }
 
-// command checks a stage of a pipeline; piped tells whether a stage precedes.
+// command checks one command of a pipeline; piped reports whether another command precedes it.
 func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
 	args := len(cmd.Args) - 1
 	if piped {
@@ -268,8 +265,7 @@ func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
 	}
 }
 
-// include checks the template that an include names, if it is a constant, and reports whether the root is handed
-// on to it.
+// include checks the template that an include names, if it is a constant, and reports whether the root is passed to it.
 func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) bool {
 	if cmd.Args[0].(*parse.IdentifierNode).Ident != "include" || len(cmd.Args) < 2 {
 		return false
@@ -283,10 +279,10 @@ func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) bool {
 	return root
 }
 
-// NoLogs says what templates lack that ask for logs.
+// NoLogs is the message for templates that call the function logs without an entry of spec.related that has logs.
 const NoLogs = "no entry of spec.related has logs; set logs in the entry that selects the Pod"
 
-// function checks that a function is there and takes so many arguments.
+// function checks that a function exists and accepts this number of arguments.
 func (k *checker) function(name *parse.IdentifierNode, args int) {
 	if f, ok := k.c.src.Functions[name.Ident]; ok {
 		if err := f.Arity(args); err != nil {
@@ -334,7 +330,7 @@ func (k *checker) operand(n parse.Node, s scope) {
 	}
 }
 
-// path checks keys from the root of the data on, which stands before them.
+// path checks keys of a path that begins at the root of the data.
 func (k *checker) path(n parse.Node, before string, keys []string) {
 	if len(keys) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 
 // TestFindings has mistakes at the edges of what is checked, and templates without any.
 func TestFindings(t *testing.T) {
-	const noX = "there is no .x; known: .children .controller .metadata .observed .parent .related .spec .status .values"
+	const noX = "unknown name .x; known: .children .controller .metadata .observed .parent .related .spec .status .values"
 	for why, c := range map[string]struct {
 		src  Source
 		want []string
@@ -41,7 +41,7 @@ func TestFindings(t *testing.T) {
 		"template of nothing":                {Source{Helpers: `{{ define "h" }}{{ .x }}{{ end }}`, Status: `{{ template "h" }}`}, nil},
 		"a function as an argument":          {Source{Status: `{{ upper foo }}{{ upper hello }}`}, []string{"status:1:10: unknown function foo"}},
 		"an underscore":                      {Source{Status: `{{ $_ := .spec }}{{ $_ := upper "a" }}{{ $_ := 5 | get (dict) | upper }}`}, nil},
-		"an underscore behind a pipe":        {Source{Status: `{{ $_ := "a" | unset .spec }}`}, []string{"status:1:16: unset does not change its argument but returns a changed copy; write $x = unset $x …"}},
+		"an underscore behind a pipe":        {Source{Status: `{{ $_ := "a" | unset .spec }}`}, []string{"status:1:16: unset does not modify its argument, it returns a modified copy; write $x = unset $x …"}},
 		"a set that is kept":                 {Source{Status: `{{ $x := set (dict) "a" 1 }}{{ $x }}`}, nil},
 		"a range with two variables":         {Source{Status: `{{ range $_, $v := set (dict) "a" 1 }}{{ end }}`}, nil},
 		"numbers that fit":                   {Source{Status: `{{ 9223372036854775807 }}{{ -9223372036854775808 }}{{ 1.5 }}{{ 0i }}{{ 'a' }}{{ 1e300 }}`}, nil},
@@ -64,8 +64,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestFindingsAreBounded makes mistakes by the thousand.
-func TestFindingsAreBounded(t *testing.T) {
+// TestFindingsAreLimited makes mistakes by the thousand.
+func TestFindingsAreLimited(t *testing.T) {
 	_, err := Parse(Source{Status: strings.Repeat("{{ foo }}", 50_000)})
 	list, _ := errors.AsType[Errors](err)
 	if len(list) != maxFindings+1 || list[maxFindings-1].Code != finding.UnknownFunction || list[maxFindings].Finding() != finding.More() {
@@ -73,8 +73,8 @@ func TestFindingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestDefinitionsAreCheckedOnce would not end if each use were checked anew: there are 2^60 of them.
-func TestDefinitionsAreCheckedOnce(t *testing.T) {
+// TestNestedDefinitionsAreCheckedOnce would not end if each use were checked anew: there are 2^60 of them.
+func TestNestedDefinitionsAreCheckedOnce(t *testing.T) {
 	var helpers strings.Builder
 	fmt.Fprint(&helpers, `{{ define "t0" }}x{{ end }}`)
 	for i := range 60 {

@@ -5,7 +5,7 @@ import (
 	"text/template/parse"
 )
 
-func TestNumbersAsWritten(t *testing.T) {
+func TestNumberLiteralsKeepTheirType(t *testing.T) {
 	for text, want := range map[string]any{
 		"7": int64(7), "0x1e": int64(30), "0X1E": int64(30), "-0x1e": int64(-30), "0x1P4": 16.0, "10.5": 10.5, "'.'": int64('.'), "1e3": 1000.0, "0x1p4": 16.0, "2.0": 2.0,
 	} {

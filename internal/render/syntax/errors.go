@@ -8,43 +8,40 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Reason tells kinds of errors apart.
+// Reason is the kind of an error.
 type Reason string
 
 // The reasons of an [Error].
 const (
-	// Invalid means that the template is wrong, or its data does not fit.
+	// Invalid means that the template is wrong, or does not match its data.
 	Invalid Reason = "Invalid"
-	// Fail means that the author's template called fail or required.
+	// Fail means that the template called fail or required.
 	Fail Reason = "Fail"
-	// Wait means that the author's template called wait.
+	// Wait means that the template called wait.
 	Wait Reason = "Wait"
-	// Missing means that the template needs a field of another object that may be filled in later.
+	// Missing means that the template needs a field of another object that may be set later.
 	Missing Reason = "Missing"
-	// Budget means that the template asked for too much work or output.
+	// Budget means that the template exceeded its budget of work or output.
 	Budget Reason = "Budget"
-	// Interrupted means that the pass was ended from outside: see budget.Memory.
+	// Interrupted means that the reconciliation was canceled: see budget.Memory.
 	Interrupted Reason = "Interrupted"
 )
 
-// Error says what is wrong, where, and what to do. It never holds data, that
-// is, values of the parent, of children or of .values, except for what the
-// author handed to fail, wait or required.
+// Error says what is wrong, where, and what to do. It never contains data, that is, values of the parent, of children or of .values,
+// except what the template passed to fail, wait or required.
 type Error struct {
 	// Template is "children[NAME]", "status", "related[NAME].select" or "helpers".
 	Template string
-	// Line and Column are 1-based in that template as the author wrote it,
-	// the column counted in characters; 0 means unknown.
+	// Line and Column are positions in the template as written, counted from 1, columns in characters; 0 = not known.
 	Line, Column int
-	// Length is how many characters it is about; 0 means unknown.
+	// Length is the number of characters that the error is about; 0 = not known.
 	Length int
 	Reason Reason
-	// Code names the rule that a template breaks; "" where it takes data to find out.
+	// Code is the rule that the template violates; "" if the error depends on data.
 	Code finding.Code
-	// Message is one line of at most 1,024 characters, without a final full
-	// stop.
+	// Message is one line of at most 1,024 characters, without a period at the end.
 	Message string
-	// Replacement is what to write in place of those characters; "" means that nobody can tell.
+	// Replacement is the text to write instead of these characters; "" = not known.
 	Replacement string
 }
 
@@ -58,13 +55,13 @@ func (e *Error) Finding() finding.Finding {
 	}
 }
 
-// longestMessage bounds a message in characters: it may quote the author's
-// text, and what fail, wait and required say may be computed from data.
+// longestMessage is the maximum length of a message in characters: it may quote the author's text, and the text of fail, wait and
+// required may be computed from data.
 const longestMessage = 1024
 
-// OneLine makes a message of text of any length.
+// OneLine returns text of any length as a message.
 func OneLine(text string) string {
-	// A character has at most four bytes; this bounds the work.
+	// A character has at most four bytes; this limits the work.
 	head := Cut(text, min(len(text), longestMessage*utf8.UTFMax))
 	line := strings.Join(strings.Fields(head), " ")
 	if len(head) == len(text) && utf8.RuneCountInString(line) <= longestMessage {
@@ -85,7 +82,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Template, e.Line, e.Column, e.Message)
 }
 
-// Errors holds every finding of [Parse], in the order of the templates.
+// Errors contains all findings of [Parse], in the order of the templates.
 type Errors []*Error
 
 // Error returns all findings on one line, separated by semicolons.
@@ -97,7 +94,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// Unwrap lets errors.Is and errors.As look at each finding.
+// Unwrap lets errors.Is and errors.As examine each finding.
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i, finding := range e {
@@ -106,20 +103,20 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// ChildName returns how errors name the template of a child.
+// ChildName returns the name of a child template in errors.
 func ChildName(name string) string { return "children[" + name + "]" }
 
-// ReadyWhenName returns how errors name the readyWhen of a child.
+// ReadyWhenName returns the name of a child template's readyWhen in errors.
 func ReadyWhenName(name string) string { return ChildName(name) + ".readyWhen" }
 
-// RelatedName returns how errors name an entry of related.
+// RelatedName returns the name of an entry of spec.related in errors.
 func RelatedName(name string) string { return "related[" + name + "]" }
 
-// statusName is how errors name the template of the status.
+// statusName is the name of the status template in errors.
 const statusName = "status"
 
-// FilterName is how errors name the expression that tells which objects are parents.
+// FilterName is the name of spec.watch.filter in errors.
 const FilterName = "spec.watch.filter"
 
-// SelectName returns how errors name the select template of an entry of related.
+// SelectName returns the name of the select template of an entry of spec.related in errors.
 func SelectName(name string) string { return RelatedName(name) + ".select" }

@@ -26,7 +26,7 @@ func TestMessagesAreOneLine(t *testing.T) {
 	}
 }
 
-func TestErrorsTellAllFindings(t *testing.T) {
+func TestErrorsListAllFindings(t *testing.T) {
 	first := &Error{Template: "helpers", Message: "one"}
 	all := Errors{first, {Template: "status", Line: 2, Message: "two"}, {Template: "status", Line: 3, Column: 4, Message: "three"}}
 	if got, want := all.Error(), "helpers: one; status:2: two; status:3:4: three"; got != want {

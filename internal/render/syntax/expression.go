@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// expression parses and checks what would stand between the delimiters of an action that prints a value.
+// expression parses and checks an expression: the text between the delimiters of an action that prints a value.
 func (c *compiler) expression(t *Text, helpers map[string]Definition, purpose Purpose) *Unit {
 	t.lead = len(c.left()) + 1
 	switch text := strings.TrimSpace(t.Content); {
@@ -30,10 +30,10 @@ func (c *compiler) expression(t *Text, helpers map[string]Definition, purpose Pu
 
 const (
 	sample       = `eq .object.status.phase "Bound"`
-	noExpression = "write one expression without delimiters, if, range or define, such as " + sample
+	noExpression = "must be a single expression without delimiters, if, range or define, such as " + sample
 )
 
-// content returns what is parsed of a text: an expression stands between delimiters.
+// content returns the text to parse: an expression is enclosed in delimiters.
 func (c *compiler) content(t *Text) string {
 	if t.lead == 0 {
 		return t.Content
@@ -41,7 +41,7 @@ func (c *compiler) content(t *Text) string {
 	return c.left() + " " + t.Content + " " + c.right()
 }
 
-// Expression returns the pipeline of a unit that is one expression, else nil.
+// Expression returns the pipeline of a unit that is an expression, or nil.
 func (u *Unit) Expression() *parse.PipeNode {
 	body := u.own[""].Tree
 	if body == nil || len(u.own) > 1 || len(body.Root.Nodes) != 1 {
@@ -54,11 +54,11 @@ func (u *Unit) Expression() *parse.PipeNode {
 	return action.Pipe
 }
 
-// quoted is what an error of package parse quotes of a text.
+// quoted matches the quote in an error of package parse.
 var quoted = regexp.MustCompile(`"([^"\\]+)"|'([^'\\])'`)
 
-// locateInExpression has an error of package parse point at what it quotes, if that is in one place of the line, or else at the beginning of
-// the line. A line without text is reported for what is missing at the end.
+// locateInExpression makes an error of package parse point at the text that it quotes, if this occurs once in the line, or else at the
+// beginning of the line. For a line without text, it reports that something is missing at the end.
 func (t *Text) locateInExpression(e *Error) {
 	e.Message = strings.TrimSuffix(e.Message, mayBeOpen)
 	for e.Line > 1 && strings.TrimSpace(t.Line(e.Line)) == "" {

@@ -2,8 +2,8 @@ package syntax
 
 import "testing"
 
-func TestExpressionsThatAreNone(t *testing.T) {
-	const none = "write one expression without delimiters, if, range or define, such as " + sample
+func TestInvalidExpressionsAreRejected(t *testing.T) {
+	const none = "must be a single expression without delimiters, if, range or define, such as " + sample
 	for text, want := range map[string]string{
 		"":                                      "children[db].readyWhen: the expression is empty: remove the field, or write an expression such as " + sample,
 		" \n":                                   "children[db].readyWhen: the expression is empty: remove the field, or write an expression such as " + sample,
@@ -13,7 +13,7 @@ func TestExpressionsThatAreNone(t *testing.T) {
 		"range .object.a":                       "children[db].readyWhen:1:1: " + none,
 		`template "x"`:                          "children[db].readyWhen:1:10: no define block named \"x\"",
 		`template "h"`:                          "children[db].readyWhen:1:1: " + none,
-		"end":                                   "children[db].readyWhen:1:1: this end has no block: remove it",
+		"end":                                   "children[db].readyWhen:1:1: unexpected end: no block is open here; remove it",
 		"$x := true":                            "children[db].readyWhen:1:1: " + none,
 		"true }}{{ true":                        "children[db].readyWhen:1:1: " + none,
 		"true }}":                               "children[db].readyWhen:1:1: " + none,
@@ -27,10 +27,10 @@ func TestExpressionsThatAreNone(t *testing.T) {
 		"and .object.a\n  .object.b &":          "children[db].readyWhen:2:13: unexpected \"&\" in operand",
 		"and .object.a\n  é .object.b == 1":     "children[db].readyWhen:2:15: unexpected \"=\" in operand",
 		"$y":                                    "children[db].readyWhen:1:1: undefined variable \"$y\"",
-		"eq .objct.a 1":                         "children[db].readyWhen:1:4: there is no .objct; did you mean .object?; known: .children .controller .metadata .object .observed .parent .related .spec .status .values",
+		"eq .objct.a 1":                         "children[db].readyWhen:1:4: unknown name .objct; did you mean .object?; known: .children .controller .metadata .object .observed .parent .related .spec .status .values",
 		"and true\n  (eqq .object.a .spec.b)":   "children[db].readyWhen:2:4: unknown function eqq; did you mean eq?",
-		"eq .children.bd 1":                     "children[db].readyWhen:1:4: there is no .children.bd; known: .children.db",
-		`eq "é" .Values`:                        "children[db].readyWhen:1:8: there is no .Values; did you mean .values?; known: .children .controller .metadata .object .observed .parent .related .spec .status .values",
+		"eq .children.bd 1":                     "children[db].readyWhen:1:4: unknown name .children.bd; known: .children.db",
+		`eq "é" .Values`:                        "children[db].readyWhen:1:8: unknown name .Values; did you mean .values?; known: .children .controller .metadata .object .observed .parent .related .spec .status .values",
 		"now":                                   "children[db].readyWhen:1:1: unsupported function now: " + refused["now"].Refused,
 		`include "h" .`:                         "",
 		`eq .object.status.phase "}} Bound {{"`: "",
@@ -46,12 +46,12 @@ func TestExpressionsThatAreNone(t *testing.T) {
 	}
 }
 
-func TestExpressionsBetweenOtherDelimiters(t *testing.T) {
+func TestExpressionsWithCustomDelimiters(t *testing.T) {
 	src := Source{LeftDelim: "<%%", RightDelim: "%%>", Children: []Template{{"db", "a"}}, ReadyWhen: []Template{{"db", "eq .a 1"}}}
-	wantFindings(t, src, []string{"children[db].readyWhen:1:4: there is no .a; known: .children .controller .metadata .object .observed .parent .related .spec .status .values"})
+	wantFindings(t, src, []string{"children[db].readyWhen:1:4: unknown name .a; known: .children .controller .metadata .object .observed .parent .related .spec .status .values"})
 }
 
-func TestTheObjectIsInReadyWhenAlone(t *testing.T) {
+func TestObjectIsAvailableInReadyWhenOnly(t *testing.T) {
 	src := Source{Helpers: `{{ define "h" }}{{ .object }}{{ end }}`, Children: []Template{{"db", `{{ include "h" . }}`}}, ReadyWhen: []Template{{"db", `include "h" .`}}, Status: "a: {{ .object.a }}"}
 	const why = ": .object is only available in readyWhen, where it is the object that is evaluated; use .observed.NAME"
 	wantFindings(t, src, []string{"helpers:1:20" + why, "status:1:7" + why})

@@ -10,8 +10,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// TestErrorsAsData has what editors need to mark a place, and to mend it.
-func TestErrorsAsData(t *testing.T) {
+// TestErrorsConvertToFindings has what editors need to mark a place, and to mend it.
+func TestErrorsConvertToFindings(t *testing.T) {
 	at := func(code finding.Code, line, column, length int, replacement string) finding.Finding {
 		return finding.Finding{Code: code, Severity: finding.Error, Where: "status", Line: line, Column: column, Length: length, Replacement: replacement}
 	}
@@ -51,8 +51,8 @@ func TestErrorsAsData(t *testing.T) {
 	}
 }
 
-// TestErrorsHaveRules finds the rule of each error that templates can have without data.
-func TestErrorsHaveRules(t *testing.T) {
+// TestErrorsHaveKnownCodes finds the rule of each error that templates can have without data.
+func TestErrorsHaveKnownCodes(t *testing.T) {
 	for why, src := range map[string]Source{
 		"the same delimiters":   {LeftDelim: "%", RightDelim: "%"},
 		"helpers with text":     {Helpers: "a"},

@@ -6,59 +6,56 @@ import (
 	"slices"
 )
 
-// Function describes a function that templates may call, or may not. It has many fields, as it is a row of a table.
+// Function describes a function that templates can call, or that is forbidden. It has many fields because it is a row of a table.
 type Function struct {
 	Name string
-	// Same is the first of the names that this function has.
+	// Same is the first name of this function.
 	Same string
 	// Source says where the name comes from: "text/template", "sprig",
 	// "helm" or "templater".
 	Source string
-	// Doc says what it yields, in one line.
+	// Doc describes the result in one line.
 	Doc string
-	// Nil tells whether its arguments may be missing.
+	// Nil reports whether its arguments may be missing.
 	Nil bool
-	// Rendered says what happens to text from include, toYaml, toJson and
-	// quote among its arguments.
+	// Rendered is what happens to rendered text (from include, toYaml, toJson and quote) among its arguments.
 	Rendered Treatment
-	// Min and Max are how many arguments it takes. A negative Max means any number.
+	// Min and Max are the minimum and maximum number of arguments. A negative Max means any number.
 	Min, Max int
-	// Takes are the types of its arguments, and More that of all further ones; 0 means that there are none.
+	// Takes are the types of its arguments, and More is the type of all further ones; 0 = there are none.
 	Takes []Type
 	More  Type
-	// Yields is the type of its result, and Items that of the items of a list or map that it yields; 0 means anything.
+	// Yields is the type of its result, and Items is the type of the items of a resulting list or map; 0 = any type.
 	Yields, Items Type
-	// Traits tell what checks of templates need to know of it.
+	// Traits are the properties that checks of templates use.
 	Traits Trait
-	// Refused says why it may not be called and what to use instead; ""
-	// means that it may.
+	// Refused says why the function is forbidden and what to use instead; "" = it is allowed.
 	Refused string
 }
 
-// Treatment says what a function does with rendered text.
+// Treatment is what a function does with rendered text.
 type Treatment string
 
 const (
-	// Expands means that the function sees the characters that the text
-	// stands for, and that what it yields is plain.
+	// Expands means that the function sees the characters that the text stands for, and that its result is plain text.
 	Expands Treatment = "expands"
 	// Keeps means that the function's result is rendered text, too.
 	Keeps Treatment = "keeps"
-	// Passes means that the function hands its arguments on as they are.
+	// Passes means that the function returns its arguments unchanged.
 	Passes Treatment = "passes"
 	// Parses means that the function reads the text as YAML or JSON, and
 	// restores values only then.
 	Parses Treatment = "parses"
 )
 
-// Type is what an argument or a result of a function may be, by a letter. A capital letter means that an argument may be missing.
+// Type is the type of an argument or result of a function, as a letter. An uppercase letter means that the argument may be missing.
 type Type byte
 
-// The types. The letter of a list or a map may be followed by that of its items where it is a result.
+// The types. In results, the letter of a list or map may be followed by the letter of its items.
 const (
 	TypeAny       Type = 'a'
-	TypeText      Type = 't' // what has a text: a string, a number or a boolean
-	TypeWhole     Type = 'i' // a whole number, or text that is one
+	TypeText      Type = 't' // a string, a number or a boolean
+	TypeWhole     Type = 'i' // an integer, or text that is one
 	TypeNumber    Type = 'n' // a number, or text that is one
 	TypeFloat     Type = 'f' // a result with a fraction
 	TypeBoolean   Type = 'b'
@@ -72,30 +69,30 @@ const (
 // Nil reports whether an argument of the type may be missing.
 func (t Type) Nil() bool { return t >= 'A' && t <= 'Z' }
 
-// Trait is a property of a function that checks of templates ask for.
+// Trait is a property of a function that checks of templates use.
 type Trait int
 
 // The traits.
 const (
 	// Computes means that the result differs from the arguments.
 	Computes Trait = 1 << iota
-	// Appends means that it yields a list with one more item.
+	// Appends means that the result is the list with one more item.
 	Appends
-	// Asks means that it asks whether a value is there.
+	// Asks means that it tests whether a value exists.
 	Asks
-	// FallsBack means that it takes another value where the first one is missing.
+	// FallsBack means that it uses another value if the first one is missing.
 	FallsBack
-	// Encodes means that it makes YAML or JSON of a value.
+	// Encodes means that it encodes a value as YAML or JSON.
 	Encodes
-	// ManyLines means that it may make lines of YAML of what it is given.
+	// ManyLines means that its result may be several lines of YAML.
 	ManyLines
-	// WhiteSpace means that it changes nothing of a text but white space.
+	// WhiteSpace means that it only changes the white space of a text.
 	WhiteSpace
 	// Quotes means that it puts quotes around text.
 	Quotes
 )
 
-// Is reports whether the function has a trait. It may be nil, and has none then.
+// Is reports whether the function has a trait. A nil Function has none.
 func (f *Function) Is(t Trait) bool { return f != nil && f.Traits&t != 0 }
 
 // Typed sets the types and the number of arguments. takes has a letter for each argument, with ? behind one that may be left out, *
@@ -124,7 +121,7 @@ func (f *Function) Typed(takes, yields string) {
 	}
 }
 
-// Arity returns an error unless the function takes that many arguments.
+// Arity returns an error unless the function accepts this number of arguments.
 func (f *Function) Arity(n int) error {
 	switch {
 	case n >= f.Min && (f.Max < 0 || n <= f.Max):
@@ -144,13 +141,13 @@ func arguments(n int) string {
 	return fmt.Sprintf("%d arguments", n)
 }
 
-// refused holds the functions that templates may not call, by name.
+// refused are the forbidden functions by name.
 var refused = map[string]Function{}
 
-// Refused lists the functions that templates may not call, in no order.
+// Refused returns the forbidden functions, in no particular order.
 func Refused() []Function { return slices.Collect(maps.Values(refused)) }
 
-// refuse registers functions that are not there, for one reason.
+// refuse registers functions that are forbidden for the same reason.
 func refuse(source, why string, names ...string) {
 	for _, name := range names {
 		refused[name] = Function{Name: name, Source: source, Refused: why}
@@ -165,7 +162,7 @@ func init() {
 		"date", "dateInZone", "date_in_zone", "dateModify", "date_modify", "mustDateModify", "must_date_modify",
 		"htmlDate", "htmlDateInZone", "toDate", "mustToDate", "unixEpoch")
 	refuse("sprig", "it is random, so its output would change between two reconciliations of the same input; "+
-		"if it is to be secret, keep it in a Secret that a user or a generator creates, and read it by name or by spec.related (the UID of an object is public, and so is any hash of it)",
+		"if it must be secret, keep it in a Secret that a user or a generator creates, and read it by name or by spec.related (the UID of an object is public, and so is any hash of it)",
 		"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4")
 	refuse("sprig", "it creates a new key or certificate each time, so its output would change between two reconciliations; "+
 		"use cert-manager, or keep it in a Secret",

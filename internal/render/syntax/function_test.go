@@ -2,7 +2,7 @@ package syntax
 
 import "testing"
 
-func TestFunctionsTakeSoManyArguments(t *testing.T) {
+func TestArityErrors(t *testing.T) {
 	for why, row := range map[string]struct {
 		function Function
 		given    int

@@ -7,33 +7,32 @@ import (
 	"strings"
 )
 
-// Keys is the closed set of keys of a map that templates see. Asking for
-// another key is an error rather than nil.
+// Keys is the fixed set of keys of a map that templates see. Reading another key is an error, not nil.
 type Keys struct {
-	Prefix string   // how they are written: "." or ".observed."
+	Prefix string   // written before each key: "." or ".observed."
 	Names  []string // sorted
 	gone   map[string]string
 }
 
-// Purpose is what a template is for, which decides what it sees.
+// Purpose is the purpose of a template, which determines the data that it sees.
 type Purpose int
 
 // The purposes.
 const (
-	// ForChild templates yield the objects of an entry of children.
+	// ForChild templates render the objects of an entry of spec.children.
 	ForChild Purpose = iota
-	// ForStatus templates yield the status of the parent.
+	// ForStatus templates render the status of the parent.
 	ForStatus
-	// ForSelect templates say which objects of an entry of related a parent sees.
+	// ForSelect templates select the related objects of a parent.
 	ForSelect
-	// ForReadyWhen expressions tell whether an object of an entry of children is ready.
+	// ForReadyWhen expressions report whether a child is ready.
 	ForReadyWhen
-	// ForFilter expressions tell whether an object is a parent. Where its status is not to be read, they are ForFilterWithoutStatus.
+	// ForFilter expressions select parents. Those that must not read the status are ForFilterWithoutStatus.
 	ForFilter
 	ForFilterWithoutStatus
 )
 
-// RootKeys returns the keys at the root of what a template sees.
+// RootKeys returns the keys at the root of a template's data.
 func RootKeys(purpose Purpose) Keys {
 	switch purpose {
 	case ForSelect:
@@ -58,15 +57,15 @@ var (
 	filterKeys     = []string{"controller", "metadata", "parent", "spec", "values"}
 	readyWhenKeys  = slices.Sorted(slices.Values(append([]string{"object"}, rootKeys...)))
 	controllerKeys = []string{"name"}
-	// onlyElsewhere says why keys are not there in the templates of children and status.
+	// onlyElsewhere explains why keys do not exist in the child and status templates.
 	onlyElsewhere = map[string]string{"object": onlyInReadyWhen}
-	// goneFromSelects says why keys are not there in a select template.
+	// goneFromSelects explains why keys do not exist in a select template.
 	goneFromSelects = map[string]string{
 		"children": ".children" + onlyTheParent, "observed": ".observed" + onlyTheParent, "related": ".related" + onlyTheParent,
 	}
 )
 
-// goneFromFilters says why keys are not there in spec.watch.filter.
+// goneFromFilters explains why keys do not exist in spec.watch.filter.
 var goneFromFilters = map[string]string{
 	"status":   ".status is not available in a filter of a TemplateController that writes the status of its parents: use .spec or .metadata",
 	"children": ".children" + notInFilters, "observed": ".observed" + notInFilters, "related": ".related" + notInFilters,
@@ -79,17 +78,17 @@ const (
 	onlyInReadyWhen = ".object is only available in readyWhen, where it is the object that is evaluated; use .observed.NAME"
 )
 
-// KeyError says that a key is not among those that there are.
+// KeyError means that a key does not exist.
 type KeyError struct {
 	message string
-	// Nearest is what may have been meant, as it is written, or "".
+	// Nearest is the existing key that was probably meant, as it is written, or "".
 	Nearest string
 }
 
-// Error says which keys there are.
+// Error returns a message that lists the existing keys.
 func (e *KeyError) Error() string { return e.message }
 
-// Check returns an error unless key is among the keys. It is a [*KeyError] where another one may have been meant.
+// Check returns an error unless the key exists. It is a [*KeyError] if another key was probably meant.
 func (k *Keys) Check(key string) error {
 	if _, found := slices.BinarySearch(k.Names, key); found {
 		return nil
@@ -101,7 +100,7 @@ func (k *Keys) Check(key string) error {
 	for i, name := range k.Names {
 		known[i] = k.Prefix + name
 	}
-	list := "there are none"
+	list := "none are defined"
 	if len(known) > 0 {
 		list = "known: " + strings.Join(known, " ")
 	}
@@ -109,5 +108,5 @@ func (k *Keys) Check(key string) error {
 	if nearest != "" {
 		nearest = k.Prefix + nearest
 	}
-	return &KeyError{fmt.Sprintf("there is no %s%s%s; %s", k.Prefix, key, DidYouMean(nearest), list), nearest}
+	return &KeyError{fmt.Sprintf("unknown name %s%s%s; %s", k.Prefix, key, DidYouMean(nearest), list), nearest}
 }

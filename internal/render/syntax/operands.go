@@ -26,7 +26,7 @@ func Operands(text, left, right string) int {
 	}
 }
 
-// partOfOperand reports whether an operand may have a byte of the right delimiter behind its first character.
+// partOfOperand reports whether an operand may contain a byte of the right delimiter after its first character.
 func partOfOperand(c byte) bool {
 	return c >= utf8.RuneSelf || isAlphaNumeric(rune(c)) || isSpace(c) || strings.IndexByte(".+-=", c) >= 0
 }
@@ -56,7 +56,8 @@ func inAction(text, right string) (operands int, rest string) {
 	return operands, ""
 }
 
-// operandLength returns the length of the operand that a text begins with. A number with a fraction or a sign is several.
+// operandLength returns the length of the operand at the beginning of a text. A number with a fraction or sign counts as several
+// operands.
 func operandLength(text string) int {
 	switch text[0] {
 	case '"', '\'':

@@ -35,10 +35,10 @@ type Source struct {
 	Pause func() error
 }
 
-// Template is a named template of one entry.
+// Template is the named template of one entry.
 type Template struct{ Name, Text string }
 
-// Templates is what a [Source] was parsed to.
+// Templates are the parsed templates of a [Source].
 type Templates struct {
 	Names     []string // of the children, sorted
 	Children  []*Unit  // in the order of the source
@@ -60,8 +60,7 @@ type Templates struct {
 func Parse(src Source) (Templates, error) {
 	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}, callers: map[string]bool{}}
 	if c.left() == c.right() {
-		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Code: finding.Delimiters, Message: "left and right are equal, so the end of an action " +
-			"cannot be distinguished from its beginning; set two different ones"}}
+		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Code: finding.Delimiters, Message: "left and right delimiter are equal: set two different delimiters"}}
 	}
 	helpers := c.helpers()
 	t := Templates{Names: c.names, Helpers: helpers, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
@@ -77,7 +76,7 @@ func Parse(src Source) (Templates, error) {
 	twice = repeated(src.Children)
 	for i, child := range src.Children {
 		if twice[i] {
-			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of children are named " + child.Name + ": use unique names"})
+			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Code: finding.SecondName, Message: "two child templates are named " + child.Name + ": use unique names"})
 		}
 		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, ForChild)
 	}
@@ -112,7 +111,7 @@ func (s *Source) filterPurpose() Purpose {
 	return ForFilterWithoutStatus
 }
 
-// repeated returns which templates have the name of an earlier one, by index.
+// repeated returns the indexes of the templates that have the name of an earlier one.
 func repeated(all []Template) map[int]bool {
 	seen, repeated := make(map[string]bool, len(all)), map[int]bool{}
 	for i, t := range all {
@@ -141,10 +140,10 @@ type Unit struct {
 	helpers map[string]Definition // shared by all units
 }
 
-// Body returns what is executed first.
+// Body returns the body, which is executed first.
 func (u *Unit) Body() *parse.ListNode { return u.own[""].Tree.Root }
 
-// Lookup returns the definition of that name; the body is that of "".
+// Lookup returns the definition of this name; "" is the name of the body.
 func (u *Unit) Lookup(name string) (Definition, bool) {
 	if def, ok := u.own[name]; ok {
 		return def, true
@@ -153,22 +152,21 @@ func (u *Unit) Lookup(name string) (Definition, bool) {
 	return def, ok
 }
 
-// Definition is a parsed template body and the text that it is from.
+// Definition is a parsed template body and its text.
 type Definition struct {
 	Tree *parse.Tree
 	Text *Text
 }
 
-// What is parsed is bounded, so that recursion over it cannot exhaust the stack.
+// Limits of templates, so that recursion over parsed templates cannot exhaust the stack.
 const (
-	// maxNesting bounds the nesting of blocks and parentheses.
+	// maxNesting is the maximum nesting depth of blocks and parentheses.
 	maxNesting = 200
-	// maxTemplate bounds the text of one template, in bytes. An object in
-	// etcd is at most 1.5 MB.
+	// maxTemplate is the maximum size of one template in bytes. An object in etcd is at most 1.5 MB.
 	maxTemplate = 512 << 10
 )
 
-// compiler gathers findings.
+// compiler collects findings.
 type compiler struct {
 	src     Source
 	names   []string // of the children, sorted
@@ -179,17 +177,17 @@ type compiler struct {
 	reads   Reads
 	traces  map[visit]*trace
 	callers map[string]bool // the templates that call a define block of helpers, or one that may be there: see unread
-	unread  bool            // the helpers cannot be parsed, so that nobody knows which define blocks there are
+	unread  bool            // the helpers cannot be parsed, so their define blocks are not known
 	ended   error           // of a pause
 }
 
-// maxFindings is the number of findings after which nobody reads on.
+// maxFindings is the number of findings after which checking stops.
 const maxFindings = 50
 
-// full reports whether there are more findings than are shown.
+// full reports whether there are more findings than maxFindings.
 func (c *compiler) full() bool { return len(c.errors) > maxFindings }
 
-// paused makes a pause, and reports whether the work has ended in one.
+// paused calls the pause function, and reports whether the work must stop.
 func (c *compiler) paused() bool {
 	if c.ended == nil && c.src.Pause != nil {
 		c.ended = c.src.Pause()
@@ -197,10 +195,10 @@ func (c *compiler) paused() bool {
 	return c.ended != nil
 }
 
-// done reports whether to look no further.
+// done reports whether to stop.
 func (c *compiler) done() bool { return c.full() || c.paused() }
 
-// found returns the findings. The last one says so if there are more than are shown.
+// found returns the findings. If there are more than maxFindings, the last one says so.
 func (c *compiler) found() Errors {
 	if !c.full() {
 		return c.errors
@@ -208,8 +206,7 @@ func (c *compiler) found() Errors {
 	return append(c.errors[:maxFindings:maxFindings], &Error{Template: "spec", Reason: Invalid, Code: finding.NotShown, Message: finding.More().Message})
 }
 
-// add keeps a finding, unless it is there already: a define block is checked
-// for each kind of dot that it may be called with.
+// add adds a finding, unless it exists already: a define block is checked for each kind of dot that it may be called with.
 func (c *compiler) add(e *Error) {
 	if !c.full() && !slices.ContainsFunc(c.errors, func(o *Error) bool { return *o == *e }) {
 		c.errors = append(c.errors, e)
@@ -267,7 +264,7 @@ func (c *compiler) parse(t *Text) map[string]*parse.Tree {
 	}
 	trees := map[string]*parse.Tree{}
 	tree := parse.New("")
-	// Functions are checked later, to find all mistakes and say more.
+	// Functions are checked later, to find all mistakes and report more details.
 	tree.Mode = parse.SkipFuncCheck
 	_, err := tree.Parse(c.content(t), c.src.LeftDelim, c.src.RightDelim, trees)
 	if err != nil {

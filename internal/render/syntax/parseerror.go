@@ -10,11 +10,10 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// parseErrorText is how package parse writes errors: a line, no column, and
-// text that may quote the template.
+// parseErrorText matches errors of package parse: they have a line, no column, and text that may quote the template.
 var parseErrorText = regexp.MustCompile(`^template: [^:]*:(\d+):(?:\d+:)? (.*)$`)
 
-// addParseError adds what the parser found.
+// addParseError adds an error of the parser.
 func (c *compiler) addParseError(t *Text, err error) {
 	e := parseError(t, err)
 	if e.Message == missingEnd && t.lead > 0 {
@@ -33,7 +32,7 @@ func (c *compiler) addParseError(t *Text, err error) {
 	}
 }
 
-// locate has an error of package parse point at the action that it is about: the first one that the text cannot be parsed with.
+// locate makes an error of package parse point at the action that causes it: the first action with which the text cannot be parsed.
 func (c *compiler) locate(t *Text, e *Error) {
 	if t.lead > 0 {
 		t.locateInExpression(e)
@@ -57,7 +56,7 @@ func (c *compiler) locate(t *Text, e *Error) {
 	e.Line, e.Column = line, column
 }
 
-// actions returns where the actions of a text begin.
+// actions returns the offsets of the actions of a text.
 func (c *compiler) actions(text string) (starts []int) {
 	for at := 0; ; {
 		next := strings.Index(text[at:], c.left())
@@ -70,13 +69,13 @@ func (c *compiler) actions(text string) (starts []int) {
 	}
 }
 
-// missingEnd is said where it is not known which block it is about.
+// missingEnd is the message if it is not known which block has no end.
 const missingEnd = "the template ends within a block: an end is missing"
 
-// notClosed is said where an action begins.
+// notClosed is the message at the beginning of an action.
 const notClosed = "the action is not closed: its right delimiter is missing"
 
-// mayBeOpen is said of actions, and not of expressions, which have no delimiters.
+// mayBeOpen is the hint for actions; expressions have no delimiters.
 const mayBeOpen = "; a right delimiter may be missing"
 
 func parseError(t *Text, err error) *Error {
@@ -91,13 +90,13 @@ func parseError(t *Text, err error) *Error {
 	return e
 }
 
-// plainParseErrors are the errors of package parse that name no remedy.
+// plainParseErrors are the errors of package parse that do not suggest a fix.
 var plainParseErrors = []struct {
 	text  *regexp.Regexp
 	plain string
 }{
 	{regexp.MustCompile(`^unexpected EOF$`), missingEnd},
-	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "this end has no block: remove it"},
+	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "unexpected end: no block is open here; remove it"},
 	{regexp.MustCompile(`^unclosed action( started at [^:]*:\d+)?$`), notClosed},
 	{regexp.MustCompile(`^(.*) in action started at [^:]*:\d+$`), "$1" + mayBeOpen},
 }

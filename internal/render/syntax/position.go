@@ -10,15 +10,15 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Text is a template as the author wrote it.
+// Text is a template as written.
 type Text struct {
 	Name    string // as in Error.Template
 	Content string
 	starts  []int32 // offsets at which lines begin
-	lead    int     // bytes before the content in what is parsed: see compiler.expression
+	lead    int     // bytes before the content in the parsed text: see compiler.expression
 }
 
-// NewText returns a text of that name.
+// NewText returns a Text of this name.
 func NewText(name, content string) *Text {
 	// YAML does not count a byte order mark as a character of the line.
 	content = strings.TrimPrefix(content, "\ufeff")
@@ -31,7 +31,7 @@ func NewText(name, content string) *Text {
 	return &Text{Name: name, Content: content, starts: starts}
 }
 
-// Position returns the 1-based line and column, in characters, of an offset in what is parsed.
+// Position returns the line and column, counted from 1 and in characters, of an offset in the parsed text.
 func (t *Text) Position(offset int) (line, column int) {
 	offset = max(0, min(offset-t.lead, len(t.Content)))
 	line = t.line(offset)
@@ -71,7 +71,7 @@ func (t *Text) ErrorAt(offset int, reason Reason, message string) *Error {
 	return &Error{Template: t.Name, Line: line, Column: column, Reason: reason, Message: OneLine(message)}
 }
 
-// broken returns an Error about what begins at offset: a rule that is broken there.
+// broken returns an Error about a rule that is violated at an offset.
 func (t *Text) broken(code finding.Code, offset int, message string) *Error {
 	e := t.ErrorAt(offset, Invalid, message)
 	e.Code, e.Length = code, utf8.RuneCountInString(t.word(offset))
@@ -100,9 +100,8 @@ func Constant(n *parse.NumberNode) any {
 	return n.Int64
 }
 
-// Start returns the offset where the author's text of a node begins. The
-// parser reports the second field of .a.b and of $x.a as their position, and
-// the dot as that of (f).a.
+// Start returns the offset at which a node begins. The parser reports the second field of .a.b and of $x.a as their position, and the
+// dot as that of (f).a.
 func Start(n parse.Node) int {
 	pos := int(n.Position())
 	switch n := n.(type) {
@@ -120,7 +119,7 @@ func Start(n parse.Node) int {
 	return pos
 }
 
-// Excerpt returns a node's own text, shortened to fit in a message.
+// Excerpt returns the text of a node, shortened to fit in a message.
 func Excerpt(n parse.Node) string {
 	const limit = 60
 	s := strings.Join(strings.Fields(n.String()), " ")
@@ -130,7 +129,7 @@ func Excerpt(n parse.Node) string {
 	return Cut(s, limit) + "…"
 }
 
-// Cut returns s up to byte n, without half a character at its end.
+// Cut returns s up to byte n, without splitting a character.
 func Cut(s string, n int) string {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
@@ -138,13 +137,13 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
-// Positions tells the positions of many offsets, as Text.Position does. An offset costs as little as it is far from the one before it
-// in the same text, so that it is cheap to ask for them in order. It is not safe for concurrent use.
+// Positions computes the positions of many offsets, like Text.Position. The cost depends on the distance to the previous offset in the
+// same text, so that it is cheap to pass them in order. It is not safe for concurrent use.
 type Positions map[*Text]position
 
 type position struct{ offset, line, column int }
 
-// Of returns the 1-based line and column, in characters, of an offset in what is parsed of t.
+// Of returns the line and column, counted from 1 and in characters, of an offset in the parsed text of t.
 func (p Positions) Of(t *Text, offset int) (line, column int) {
 	offset = max(0, min(offset-t.lead, len(t.Content)))
 	if offset < len(t.Content) && !utf8.RuneStart(t.Content[offset]) {

@@ -6,7 +6,7 @@ import (
 	"text/template/parse"
 )
 
-func TestPositions(t *testing.T) {
+func TestPositionOfOffset(t *testing.T) {
 	text := NewText("a", "\ufeffé\nb\n")
 	for offset, want := range map[int][2]int{-5: {1, 1}, 0: {1, 1}, 2: {1, 2}, 3: {2, 1}, 4: {2, 2}, 5: {3, 1}, 99: {3, 1}} {
 		if line, column := text.Position(offset); line != want[0] || column != want[1] {
@@ -15,7 +15,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-func TestOffsetsOfPositions(t *testing.T) {
+func TestOffsetOfPosition(t *testing.T) {
 	text := NewText("a", "\ufeffé\r\nb\n")
 	for place, want := range map[[2]int]int{{1, 1}: 0, {1, 2}: 2, {2, 1}: 4, {2, 9}: 6, {3, 1}: 6, {0, 1}: 6, {9, 1}: 6} {
 		if got := text.Offset(place[0], place[1]); got != want {
@@ -29,7 +29,7 @@ func TestOffsetsOfPositions(t *testing.T) {
 	}
 }
 
-func TestPositionsOfManyOffsets(t *testing.T) {
+func TestPositionsOfManyOffsetsMatchPosition(t *testing.T) {
 	text := NewText("a", "éab\ncdé\n\nef")
 	all := Positions{}
 	for _, offset := range []int{3, 0, 2, 1, 4, 1, 0, 99, 7, 8, 6, 8, 5, -1, 10, 9, 2} {
@@ -40,7 +40,7 @@ func TestPositionsOfManyOffsets(t *testing.T) {
 	}
 }
 
-func TestExcerpts(t *testing.T) {
+func TestExcerptsAreTruncated(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("a", 58):       `"` + strings.Repeat("a", 58) + `"`,
 		strings.Repeat("a", 59):       `"` + strings.Repeat("a", 59) + `…`,
@@ -57,7 +57,7 @@ func TestExcerpts(t *testing.T) {
 	}
 }
 
-func TestAVariableBeginsWhereItStands(t *testing.T) {
+func TestStartOfVariable(t *testing.T) {
 	for want, n := range map[int]parse.Node{7: &parse.VariableNode{Pos: 7, Ident: []string{"$x"}}, 5: &parse.VariableNode{Pos: 7, Ident: []string{"$x", "a"}}} {
 		if got := Start(n); got != want {
 			t.Errorf("%s: %d, want %d", n, got, want)
@@ -65,7 +65,7 @@ func TestAVariableBeginsWhereItStands(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftOfHalfACharacter(t *testing.T) {
+func TestCutAtInvalidUTF8ReturnsValidPrefix(t *testing.T) {
 	for text, want := range map[string]string{"é": "", "\xa9": "", "aé": "a"} {
 		if got := Cut(text, len(text)-1); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

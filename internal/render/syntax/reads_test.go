@@ -2,7 +2,7 @@ package syntax
 
 import "testing"
 
-func TestWhatTemplatesReadIsKnown(t *testing.T) {
+func TestReadsOfTemplates(t *testing.T) {
 	nothing, status, children, both := Reads{}, Reads{Status: true}, Reads{Children: true}, Reads{Status: true, Children: true}
 	for why, row := range map[string]struct {
 		helpers, child, status string

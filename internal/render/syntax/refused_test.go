@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRefusedFunctions has each name that templates may not call, by a word of the reason.
-func TestRefusedFunctions(t *testing.T) {
+// TestUnsupportedFunctionsHaveReasons has each name that templates may not call, by a word of the reason.
+func TestUnsupportedFunctionsHaveReasons(t *testing.T) {
 	why := map[string]string{}
 	for _, f := range Refused() {
 		why[f.Name] = f.Refused
@@ -42,7 +42,7 @@ func TestRefusedFunctions(t *testing.T) {
 	}
 }
 
-func TestRefusedFunctionsSayWhereTheyComeFrom(t *testing.T) {
+func TestUnsupportedFunctionsNameTheirSource(t *testing.T) {
 	known := []string{"helm", "sprig", "text/template"}
 	for _, f := range Refused() {
 		if !slices.Contains(known, f.Source) {
@@ -51,8 +51,8 @@ func TestRefusedFunctionsSayWhereTheyComeFrom(t *testing.T) {
 	}
 }
 
-// TestRefusedFunctionsKeepSecretsOutOfPublicFields: names, UIDs and labels of a parent can be read by many, and so can a hash of them.
-func TestRefusedFunctionsKeepSecretsOutOfPublicFields(t *testing.T) {
+// TestRejectionsRecommendNoPredictableSecrets: names, UIDs and labels of a parent can be read by many, and so can a hash of them.
+func TestRejectionsRecommendNoPredictableSecrets(t *testing.T) {
 	for _, f := range Refused() {
 		if strings.Contains(f.Refused, "sha256sum") || strings.Contains(f.Refused, "derive one") {
 			t.Errorf("%s: %q recommends a value that others can compute", f.Name, f.Refused)

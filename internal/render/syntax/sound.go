@@ -6,7 +6,7 @@ import (
 	"text/template/parse"
 )
 
-// helpersName is how errors name the helpers.
+// helpersName is the name of the helpers in errors.
 const helpersName = "helpers"
 
 // sound returns the templates without those that have errors, and without those that call define blocks of helpers with errors. It returns
@@ -26,7 +26,7 @@ func (c *compiler) sound(t *Templates) Templates {
 	return sound
 }
 
-// names returns how errors name the templates.
+// names returns the names of the templates in errors.
 func (s *Source) names() map[string]bool {
 	names := map[string]bool{helpersName: true, statusName: true, FilterName: true}
 	for _, t := range s.Children {
@@ -73,9 +73,9 @@ func (t *Templates) Without(names map[string]bool) (rest Templates, had bool) {
 	return rest, had
 }
 
-// emptyUnit returns the unit of an empty template in place of another one.
+// emptyUnit returns the unit of an empty template that replaces another one.
 func emptyUnit(u *Unit) *Unit {
 	text := NewText(u.Text.Name, "")
-	body, _ := parse.New("").Parse("", "", "", map[string]*parse.Tree{}) // of which nothing can be wrong
+	body, _ := parse.New("").Parse("", "", "", map[string]*parse.Tree{}) // which cannot fail
 	return &Unit{Text: text, Purpose: u.Purpose, own: map[string]Definition{"": {body, text}}, helpers: u.helpers}
 }

@@ -22,7 +22,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// DidYouMean puts what may have been meant into words; "" is nothing.
+// DidYouMean returns the suggestion as text, or "" for none.
 func DidYouMean(word string) string {
 	if word == "" {
 		return ""
@@ -30,8 +30,7 @@ func DidYouMean(word string) string {
 	return "; did you mean " + word + "?"
 }
 
-// onlyOne returns the only known word that begins with the given one, or "". A word of
-// one or two letters is too short to tell.
+// onlyOne returns the only known word that begins with the given one, or "". Words of one or two letters are too short.
 func onlyOne(word string, known []string) string {
 	const shortest = 3
 	only := ""
@@ -76,7 +75,7 @@ func distance(a, b string) int {
 	return rows[2][len(b)]
 }
 
-// sorted returns the keys of m in order.
+// sorted returns the sorted keys of m.
 func sorted[V any](m map[string]V) []string {
 	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(keys)

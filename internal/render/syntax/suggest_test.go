@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDistances(t *testing.T) {
+func TestEditDistance(t *testing.T) {
 	long := strings.Repeat("a", 64)
 	for pair, want := range map[[2]string]int{
 		{"", ""}: 0, {"a", ""}: 1, {"", "ab"}: 2, {"abc", "abc"}: 0, {"abc", "abd"}: 1, {"abc", "ab"}: 1, {"ab", "abc"}: 1, {"abc", "bc"}: 1, {"abc", "acb"}: 1, {"ab", "ba"}: 1,

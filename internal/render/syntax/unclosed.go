@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// mostUnclosed is how many blocks without an end are told at most: with more of them, none is.
+// mostUnclosed is the maximum number of blocks without an end that are reported: if there are more, none is.
 const mostUnclosed = 10
 
 // unclosed reports the blocks of a text that have no end, or none when the
@@ -35,7 +35,7 @@ func (c *compiler) unclosed(t *Text) []*Error {
 	return nil
 }
 
-// depth returns how many blocks begin in a text and do not end there. All of its actions are closed.
+// depth returns the number of blocks that begin in a text and do not end there. All of its actions are closed.
 func (c *compiler) depth(text string) int {
 	depth := 0
 	for {
@@ -64,8 +64,7 @@ func (c *compiler) tryParse(content string) (map[string]*parse.Tree, error) {
 	return trees, err
 }
 
-// unclosedAt makes findings of the blocks around a place, and of the define
-// block that they are in, if they are in one.
+// unclosedAt returns findings for the blocks around a place, and for the define block that contains them, if any.
 func (c *compiler) unclosedAt(t *Text, name string, root *parse.ListNode, around []parse.Node) []*Error {
 	var found []*Error
 	add := func(inside int) {
@@ -96,7 +95,7 @@ func (c *compiler) actionLength(text string) int {
 	return utf8.RuneCountInString(line)
 }
 
-// enclosing returns the blocks around the text at a place, from the outermost.
+// enclosing returns the blocks around a place, outermost first.
 func enclosing(list *parse.ListNode, place int) (around []parse.Node, found bool) {
 	if list == nil {
 		return nil, false

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBlocksWithoutAnEnd has what looks like the begin or the end of a block, and is none.
-func TestBlocksWithoutAnEnd(t *testing.T) {
+// TestUnclosedBlocksAreCounted has what looks like the begin or the end of a block, and is none.
+func TestUnclosedBlocksAreCounted(t *testing.T) {
 	for text, want := range map[string]int{
 		"{{ if .a }}":                                    1,
 		"{{- with .a -}}{{ range .b }}{{ end }}":         1,

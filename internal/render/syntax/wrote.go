@@ -6,10 +6,10 @@ import (
 	"text/template/parse"
 )
 
-// Has reports whether a word stands in the text by itself.
+// Has reports whether the text contains a word.
 func (t *Text) Has(word string) bool { return standsIn(t.Content, word) }
 
-// Words yields the words that stand in the text by themselves, and the parts of each between dots, such as the keys of .spec.name.
+// Words yields the words in the text, and the parts of each between dots, such as the keys of .spec.name.
 func (t *Text) Words() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(t.Content); i++ {
@@ -51,7 +51,7 @@ func standsIn(text, word string) bool {
 	return false
 }
 
-// inWord reports whether the byte at that place may belong to a longer key.
+// inWord reports whether the byte at this offset may belong to a longer key.
 func inWord(text string, at int) bool {
 	if at < 0 || at >= len(text) {
 		return false
@@ -60,7 +60,7 @@ func inWord(text string, at int) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("_-./", c) >= 0
 }
 
-// Branch returns what an if, a with or a range consists of, and nil for other nodes.
+// Branch returns the parts of an if, with or range, and nil for other nodes.
 func Branch(n parse.Node) *parse.BranchNode {
 	switch n := n.(type) {
 	case *parse.IfNode:
@@ -73,14 +73,14 @@ func Branch(n parse.Node) *parse.BranchNode {
 	return nil
 }
 
-// Ends reports whether a pipeline ends rendering, so that nothing is printed by it, and nothing behind it.
+// Ends reports whether a pipeline stops rendering, so that nothing is printed by it or after it.
 func Ends(pipe *parse.PipeNode) bool {
 	last := pipe.Cmds[len(pipe.Cmds)-1]
 	name, isFunction := last.Args[0].(*parse.IdentifierNode)
 	return isFunction && (name.Ident == "fail" || name.Ident == "wait")
 }
 
-// EachOperand calls do with each operand of a pipeline, functions among them.
+// EachOperand calls do with each operand of a pipeline, including functions.
 func EachOperand(pipe *parse.PipeNode, do func(parse.Node)) {
 	for _, cmd := range pipe.Cmds {
 		for _, n := range cmd.Args {

@@ -2,7 +2,7 @@ package syntax
 
 import "testing"
 
-func TestWordsStandByThemselves(t *testing.T) {
+func TestWordsAreMatchedWhole(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a": true, "a b": true, "b a": true, "(a)": true, "a:": true, ":a": true, "[a": true, "`a{": true, "@a": true, ";a": true, "\x7fa": true, ",a": true,
 		"": false, "ab": false, "ba": false, "0a": false, "9a": false, "a9": false, "a0": false, "za": false, "Aa": false, "Za": false, "_a": false, "-a": false, ".a": false, "/a": false, "éa": false, "aé": false, "\x80a": false, "ab a": true,
@@ -13,7 +13,7 @@ func TestWordsStandByThemselves(t *testing.T) {
 	}
 }
 
-func TestNoWordStandsInNoText(t *testing.T) {
+func TestEmptyWordIsNotFound(t *testing.T) {
 	if standsIn("a", "") {
 		t.Error("a word without letters is found")
 	}

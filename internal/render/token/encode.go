@@ -21,7 +21,7 @@ func ScalarText(v any) string {
 	return ""
 }
 
-// encoded returns the text that stands for a token in larger text.
+// encoded returns the text that replaces a token within larger text.
 func (t *Token) encoded() string {
 	s := ScalarText(t.Value)
 	str, isString := t.Value.(string)
@@ -43,7 +43,7 @@ func (t *Token) encoded() string {
 	return str
 }
 
-// encodedSize returns an upper bound of len(encoded()), without making it.
+// encodedSize returns an upper bound of len(encoded()) without computing it.
 func (t *Token) encodedSize() int {
 	s, isString := t.Value.(string)
 	switch {
@@ -68,8 +68,7 @@ func (t *Token) encodedSize() int {
 
 const hexDigits = "0123456789abcdef"
 
-// escape writes s as it stands between double quotes; the escapes are those
-// that JSON and YAML have in common.
+// escape writes s as it appears between double quotes, with the escapes that JSON and YAML have in common.
 func escape(s string) string {
 	plain := true
 	for i := range len(s) {
@@ -99,14 +98,13 @@ func appendEscaped(out []byte, r rune) []byte {
 	case r == '\r':
 		return append(out, '\\', 'r')
 	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff:
-		// Line ends and invisible characters to YAML or to JavaScript.
+		// Line ends and invisible characters in YAML or JavaScript.
 		return append(out, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 	}
 	return utf8.AppendRune(out, r)
 }
 
-// plainSafe reports whether every YAML parser, of 1.1 or 1.2, reads s without
-// quotes as the string s, in block and in flow context.
+// plainSafe reports whether every YAML parser, of version 1.1 or 1.2, reads the unquoted s as the string s, in block and flow context.
 func plainSafe(s string) bool {
 	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || Ambiguous(s) {
 		return false
@@ -131,7 +129,7 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 // Ambiguous reports whether some version of YAML reads a word as something other than a string.
 func Ambiguous(word string) bool { return ambiguous[strings.ToLower(word)] }
 
-// ambiguous holds such words in lower case.
+// ambiguous contains these words in lower case.
 var ambiguous = map[string]bool{
 	"null": true, "true": true, "false": true,
 	"yes": true, "no": true, "on": true, "off": true, "y": true, "n": true,

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// TestEncodings has the text of a token for each mode, and the upper bound of its size.
-func TestEncodings(t *testing.T) {
+// TestTokenEncodings has the text of a token for each mode, and the upper bound of its size.
+func TestTokenEncodings(t *testing.T) {
 	for text, want := range map[Token]struct {
 		encoded string
 		size    int
@@ -48,7 +48,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-func TestNumbersAreWrittenAsInJSON(t *testing.T) {
+func TestFloatFormatting(t *testing.T) {
 	for number, want := range map[float64]string{
 		0: "0", 1: "1", -1.5: "-1.5", 1e-6: "0.000001", 9.5e-7: "9.5e-07", -9.5e-7: "-9.5e-07", 1e20: "100000000000000000000", 1e21: "1e+21", -1e21: "-1e+21",
 	} {
@@ -61,7 +61,7 @@ func TestNumbersAreWrittenAsInJSON(t *testing.T) {
 	}
 }
 
-func TestTextsThatNeedNoQuotes(t *testing.T) {
+func TestPlainSafeText(t *testing.T) {
 	for text, want := range map[string]bool{
 		"a": true, "z": true, "A": true, "Z": true, "_a": true, "/a": true, "a0": true, "a9": true, "aZ": true, "a.b/c": true, "a b": true, "a:b": true,
 		"": false, "9a": false, "-a": false, "a ": false, "a:": false, "a  b": false, "a: b": false, "a;": false, "[a": false, "a\n": false, "é": false, "Yes": false,

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// ErrEncoding is for a value that is no text at all.
+// ErrEncoding means that a value is not valid text.
 var ErrEncoding = errors.New("a value is not valid UTF-8; encode it with b64enc")
 
-// ErrMissing is for text with a value in it that is not there yet.
+// ErrMissing means that text contains a value that does not exist yet.
 var ErrMissing = errors.New("a value does not exist yet")
 
-// errToken is a fault of ours.
+// errToken means that there is a bug in templater.
 var errToken = errors.New("internal error: a token is left over")
 
 // Expand returns the characters that rendered text stands for.
@@ -20,9 +20,8 @@ func (t *Table) Expand(r Rendered) (string, error) {
 	return t.Fill(t.Unmarked(string(r)), true)
 }
 
-// Fill puts the value of each token into text. With indent, the later lines
-// of a value that goes in as it is get the indentation of the line on which
-// the token stands.
+// Fill replaces each token in text by its value. With indent, all lines but the first of an AsIs value get the indentation of the
+// token's line.
 func (t *Table) Fill(text string, indent bool) (string, error) {
 	if err := t.Charge(2 * len(text)); err != nil {
 		return "", err
@@ -62,8 +61,7 @@ func (t *Table) Fill(text string, indent bool) (string, error) {
 	}
 }
 
-// filledSize returns an upper bound of the size of the filled text, so that
-// it can be charged before it is made.
+// filledSize returns an upper bound of the size of the filled text, so that it can be charged for in advance.
 func (t *Table) filledSize(text string, indent bool) (int, error) {
 	size, margin := 0, ""
 	for first := true; ; first = false {
@@ -89,8 +87,8 @@ func (t *Table) filledSize(text string, indent bool) (int, error) {
 	}
 }
 
-// appendIndented appends value with margin before its later lines, except
-// those that are empty. What follows the value may continue its last line.
+// appendIndented appends value, with margin before all lines but the first and empty ones. The text after the value may continue its
+// last line.
 func appendIndented(out []byte, value, margin, after string) []byte {
 	for {
 		line, rest, more := strings.Cut(value, "\n")
@@ -117,7 +115,7 @@ func marginAfter(margin, text string, first bool) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// Blank reports whether text stands for no characters at all.
+// Blank reports whether the filled text would be empty.
 func (t *Table) Blank(text string) bool {
 	for {
 		before, tok, after, ok := t.next(text)

@@ -7,8 +7,8 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// TestFilling puts values into text in which letters stand for tokens.
-func TestFilling(t *testing.T) {
+// TestFillReplacesTokens puts values into text in which letters stand for tokens.
+func TestFillReplacesTokens(t *testing.T) {
 	tokensOf := func() *Table {
 		return &Table{Meter: newMeter(), Marker: "\ue000", all: []Token{
 			{"1\n2", AsIs}, {"1\n2\n", Verbatim}, {`"`, DoubleQuoted}, {int64(5), AsIs}, {"1\n", AsIs}, {"\xff", AsIs}, {"1\n\n2", AsIs}, {"1\n\n", AsIs},
@@ -63,7 +63,7 @@ func TestFilling(t *testing.T) {
 	}
 }
 
-func TestTokensThatFillText(t *testing.T) {
+func TestWholeDetectsSingleToken(t *testing.T) {
 	x := &Table{Marker: "\ue000", all: []Token{{"a", AsIs}}}
 	for text, want := range map[string]bool{"\ue0000x": true, "a\ue0000x": false, "\ue0000xa": false, "\ue0001x": false, "a": false, "": false} {
 		if got := x.Whole(text) != nil; got != want {
@@ -72,8 +72,8 @@ func TestTokensThatFillText(t *testing.T) {
 	}
 }
 
-// TestBlankText asks whether rendered text stands for no characters at all.
-func TestBlankText(t *testing.T) {
+// TestBlankRenderedText asks whether rendered text stands for no characters at all.
+func TestBlankRenderedText(t *testing.T) {
 	x := &Table{Marker: "\ue000", all: []Token{{"", AsIs}, {"", YAMLScalar}, {"a", AsIs}, {int64(0), AsIs}}}
 	for text, want := range map[string]bool{
 		"": true, "\ue0000x": true, "\ue0000x\ue0000x": true, "\ue0001x": false, "\ue0002x": false, "\ue0003x": false,
@@ -90,7 +90,7 @@ func newMeter() budget.Meter {
 	return budget.Meter{Work: budget.MaxWork, Output: 4 << 20, Nodes: 100_000}
 }
 
-func TestMarginIsThatOfTheLastLine(t *testing.T) {
+func TestMarginAfterLastLine(t *testing.T) {
 	for _, row := range []struct {
 		margin, text string
 		first        bool

@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// markSign is what a mark has before its number. But for that, it is written as a token is.
+// markSign precedes the number of a mark. Otherwise, a mark is written like a token.
 const markSign = "c"
 
-// NewMark returns a mark: text that stands for no characters at all, and that is found again in what was parsed.
-// Marks are numbered from 0 on.
+// NewMark returns a mark: text that stands for no characters and can be found in the parsed output. Marks are numbered from 0.
 func (t *Table) NewMark() string {
 	mark := t.Marker + markSign + strconv.Itoa(t.marks) + string(tokenEnd)
 	t.marks++
@@ -21,8 +20,8 @@ func (t *Table) NewMark() string {
 // HasMarks reports whether there are marks.
 func (t *Table) HasMarks() bool { return t.marks > 0 }
 
-// CommentStart returns the offset of the last # in the last line of text that may begin a
-// comment, or -1. Behind a letter, as in C# and where a token ends, it is a part of a word.
+// CommentStart returns the offset of the last # in the last line of text that may begin a comment, or -1. After a letter, as in C#, or
+// the end of a token, it is part of a word.
 func CommentStart(text []byte) int {
 	line := bytes.LastIndexFunc(text, IsLineEnd) + 1
 	for i := len(text) - 1; i >= line; i-- {
@@ -33,13 +32,12 @@ func CommentStart(text []byte) int {
 	return -1
 }
 
-// IsLineEnd reports whether the YAML library ends a line there.
+// IsLineEnd reports whether the YAML library treats the character as a line end.
 func IsLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029
 }
 
-// NextMark splits text at its first mark: what comes before, its number, and
-// what comes after.
+// NextMark splits text at its first mark: the text before it, its number, and the text after it.
 func (t *Table) NextMark(text string) (before string, id int, after string, ok bool) {
 	before, rest, found := strings.Cut(text, t.Marker+markSign)
 	if !found {
@@ -66,7 +64,7 @@ func (t *Table) Unmarked(text string) string {
 	}
 }
 
-// Marks returns the numbers of the marks in a text, in their order.
+// Marks returns the numbers of the marks in a text, in order.
 func (t *Table) Marks(text string) []int {
 	var all []int
 	for {
@@ -81,8 +79,8 @@ func (t *Table) Marks(text string) []int {
 // escapedMarker matches what YAML may read as a private-use character.
 var escapedMarker = regexp.MustCompile(`\\(?:u|U0000)([0-9a-fA-F]{4})`)
 
-// ChooseMarker returns a private-use character that none of texts contains,
-// in the form of an escape either, or "" if they use all of them.
+// ChooseMarker returns a private-use character that none of the texts contains, not even in escaped form, or "" if they use all of
+// them.
 func ChooseMarker(texts []string) string {
 	used := map[rune]bool{}
 	for _, text := range texts {
@@ -106,8 +104,8 @@ func ChooseMarker(texts []string) string {
 	return string(r)
 }
 
-// firstMarker begins Unicode's private use area; the 6,400 characters there
-// are printable to YAML and mean nothing to it.
+// firstMarker is the first character of Unicode's private use area; its 6,400 characters are printable in YAML and have no meaning
+// there.
 const (
 	firstMarker = '\ue000'
 	lastMarker  = '\uf8ff'

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestCommentsBegin(t *testing.T) {
+func TestCommentStart(t *testing.T) {
 	for text, want := range map[string]int{
 		"": -1, "a": -1, "#": 0, "a: b # c": 5, "# a # b": 4, "# a\n": -1, "# a\nb # c": 6, "C#": -1, "# C#": 0, "é#": 2, "1#": 1, "# a\rb": -1, "# a\u0085b": -1, "# a\u2028b": -1, "# a\u2029b": -1, "a#\n#": 3,
 	} {
@@ -16,8 +16,8 @@ func TestCommentsBegin(t *testing.T) {
 	}
 }
 
-// TestMarks puts marks into text, and finds them again.
-func TestMarks(t *testing.T) {
+// TestMarksAreFound puts marks into text, and finds them again.
+func TestMarksAreFound(t *testing.T) {
 	table := &Table{Marker: "M"}
 	if text := "aMc0xb"; table.HasMarks() || table.Unmarked(text) != text {
 		t.Errorf("no marks: %q", table.Unmarked(text))

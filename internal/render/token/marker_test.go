@@ -2,8 +2,8 @@ package token
 
 import "testing"
 
-// TestMarkersAreNotInTheTexts chooses one that is in no text, nor may be read from an escape there.
-func TestMarkersAreNotInTheTexts(t *testing.T) {
+// TestChooseMarkerAvoidsTextsAndEscapes chooses one that is in no text, nor may be read from an escape there.
+func TestChooseMarkerAvoidsTextsAndEscapes(t *testing.T) {
 	all := ""
 	for r := firstMarker; r < lastMarker; r++ {
 		all += string(r)

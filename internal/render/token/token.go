@@ -1,4 +1,4 @@
-// Package token has the tokens that stand for values in the output of templates, until its YAML is parsed.
+// Package token implements tokens: placeholders for values in the output of templates until its YAML is parsed.
 package token
 
 import (
@@ -10,16 +10,14 @@ import (
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// Rendered is template output with tokens in it. It
-// means something only within the execution that made it.
+// Rendered is template output that contains tokens. It is only valid within the execution that created it.
 type Rendered string
 
 // Derived is plain text of several lines, computed from rendered text.
 type Derived string
 
-// Mode says how the value of a token goes into larger text, such as a block
-// scalar. Where a token is a whole scalar by itself, the value is restored
-// as it is.
+// Mode is how the value of a token is inserted into larger text, such as a block scalar. If a token is a whole scalar, the value
+// replaces it unchanged.
 type Mode uint8
 
 // The modes of a [Token].
@@ -27,29 +25,27 @@ const (
 	AsIs         Mode = iota // the characters themselves; later lines are indented
 	Verbatim                 // the characters themselves, not indented
 	YAMLScalar               // a YAML scalar on one line, with quotes where needed
-	DoubleQuoted             // what stands between double quotes in JSON and YAML
-	SingleQuoted             // what stands between single quotes in YAML
+	DoubleQuoted             // as between double quotes in JSON and YAML
+	SingleQuoted             // as between single quotes in YAML
 )
 
-// Token is a value that text stands in for: a string, int64, float64 or bool.
+// Token is a value with a placeholder in text: a string, int64, float64 or bool.
 type Token struct {
 	Value any
 	Mode  Mode
 }
 
-// Missing is the value of a token that stands for one that is not there yet: what holds it is left out.
+// Missing is the value of a token for a value that does not exist yet: the key or list item that contains it is omitted.
 type Missing struct{}
 
-// A token is written as the marker, its number in decimal and tokenEnd. The
-// marker is a single character that no template contains, so it can neither
-// be imitated by the author's text nor be cut in two. Data need not be
-// searched for it: data gets into text only as a token.
+// A token is written as the marker, its number in decimal and tokenEnd. The marker is a single character that no template contains, so
+// the author's text can neither imitate nor split it. Data need not be searched for it, because data only gets into text as a token.
 const tokenEnd = 'x'
 
-// Table holds the tokens of one execution, and what that may still use: filling text is paid for.
+// Table contains the tokens of one execution, and its budget: filling text is charged for.
 type Table struct {
 	budget.Meter
-	// Marker is what tokens begin with: see ChooseMarker.
+	// Marker is the first character of each token: see ChooseMarker.
 	Marker string
 	all    []Token
 	marks  int  // see NewMark
@@ -70,7 +66,7 @@ func (t *Table) AddMissing(out []byte) []byte {
 	return t.Add(out, Missing{}, AsIs)
 }
 
-// Lacks reports whether text holds a token for a value that is missing.
+// Lacks reports whether text contains a token for a missing value.
 func (t *Table) Lacks(text string) bool {
 	for more := t.lacks; more; {
 		var tok *Token
@@ -81,9 +77,8 @@ func (t *Table) Lacks(text string) bool {
 	return false
 }
 
-// next splits text at its first token: what comes before, the token, and what
-// comes after. It yields ok = false when text has none. A marker without a
-// known token behind it is our own fault and yields a nil token.
+// next splits text at its first token: the text before it, the token, and the text after it. ok is false if there is none. A marker
+// that is not followed by a known token is a bug in templater: then the token is nil.
 func (t *Table) next(text string) (before string, tok *Token, after string, ok bool) {
 	before, rest, found := strings.Cut(text, t.Marker)
 	if !found {
@@ -97,7 +92,7 @@ func (t *Table) next(text string) (before string, tok *Token, after string, ok b
 	return before, &t.all[id], after, true
 }
 
-// Whole returns the token that text consists of, or nil.
+// Whole returns the token if text consists of a single one, or nil.
 func (t *Table) Whole(text string) *Token {
 	if !strings.HasPrefix(text, t.Marker) {
 		return nil
@@ -109,14 +104,13 @@ func (t *Table) Whole(text string) *Token {
 	return tok
 }
 
-// Has reports whether text holds a token.
+// Has reports whether text contains a token.
 func (t *Table) Has(text string) bool { return strings.Contains(text, t.Marker) }
 
-// mostKept is for how many tokens a table keeps memory.
+// mostKept is the number of tokens for which a table keeps memory.
 const mostKept = 8 << 10
 
-// Reset forgets the tokens, and keeps their memory for others. It does neither where that has grown
-// large, and reports so.
+// Reset removes the tokens and keeps their memory for reuse. If that has grown too large, Reset does nothing and returns true.
 func (t *Table) Reset() (large bool) {
 	if cap(t.all) > mostKept {
 		return true
@@ -137,9 +131,8 @@ func FormatFloat(f float64) string {
 	return strconv.FormatFloat(f, format, -1, 64)
 }
 
-// ParseNumber reads a JSON number: an int64 if it is written as an integer, a
-// float64 otherwise. An integer beyond int64 is an error, for a float64 would
-// not be exact.
+// ParseNumber parses a JSON number: an int64 if it is written as an integer, a float64 otherwise. An integer that exceeds int64 is an
+// error, because a float64 would not be exact.
 func ParseNumber(s string) (any, error) {
 	if !strings.ContainsAny(s, ".eE") {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -155,7 +148,7 @@ func ParseNumber(s string) (any, error) {
 	return f, nil
 }
 
-// KindOf names the kind of a value for people.
+// KindOf returns the name of a value's type for messages.
 func KindOf(v any) string {
 	switch v.(type) {
 	case nil:

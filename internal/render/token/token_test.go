@@ -2,8 +2,8 @@ package token
 
 import "testing"
 
-// TestTokensAreForgotten keeps the memory of a table, unless it has grown large, and none of the data in it.
-func TestTokensAreForgotten(t *testing.T) {
+// TestResetForgetsTokens keeps the memory of a table, unless it has grown large, and none of the data in it.
+func TestResetForgetsTokens(t *testing.T) {
 	for room, large := range map[int]bool{2: false, mostKept: false, mostKept + 1: true} {
 		table := &Table{Marker: "\ue000", all: append(make([]Token, 0, room), Token{"secret", AsIs})}
 		table.NewMark()

@@ -12,7 +12,7 @@ func TestNumbersAreExact(t *testing.T) {
 	}
 }
 
-func TestKindsHaveNames(t *testing.T) {
+func TestKindOf(t *testing.T) {
 	for want, all := range map[string][]any{
 		"a missing value": {nil}, "a boolean": {true}, "a number": {int64(1), 1.5}, "a string": {"", Derived(""), Rendered("")}, "a list": {[]any{}}, "a map": {map[string]any{}},
 	} {

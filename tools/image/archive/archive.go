@@ -1,5 +1,5 @@
-// Package archive writes one-layer container images as OCI archives, without a
-// registry or a container tool. Equal input gives equal bytes.
+// Package archive writes single-layer container images as OCI archives, without a registry or a container tool. Equal
+// input gives equal bytes.
 package archive
 
 import (
@@ -22,33 +22,32 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Image describes an image of one layer for one platform.
+// Image describes a single-layer image for one platform.
 type Image struct {
-	Architecture string // as in GOARCH, empty means that of this machine; the system is always Linux
+	Architecture string // as in GOARCH, empty means this machine's; the operating system is always Linux
 	Entrypoint   []string
 	Cmd          []string
 	User         string   // uid:gid; empty means root
-	Env          []string // nil means the usual PATH
+	Env          []string // nil means the default PATH
 	Labels       map[string]string
 	Files        []File
 }
 
-// File is one entry of the layer. Link makes it a symbolic link, a nil Body
-// and no Link a folder.
+// File is an entry of the layer: a symbolic link if Link is set, else a folder if Body is nil.
 type File struct {
-	Path string // without leading slash
+	Path string // without a leading slash
 	Mode int64
 	Link string
 	Body []byte
 }
 
-// Annotations of an image in an archive, which say its name to those who import it.
+// Annotations with the name of an image in an archive, for tools that import it.
 const (
 	nameAnnotation = "io.containerd.image.name"
 	tagAnnotation  = "org.opencontainers.image.ref.name"
 )
 
-// WriteFile writes an archive of this image alone. See the function WriteFile.
+// WriteFile writes an archive of this image only. See the function WriteFile.
 func (i Image) WriteFile(file string, names ...string) error {
 	index, err := Index(i)
 	if err != nil {
@@ -57,9 +56,8 @@ func (i Image) WriteFile(file string, names ...string) error {
 	return WriteFile(file, index, names...)
 }
 
-// WriteFile writes an archive of the index under all names, each a name:tag that
-// is normalized first. It goes by way of a temporary file, so that file never
-// holds half an image.
+// WriteFile writes an archive of the index under all names, each a name:tag that is normalized first. It writes to a
+// temporary file and renames it, so that file is never incomplete.
 func WriteFile(file string, index v1.ImageIndex, names ...string) error {
 	out, err := write(index, names)
 	if err != nil {
@@ -96,7 +94,7 @@ func write(index v1.ImageIndex, names []string) (out []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range files { // whatever the umask
+	for i := range files { // regardless of the umask
 		files[i].Mode = 0o755
 		if files[i].Body != nil {
 			files[i].Mode = 0o644
@@ -105,7 +103,7 @@ func write(index v1.ImageIndex, names []string) (out []byte, err error) {
 	return pack(files)
 }
 
-// Index returns the index of images that differ in their architecture, in that order.
+// Index returns the index of images with different architectures, in that order.
 func Index(images ...Image) (v1.ImageIndex, error) {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, image := range images {
@@ -139,7 +137,7 @@ func (i Image) build() (v1.Image, error) {
 	return mutate.Append(image, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: epoch}}})
 }
 
-// epoch is when all images were created.
+// epoch is the creation time of all images.
 var epoch = time.Unix(0, 0).UTC()
 
 func (i Image) config() *v1.ConfigFile {
@@ -156,7 +154,7 @@ func (i Image) config() *v1.ConfigFile {
 	}
 }
 
-// pack returns a tar of the files, with nothing in it that depends on when or where.
+// pack returns a reproducible tar of the files.
 func pack(files []File) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -183,8 +181,8 @@ func (f File) header() *tar.Header {
 	return h
 }
 
-// Normalize gives name the registry, folder and tag that the kubelet adds to
-// a short name: busybox becomes docker.io/library/busybox:latest.
+// Normalize adds the registry, folder and tag that the kubelet adds to a short name: busybox becomes
+// docker.io/library/busybox:latest.
 func Normalize(name string) string {
 	first, rest, slash := strings.Cut(name, "/")
 	switch {

@@ -31,7 +31,7 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// unpack writes the files of a tar into a folder, and returns those of them that are in a list.
+// unpack writes the regular files of a tar into a folder, and returns the content of all entries by name.
 func unpack(t *testing.T, from io.Reader, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -57,7 +57,7 @@ func unpack(t *testing.T, from io.Reader, dir string) map[string]string {
 	}
 }
 
-// folder has a file of each sort.
+// folder returns a folder with a file of each type.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

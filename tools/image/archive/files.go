@@ -6,9 +6,8 @@ import (
 	"path/filepath"
 )
 
-// FromPath returns the layer for path: a folder becomes the root of the
-// image, a single file lands in the root under its own name. A /tmp that all
-// may write to is added.
+// FromPath returns the layer for path: a folder becomes the root of the image, a single file is placed in the root
+// under its own name. It adds a world-writable /tmp.
 func FromPath(path string) ([]File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

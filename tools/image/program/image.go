@@ -2,7 +2,7 @@ package program
 
 import "github.com/templater-dev/templater/tools/image/archive"
 
-// Image returns the image with the program of one platform, which has to be one of Linux.
+// Image returns the image with the program for one platform, which must be a Linux platform.
 func Image(platform Platform, body []byte) archive.Image {
 	return archive.Image{
 		Architecture: platform.Architecture,
@@ -13,7 +13,7 @@ func Image(platform Platform, body []byte) archive.Image {
 	}
 }
 
-// Labels are those of every image.
+// Labels are the labels of every image.
 var Labels = map[string]string{
 	"org.opencontainers.image.title":       "templater",
 	"org.opencontainers.image.description": "Operators from templates",

@@ -1,5 +1,4 @@
-// Package program builds the program of templater for any platform: what is in the image and what is in
-// a release is the same, byte for byte.
+// Package program builds templater's program for any platform, so that the image and a release contain the same bytes.
 package program
 
 import (
@@ -15,7 +14,7 @@ import (
 // Platform is an operating system and an architecture, as in GOOS and GOARCH.
 type Platform struct{ System, Architecture string }
 
-// ParsePlatform reads SYSTEM/ARCHITECTURE, such as linux/arm64. Go knows which of them there are.
+// ParsePlatform parses SYSTEM/ARCHITECTURE, such as linux/arm64. It leaves validation to Go.
 func ParsePlatform(text string) (Platform, error) {
 	system, architecture, found := strings.Cut(text, "/")
 	if !found || system == "" || architecture == "" || strings.Contains(architecture, "/") {
@@ -27,7 +26,7 @@ func ParsePlatform(text string) (Platform, error) {
 // String returns SYSTEM/ARCHITECTURE.
 func (p Platform) String() string { return p.System + "/" + p.Architecture }
 
-// File returns how the program called name is called as a file.
+// File returns the file name of the program called name.
 func (p Platform) File(name string) string {
 	if p.System == "windows" {
 		return name + ".exe"
@@ -35,9 +34,9 @@ func (p Platform) File(name string) string {
 	return name
 }
 
-// Build returns the program for the platform, built from the operator's module in the folder source. A version
-// that is not empty is what `templater version` says. In a clone, Go adds the commit. The same commit, version
-// and Go make the same bytes, wherever the folder is. Tags choose what else is in it.
+// Build returns the program for the platform, built from the operator's module in the folder source. A non-empty
+// version is printed by `templater version`. In a clone, Go embeds the commit. The same commit, version and Go version
+// produce the same bytes, wherever the folder is. Tags are build tags.
 func Build(ctx context.Context, source string, platform Platform, version string, tags ...string) ([]byte, error) {
 	if err := CheckVersion(version); err != nil {
 		return nil, err
@@ -60,19 +59,19 @@ func Build(ctx context.Context, source string, platform Platform, version string
 // versionVariable is version.Variable of the operator's module.
 const versionVariable = "github.com/templater-dev/templater/internal/operator/version.released"
 
-// Args are the arguments of go that leave out all that differs from one machine to the next. version may be empty.
+// Args are the arguments of go for a reproducible build. version may be empty.
 func Args(version string) []string {
 	flags := "-s -w"
 	if version != "" {
 		flags += " -X " + versionVariable + "=" + version
 	}
-	// Said here, -buildvcs wins over what go env has on this machine.
+	// An explicit -buildvcs takes precedence over this machine's go env.
 	return []string{"build", "-trimpath", "-buildvcs=auto", "-ldflags=" + flags}
 }
 
 var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 
-// CheckVersion returns an error unless version is empty or one as Git tags, registries and Helm all take it.
+// CheckVersion returns an error unless version is empty, or valid as a Git tag, in registries and in Helm.
 func CheckVersion(version string) error {
 	if version == "" || versions.MatchString(version) {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// source is a small module in the place of the operator's.
+// source is a small module in place of the operator's.
 func source(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -27,7 +27,7 @@ func source(t *testing.T, text string) string {
 	return dir
 }
 
-func TestProgramDoesNotTellWhereItWasBuilt(t *testing.T) {
+func TestBuildOmitsSourcePath(t *testing.T) {
 	platform := Platform{runtime.GOOS, runtime.GOARCH}
 	var built [2][]byte
 	for i := range built {
@@ -80,8 +80,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Go ignores a variable that is not there, so the name is compared with the place that has it.
-func TestVariableOfTheVersionIsThere(t *testing.T) {
+// Go ignores -X for an unknown variable, so the name is compared with its declaration.
+func TestVersionVariableExists(t *testing.T) {
 	text, err := os.ReadFile("../../../internal/operator/version/version.go")
 	if err != nil {
 		t.Fatal(err)
@@ -91,15 +91,15 @@ func TestVariableOfTheVersionIsThere(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheCompilerAreShown(t *testing.T) {
+func TestCompilerErrorsAreReported(t *testing.T) {
 	_, err := Build(t.Context(), source(t, "package main\n"), Platform{"linux", "amd64"}, "")
 	if err == nil || !strings.Contains(err.Error(), "build for linux/amd64") || !strings.Contains(err.Error(), "main") {
 		t.Errorf("got error %v", err)
 	}
 }
 
-// A release says its commit, whatever Go is told on the machine that makes it.
-func TestProgramTellsItsCommit(t *testing.T) {
+// A release contains its commit, whatever the machine's Go settings are.
+func TestBuildRecordsCommit(t *testing.T) {
 	folder := source(t, "package main\n\nfunc main() {}\n")
 	settings := filepath.Join(t.TempDir(), "env")
 	if err := os.WriteFile(settings, []byte("GOFLAGS=-buildvcs=false\n"), 0o600); err != nil {

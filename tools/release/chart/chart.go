@@ -1,6 +1,6 @@
-// Package chart makes a Helm chart of what config/default installs. What has a value is replaced by an
-// expression; everything else stays as it is there. With default values, the chart installs the same
-// objects, but for the namespace, which is Helm's to make.
+// Package chart generates a Helm chart from the objects of config/default. Configurable values are replaced by
+// expressions; everything else is copied. With default values, the chart installs the same objects, except the
+// namespace, which Helm creates.
 package chart
 
 import (
@@ -19,14 +19,14 @@ import (
 //go:embed all:static
 var static embed.FS
 
-// Name is what the chart is called.
+// Name is the name of the chart.
 const Name = "templater"
 
-// definition is the file with the CustomResourceDefinition. Its descriptions tell of templates, so it is none itself.
+// definition is the file with the CRD. Its descriptions contain template syntax, so it is not a template.
 const definition = "files/crd.yaml"
 
-// Make returns the files of the chart, in the folder Name. objects are those of manifest.Objects, which stay as they
-// are; version is that of the release, with its v.
+// Make returns the files of the chart, in the folder Name. objects are those of manifest.Objects and are not modified;
+// version is that of the release, including the v.
 func Make(objects []map[string]any, image manifest.Image, version string) ([]pack.File, error) {
 	values, err := defaults(objects, image, version)
 	if err != nil {
@@ -43,7 +43,7 @@ func Make(objects []map[string]any, image manifest.Image, version string) ([]pac
 		}
 		add(name, body)
 	}
-	for _, name := range []string{"values.schema.json", "templates/_helpers.tpl", "templates/NOTES.txt", "templates/checks.yaml", "templates/rights.yaml", "templates/seals-role.yaml", "templates/seals.yaml"} {
+	for _, name := range []string{"values.schema.json", "templates/_helpers.tpl", "templates/NOTES.txt", "templates/checks.yaml", "templates/rbac.yaml", "templates/seals-role.yaml", "templates/seals.yaml"} {
 		body, err := static.ReadFile("static/" + name)
 		if err != nil {
 			return nil, err
@@ -67,13 +67,13 @@ func Make(objects []map[string]any, image manifest.Image, version string) ([]pac
 	return files, nil
 }
 
-// texts are what Chart.yaml and values.yaml are filled with.
+// texts are the values inserted into Chart.yaml and values.yaml.
 type texts struct {
 	Version, AppVersion, Repository, Digest, Resources string
 	Replicas                                           any
 }
 
-// defaults reads the defaults of values from what is installed.
+// defaults reads the default values from the installed objects.
 func defaults(objects []map[string]any, image manifest.Image, version string) (texts, error) {
 	deployment, err := manifest.Find(objects, "Deployment", "templater")
 	if err != nil {
@@ -127,7 +127,7 @@ func one(o map[string]any) (path string, body []byte, err error) {
 	return path, []byte(when(kind, name, e.fill(string(body)))), nil
 }
 
-// when says for which values an object is there.
+// when wraps a template in the condition for which the object exists.
 func when(kind, name, text string) string {
 	switch {
 	case strings.HasPrefix(kind, "ValidatingAdmissionPolicy"):

@@ -33,7 +33,7 @@ func installed(t *testing.T) []map[string]any {
 	return objects
 }
 
-// load makes the chart and reads it as Helm does.
+// load generates the chart and loads it like Helm.
 func load(t *testing.T) *v2.Chart {
 	t.Helper()
 	files, err := Make(installed(t), image, "v1.2.3")
@@ -54,7 +54,7 @@ func load(t *testing.T) *v2.Chart {
 	return c
 }
 
-// rendered is what helm template shows, by kind and name.
+// rendered is the output of helm template, by kind and name.
 type rendered map[string]map[string]any
 
 func render(t *testing.T, namespace, values string) (rendered, error) {
@@ -106,13 +106,13 @@ func mustTemplate(t *testing.T, namespace, values string) rendered {
 	return objects
 }
 
-func TestChartInstallsWhatTheManifestsDo(t *testing.T) {
+func TestChartMatchesManifests(t *testing.T) {
 	got := mustTemplate(t, "templater-system", "{}")
 	want := rendered{}
 	for _, o := range installed(t) {
 		want[key(o)] = o
 	}
-	delete(want, "Namespace templater-system") // which helm install --create-namespace makes
+	delete(want, "Namespace templater-system") // created by helm install --create-namespace
 	annotations := got["CustomResourceDefinition templatecontrollers.templater.dev"]["metadata"].(map[string]any)["annotations"].(map[string]any)
 	if annotations["helm.sh/resource-policy"] != "keep" {
 		t.Error("helm uninstall would delete the CRD, and all TemplateControllers with it")
@@ -126,7 +126,7 @@ func TestChartInstallsWhatTheManifestsDo(t *testing.T) {
 	}
 }
 
-// canonical makes all numbers of one type.
+// canonical converts all numbers to one type.
 func canonical(t *testing.T, objects rendered) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(objects)
@@ -140,7 +140,7 @@ func canonical(t *testing.T, objects rendered) map[string]any {
 	return out
 }
 
-// get returns a value of an object as JSON, or what is missing.
+// get returns a value of an object as JSON, or the missing key.
 func (r rendered) get(t *testing.T, object string, path ...any) string {
 	t.Helper()
 	value, err := at(r[object], path...)
@@ -156,7 +156,7 @@ func (r rendered) get(t *testing.T, object string, path ...any) string {
 
 const deployment = "Deployment templater in templater-system"
 
-func TestValuesDoWhatTheySay(t *testing.T) {
+func TestValuesChangeManifests(t *testing.T) {
 	for why, row := range map[string]struct {
 		values string
 		path   []any
@@ -183,7 +183,7 @@ func TestValuesDoWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestValuesLeaveObjectsOut(t *testing.T) {
+func TestValuesOmitObjects(t *testing.T) {
 	all := mustTemplate(t, "templater-system", "{}")
 	for values, want := range map[string][]string{
 		"crd: {install: false}":       {"CustomResourceDefinition templatecontrollers.templater.dev"},
@@ -199,7 +199,7 @@ func TestValuesLeaveObjectsOut(t *testing.T) {
 	}
 }
 
-func TestRightsAreAddedToThoseForAll(t *testing.T) {
+func TestExtraRulesAreAggregated(t *testing.T) {
 	got := mustTemplate(t, "templater-system", `rights: [{apiGroups: [""], resources: [pods], verbs: [get]}]`)
 	const role = "ClusterRole templater-rights"
 	if rules := got.get(t, role, "rules"); rules != `[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]` {
@@ -212,7 +212,7 @@ func TestRightsAreAddedToThoseForAll(t *testing.T) {
 	}
 }
 
-// manifestSelector is what templater-children collects roles by.
+// manifestSelector is the label selector by which templater-children aggregates roles.
 func manifestSelector(t *testing.T) map[string]string {
 	t.Helper()
 	o, err := manifest.Find(installed(t), "ClusterRole", "templater-children")

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A second installation is that of docs/operate/install.md.
-func TestAClassOfItsOwn(t *testing.T) {
+// The second installation is that of docs/operate/second-installation.md.
+func TestChartWithClassName(t *testing.T) {
 	got := mustTemplate(t, "templater-b", "className: b")
 	want := []string{
 		"ClusterRole templater-b",
@@ -37,7 +37,7 @@ func TestAClassOfItsOwn(t *testing.T) {
 		path   []any
 		want   string
 	}{
-		{"Deployment templater-b in templater-b", inContainer("args"), `["run","--leader-elect","--metrics-address=:8080","--health-address=:8081","--log-format=json","--webhook-address=:9443","--class-name=b","--seal-namespace=templater-system"]`},
+		{"Deployment templater-b in templater-b", inContainer("args"), `["run","--leader-elect","--metrics-bind-address=:8080","--health-probe-bind-address=:8081","--log-format=json","--webhook-bind-address=:9443","--class-name=b","--seal-namespace=templater-system"]`},
 		{"Deployment templater-b in templater-b", path("spec", "template", "spec", "serviceAccountName"), `"templater-b"`},
 		{"Role templater-b in templater-b", path("rules", 0, "resourceNames"), `["templater-b"]`},
 		{"Role templater-b in templater-b", path("rules", 2, "resourceNames"), `["templater-b-webhook"]`},
@@ -63,8 +63,8 @@ func TestAClassOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestAnInstallationWithKeysOfItsOwnKeepsThem expects the right on the keys where they are in the namespace of the release.
-func TestAnInstallationWithKeysOfItsOwnKeepsThem(t *testing.T) {
+// TestInstallationWithOwnSealKeys expects the permission on the keys if they are in the namespace of the release.
+func TestInstallationWithOwnSealKeys(t *testing.T) {
 	for values, role := range map[string]string{"{}": "Role templater in ns", "{className: b, sealNamespace: ns}": "Role templater-b in ns"} {
 		got := mustTemplate(t, "ns", values)
 		if names := got.get(t, role, "rules", 2, "resourceNames", 0); names != `"templater-seal"` {
@@ -78,7 +78,7 @@ func TestAnInstallationWithKeysOfItsOwnKeepsThem(t *testing.T) {
 	}
 }
 
-func TestThePolicyKnowsAllAccounts(t *testing.T) {
+func TestPolicyListsAllServiceAccounts(t *testing.T) {
 	const policy = "ValidatingAdmissionPolicy templater"
 	for values, want := range map[string]string{
 		"{}":                                     `"{'': 'elsewhere/templater'}"`,
@@ -90,7 +90,7 @@ func TestThePolicyKnowsAllAccounts(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftInTheUsualNamespace(t *testing.T) {
+func TestReleaseNamespaceIsUsedEverywhere(t *testing.T) {
 	for key := range mustTemplate(t, "elsewhere", "{}") {
 		if strings.HasSuffix(key, "in templater-system") {
 			t.Errorf("%s: the release is in another namespace", key)

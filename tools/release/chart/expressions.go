@@ -7,25 +7,26 @@ import (
 	"strings"
 )
 
-// expressions stand for values in an object while it is made into text. Each is a word that YAML needs not quote.
+// expressions are placeholders for values of an object while it is marshaled. Each is a word that needs no quotes in
+// YAML.
 type expressions struct{ all []expression }
 
-// expression is what a word becomes: text in its place, or lines in place of its line. A line may hold %[1]s, its
-// indentation, and %[2]s, what comes before the word.
+// expression is the replacement of a placeholder: inline text, or lines that replace its line. A line may contain
+// %[1]s, its indentation, and %[2]s, the text before the placeholder.
 type expression struct{ inline, lines string }
 
-// quoted yields a string.
+// quoted renders a string.
 func quoted(code string) expression { return expression{inline: "{{ " + code + " | quote }}"} }
 
-// plain yields a number or a word.
+// plain renders a number or a word.
 func plain(code string) expression { return expression{inline: "{{ " + code + " }}"} }
 
-// optional yields the key with its value, or nothing where the value is empty.
+// optional renders the key with its value, or nothing if the value is empty.
 func optional(value string) expression {
 	return expression{lines: "{{- with " + value + " }}\n%[1]s%[2]s\n{{ toYaml . | indent %[3]d }}\n{{- end }}"}
 }
 
-// lines yields lines in place of one of a list.
+// lines renders lines in place of a list item.
 func lines(text string) expression { return expression{lines: text} }
 
 func (e *expressions) add(one expression) string {
@@ -35,7 +36,7 @@ func (e *expressions) add(one expression) string {
 
 var word = regexp.MustCompile(`^( *)(.*?)zzEXPRESSION(\d+)zz$`)
 
-// fill returns the template of what was text with words. What looks like an expression there stays text.
+// fill returns the template for marshaled text with placeholders. Text that looks like an expression is escaped.
 func (e *expressions) fill(text string) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
@@ -60,7 +61,7 @@ func (e *expressions) fill(text string) string {
 
 func indent(text, by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) }
 
-// at returns the place of a value, by keys of maps and numbers of lists.
+// at returns a pointer to a value, by map keys and list indexes.
 func at(in any, path ...any) (*any, error) {
 	value := &in
 	for i, step := range path {
@@ -84,7 +85,7 @@ func at(in any, path ...any) (*any, error) {
 	return value, nil
 }
 
-// set replaces the value at a path, which has to be there.
+// set replaces the value at a path, which must exist.
 func set(in map[string]any, value any, path ...any) error {
 	if _, err := at(in, path...); err != nil {
 		return err

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// container is where the Deployment has the container.
+// container is the path of the container in the Deployment.
 var container = []any{"spec", "template", "spec", "containers", 0}
 
-// named is a name of ours, with the class behind it. Names of one thing end with the class: templater-webhook-CLASS.
+// named is an object name with the class appended, as in templater-webhook-CLASS.
 func named(name string) expression {
 	return expression{inline: name + `{{ include "templater.suffix" . }}`}
 }
 
 var namespace = quoted(".Release.Namespace")
 
-// replacement puts an expression at a path of an object.
+// replacement replaces the value at a path of an object by an expression.
 type replacement struct {
 	path []any
 	by   expression
@@ -25,7 +25,7 @@ func path(steps ...any) []any { return steps }
 
 func inContainer(steps ...any) []any { return append(append([]any{}, container...), steps...) }
 
-// replacements are those of one kind, besides name, namespace and label.
+// replacements are the replacements per kind, in addition to name, namespace and labels.
 var replacements = map[string][]replacement{
 	"RoleBinding":        binding,
 	"ClusterRoleBinding": binding,
@@ -48,7 +48,7 @@ var binding = []replacement{
 	{path("subjects", 0, "namespace"), namespace},
 }
 
-// replace puts expressions in place of what values decide.
+// replace replaces everything that values determine by expressions.
 func (e *expressions) replace(o map[string]any) error {
 	metadata, _ := o["metadata"].(map[string]any)
 	name := fmt.Sprint(metadata["name"])
@@ -66,7 +66,7 @@ func (e *expressions) replace(o map[string]any) error {
 		}
 	}
 	switch kind {
-	case "RoleBinding", "ClusterRoleBinding": // of the role with the same name
+	case "RoleBinding", "ClusterRoleBinding": // of the role of the same name
 		return set(o, e.add(named(name)), "roleRef", "name")
 	case "Role", "ClusterRole":
 		return e.replaceNames(o)
@@ -76,7 +76,7 @@ func (e *expressions) replace(o map[string]any) error {
 	return nil
 }
 
-// replaceNames puts the class into the names of objects that a role is about.
+// replaceNames appends the class to the resource names in a role.
 func (e *expressions) replaceNames(o map[string]any) error {
 	rules, _ := o["rules"].([]any)
 	for _, one := range rules {
@@ -86,9 +86,9 @@ func (e *expressions) replaceNames(o map[string]any) error {
 			switch name {
 			case "templater":
 				names[i] = e.add(named("templater"))
-			case "templater-webhook": // of the Secret, which templater makes
+			case "templater-webhook": // of the Secret that templater creates
 				names[i] = e.add(expression{inline: `templater{{ include "templater.suffix" . }}-webhook`})
-			case "templater-seal": // one for all classes: see seals-role.yaml
+			case "templater-seal": // shared by all classes: see seals-role.yaml
 				names[i] = e.add(lines(ownSeals))
 			default:
 				return fmt.Errorf("the chart does not know whether the class belongs into the name %v", name)
@@ -98,12 +98,12 @@ func (e *expressions) replaceNames(o map[string]any) error {
 	return nil
 }
 
-// ownSeals is the Secret with the keys of the seals, where it is in the namespace of the release.
+// ownSeals is a condition: the Secret with the seal keys is in the namespace of the release.
 const ownSeals = `{{- if or (not .Values.className) (eq .Release.Namespace .Values.sealNamespace) }}
 %[1]s- templater-seal
 {{- end }}`
 
-// moreArgs are the flags that values add.
+// moreArgs are the flags set by values.
 const moreArgs = `{{- with .Values.className }}
 %[1]s- --class-name={{ . }}
 %[1]s- --seal-namespace={{ $.Values.sealNamespace }}
@@ -120,7 +120,7 @@ const goMemLimit = `{{- with include "templater.goMemLimit" . }}
 %[1]s  value: {{ . }}
 {{- end }}`
 
-// replaceLists has values add to the lists of a Deployment, and to what it leaves out.
+// replaceLists lets values extend the lists of a Deployment, and set fields that it omits.
 func (e *expressions) replaceLists(o map[string]any) error {
 	args, err := at(o, inContainer("args")...)
 	if err != nil {

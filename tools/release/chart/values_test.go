@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What people get to see of a wrong value.
-func TestWrongValuesAreRefused(t *testing.T) {
+// Error messages for invalid values.
+func TestInvalidValuesAreRejected(t *testing.T) {
 	long := strings.Repeat("a", 300)
 	for values, want := range map[string]string{
 		"replica: 3":                                                     "additional properties 'replica' not allowed",
@@ -60,7 +60,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 	}
 }
 
-func TestUsualValuesAreTaken(t *testing.T) {
+func TestCommonValuesAreAccepted(t *testing.T) {
 	for _, values := range []string{
 		"image: {repository: 'registry.example.org:5000/some/templater'}",
 		"resources: {limits: {memory: 64Mi, cpu: 1.5, ephemeral-storage: 1Gi}, requests: {memory: 64Mi, cpu: 10m}}",
@@ -68,7 +68,7 @@ func TestUsualValuesAreTaken(t *testing.T) {
 		"nodeSelector: {node-role.kubernetes.io/control-plane: ''}",
 		"tolerations: [{operator: Exists}, {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 10}]",
 		`rights: [{apiGroups: ["", apps], resources: ["deployments/scale", "*"], resourceNames: [a], verbs: ["*"]}]`,
-		`extraArgs: [--log-level=verbose, "--kube-qps=5", --webhook-address=]`,
+		`extraArgs: [--log-level=verbose, "--kube-qps=5", --webhook-bind-address=]`,
 		"global: {anything: true}",
 	} {
 		if _, err := render(t, "templater-system", values); err != nil {
@@ -77,8 +77,8 @@ func TestUsualValuesAreTaken(t *testing.T) {
 	}
 }
 
-// A value without a bound is one that nobody has thought about.
-func TestEveryValueHasBounds(t *testing.T) {
+// A value without bounds is an oversight.
+func TestEveryValueIsBounded(t *testing.T) {
 	text, err := static.ReadFile("static/values.schema.json")
 	if err != nil {
 		t.Fatal(err)
@@ -87,11 +87,11 @@ func TestEveryValueHasBounds(t *testing.T) {
 	if err := json.Unmarshal(text, &schema); err != nil {
 		t.Fatal(err)
 	}
-	schema["properties"].(map[string]any)["global"] = map[string]any{"type": "boolean"} // which the chart does not read
+	schema["properties"].(map[string]any)["global"] = map[string]any{"type": "boolean"} // not used by the chart
 	unbounded(t, "values", schema)
 }
 
-// unbounded tells of the schemas below one, and of it, that have no bounds.
+// unbounded reports the schemas without bounds at and below schema.
 func unbounded(t *testing.T, where string, schema map[string]any) {
 	t.Helper()
 	needs := map[string][]string{"string": {"pattern"}, "integer": {"minimum", "maximum"}, "array": {"maxItems", "items"}}

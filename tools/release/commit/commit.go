@@ -1,5 +1,5 @@
-// Package commit tells of which version the commit of a clone is, and refuses what nobody could make again: files
-// that are in no commit, and a version that is no tag.
+// Package commit determines the version of a clone's commit, and rejects what cannot be reproduced: uncommitted files,
+// and a version that is not a tag.
 package commit
 
 import (
@@ -17,18 +17,18 @@ import (
 	"github.com/templater-dev/templater/tools/image/program"
 )
 
-// Asked is what the caller wants to release.
+// Asked is the requested release.
 type Asked struct {
-	Version string // v1.2.3, a tag of the commit; empty = the one that the commit has, or else v0.0.0-gCOMMIT
-	Dirty   bool   // files may differ from the commit; the version of such a release ends with -dirty
+	Version string // v1.2.3, a tag of the commit; empty = the commit's tag, or else v0.0.0-gCOMMIT
+	Dirty   bool   // allow uncommitted changes; the version of such a release ends with -dirty
 }
 
 const (
-	digits = 12 // of a commit, in a version. Git itself shows more of them where it knows more commits.
-	shown  = 5  // files that an error names
+	digits = 12 // of a commit, in a version; Git itself shows more digits in repositories with more commits
+	shown  = 5  // number of files in an error
 )
 
-// Version returns the version of what is in a folder. Where it is no clone, this is what is asked for.
+// Version returns the version of a folder. If it is not a clone, that is the requested version.
 func Version(ctx context.Context, folder string, asked Asked) (string, error) {
 	if err := program.CheckVersion(asked.Version); err != nil {
 		return "", fmt.Errorf("--version: %w", err)
@@ -62,7 +62,7 @@ func Version(ctx context.Context, folder string, asked Asked) (string, error) {
 // clone is a folder with a commit.
 type clone string
 
-// version returns the tag that is asked for, or the one that the commit has, or one made of the commit.
+// version returns the requested tag, the commit's tag, or a version made from the commit.
 func (c clone) version(ctx context.Context, asked string) (string, error) {
 	head, err := c.lines(ctx, "rev-parse", "HEAD")
 	if err != nil {
@@ -86,7 +86,7 @@ func (c clone) version(ctx context.Context, asked string) (string, error) {
 	return "v0.0.0-g" + head[0][:digits], nil
 }
 
-// noTag says what is wrong with a version that is no tag of the commit.
+// noTag returns the error for a version that is not a tag of the commit.
 func (c clone) noTag(ctx context.Context, asked, head string) error {
 	other, err := c.lines(ctx, "tag", "--list", asked)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c clone) noTag(ctx context.Context, asked, head string) error {
 	return fmt.Errorf("--version %s: the commit %s has no such tag: git tag %s, or leave VERSION out", asked, head[:digits], asked)
 }
 
-// lines returns what git prints.
+// lines returns the lines that git prints.
 func (c clone) lines(ctx context.Context, args ...string) ([]string, error) {
 	var stderr bytes.Buffer
 	git := exec.CommandContext(ctx, "git", append([]string{"-C", string(c)}, args...)...)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// repository is a clone with one commit, in which the commands of git have been run.
+// repository is a clone with one commit, in which the git commands have been run.
 func repository(t *testing.T, commands ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func TestVersion(t *testing.T) {
 	for why, row := range map[string]struct {
 		commands []string
 		asked    Asked
-		want     string // COMMIT stands for the commit
+		want     string // COMMIT is replaced by the commit
 	}{
 		"the tag of the commit":               {[]string{"tag v1.2.3"}, Asked{}, "v1.2.3"},
 		"a tag with a message":                {[]string{"tag -a -m released v1.2.3"}, Asked{}, "v1.2.3"},
@@ -58,7 +58,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestVersionOfFilesThatAreInNoCommit(t *testing.T) {
+func TestVersionWithUncommittedFiles(t *testing.T) {
 	dir := repository(t, "tag v1.2.3")
 	write(t, dir, "1", "2", "3", "4", "5", "6", "7")
 	_, err := Version(t.Context(), dir, Asked{Version: "v1.2.3"})
@@ -72,7 +72,7 @@ func TestVersionOfFilesThatAreInNoCommit(t *testing.T) {
 	}
 }
 
-func TestVersionWithoutAClone(t *testing.T) {
+func TestVersionWithoutRepository(t *testing.T) {
 	dir := t.TempDir()
 	if got, err := Version(t.Context(), dir, Asked{Version: "v1.2.3"}); got != "v1.2.3" || err != nil {
 		t.Errorf("got %q and error %v", got, err)
@@ -83,7 +83,7 @@ func TestVersionWithoutAClone(t *testing.T) {
 }
 
 // Another release of the same commit would have other bytes.
-func TestVersionOfASecondWorkTree(t *testing.T) {
+func TestVersionRejectsLinkedWorktree(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "second")
 	repository(t, "tag v1.2.3", "worktree add -q "+dir)
 	if _, err := Version(t.Context(), dir, Asked{}); err == nil || !strings.Contains(err.Error(), "it is a second work tree of a clone") {
@@ -91,7 +91,7 @@ func TestVersionOfASecondWorkTree(t *testing.T) {
 	}
 }
 
-func TestVersionsThatAreRefused(t *testing.T) {
+func TestVersionErrors(t *testing.T) {
 	for why, row := range map[string]struct {
 		commands []string
 		version  string

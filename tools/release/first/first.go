@@ -1,31 +1,32 @@
-// Package first makes the first steps behind the installation: a kind of one's own and its TemplateController, and
-// an object of that kind.
+// Package first generates the manifests for the first steps after the installation: a custom kind with its
+// TemplateController, and an object of that kind.
 package first
 
 import (
-	_ "embed" // for the rights
+	_ "embed" // for the RBAC rules
 	"os"
 	"path/filepath"
 
 	"github.com/templater-dev/templater/tools/release/manifest"
 )
 
-// sample is the sample of config/samples that the steps are of.
+// sample is the sample in config/samples for these steps.
 const sample = "simpledeployment"
 
-// rights are what templater rbac says that the sample needs.
+// rules is the output of templater rbac for the sample.
 //
-//go:embed rights.yaml
-var rights []byte
+//go:embed rbac.yaml
+var rules []byte
 
-// Controller returns the kind, its TemplateController and the rights that templater needs for it. comment comes first.
+// Controller returns the CRD, its TemplateController and the permissions that templater needs for it, preceded by
+// comment.
 func Controller(source, comment string) ([]byte, error) {
 	objects, err := manifest.Sample(source, sample)
 	if err != nil {
 		return nil, err
 	}
 	text, err := manifest.Text(comment, objects)
-	return append(append(text, "---\n"...), rights...), err
+	return append(append(text, "---\n"...), rules...), err
 }
 
 // Object returns an object of the kind.

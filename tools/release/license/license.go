@@ -1,5 +1,5 @@
-// Package license finds the licences of the modules that programs are made of: in the folder of each package that is
-// in a program, and in those above it, up to that of its module. So code that a module has taken over from elsewhere is found, too.
+// Package license finds the licenses of the modules in programs: in the folder of each linked package, and in its
+// parent folders up to the module's. This also finds licenses of code that a module has copied from elsewhere.
 package license
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/templater-dev/templater/tools/image/program"
 )
 
-// Module is a module, with what its authors have written about its use.
+// Module is a module with its licenses and notices.
 type Module struct {
 	Name    string   // PATH@VERSION
-	License string   // in the language of SPDX, such as Apache-2.0 AND MIT
-	Texts   [][]byte // files with licences and notices, each once
+	License string   // SPDX expression, such as Apache-2.0 AND MIT
+	Texts   [][]byte // unique license and notice files
 }
 
 // Program is the main package of a program.
@@ -33,7 +33,8 @@ type Program struct {
 	Tags     string
 }
 
-// Of returns the modules of the programs, by name, but for the one in the folder source itself. Each of them has a licence that is known.
+// Of returns the modules of the programs, sorted by name, except the one in the folder source itself. A module without
+// a known license is an error.
 func Of(ctx context.Context, source string, programs ...Program) ([]Module, error) {
 	found := map[string]files{}
 	for _, p := range programs {
@@ -52,10 +53,10 @@ func Of(ctx context.Context, source string, programs ...Program) ([]Module, erro
 	return modules, nil
 }
 
-// files are the paths of files of a module that tell of its licence.
+// files are the paths of license and notice files of a module.
 type files map[string]bool
 
-// list notes the files of all modules of a program.
+// list adds the files of all modules of a program to found.
 func (p Program) list(ctx context.Context, source string, found map[string]files) error {
 	const format = `{{with .Module}}{{if not .Main}}{{with .Replace}}{{.Path}}@{{.Version}}{{else}}{{.Path}}@{{.Version}}{{end}}	{{.Dir}}	{{$.Dir}}{{end}}{{end}}`
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", p.Tags, "-f", format, p.Package)
@@ -68,7 +69,7 @@ func (p Program) list(ctx context.Context, source string, found map[string]files
 		return fmt.Errorf("list the packages of %s for %s: %w: %s", p.Package, p.Platform, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	for line := range strings.FieldsFuncSeq(string(out), func(r rune) bool { return r == '\n' }) {
-		fields := strings.Split(line, "\t") // the name of the module, its folder, that of the package
+		fields := strings.Split(line, "\t") // module name, module folder, package folder
 		name, root := fields[0], fields[1]
 		if found[name] == nil {
 			found[name] = files{}
@@ -82,14 +83,14 @@ func (p Program) list(ctx context.Context, source string, found map[string]files
 	return nil
 }
 
-// telling are the names of files that tell of a licence; those of isLicense have one.
+// telling matches the names of license and notice files; isLicense matches those that contain a license.
 var (
 	telling   = regexp.MustCompile(`(?i)^(licen[cs]e|copying|copyright|notice|patents)([._-].*)?$`)
 	isLicense = regexp.MustCompile(`(?i)^(licen[cs]e|copying)`)
 	isCode    = regexp.MustCompile(`\.(go|s|c|h|py|sh)$`)
 )
 
-// in notes the files of a folder.
+// in adds the files of a folder.
 func (f files) in(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -103,7 +104,7 @@ func (f files) in(folder string) error {
 	return nil
 }
 
-// mostly is how much of a file has to be the text of licences, in percent: the rest names people and years.
+// mostly is the minimum share of license text in a file, in percent: the rest names people and years.
 const mostly = 75
 
 // read reads the files of a module.
@@ -136,7 +137,7 @@ func read(name string, paths []string) (Module, error) {
 	return m, nil
 }
 
-// Texts returns all texts in one: which modules each of them is about, and the text.
+// Texts returns all texts as one, each preceded by its modules.
 func Texts(modules []Module) []byte {
 	about := map[string][]string{}
 	var order []string

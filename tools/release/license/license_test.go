@@ -12,8 +12,8 @@ import (
 	"github.com/templater-dev/templater/tools/image/program"
 )
 
-// The modules of templater are all of licences under which they may be given away with it. Ask before you add one.
-func TestLicensesOfTemplater(t *testing.T) {
+// The licenses of all modules of templater allow distribution with it. Ask before adding one.
+func TestDependencyLicensesAreAllowed(t *testing.T) {
 	modules, err := Of(t.Context(), "../../..",
 		Program{Package: "./cmd/templater", Platform: program.Platform{System: "linux", Architecture: "amd64"}, Tags: ""},
 		Program{Package: "./cmd/templater", Platform: program.Platform{System: "windows", Architecture: "arm64"}, Tags: ""},
@@ -37,7 +37,7 @@ func TestLicensesOfTemplater(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"k8s.io/api":   "Apache-2.0",
-		"k8s.io/utils": "Apache-2.0 AND BSD-3-Clause", // code of Go's own, in a folder with a licence of its own
+		"k8s.io/utils": "Apache-2.0 AND BSD-3-Clause", // includes Go's own code, in a folder with a separate license
 	} {
 		if found[path] != want {
 			t.Errorf("%s: got %q, want %s", path, found[path], want)
@@ -45,7 +45,7 @@ func TestLicensesOfTemplater(t *testing.T) {
 	}
 }
 
-func TestTextsNameTheModules(t *testing.T) {
+func TestTextsListModules(t *testing.T) {
 	got := string(Texts([]Module{
 		{Name: "a@v1", Texts: [][]byte{[]byte("free\n"), []byte("noted\n")}},
 		{Name: "b@v1", Texts: [][]byte{[]byte("free")}},
@@ -57,7 +57,7 @@ func TestTextsNameTheModules(t *testing.T) {
 	}
 }
 
-func TestModulesWithoutALicenseAreNamed(t *testing.T) {
+func TestModulesWithoutLicenseAreRejected(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"NOTICE": "by us", "LICENSE": "do as you like, but tell us"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {

@@ -1,4 +1,4 @@
-// Package manifest makes manifests of the folder config: what is installed, with the image of a release, and samples.
+// Package manifest builds manifests from the folder config: the installation, with the image of a release, and samples.
 package manifest
 
 import (
@@ -11,24 +11,24 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Image is an image in a registry. What its digest names never changes.
+// Image is an image in a registry. Its digest makes it immutable.
 type Image struct {
 	Repository string // such as registry.example.org/templater
 	Digest     string // sha256:…
 }
 
-// Objects returns what config/default of the repository in the folder source has, with the image, in the order in which a
-// cluster takes them: namespaces and definitions come first.
+// Objects returns the objects of config/default in the repository source, with the image, in installation order:
+// namespaces and CRDs come first.
 func Objects(source string, image Image) ([]map[string]any, error) {
 	return build(source, "config/default", []map[string]string{{"name": "templater", "newName": image.Repository, "digest": image.Digest}})
 }
 
-// Sample returns what the sample called name has, without an object of its kind.
+// Sample returns the objects of the sample called name, without an object of its kind.
 func Sample(source, name string) ([]map[string]any, error) {
 	return build(source, "config/samples/"+name, nil)
 }
 
-// build runs kustomize over a folder below config.
+// build runs kustomize on a folder below config.
 func build(source, folder string, images []map[string]string) ([]map[string]any, error) {
 	files := filesys.MakeFsInMemory()
 	if err := copyInto(files, filepath.Join(source, "config")); err != nil {
@@ -60,7 +60,7 @@ func build(source, folder string, images []map[string]string) ([]map[string]any,
 	return objects, nil
 }
 
-// copyInto puts the folder config into the files, under the same name.
+// copyInto copies the folder config into files, under the same name.
 func copyInto(files filesys.FileSystem, config string) error {
 	return filepath.WalkDir(config, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
@@ -78,7 +78,7 @@ func copyInto(files filesys.FileSystem, config string) error {
 	})
 }
 
-// Text returns the objects as one file for kubectl apply, below a comment.
+// Text returns the objects as one file for kubectl apply, preceded by a comment.
 func Text(comment string, objects []map[string]any) ([]byte, error) {
 	out := []byte("# " + comment + "\n")
 	for _, o := range objects {

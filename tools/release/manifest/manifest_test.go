@@ -17,7 +17,7 @@ func kinds(objects []map[string]any) []string {
 	return all
 }
 
-func TestObjectsComeInTheOrderOfTheirUse(t *testing.T) {
+func TestObjectsAreInInstallOrder(t *testing.T) {
 	objects, err := Objects(source, Image{Repository: "registry.example.org/templater", Digest: "sha256:" + strings.Repeat("a", 64)})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestObjectsComeInTheOrderOfTheirUse(t *testing.T) {
 	}
 }
 
-func TestSampleHasNoObjectOfItsKind(t *testing.T) {
+func TestSampleOmitsExampleParent(t *testing.T) {
 	objects, err := Sample(source, "simpledeployment")
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestSampleHasNoObjectOfItsKind(t *testing.T) {
 	}
 }
 
-func TestErrorsNameWhatIsMissing(t *testing.T) {
+func TestErrorsNameMissingObjects(t *testing.T) {
 	if _, err := Sample(source, "none"); err == nil || !strings.Contains(err.Error(), "kustomize config/samples/none") {
 		t.Errorf("a sample that is not there: got error %v", err)
 	}

@@ -1,5 +1,4 @@
-// Package pack writes archives whose bytes depend on what is in them alone, and not on when, where or by whom
-// they were written.
+// Package pack writes reproducible archives, whose bytes depend only on their content.
 package pack
 
 import (
@@ -14,15 +13,15 @@ import (
 
 // File is a file of an archive.
 type File struct {
-	Path string      // with slashes, without a leading one
+	Path string      // slash-separated, without a leading slash
 	Mode fs.FileMode // 0o755 for programs, 0o644 for the rest
 	Body []byte
 }
 
-// epoch is when all files were written: the first time that a zip can hold.
+// epoch is the modification time of all files: the earliest that a zip supports.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// TarGz returns a compressed tar of the files, in their order.
+// TarGz returns a gzipped tar of the files, in that order.
 func TarGz(files ...File) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -46,7 +45,7 @@ func TarGz(files ...File) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Zip returns a zip of the files, in their order.
+// Zip returns a zip of the files, in that order.
 func Zip(files ...File) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

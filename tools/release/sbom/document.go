@@ -1,16 +1,16 @@
 package sbom
 
-// What is not known, and what the document calls itself and the release.
+// Placeholder for unknown values, and the IDs of the document and the release.
 const (
 	noAssertion = "NOASSERTION"
 	documentID  = "SPDXRef-DOCUMENT"
 	releaseID   = "SPDXRef-Release"
 )
 
-// document is an SPDX document, with the fields that it needs.
+// document is an SPDX document, with the required fields.
 type document struct {
 	Version       string         `json:"spdxVersion"`
-	License       string         `json:"dataLicense"` // of the document itself: SPDX wants this one
+	License       string         `json:"dataLicense"` // of the document itself: SPDX requires this one
 	ID            string         `json:"SPDXID"`
 	Name          string         `json:"name"`
 	Namespace     string         `json:"documentNamespace"`

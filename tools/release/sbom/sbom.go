@@ -1,5 +1,5 @@
-// Package sbom tells which modules a program is made of, in SPDX 2.3 as JSON.
-// See https://spdx.github.io/spdx-spec/v2.3/ for what the fields are.
+// Package sbom lists the modules of programs in SPDX 2.3 JSON. See https://spdx.github.io/spdx-spec/v2.3/ for the
+// fields.
 package sbom
 
 import (
@@ -23,17 +23,17 @@ type Program struct {
 	Body []byte
 }
 
-// Release is what a document is about.
+// Release is the subject of a document.
 type Release struct {
 	Name     string // templater
 	Version  string // v1.2.3
-	URL      string // where the release is, which makes the name of the document unique
+	URL      string // of the release; makes the document namespace unique
 	Programs []Program
-	Licenses map[string]string // of each module, which is called PATH@VERSION; also of those that Go has not noted in a program
+	Licenses map[string]string // by module, as PATH@VERSION; also of modules that Go has not recorded in a program
 }
 
-// Make returns the document: the release, and each module that one of its programs has, with the Go that built
-// them. It was created when the commit was, so that equal programs have equal documents.
+// Make returns the document: the release, and each module of its programs, including the Go version that built them.
+// Its creation time is that of the commit, so that equal programs have equal documents.
 func Make(r Release) ([]byte, error) {
 	modules := map[string]debug.Module{}
 	from := origin{created: time.Unix(0, 0).UTC()}
@@ -73,14 +73,14 @@ func Make(r Release) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// origin is what programs are built from.
+// origin is the source of the programs.
 type origin struct {
-	created time.Time // when the commit was; 1970 where it is not known
-	commit  string    // empty where it is not known
-	changed bool      // files differed from the commit
+	created time.Time // commit time; 1970 if unknown
+	commit  string    // empty if unknown
+	changed bool      // uncommitted changes
 }
 
-// note notes what Go says in a program.
+// note records the build settings that Go embeds in a program.
 func (o *origin) note(settings []debug.BuildSetting) (err error) {
 	for _, s := range settings {
 		switch s.Key {
@@ -122,7 +122,7 @@ func (r Release) document(from origin) *document {
 	}
 }
 
-// digest is of all programs: no other document may have the name of this one.
+// digest covers all programs, to make the document namespace unique.
 func (r Release) digest() string {
 	sum := sha256.New()
 	for _, p := range r.Programs {
@@ -133,14 +133,15 @@ func (r Release) digest() string {
 
 var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// identifier is what a module is called in the documents of all releases. A digest tells those apart that differ in what an identifier cannot have.
+// identifier is the ID of a module in the documents of all releases. A digest distinguishes modules that differ only in
+// characters not allowed in IDs.
 func identifier(m debug.Module) string {
 	name := m.Path + "@" + m.Version
 	sum := sha256.Sum256([]byte(name))
 	return "SPDXRef-Module-" + notInID.ReplaceAllString(name, "-") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// add adds a module that the release contains.
+// add adds a module of the release.
 func (d *document) add(m debug.Module, license string) {
 	p := pkg{
 		ID: identifier(m), Name: m.Path, Version: m.Version,
@@ -159,14 +160,14 @@ func (d *document) add(m debug.Module, license string) {
 	d.Relationships = append(d.Relationships, relationship{From: releaseID, Type: "CONTAINS", To: p.ID})
 }
 
-// purl is the URL of a package: of https://github.com/package-url/purl-spec.
+// purl is the package URL: see https://github.com/package-url/purl-spec.
 func purl(path, version string) string {
 	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 }
 
 var capital = regexp.MustCompile(`[A-Z]`)
 
-// escaped writes a path or a version as the module proxy wants it: !a in place of A.
+// escaped escapes a path or a version for the module proxy: !a for A.
 func escaped(text string) string {
 	return capital.ReplaceAllStringFunc(text, func(c string) string { return "!" + strings.ToLower(c) })
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/spdx/tools-golang/spdxlib"
 )
 
-// built is a program with modules: the one that makes releases.
+// built is a program with modules: this tool itself.
 var built = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "sbom-")
 	if err != nil {
@@ -33,7 +33,7 @@ var built = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(out)
 })
 
-// release is one of a program, with one module more: of a program of which Go has noted nothing.
+// release has one program, and one more module from a program in which Go has recorded none.
 func release(t *testing.T) Release {
 	t.Helper()
 	body, err := built()
@@ -76,7 +76,8 @@ func made(t *testing.T) (document, []byte) {
 	return d, text
 }
 
-// A library of the SPDX project reads the document. The fields that it does not check are those of which SPDX 2.3 says that a package has them.
+// A library of the SPDX project parses the document. The fields that it does not check are checked as SPDX 2.3 defines
+// them for packages.
 func TestDocumentIsSPDX(t *testing.T) {
 	_, text := made(t)
 	doc, err := spdxjson.Read(bytes.NewReader(text))
@@ -111,7 +112,7 @@ func TestDocumentIsSPDX(t *testing.T) {
 	}
 }
 
-func TestIdentifiersTellModulesApart(t *testing.T) {
+func TestIdentifiersAreUnique(t *testing.T) {
 	seen := map[string]string{}
 	for _, m := range []debug.Module{{Path: "a/b", Version: "v1"}, {Path: "a-b", Version: "v1"}, {Path: "a", Version: "b-v1"}, {Path: "a_b", Version: "v1"}, {Path: "A/b", Version: "v1"}} {
 		id := identifier(m)
@@ -125,7 +126,7 @@ func TestIdentifiersTellModulesApart(t *testing.T) {
 	}
 }
 
-func TestDocumentNamesTheModulesOfThePrograms(t *testing.T) {
+func TestDocumentListsModules(t *testing.T) {
 	d, _ := made(t)
 	found := map[string]pkg{}
 	for _, p := range d.Packages {
@@ -145,7 +146,7 @@ func TestDocumentNamesTheModulesOfThePrograms(t *testing.T) {
 	}
 }
 
-func TestDocumentTellsWhatProgramsAreBuiltFrom(t *testing.T) {
+func TestDocumentRecordsSourceCommit(t *testing.T) {
 	revision := debug.BuildSetting{Key: "vcs.revision", Value: "abc"}
 	for want, settings := range map[string][]debug.BuildSetting{
 		"":                                       nil,
@@ -171,14 +172,14 @@ func TestModulePathsAreEscaped(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoProgramIsNamed(t *testing.T) {
+func TestInvalidProgramIsReported(t *testing.T) {
 	_, err := Make(Release{Programs: []Program{{Name: "linux/amd64", Body: []byte("text")}}})
 	if err == nil || !strings.Contains(err.Error(), "the program for linux/amd64") {
 		t.Errorf("got error %v", err)
 	}
 }
 
-func TestModulesWithoutALicenseAreNamed(t *testing.T) {
+func TestModulesWithoutLicenseAreRejected(t *testing.T) {
 	r := release(t)
 	clear(r.Licenses)
 	if _, err := Make(r); err == nil || !strings.HasPrefix(err.Error(), "the licence of the module ") {
@@ -186,8 +187,8 @@ func TestModulesWithoutALicenseAreNamed(t *testing.T) {
 	}
 }
 
-// Two documents of the same name would be taken for one.
-func TestNamesOfDocumentsDiffer(t *testing.T) {
+// Two documents with the same namespace would be considered identical.
+func TestDocumentNamespacesAreUnique(t *testing.T) {
 	a := Release{Name: "templater", Version: "v1", URL: "https://example.org", Programs: []Program{{Body: []byte("a")}}}
 	b := a
 	b.Programs = []Program{{Body: []byte("b")}}

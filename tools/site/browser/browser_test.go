@@ -28,10 +28,10 @@ var (
 	axeFile = flag.String("axe", "../../../.cache/axe/node_modules/axe-core/axe.min.js", "axe-core, the rules of accessibility")
 )
 
-// wide and narrow are the widths that pages are looked at in.
+// wide and narrow are the window widths for pages.
 const wide, narrow = 1280, 360
 
-// chromium is the path of the browser. Where there is none, the test is left out, but not in a CI.
+// chromium is the path of the browser. Without it, the test is skipped, or fails in CI.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -47,7 +47,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// tab is a tab of the browser, and what went wrong in it.
+// tab is a browser tab, and the errors in it.
 type tab struct {
 	t        *testing.T
 	ctx      context.Context //nolint:containedctx // chromedp keeps the tab in it
@@ -55,7 +55,7 @@ type tab struct {
 	problems []string
 }
 
-// chrome is the browser that all tests use, and closeChrome ends it.
+// chrome is the browser shared by all tests, and closeChrome ends it.
 var (
 	chrome      context.Context //nolint:containedctx // chromedp keeps the browser in it
 	closeChrome = func() {}
@@ -69,7 +69,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// start starts the browser unless it runs.
+// start starts the browser unless it is running.
 func start(t *testing.T) {
 	t.Helper()
 	if chrome != nil {
@@ -78,7 +78,7 @@ func start(t *testing.T) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(time.Minute),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	// The allocator makes a folder for the profile, and removes it once the browser is gone.
+	// The allocator creates a folder for the profile, and removes it after the browser has ended.
 	allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...) //nolint:usetesting // it outlives the test
 	ctx, cancel := chromedp.NewContext(allocator)
 	if err := chromedp.Run(ctx); err != nil {
@@ -91,7 +91,7 @@ func start(t *testing.T) {
 	}
 }
 
-// open opens a tab that shares nothing with those before it: it has a profile of its own.
+// open opens a tab with a new profile, which shares nothing with earlier ones.
 func open(t *testing.T) *tab {
 	t.Helper()
 	start(t)
@@ -116,7 +116,8 @@ func open(t *testing.T) *tab {
 	return b
 }
 
-// watch keeps what goes wrong from now on: errors on the console, failed requests, and requests to anywhere but what begins with the address.
+// watch records errors from now on: console errors, failed requests, and requests to URLs that do not begin with
+// address.
 func (b *tab) watch(address string) {
 	chromedp.ListenTarget(b.ctx, func(event any) {
 		problem := ""
@@ -148,7 +149,7 @@ func (b *tab) watch(address string) {
 	})
 }
 
-// wrong returns what went wrong since it was last called.
+// wrong returns the errors since its last call.
 func (b *tab) wrong() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +158,7 @@ func (b *tab) wrong() []string {
 	return problems
 }
 
-// do runs actions one after the other.
+// do runs actions sequentially.
 func (b *tab) do(actions ...chromedp.Action) {
 	b.t.Helper()
 	if err := chromedp.Run(b.ctx, actions...); err != nil {
@@ -165,7 +166,7 @@ func (b *tab) do(actions ...chromedp.Action) {
 	}
 }
 
-// value is what an expression of JavaScript yields. A promise is waited for.
+// value evaluates a JavaScript expression. It awaits a promise.
 func value[T any](b *tab, expression string) T {
 	b.t.Helper()
 	var v T
@@ -173,12 +174,12 @@ func value[T any](b *tab, expression string) T {
 	return v
 }
 
-// until waits until an expression of JavaScript is true. A page that is on its way to another one is asked again.
+// until waits until a JavaScript expression is true. It retries if the page is navigating.
 func (b *tab) until(expression string) {
 	b.t.Helper()
 	var holds bool
 	var err error
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
 		if err = chromedp.Run(b.ctx, chromedp.Evaluate(expression, &holds)); err == nil && holds {
 			return
 		}
@@ -186,13 +187,13 @@ func (b *tab) until(expression string) {
 	b.t.Fatalf("not so: %s (error %v); the focus is on %s", expression, err, value[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
 }
 
-// look sets how the page is looked at.
+// look sets the window width and the color scheme.
 func (b *tab) look(width int64, scheme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, 800), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 }
 
-// serve serves the site from this machine.
+// serve serves the site locally.
 func serve(t *testing.T) string {
 	t.Helper()
 	if _, err := os.Stat(*folder + "/index.html"); err != nil {

@@ -35,7 +35,7 @@ func serveFaulty(t *testing.T) (address string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/playground.wasm.gz":
-			_, _ = w.Write(packed.Bytes()) // who went away does not need it
+			_, _ = w.Write(packed.Bytes()) // the client may be gone
 		case "/examples.json":
 			http.NotFound(w, r)
 		default:
@@ -46,8 +46,9 @@ func serveFaulty(t *testing.T) (address string) {
 	return server.URL
 }
 
-// TestPlaygroundGoesOnAfterAFaultOfItsProgram has the program end, and compute without an end, in place of an answer. There are no examples.
-func TestPlaygroundGoesOnAfterAFaultOfItsProgram(t *testing.T) {
+// TestPlaygroundRecoversFromCrash makes the program exit, and loop forever, instead of answering. There are no
+// examples.
+func TestPlaygroundRecoversFromCrash(t *testing.T) {
 	b := open(t)
 	b.do(chromedp.Navigate(serveFaulty(t)))
 	b.until(`document.documentElement.dataset.ready !== undefined`)

@@ -11,20 +11,20 @@ import (
 
 const focus = `document.activeElement.textContent.trim() || document.activeElement.id`
 
-// tabs presses the tab key, and returns what then has the focus.
+// tabs presses the tab key, and returns the element that then has the focus.
 func (b *tab) tabs() string {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(kb.Tab))
 	return value[string](b, focus)
 }
 
-// types types a text into the search, over what is there.
+// types replaces the text in the search field.
 func (b *tab) types(text string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate(`document.querySelector("#query").select()`, nil), chromedp.KeyEvent(text))
 }
 
-func TestKeyboard(t *testing.T) {
+func TestKeyboardNavigation(t *testing.T) {
 	address := serve(t)
 	b := open(t)
 	b.watch(address)
@@ -58,7 +58,7 @@ func TestKeyboard(t *testing.T) {
 	}
 }
 
-func TestMenuOfANarrowPage(t *testing.T) {
+func TestMenuIsCollapsedOnNarrowPages(t *testing.T) {
 	b := open(t)
 	b.look(narrow, "light")
 	b.do(chromedp.Navigate(serve(t) + "index.html"))
@@ -69,7 +69,7 @@ func TestMenuOfANarrowPage(t *testing.T) {
 	b.until(`document.querySelector(".menu").open && document.querySelector(".menu a").checkVisibility()`)
 }
 
-// TestSearch looks for things from a server, and from a disk, by the keyboard alone.
+// TestSearch searches using only the keyboard, on a site from a server and from disk.
 func TestSearch(t *testing.T) {
 	disk, err := filepath.Abs(*folder)
 	if err != nil {

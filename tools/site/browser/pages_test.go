@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/tools/site/pages"
 )
 
-// violation is what axe-core has found.
+// violation is a violation found by axe-core.
 type violation struct {
 	ID     string
 	Impact string
@@ -18,7 +18,7 @@ type violation struct {
 	Nodes  []struct{ HTML, FailureSummary string }
 }
 
-func TestEveryPage(t *testing.T) {
+func TestEveryPageIsAccessible(t *testing.T) {
 	axe, err := os.ReadFile(*axeFile)
 	if err != nil {
 		t.Fatalf("axe-core is not there, get it by make test-site: %v", err)
@@ -61,11 +61,11 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// widest is the element that reaches furthest out of the window, and does not scroll by itself.
+// widest is the element that extends furthest beyond the window, and is not scrollable.
 const widest = `[...document.querySelectorAll("main *, header *")].filter((e) => !e.closest("pre, .table"))
 	.sort((a, b) => b.getBoundingClientRect().right - a.getBoundingClientRect().right)[0]?.outerHTML.slice(0, 200) ?? ""`
 
-// violations are all that axe-core finds.
+// violations are all violations found by axe-core.
 func violations(b *tab) []violation {
 	b.t.Helper()
 	var found []violation
@@ -76,7 +76,7 @@ func violations(b *tab) []violation {
 	return found
 }
 
-// serious leaves what axe-core calls serious or critical.
+// serious returns the violations that axe-core rates serious or critical.
 func serious(found []violation) []violation {
 	serious := found[:0]
 	for _, v := range found {

@@ -56,7 +56,7 @@ func startPlayground(t *testing.T) (address string, stop func()) {
 	return address, stop
 }
 
-// playground opens the page, with the fragment of its address, and waits until it has answered.
+// playground opens the page with a URL fragment, and waits until it has answered.
 func playground(t *testing.T, fragment string) (b *tab, address string, stop func()) {
 	t.Helper()
 	address, stop = startPlayground(t)
@@ -79,7 +79,7 @@ const (
 	idle     = `Number(document.documentElement.dataset.answered)`
 )
 
-// write writes over a text, as one who pastes it.
+// write replaces a text, like pasting.
 func (b *tab) write(name, text string) {
 	b.t.Helper()
 	content, err := json.Marshal(text)
@@ -92,11 +92,11 @@ func (b *tab) write(name, text string) {
 }
 
 func jsonOf(v any) string {
-	text, _ := json.Marshal(v) // of a number
+	text, _ := json.Marshal(v) // a number
 	return string(text)
 }
 
-// change changes a text by an expression with t for it, such as t.replace("a", "b").
+// change changes a text with a JavaScript expression of t, such as t.replace("a", "b").
 func (b *tab) change(name, expression string) {
 	b.t.Helper()
 	b.write(name, value[string](b, `((t) => `+expression+`)(document.getElementById("text-`+name+`").value)`))
@@ -109,15 +109,16 @@ func (b *tab) holds(expression, part string) {
 	}
 }
 
-// press clicks what a selector finds.
+// press clicks the element of a selector.
 func (b *tab) press(selector string) {
 	b.t.Helper()
 	b.until(`document.querySelector(` + "`" + selector + "`" + `) !== null`)
 	b.do(chromedp.Click(selector, chromedp.ByQuery))
 }
 
-// TestPlaygroundIsReadySoon measures from the call of the page to the first answer, in a browser that has never seen it.
-func TestPlaygroundIsReadySoon(t *testing.T) {
+// TestPlaygroundStartupTime measures the time from opening the page to the first answer, in a browser with an empty
+// cache.
+func TestPlaygroundStartupTime(t *testing.T) {
 	b, _, _ := playground(t, "")
 	took := time.Duration(value[int](b, `Number(document.documentElement.dataset.ready)`)) * time.Millisecond
 	t.Logf("ready after %s", took)
@@ -126,9 +127,9 @@ func TestPlaygroundIsReadySoon(t *testing.T) {
 	}
 }
 
-// TestPlaygroundAnswersKeys types into each example, and measures from key to answer: another name of the parent, and for the samples also
-// comments below the parent and below the TemplateController.
-func TestPlaygroundAnswersKeys(t *testing.T) {
+// TestPlaygroundKeystrokeLatency types into each example, and measures from key to answer: another name of the parent,
+// and for the samples also comments below the parent and below the TemplateController.
+func TestPlaygroundKeystrokeLatency(t *testing.T) {
 	b, _, _ := playground(t, "")
 	names := func(group string) []string {
 		return value[[]string](b, `[...document.querySelectorAll("#example optgroup`+group+` option")].map((o) => o.value)`)
@@ -149,7 +150,7 @@ func TestPlaygroundAnswersKeys(t *testing.T) {
 	}
 }
 
-// measure types keys at a place of a text, given as an expression, and holds how long answers take.
+// measure types keys at a position of a text, given as an expression, and checks how long answers take.
 func (b *tab) measure(example, text, at, keys string) {
 	b.t.Helper()
 	b.press("#tab-" + text)
@@ -176,7 +177,7 @@ func (b *tab) measure(example, text, at, keys string) {
 	}
 }
 
-// choose chooses an example, also one that is chosen already.
+// choose selects an example, even if it is already selected.
 func (b *tab) choose(name string) {
 	b.t.Helper()
 	before := value[int](b, idle)
@@ -184,8 +185,9 @@ func (b *tab) choose(name string) {
 	b.until(idle + ` > ` + jsonOf(before))
 }
 
-// TestPlaygroundTouchesWhatHasChangedAlone changes one of five children, while another one is closed, and a third one has the focus.
-func TestPlaygroundTouchesWhatHasChangedAlone(t *testing.T) {
+// TestPlaygroundUpdatesOnlyChangedElements changes one of five children while another one is collapsed, and a third one
+// has the focus.
+func TestPlaygroundUpdatesOnlyChangedElements(t *testing.T) {
 	b, _, _ := playground(t, "#example=webshop")
 	b.press("#allReady")
 	b.until(`document.getElementById("summary").textContent.includes("5 children, ready")`)
@@ -204,7 +206,7 @@ func TestPlaygroundTouchesWhatHasChangedAlone(t *testing.T) {
 	}
 }
 
-func TestPlaygroundFollowsWhatIsTyped(t *testing.T) {
+func TestPlaygroundUpdatesOnInput(t *testing.T) {
 	b, _, _ := playground(t, "#example=loadtest")
 	if n := value[int](b, `document.querySelectorAll(".child").length`); n != 5 {
 		t.Fatalf("%d children, want 5", n)
@@ -220,7 +222,7 @@ func TestPlaygroundFollowsWhatIsTyped(t *testing.T) {
 	b.holds(`[...document.querySelectorAll("pre.yaml")].at(-1).textContent`, "conditions:")
 }
 
-func TestPlaygroundShowsTheOrder(t *testing.T) {
+func TestPlaygroundShowsDependencyOrder(t *testing.T) {
 	b, _, _ := playground(t, "#example=webshop")
 	b.holds(children, "StatefulSet default/corner-db")
 	for _, step := range []struct{ entry, want string }{{"db", "Job default/corner-migrate-1"}, {"migrate", "Deployment default/corner"}} {
@@ -232,7 +234,7 @@ func TestPlaygroundShowsTheOrder(t *testing.T) {
 	}
 }
 
-func TestPlaygroundMarksMistakesAndWritesReplacements(t *testing.T) {
+func TestPlaygroundMarksErrorsAndAppliesFixes(t *testing.T) {
 	b, _, _ := playground(t, "#example=simpledeployment")
 	b.change("controllers", `t.replace(".spec.sleepytime", ".spec.slepytime")`)
 	b.until(findings + `.includes("no field .spec.slepytime")`)
@@ -268,7 +270,7 @@ func TestPlaygroundSharesByLink(t *testing.T) {
 	texts := value[string](b, `JSON.stringify([...document.querySelectorAll("textarea")].map((t) => t.value))`)
 
 	b.do(chromedp.Navigate("about:blank"))
-	b.wrong() // that page is of nobody
+	b.wrong() // that page does not exist
 	b.do(chromedp.Navigate(link))
 	b.until(`document.documentElement.dataset.ready !== undefined`)
 	b.holds(`document.getElementById("summary").textContent`, "3 children, ready")
@@ -279,8 +281,30 @@ func TestPlaygroundSharesByLink(t *testing.T) {
 	b.until(`document.getElementById("note").textContent.includes("it may have been cut")`)
 }
 
-// TestPlaygroundOpensNoHostileLink opens links that somebody has made who means no good.
-func TestPlaygroundOpensNoHostileLink(t *testing.T) {
+// TestPlaygroundHighlightsYAMLAndTemplates checks that colors match the visible lines at the start, after scrolling and
+// in a multi-line action.
+func TestPlaygroundHighlightsYAMLAndTemplates(t *testing.T) {
+	b, _, _ := playground(t, "#example=loadtest")
+	const (
+		colours = `document.querySelector("#panel-controllers .colours")`
+		text    = `document.getElementById("text-controllers")`
+		visible = `(() => { const shown = ` + colours + `.textContent; return shown.length > 100 && ` + text + `.value.concat("\n").includes(shown); })()`
+	)
+	b.until(visible)
+	for _, class := range []string{"key", "string", "action", "field", "keyword"} {
+		b.until(`[...` + colours + `.querySelectorAll("span.` + class + `")].length > 0 || (` + text + `.scrollTop += 100, false)`)
+	}
+	b.do(chromedp.Evaluate(text+`.scrollTop = `+text+`.scrollHeight`, nil))
+	b.until(visible + ` && ` + text + `.value.concat("\n").endsWith(` + colours + `.textContent)`)
+	b.write("controllers", "a: b\n"+"{{/* one\n"+strings.Repeat("key: comment\n", 200)+"*/}}\nkey: value\n")
+	b.do(chromedp.Evaluate(text+`.scrollTop = 1000`, nil))
+	b.until(colours + `.querySelectorAll("span.action").length > 10 && ` + colours + `.querySelectorAll("span.key").length === 0`)
+	b.do(chromedp.Evaluate(text+`.scrollTop = `+text+`.scrollHeight`, nil))
+	b.until(colours + `.querySelectorAll("span.key").length === 1`)
+}
+
+// TestPlaygroundRejectsHostileLinks opens malicious links.
+func TestPlaygroundRejectsHostileLinks(t *testing.T) {
 	b, _, _ := playground(t, "#example=loadtest")
 	pack := func(state string) string {
 		return value[string](b, `(async () => (await import("./share.js")).pack(`+state+`))()`)
@@ -294,7 +318,7 @@ func TestPlaygroundOpensNoHostileLink(t *testing.T) {
 		{"a list", `[1, 2]`, empty},
 		{"many lines", `({controllers: "- a\n".repeat(50000)})`, `document.getElementById("text-controllers").value.length === 200000`},
 		{"a text that is long", `({parents: "x".repeat(2 << 20)})`, `document.getElementById("note").textContent.includes("more than the playground takes")`},
-		{"more than a link may unpack to", `({parents: "x".repeat(20 << 20)})`, `document.getElementById("note").textContent.includes("holds no texts")`},
+		{"more than a link may unpack to", `({parents: "x".repeat(20 << 20)})`, `document.getElementById("note").textContent.includes("contains no input")`},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			b.t = t
@@ -312,19 +336,19 @@ func TestPlaygroundOpensNoHostileLink(t *testing.T) {
 	for _, broken := range []string{"v1=AAAA", "v1=%3Cscript%3E", "v1="} {
 		b.do(chromedp.Evaluate(`document.getElementById("note").textContent = ""; location.hash = "#`+broken+`"`, nil))
 		if broken != "v1=" {
-			b.until(`document.getElementById("note").textContent.includes("holds no texts")`)
+			b.until(`document.getElementById("note").textContent.includes("contains no input")`)
 		}
 	}
 }
 
 func quoted(text string) string {
-	content, _ := json.Marshal(text) // of a text
+	content, _ := json.Marshal(text) // a string
 	return string(content)
 }
 
-// TestPlaygroundNeedsNoNetwork cuts the network, ends the server, and goes on; a template that does not end is stopped, and the next text is
-// answered again.
-func TestPlaygroundNeedsNoNetwork(t *testing.T) {
+// TestPlaygroundWorksOffline cuts the network, stops the server, and continues; a template with an endless loop is
+// stopped, and the next text is answered again.
+func TestPlaygroundWorksOffline(t *testing.T) {
 	b, _, stop := playground(t, "#example=loadtest")
 	b.do(network.EmulateNetworkConditions(true, 0, 0, 0))
 	stop()
@@ -336,8 +360,8 @@ func TestPlaygroundNeedsNoNetwork(t *testing.T) {
 	b.until(findings + ` === "" && document.querySelectorAll(".child").length === 4`)
 }
 
-// TestPlaygroundIsAliveWhateverIsTyped holds that nothing that is typed becomes part of the page, or stops it.
-func TestPlaygroundIsAliveWhateverIsTyped(t *testing.T) {
+// TestPlaygroundEscapesInput checks that no input becomes part of the page, or stops it.
+func TestPlaygroundEscapesInput(t *testing.T) {
 	const script = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`
 	b, _, _ := playground(t, "#example=simpledeployment")
 	good := value[string](b, `document.getElementById("text-controllers").value`)
@@ -365,9 +389,9 @@ func TestPlaygroundIsAliveWhateverIsTyped(t *testing.T) {
 	b.until(findings + ` === "" && document.querySelectorAll(".child").length === 1`)
 }
 
-// TestPlaygroundForEverybody looks at the page as axe-core does, wide and narrow, light and dark, with findings and without; and uses it by
-// the keyboard.
-func TestPlaygroundForEverybody(t *testing.T) {
+// TestPlaygroundIsAccessible checks the page with axe-core, wide and narrow, light and dark, with and without
+// diagnostics; and uses it with the keyboard.
+func TestPlaygroundIsAccessible(t *testing.T) {
 	axe, err := os.ReadFile(*axeFile)
 	if err != nil {
 		t.Fatalf("axe-core is not there, get it by make test-playground: %v", err)
@@ -407,14 +431,14 @@ func TestPlaygroundForEverybody(t *testing.T) {
 	b.until(`document.activeElement.id === "tab-related"`)
 	b.do(chromedp.KeyEvent(kb.Tab))
 	b.until(`document.activeElement.id === "text-related"`)
-	b.do(chromedp.KeyEvent(kb.Tab)) // which leaves the text
+	b.do(chromedp.KeyEvent(kb.Tab)) // leaves the text field
 	b.until(`document.activeElement.id === "allReady"`)
 	b.do(chromedp.KeyEvent(" "))
 	b.until(`document.getElementById("summary").textContent.includes(", ready")`)
 }
 
-// TestPlaygroundAsFiles serves the folder as any file server does.
-func TestPlaygroundAsFiles(t *testing.T) {
+// TestPlaygroundFromStaticFiles serves the folder with a plain file server.
+func TestPlaygroundFromStaticFiles(t *testing.T) {
 	server := httptest.NewServer(http.StripPrefix("/some/place", http.FileServer(http.Dir(*static))))
 	t.Cleanup(server.Close)
 	b := open(t)

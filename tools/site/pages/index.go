@@ -11,15 +11,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// section is what the search finds: the part of a page from one heading to the next. The names are short, since there are hundreds of them.
+// section is a search result: the part of a page from one heading to the next. The JSON names are short, since there
+// are hundreds of them.
 type section struct {
-	URL     string `json:"u"` // relative to the top of the site
+	URL     string `json:"u"` // relative to the root of the site
 	Page    string `json:"p"` // the title of the page
 	Heading string `json:"h"` // empty for the part before the first heading
 	Text    string `json:"t"`
 }
 
-// WriteIndex writes the index of the search as a script, which a page can load without a server. Every page must be in it.
+// WriteIndex writes the search index as a script, which a page can load without a server. Every page must be in it.
 func (s *Site) WriteIndex(file string) error {
 	var all []section
 	for _, name := range s.Names() {
@@ -39,7 +40,7 @@ func (s *Site) WriteIndex(file string) error {
 	return os.WriteFile(file, b.Bytes(), 0o644)
 }
 
-// sections are the parts of the article of a page.
+// sections are the sections of the article of a page.
 func sections(name string, page *html.Node) []section {
 	article := first(page, func(n *html.Node) bool { return n.DataAtom == atom.Article })
 	if article == nil {
@@ -64,7 +65,7 @@ func sections(name string, page *html.Node) []section {
 	return found
 }
 
-// first is the first node below another one that is wanted.
+// first is the first matching node below another one.
 func first(n *html.Node, wanted func(*html.Node) bool) *html.Node {
 	for d := range n.Descendants() {
 		if wanted(d) {

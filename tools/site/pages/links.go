@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// DeadLinks tells of every link that leads nowhere within the site, and of everything that a page would load from elsewhere. Links of a reader to other
-// hosts are not followed.
+// DeadLinks reports every broken link within the site, and every resource that a page would load from elsewhere. It
+// does not follow links to other hosts.
 func (s *Site) DeadLinks() []string {
 	anchors := make(map[string]map[string]bool, len(s.Pages))
 	for name, page := range s.Pages {
@@ -28,7 +28,7 @@ func (s *Site) DeadLinks() []string {
 	return dead
 }
 
-// dead says what is wrong with the link of an element, if anything.
+// dead returns what is wrong with the link of an element, if anything.
 func (s *Site) dead(name string, n *html.Node, anchors map[string]map[string]bool) string {
 	key := map[string]string{"a": "href", "link": "href", "img": "src", "script": "src", "source": "srcset"}[n.Data]
 	target, ok := attribute(n, key)
@@ -61,7 +61,7 @@ func (s *Site) dead(name string, n *html.Node, anchors map[string]map[string]boo
 	return ""
 }
 
-// ids are the places of a page that a link can name.
+// ids are the link targets in a page.
 func ids(page *html.Node) map[string]bool {
 	found := map[string]bool{}
 	for n := range page.Descendants() {

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/tools/site/pages"
 )
 
-// write writes files, by name, to a folder of their own.
+// write writes files, by name, to a new folder.
 func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -65,7 +65,7 @@ func TestStage(t *testing.T) {
 	}
 }
 
-func TestStageWantsAHeading(t *testing.T) {
+func TestStageRequiresHeading(t *testing.T) {
 	for _, text := range []string{"", "Text.\n", "## Two\n", "<!-- without end\n# One\n"} {
 		err := pages.Stage(write(t, map[string]string{"a.md": text}), t.TempDir())
 		if want := "a.md has no heading: begin it with a line like # Title"; err == nil || err.Error() != want {
@@ -105,7 +105,7 @@ func TestDeadLinks(t *testing.T) {
 	}
 }
 
-func TestMalformed(t *testing.T) {
+func TestMalformedHTML(t *testing.T) {
 	page := func(body string) string {
 		return `<!doctype html><html lang="en"><head><title>A</title><link href="a"></head><body><h1 id="a">A</h1>` + body + `</body></html>`
 	}
@@ -150,7 +150,7 @@ func TestWriteIndex(t *testing.T) {
 	}
 }
 
-func TestEveryPageIsInTheIndex(t *testing.T) {
+func TestWriteIndexRequiresArticle(t *testing.T) {
 	for _, text := range []string{`<p>No article</p>`, `<article><p>No heading</p></article>`} {
 		site, folder := open(t, map[string]string{"one.html": `<article><h1>One</h1></article>`, "two.html": text})
 		err := site.WriteIndex(filepath.Join(folder, "index.js"))

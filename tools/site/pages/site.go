@@ -14,11 +14,11 @@ import (
 // Site is a rendered site.
 type Site struct {
 	folder string
-	// Pages are those that are rendered from Markdown, by their names below the folder, with slashes.
+	// Pages are the pages rendered from Markdown, by slash-separated name relative to the folder.
 	Pages map[string]*html.Node
 }
 
-// Open reads the pages of a site. What is below playground is not among them: it is made elsewhere.
+// Open reads the pages of a site, except those below playground, which is built separately.
 func Open(folder string) (*Site, error) {
 	s := &Site{folder: folder, Pages: map[string]*html.Node{}}
 	return s, filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
@@ -63,7 +63,7 @@ func attribute(n *html.Node, name string) (string, bool) {
 	return "", false
 }
 
-// text is all text below a node, with single spaces.
+// text is all text below a node, with whitespace collapsed.
 func text(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {

@@ -1,5 +1,5 @@
-// Package pages has what is done to the pages before and after they are rendered: it stages the Markdown for Hugo, and reads the HTML that came of it
-// to follow its links and to write the index of the search.
+// Package pages processes the pages before and after rendering: it stages the Markdown for Hugo, and reads the
+// resulting HTML to check its links and to write the search index.
 package pages
 
 import (
@@ -13,18 +13,18 @@ import (
 	"strings"
 )
 
-// last is the place of a page that the README of its folder does not list.
+// last is the position of a page that the README of its folder does not link to.
 const last = 1000
 
-// front is what Hugo is told of a page.
+// front is the front matter of a page for Hugo.
 type front struct {
 	Title  string         `json:"title"`
-	Weight int            `json:"weight,omitempty"` // the place among the pages of its folder
+	Weight int            `json:"weight,omitempty"` // position among the pages of its folder
 	Params map[string]any `json:"params"`
 }
 
-// Stage copies the Markdown below docs to a folder for Hugo. A README becomes the page of its folder. The heading of a page becomes its title, and the
-// pages of a folder come in the order in which its README links to them.
+// Stage copies the Markdown below docs to a folder for Hugo. A README becomes the index page of its folder. The heading
+// of a page becomes its title, and the pages of a folder are in the order of the links in its README.
 func Stage(docs, to string) error {
 	return filepath.WalkDir(docs, func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -62,7 +62,7 @@ func Stage(docs, to string) error {
 	})
 }
 
-// staged is a page as Hugo wants it. Its name is relative to docs, with slashes.
+// staged is a page in Hugo's format. Its name is slash-separated and relative to docs.
 func staged(name, text string, weight int) ([]byte, error) {
 	title, body, ok := cutTitle(text)
 	if !ok {
@@ -75,7 +75,7 @@ func staged(name, text string, weight int) ([]byte, error) {
 	return append(append(head, "\n\n"...), body...), nil
 }
 
-// cutTitle takes the first heading out of a page. Only a comment may come before it.
+// cutTitle removes the first heading from a page. Only a comment may precede it.
 func cutTitle(text string) (title, body string, ok bool) {
 	rest := text
 	if strings.HasPrefix(rest, "<!--") {
@@ -98,7 +98,7 @@ func lead(body string) string {
 
 var link = regexp.MustCompile(`\]\(([^):#]+)`)
 
-// place is where the README above a page has its link, from 1.
+// place is the position of the link to a page in the README above it, from 1.
 func place(docs, name string) (int, error) {
 	folder, self := filepath.Dir(name), filepath.Base(name)
 	if self == "README.md" {

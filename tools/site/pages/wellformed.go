@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Malformed tells of what browsers would have to guess: elements that end in another order than they begin, or not at all, and places of the same name.
-// A page also has a language, a title, and one heading of the first level.
+// Malformed reports errors that browsers would have to correct: misnested or unclosed elements, and duplicate IDs. A
+// page must also have a language, a title, and one heading of level one.
 func (s *Site) Malformed() ([]string, error) {
 	var wrong []string
 	for _, name := range s.Names() {
@@ -20,7 +20,7 @@ func (s *Site) Malformed() ([]string, error) {
 			return nil, err
 		}
 		why := malformed(file)
-		_ = file.Close() // it was read only
+		_ = file.Close() // opened for reading only
 		for _, one := range why {
 			wrong = append(wrong, name+": "+one)
 		}
@@ -28,7 +28,7 @@ func (s *Site) Malformed() ([]string, error) {
 	return wrong, nil
 }
 
-// empty are the elements that have no end.
+// empty are the elements without an end tag.
 var empty = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 
 func malformed(page io.Reader) []string {
@@ -49,7 +49,7 @@ func malformed(page io.Reader) []string {
 			if kind == html.StartTagToken && !slices.Contains(empty, token.Data) && !slices.Contains(open, "svg") || token.Data == "svg" {
 				open = append(open, token.Data)
 			}
-		case kind == html.EndTagToken && slices.Contains(open, "svg") && token.Data != "svg": // which is no HTML
+		case kind == html.EndTagToken && slices.Contains(open, "svg") && token.Data != "svg": // not HTML
 		case kind == html.EndTagToken && (len(open) == 0 || open[len(open)-1] != token.Data):
 			return append(wrong, fmt.Sprintf("</%s> ends what is not the last to begin: %v", token.Data, open))
 		case kind == html.EndTagToken:
@@ -64,7 +64,7 @@ func malformed(page io.Reader) []string {
 	return wrong
 }
 
-// look counts an element, and tells what is wrong with its attributes.
+// look counts an element, and returns what is wrong with its attributes.
 func look(token html.Token, found map[string]int, named map[string]bool) (wrong []string) {
 	found[token.Data]++
 	n := &html.Node{Attr: token.Attr}

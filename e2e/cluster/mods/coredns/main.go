@@ -12,6 +12,6 @@ import (
 )
 
 func main() {
-	dnsserver.Directives = []string{"bind", "errors", "kubernetes", "template"} // in the order that sees a query
+	dnsserver.Directives = []string{"bind", "errors", "kubernetes", "template"} // in order of execution
 	coremain.Run()
 }

@@ -1,4 +1,4 @@
-// Command pause keeps the namespaces of a Pod until it is told to end.
+// Command pause holds the namespaces of a Pod until it is signaled.
 package main
 
 import (
@@ -14,7 +14,7 @@ func main() {
 		if s != syscall.SIGCHLD {
 			return
 		}
-		for { // as PID 1 of a shared namespace we inherit orphans
+		for { // PID 1 of a shared PID namespace inherits orphans
 			pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 			if pid <= 0 || err != nil {
 				break

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// policy has the browser load nothing from elsewhere, and run no code but the files of the page. The page itself says the same, for those who
-// serve it in other ways.
+// policy prevents the browser from loading anything from elsewhere, and from running other code than the files of the page. The page repeats it, for
+// other web servers.
 const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; img-src data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// types are the sorts of files that the page has.
+// types are the content types of the files of the page.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -23,11 +23,11 @@ var types = map[string]string{
 	".gz":   "application/gzip",
 }
 
-// Files are the files of the page, or nil in a program that was built without them.
+// Files returns the files of the page, or nil if the program was built without them.
 func Files() fs.FS { return built }
 
-// Handler serves files, to be read only. It answers those alone who call this machine by a name of loopback: another name may be one that
-// somebody has pointed here, so that their page can read this one (DNS rebinding).
+// Handler serves files read-only. It only accepts loopback names in the Host header: another name can be one that
+// an attacker points to this machine, so that their page can read this one (DNS rebinding).
 func Handler(files fs.FS) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -56,11 +56,11 @@ func Handler(files fs.FS) http.Handler {
 			return
 		}
 		header.Set("Content-Type", types[path.Ext(name)])
-		_, _ = w.Write(content) // who went away does not need it
+		_, _ = w.Write(content) // the client is gone
 	})
 }
 
-// local reports whether a Host header names this machine, with a port or without.
+// local reports whether a Host header, with or without a port, is a loopback name.
 func local(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

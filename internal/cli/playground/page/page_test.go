@@ -21,7 +21,7 @@ func ask(method, host, path string) *http.Response {
 	return w.Result()
 }
 
-func TestHandlerServesTheFilesAlone(t *testing.T) {
+func TestHandlerServesOnlyEmbeddedFiles(t *testing.T) {
 	for path, want := range map[string]int{
 		"/": 200, "/index.html": 200, "/page.js": 200, "/folder/a.js": 200, "/folder": 404, "/notes.txt": 404, "/no.js": 404, "/../page.js": 404, "//page.js": 404,
 	} {
@@ -31,7 +31,7 @@ func TestHandlerServesTheFilesAlone(t *testing.T) {
 	}
 }
 
-func TestHandlerAnswersThisMachineAlone(t *testing.T) {
+func TestHandlerRejectsForeignHosts(t *testing.T) {
 	for host, want := range map[string]int{
 		"127.0.0.1:8090": 200, "localhost:8090": 200, "[::1]:8090": 200, "localhost": 200, "[::1]": 200,
 		"evil.example:8090": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example:1": 421, "192.0.2.1:8090": 421, "": 421, "0.0.0.0:8090": 421,
@@ -42,7 +42,7 @@ func TestHandlerAnswersThisMachineAlone(t *testing.T) {
 	}
 }
 
-func TestHandlerCanOnlyBeRead(t *testing.T) {
+func TestHandlerRejectsWriteMethods(t *testing.T) {
 	for method, want := range map[string]int{"GET": 200, "HEAD": 200, "POST": 405, "PUT": 405, "DELETE": 405, "OPTIONS": 405, "CONNECT": 405} {
 		if got := ask(method, "localhost", "/").StatusCode; got != want {
 			t.Errorf("%s: %d, want %d", method, got, want)
@@ -50,7 +50,7 @@ func TestHandlerCanOnlyBeRead(t *testing.T) {
 	}
 }
 
-func TestHandlerLetsNothingElseIn(t *testing.T) {
+func TestHandlerSetsSecurityHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/none"} {
 		header := ask(http.MethodGet, "localhost", path).Header
 		for name, want := range map[string]string{

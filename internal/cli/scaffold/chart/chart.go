@@ -1,4 +1,4 @@
-// Package chart converts a Helm chart to a first TemplateController, and lists what it could not convert, and where that is in the chart.
+// Package chart converts a Helm chart to an initial TemplateController, and lists what it could not convert, with its place in the chart.
 package chart
 
 import (
@@ -17,29 +17,29 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// chart is what a folder holds.
+// chart is a chart in a directory.
 type chart struct {
 	meta struct {
 		Name, Version, AppVersion, Description, Type string
 		Dependencies                                 []struct{ Name, Alias string }
 	}
-	files   map[string]string // by their names in the folder
+	files   map[string]string // by path in the directory
 	notes   []scaffold.Note
 	defines map[string]define
 	entries []entry
-	left    []string // files that cannot be an entry
+	left    []string // files that cannot become a child template
 }
 
-// entry is a template of the chart, and where it is from.
+// entry is a template of the chart, and its place.
 type entry struct {
 	scaffold.Child
 	file  string
-	first int // line of the file that the template begins at, from 1
+	first int // first line of the template in the file, from 1
 	final bool
 }
 
-// Convert reads a chart from a folder. What is made of it is accepted by templater, and is as much of the chart as that
-// allows: the notes tell of the rest.
+// Convert reads a chart from a directory. Templater accepts the result, which contains as much of the chart as that
+// allows. The notes list the rest.
 func Convert(fsys fs.FS, gvk schema.GroupVersionKind) (*scaffold.Result, error) {
 	c, err := load(fsys)
 	if err != nil {
@@ -61,7 +61,7 @@ func Convert(fsys fs.FS, gvk schema.GroupVersionKind) (*scaffold.Result, error) 
 	d := scaffold.Definition{GVK: gvk, Description: c.meta.Description, Spec: spec}
 	tc := scaffold.Controller{
 		Name: kind.Plural(gvk.Kind), GVK: gvk, Values: c.valuesOf(r),
-		Comment: fmt.Sprintf("Made of the Helm chart %s %s. What was .Values is .spec now: each %s is what a release was.", c.meta.Name, c.meta.Version, gvk.Kind),
+		Comment: fmt.Sprintf("Generated from the Helm chart %s %s. .Values is now .spec: each %s corresponds to a release.", c.meta.Name, c.meta.Version, gvk.Kind),
 	}
 	c.notes = append(c.notes, r.notes...)
 	left, err := c.settle(&tc, &d)
@@ -71,7 +71,7 @@ func Convert(fsys fs.FS, gvk schema.GroupVersionKind) (*scaffold.Result, error) 
 	return c.result(&tc, &d, defaults, left), nil
 }
 
-// result puts the files together.
+// result assembles the files.
 func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults map[string]any, left []string) *scaffold.Result {
 	out := &scaffold.Result{Files: []scaffold.File{
 		{Name: "crd.yaml", Content: d.YAML()},
@@ -86,7 +86,7 @@ func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults
 		}
 	}
 	for _, name := range left {
-		out.Files = append(out.Files, scaffold.File{Name: "not-carried-over/" + name + ".txt", Content: c.files[name]})
+		out.Files = append(out.Files, scaffold.File{Name: "skipped/" + name + ".txt", Content: c.files[name]})
 	}
 	out.Files = append(out.Files, scaffold.File{Name: "kustomization.yaml", Content: scaffold.Kustomization(append(applied, "templatecontroller.yaml")...)})
 	slices.SortStableFunc(c.notes, func(a, b scaffold.Note) int {
@@ -99,7 +99,7 @@ func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults
 	return out
 }
 
-// in says which file is wrong.
+// in adds the file to an error.
 func in(file string, err error) error { return fmt.Errorf("%s: %w", file, err) }
 
 func (c *chart) note(file, message string) {
@@ -108,7 +108,7 @@ func (c *chart) note(file, message string) {
 
 var keeps = regexp.MustCompile(`["']?helm\.sh/resource-policy["']?\s*:\s*["']?keep`)
 
-// parts sorts the files of the chart: helpers, templates, and what is not carried over.
+// parts classifies the files of the chart: helpers, templates, and files that are not converted.
 func (c *chart) parts(r *rewriter) {
 	c.dependencies(r)
 	taken := map[string]bool{}
@@ -123,7 +123,7 @@ func (c *chart) parts(r *rewriter) {
 		case strings.HasPrefix(path.Base(name), "_") || slices.Contains([]string{".yaml", ".yml", ".tpl", ".json"}, path.Ext(name)):
 			c.template(r, name, strings.TrimSuffix(below, path.Ext(below)), taken)
 		default:
-			c.note(name, "it is not a template of objects: skipped")
+			c.note(name, "it does not render objects: skipped")
 		}
 	}
 	for name := range r.included { // as a file: checksums of other templates
@@ -137,12 +137,12 @@ func (c *chart) parts(r *rewriter) {
 	}
 }
 
-// template takes one file below templates.
+// template converts one file below templates.
 func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) {
 	defines, rest := split(file, c.files[file])
 	for _, d := range defines {
 		if old, twice := c.defines[d.name]; twice {
-			c.notes = append(c.notes, scaffold.Note{File: old.file, Line: old.line, Message: fmt.Sprintf("define %q is in %s, too, which counts", d.name, file)})
+			c.notes = append(c.notes, scaffold.Note{File: old.file, Line: old.line, Message: fmt.Sprintf("define %q is overridden by the one in %s", d.name, file)})
 		}
 		d.text = r.rewriteAt(file, d.text, d.line)
 		c.defines[d.name] = d
@@ -162,14 +162,14 @@ func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) 
 	}
 }
 
-// entry adds an entry for a template, of which all objects are the same hook, or none is one.
+// entry adds a child template for a template whose objects all have the same hook, or none.
 func (c *chart) entry(r *rewriter, e entry, name, template string, taken map[string]bool) {
 	if moments := momentsOf(template); moments != "" {
 		if !strings.Contains(moments, "-delete") {
-			c.note(e.file, "the hook "+moments+" is skipped: make its objects an entry of spec.children, and let the others name it in dependsOn")
+			c.note(e.file, "the hook "+moments+" is skipped: make its objects a child template, and list it in dependsOn of the others")
 			return
 		}
-		c.note(e.file, "the hook "+moments+" is an entry of spec.finalize.children now: it is created when the parent is deleted"+alsoBefore(moments))
+		c.note(e.file, "the hook "+moments+" is converted to spec.finalize.children: its objects are created when the parent is deleted"+alsoBefore(moments))
 		e.final = true
 		template = hookLine.ReplaceAllLiteralString(template, hookMark)
 	}
@@ -193,7 +193,7 @@ func (r *rewriter) rewriteAt(file, text string, line int) string {
 	return text
 }
 
-// dependencies takes the helpers of library charts, and notes the other charts.
+// dependencies adds the helpers of library charts, and adds notes for other charts.
 func (c *chart) dependencies(r *rewriter) {
 	known := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.files)) {
@@ -221,7 +221,7 @@ func (c *chart) dependencies(r *rewriter) {
 	}
 }
 
-// valuesOf returns what templates read besides the parent.
+// valuesOf returns spec.values for the data that templates read besides the parent.
 func (c *chart) valuesOf(r *rewriter) map[string]any {
 	values := map[string]any{}
 	of := map[string]string{"name": c.meta.Name, "version": c.meta.Version, "appVersion": c.meta.AppVersion, "description": c.meta.Description, "type": c.meta.Type}
@@ -253,7 +253,7 @@ func (c *chart) valuesOf(r *rewriter) map[string]any {
 	return values
 }
 
-// readable returns the files that templates read.
+// readable returns the files that templates read with .Files.
 func (c *chart) readable(r *rewriter) map[string]any {
 	files := map[string]any{}
 	for name, text := range c.files {

@@ -26,9 +26,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var group = schema.GroupVersionKind{Group: "charts.example.org", Version: "v1"}
 
-// TestCharts converts each chart of testdata. What is made of it has neither errors nor warnings, and is in NAME.txtar, where the comment tells
+// TestConvertedChartsMatchGoldenFiles converts each chart of testdata. What is made of it has neither errors nor warnings, and is in NAME.txtar, where the comment tells
 // what of the chart is not in it.
-func TestCharts(t *testing.T) {
+func TestConvertedChartsMatchGoldenFiles(t *testing.T) {
 	charts, err := filepath.Glob("testdata/*/Chart.yaml")
 	if err != nil || len(charts) == 0 {
 		t.Fatalf("got %d charts and error %v", len(charts), err)
@@ -119,7 +119,7 @@ func small(files map[string]string) fs.FS {
 
 const configMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
-func TestMistakes(t *testing.T) {
+func TestMistakesAreReported(t *testing.T) {
 	for why, row := range map[string]struct {
 		files map[string]string
 		want  string
@@ -138,13 +138,13 @@ func TestMistakes(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Convert(fstest.MapFS{}, group); err == nil || err.Error() != "no Chart.yaml: pass the folder of a chart" {
+	if _, err := Convert(fstest.MapFS{}, group); err == nil || err.Error() != "no Chart.yaml: pass the directory of a chart" {
 		t.Errorf("got error %v for an empty folder", err)
 	}
 }
 
-// TestRewriting has a row for each thing that templates of charts read.
-func TestRewriting(t *testing.T) {
+// TestRewriteOfHelmReferences has a row for each thing that templates of charts read.
+func TestRewriteOfHelmReferences(t *testing.T) {
 	for from, want := range map[string]string{
 		`{{ .Values.a.b }}{{ $.Values }}`:                                   `{{ .spec.a.b }}{{ $.spec }}`,
 		`{{ .ctx.Values.a }}{{ $x.Chart.Name }}`:                            `{{ .ctx.spec.a }}{{ $x.values.chart.name }}`,
@@ -185,7 +185,7 @@ func TestRewriting(t *testing.T) {
 	}
 }
 
-func TestDefinesAreTakenOut(t *testing.T) {
+func TestSplitExtractsDefines(t *testing.T) {
 	if defines, rest := split("a.tpl", "{{ }}{{ define }}{{ end }}"); len(defines) > 0 || rest != "{{ }}{{ define }}{{ end }}" {
 		t.Errorf("of actions that say nothing: %v, %q", defines, rest)
 	}
@@ -203,8 +203,8 @@ func TestDefinesAreTakenOut(t *testing.T) {
 	}
 }
 
-// TestSchemas reads values with comments, and a schema that says more.
-func TestSchemas(t *testing.T) {
+// TestSchemaFromValues reads values with comments, and a schema that says more.
+func TestSchemaFromValues(t *testing.T) {
 	values := "# -- How many.\nreplicas: 2\n\nname: a\nratio: 0.5\non: true\nempty:\nlist: [a, b]\nmixed: [a, 1]\nobjects: [{a: 1}]\nbase: &base {x: 1}\nother:\n  <<: *base\n  y: *base\n"
 	by := `{"properties": {"replicas": {"type": "integer", "minimum": 1, "not": {}}, "name": {"type": ["string", "null"], "enum": ["a", "b"]}, "free": {"type": "object"}, "list": {"type": "array", "items": {"type": "string", "maxLength": 3}}, "ratio": {"type": "string"}}, "required": ["name"]}`
 	result, err := Convert(small(map[string]string{"values.yaml": values, "values.schema.json": by, "templates/a.yaml": configMap + "data: {{ toYaml .Values.more | nindent 2 }}\n"}), group)

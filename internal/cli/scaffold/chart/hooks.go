@@ -18,7 +18,7 @@ var (
 // object is the kind of an object in a template.
 var object = regexp.MustCompile(`(?m)^[ \t]*["']?kind["']?[ \t]*:`)
 
-// momentsOf returns when the first hook of a template runs, such as pre-install, pre-delete; "" means that it has no hook.
+// momentsOf returns the events of the first hook of a template, such as pre-install, pre-delete; "" = no hook.
 func momentsOf(template string) string {
 	if found := hook.FindStringSubmatch(template); found != nil {
 		return strings.TrimSpace(found[1])
@@ -26,8 +26,8 @@ func momentsOf(template string) string {
 	return ""
 }
 
-// byHook divides a template into one for the objects that are no hooks, and one for those of each hook. Each has all lines, so that
-// these keep their numbers, with marks in place of other objects. It returns false where a block or a variable spans them.
+// byHook splits a template into one for objects without a hook, and one per hook. Each has all lines, so that
+// line numbers do not change, with marks in place of other objects. It returns false if a block or variable spans several of them.
 func byHook(template string) (parts []string, ok bool) {
 	documents := documentsOf(template)
 	all := map[string]bool{}
@@ -55,7 +55,7 @@ func byHook(template string) (parts []string, ok bool) {
 	return parts, true
 }
 
-// documentsOf divides a template at the lines that begin a document of YAML.
+// documentsOf splits a template at the beginnings of YAML documents.
 func documentsOf(template string) []string {
 	documents := []string{""}
 	for line := range strings.Lines(template) {
@@ -74,10 +74,10 @@ func parses(template string) bool {
 	return err == nil
 }
 
-// hookMark stands where an annotation of a hook was, or an object of another hook, so that all lines keep their numbers until they have been checked.
+// hookMark replaces an annotation of a hook, or an object of another hook, so that line numbers do not change until the template is checked.
 const hookMark = "# helm.sh/hook\n"
 
-// withoutMarks takes the marks away, and a key annotations that had nothing but them.
+// withoutMarks removes the marks, and annotations keys that only contained marks.
 func withoutMarks(text string) string {
 	lines := strings.SplitAfter(text, "\n")
 	var out strings.Builder
@@ -96,7 +96,7 @@ func withoutMarks(text string) string {
 	return out.String()
 }
 
-// isEmptied reports whether a line is a key annotations to which the line that is left after it does not belong. An action may
+// isEmptied reports whether a line is an annotations key without content: the next remaining line does not belong to it. An action can
 // print anything.
 func isEmptied(line, next string) bool {
 	return strings.TrimSpace(line) == "annotations:" && !strings.HasPrefix(strings.TrimSpace(next), "{{") && indent(next) <= indent(line)
@@ -104,7 +104,7 @@ func isEmptied(line, next string) bool {
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// alsoBefore tells of the moments of a hook that are not those of a deletion.
+// alsoBefore returns a note about the events of a hook that are not deletions.
 func alsoBefore(moments string) string {
 	var lost []string
 	for moment := range strings.SplitSeq(moments, ",") {
@@ -115,5 +115,5 @@ func alsoBefore(moments string) string {
 	if len(lost) == 0 {
 		return ""
 	}
-	return ", and not at " + strings.Join(lost, ", ") + ": for that, make its objects an entry of spec.children, too"
+	return ", but no longer at " + strings.Join(lost, ", ") + ": for that, also add them to spec.children"
 }

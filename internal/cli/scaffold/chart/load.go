@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Bounds of what is read.
+// Limits of charts.
 const (
 	maxFile  = 1 << 20
 	maxFiles = 2000
 )
 
-// load reads the files of a chart, without those that are hidden or that .helmignore names.
+// load reads the files of a chart, except hidden files and those in .helmignore.
 func load(fsys fs.FS) (*chart, error) {
 	c := &chart{files: map[string]string{}, defines: map[string]define{}}
 	ignored, err := readIgnore(fsys)
@@ -44,7 +44,7 @@ func load(fsys fs.FS) (*chart, error) {
 	}
 	text, found := c.files["Chart.yaml"]
 	if !found {
-		return nil, errors.New("no Chart.yaml: pass the folder of a chart")
+		return nil, errors.New("no Chart.yaml: pass the directory of a chart")
 	}
 	if err := yaml.Unmarshal([]byte(text), &c.meta); err != nil {
 		return nil, in("Chart.yaml", err)
@@ -60,12 +60,12 @@ func load(fsys fs.FS) (*chart, error) {
 
 // load reads one file.
 func (c *chart) load(fsys fs.FS, name string) error {
-	info, err := fs.Stat(fsys, name) // of what a link leads to
+	info, err := fs.Stat(fsys, name) // of the target of a link
 	switch {
 	case err != nil:
 		return err
 	case info.IsDir():
-		c.note(name, "it is a symbolic link to a folder: skipped; replace it with the folder")
+		c.note(name, "it is a symbolic link to a directory: skipped; replace it with the directory")
 		return nil
 	case !info.Mode().IsRegular():
 		c.note(name, "not a file: skipped")
@@ -113,8 +113,8 @@ func readIgnore(fsys fs.FS) (ignore, error) {
 	return patterns, nil
 }
 
-// match reports whether a pattern names a file or folder: by its path in the chart if there is a slash in the pattern, else by the
-// last part of its path. A slash at the end means folders only.
+// match reports whether a pattern matches a file or directory: its path in the chart if the pattern has a slash, else the
+// last part of its path. A trailing slash only matches directories.
 func (i ignore) match(name string, folder bool) bool {
 	for _, pattern := range i {
 		pattern, foldersOnly := strings.CutSuffix(pattern, "/")

@@ -18,8 +18,8 @@ func textOf(result *scaffold.Result) string {
 	return all.String()
 }
 
-// TestIgnoredFiles has a template that prints all files of the chart. Neither hidden ones nor those of .helmignore get anywhere.
-func TestIgnoredFiles(t *testing.T) {
+// TestHiddenAndHelmignoredFilesAreSkipped has a template that prints all files of the chart. Neither hidden ones nor those of .helmignore get anywhere.
+func TestHiddenAndHelmignoredFilesAreSkipped(t *testing.T) {
 	files := map[string]string{
 		".helmignore":      "# secrets\n\n*.key\nprivate/\n/top.txt\ndocs/*.md\n",
 		"templates/a.yaml": configMap + "data:\n{{ (.Files.Glob \"**\").AsConfig | indent 2 }}\n",
@@ -63,7 +63,7 @@ func TestIgnoredFiles(t *testing.T) {
 	}
 }
 
-func TestLinks(t *testing.T) {
+func TestSymlinksInChart(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{"Chart.yaml": "name: small\nversion: 1.0.0\n", "templates/a.yaml": configMap, "other/a.txt": "a", "large.txt": strings.Repeat("a", maxFile+1)} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o700); err != nil {
@@ -87,7 +87,7 @@ func TestLinks(t *testing.T) {
 		notes = append(notes, n.String())
 	}
 	const want = "large.txt: larger than 1 MiB: skipped\n" +
-		"link: it is a symbolic link to a folder: skipped; replace it with the folder\n" +
+		"link: it is a symbolic link to a directory: skipped; replace it with the directory\n" +
 		"long: larger than 1 MiB: skipped\n" +
 		"null: not a file: skipped"
 	if got := strings.Join(notes, "\n"); got != want || c.files["link.txt"] != "a" {
@@ -98,8 +98,8 @@ func TestLinks(t *testing.T) {
 const crdOf = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: %s.example.com}\nspec:\n  group: example.com\n  scope: Cluster\n" +
 	"  names: {kind: %k, plural: %s}\n  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]\n"
 
-// TestDefinitions: all documents of all files below crds count, and nothing else there.
-func TestDefinitions(t *testing.T) {
+// TestCRDsAreReadFromCrdsFolder: all documents of all files below crds count, and nothing else there.
+func TestCRDsAreReadFromCrdsFolder(t *testing.T) {
 	crd := func(kind string) string {
 		return strings.NewReplacer("%s", strings.ToLower(kind)+"s", "%k", kind).Replace(crdOf)
 	}
@@ -120,8 +120,8 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// TestFindingsOfOneRound: two wrong helpers are left out, and the good ones around them stay.
-func TestFindingsOfOneRound(t *testing.T) {
+// TestInvalidHelpersAreDropped: two wrong helpers are left out, and the good ones around them stay.
+func TestInvalidHelpersAreDropped(t *testing.T) {
 	long := strings.Repeat("{{/* line */}}\n", 5)
 	result, err := Convert(small(map[string]string{
 		"templates/_a.tpl": "{{ define \"a\" }}\n" + long + "{{ nosuch 1 }}{{ end }}\n{{ define \"b\" }}\n" + long + "good{{ end }}\n{{ define \"c\" }}\n" + long + "{{ nosuch 2 }}{{ end }}\n{{ define \"d\" }}\n" + long + "fine{{ end }}\n",
@@ -136,8 +136,8 @@ func TestFindingsOfOneRound(t *testing.T) {
 	}
 }
 
-// TestHookLeavesNoTrace has the annotations of a hook go, and their key with the last of them.
-func TestHookLeavesNoTrace(t *testing.T) {
+// TestHookAnnotationsAreRemoved has the annotations of a hook go, and their key with the last of them.
+func TestHookAnnotationsAreRemoved(t *testing.T) {
 	const head, tail = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n", "spec:\n  backoffLimit: 1\n"
 	for name, test := range map[string]struct{ annotations, want string }{
 		"hooks alone":        {"  annotations:\n    helm.sh/hook: pre-delete\n    \"helm.sh/hook-weight\": \"1\"\n", ""},
@@ -159,15 +159,15 @@ func TestHookLeavesNoTrace(t *testing.T) {
 	}
 }
 
-func TestHookOfSeveralMoments(t *testing.T) {
+func TestHookWithSeveralEvents(t *testing.T) {
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n  annotations:\n    helm.sh/hook: pre-install, pre-delete\n" +
 		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
 	result, err := Convert(small(map[string]string{"templates/a.yaml": configMap, "templates/b.yaml": job}), group)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "templates/b.yaml: the hook pre-install, pre-delete is an entry of spec.finalize.children now: it is created when the parent is deleted, " +
-		"and not at pre-install: for that, make its objects an entry of spec.children, too"
+	const want = "templates/b.yaml: the hook pre-install, pre-delete is converted to spec.finalize.children: its objects are created when the parent is deleted, " +
+		"but no longer at pre-install: for that, also add them to spec.children"
 	if len(result.Notes) != 1 || result.Notes[0].String() != want {
 		t.Errorf("got %v", result.Notes)
 	}

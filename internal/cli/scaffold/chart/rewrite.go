@@ -18,19 +18,19 @@ type edit struct {
 	with       string
 }
 
-// rewriter rewrites the actions of templates from Helm's objects to those of templater. It gathers what they need for that.
+// rewriter rewrites the actions of templates from Helm's objects to those of templater. It records what they read.
 type rewriter struct {
 	chart    string
-	files    map[string]string // of the chart, that templates can read
+	files    map[string]string // files of the chart that templates can read
 	values   map[string][]bool // paths below .Values that are read
 	chartKey map[string]bool   // of Chart.yaml
-	kube     bool              // the version of Kubernetes is asked for
-	versions map[string]bool   // API versions that are asked for
+	kube     bool              // the Kubernetes version is read
+	versions map[string]bool   // API versions that are tested
 	read     map[string]bool   // files that are read; "" = any
-	included map[string]bool   // templates that are included by their file names
-	todo     map[string]bool   // functions that are not there
+	included map[string]bool   // templates that are included by file name
+	todo     map[string]bool   // unsupported functions
 	notes    []scaffold.Note
-	refused  map[string]string // why functions are not there
+	refused  map[string]string // why functions are unsupported
 }
 
 func newRewriter(chart string, files map[string]string) *rewriter {
@@ -44,7 +44,7 @@ func newRewriter(chart string, files map[string]string) *rewriter {
 	return r
 }
 
-// rewrite returns a template of a file as templater has it, with the same lines.
+// rewrite converts a template of a file, keeping its lines.
 func (r *rewriter) rewrite(file, template string) string {
 	var edits []edit
 	for _, a := range actions(template) {
@@ -72,10 +72,10 @@ func (r *rewriter) rewrite(file, template string) string {
 	return out.String()
 }
 
-// apiVersion matches the apiVersion of a kind.
+// apiVersion matches an apiVersion.
 var apiVersion = regexp.MustCompile(`^([a-z0-9.-]+/)?v[0-9]+([a-z]+[0-9]+)?$`)
 
-// version returns text that stands for an action that prints an apiVersion, which must be text of the template to become one; "" for any
+// version returns the literal apiVersion for an action that prints one, since templater requires a literal; "" for any
 // other action. Comments trim the white space that the action does, unless the actions around it do.
 func version(template string, a *action) string {
 	if len(a.tokens) != 2 || a.tokens[0].value != "print" && a.tokens[0].value != "printf" || a.tokens[1].kind != textToken {
@@ -96,7 +96,7 @@ func version(template string, a *action) string {
 	return text
 }
 
-// token rewrites what begins at token i, and returns the index behind it.
+// token rewrites the expression at token i, and returns the index after it.
 func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)) int {
 	t := a.tokens[i]
 	replace := func(to int, with string) int {
@@ -107,10 +107,10 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 	case t.value == "tpl":
 		first := a.operand(i + 1)
 		second := a.operand(first)
-		if first >= len(a.tokens) || second > a.command(i) { // it is at the end of a pipeline
+		if first >= len(a.tokens) || second > a.command(i) { // at the end of a pipeline
 			break
 		}
-		note(i, "tpl: "+r.refused["tpl"]+"; its text is taken as it is")
+		note(i, "tpl: "+r.refused["tpl"]+"; its argument is copied unchanged")
 		*edits = append(*edits, edit{t.start, a.tokens[i+1].start, ""})
 		for j := i + 1; j < first; {
 			j = r.token(a, j, edits, note)
@@ -118,7 +118,7 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 		*edits = append(*edits, edit{a.tokens[first-1].end, a.tokens[second-1].end, ""})
 		return second
 	case t.value == "lookup":
-		note(i, "lookup: "+r.refused["lookup"]+"; it finds nothing here")
+		note(i, "lookup: "+r.refused["lookup"]+"; it is replaced by an empty dict")
 		return replace(a.command(i), "dict")
 	case r.refused[t.value] != "" && (i == 0 || a.tokens[i-1].value != "|"):
 		r.todo[t.value] = true
@@ -134,7 +134,7 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 	return i + 1
 }
 
-// missing is what stands for the call of a function that is not there.
+// missing replaces the call of an unsupported function.
 func (r *rewriter) missing(a *action, i int) string {
 	value := "$.values.todo." + a.tokens[i].value
 	if i > 1 && a.tokens[i-1].value == "(" && funcs.Allowed()[a.tokens[i-2].value].Is(syntax.FallsBack) {
@@ -143,13 +143,13 @@ func (r *rewriter) missing(a *action, i int) string {
 	return fmt.Sprintf("required %q %s", "give spec.values.todo."+a.tokens[i].value, value)
 }
 
-// builtIns are the objects of Helm at the root.
+// builtIns are the root objects of Helm.
 var builtIns = []string{"Values", "Release", "Chart", "Capabilities", "Files", "Template", "Subcharts"}
 
-// notThere ends a note about what templater has not.
+// notThere ends a note about an unsupported feature.
 const notThere = " is not supported"
 
-// path rewrites a path that leads through an object of Helm.
+// path rewrites a path through an object of Helm.
 func (r *rewriter) path(a *action, i int, replace func(int, string) int, note func(int, string)) int {
 	parts := strings.Split(a.tokens[i].value, ".")
 	at := slices.IndexFunc(parts, func(part string) bool { return slices.Contains(builtIns, part) })
@@ -193,7 +193,7 @@ func (r *rewriter) path(a *action, i int, replace func(int, string) int, note fu
 	return i + 1
 }
 
-// capability rewrites what asks for the cluster, and returns the index behind it, or 0.
+// capability rewrites an access to .Capabilities, and returns the index after it, or 0.
 func (r *rewriter) capability(a *action, i int, head, key string, replace func(int, string) int) int {
 	switch {
 	case key == "KubeVersion" || key == "KubeVersion.Version" || key == "KubeVersion.GitVersion":
@@ -206,7 +206,7 @@ func (r *rewriter) capability(a *action, i int, head, key string, replace func(i
 	return 0
 }
 
-// reads notes which file is read; one whose name is computed may be any.
+// reads records which file is read; a computed name can be any file.
 func (r *rewriter) reads(name token) {
 	if name.kind == textToken {
 		r.read[strings.Trim(name.value, "\"`")] = true
@@ -215,7 +215,7 @@ func (r *rewriter) reads(name token) {
 	}
 }
 
-// release returns what stands for a field of .Release, and what to say of it.
+// release returns the replacement for a field of .Release, and a note about it.
 func release(head, key string) (with, message string) {
 	switch key {
 	case "Name":
@@ -225,7 +225,7 @@ func release(head, key string) (with, message string) {
 	case "Service":
 		return `"templater"`, ""
 	case "Revision":
-		return head + ".metadata.generation", "this is the generation of the parent now"
+		return head + ".metadata.generation", "this is now metadata.generation of the parent"
 	case "IsInstall":
 		return "true", "templates are rendered continuously: it is always true"
 	case "IsUpgrade":

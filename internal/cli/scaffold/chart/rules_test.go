@@ -7,15 +7,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestKindsThatCannotBe(t *testing.T) {
+func TestInvalidKindsAreRejected(t *testing.T) {
 	if _, err := Convert(small(map[string]string{"templates/c.yaml": configMap}), schema.GroupVersionKind{Group: "charts", Version: "v1"}); err == nil || !strings.HasPrefix(err.Error(), `--group "charts": `) {
 		t.Errorf("got error %v", err)
 	}
 }
 
-// TestWhatBecomesOfFiles has a row for each rule: what is in all that is made of a chart, with its notes, and what is not. A want that begins with
+// TestConversionRules has a row for each rule: what is in all that is made of a chart, with its notes, and what is not. A want that begins with
 // "no " is not there.
-func TestWhatBecomesOfFiles(t *testing.T) {
+func TestConversionRules(t *testing.T) {
 	use := func(action string) string { return configMap + "data: {a: {{ " + action + " }}}\n" }
 	job := func(hook string) string {
 		return "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\n  annotations:\n    helm.sh/hook: " + hook + "\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
@@ -25,8 +25,8 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		want  []string
 	}{
 		"a define that is there twice": {
-			map[string]string{"templates/_a.tpl": `{{ define "x" }}one{{ end }}`, "templates/_b.tpl": "\n" + `{{ define "x" }}two{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
-			[]string{`templates/_a.tpl:1: define "x" is in templates/_b.tpl, too, which counts`, "two", "no one"},
+			map[string]string{"templates/_a.tpl": `{{ define "x" }}first{{ end }}`, "templates/_b.tpl": "\n" + `{{ define "x" }}two{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
+			[]string{`templates/_a.tpl:1: define "x" is overridden by the one in templates/_b.tpl`, "two", "no first"},
 		},
 		"a file that is read": {
 			map[string]string{"a.txt": "text of a", "b.txt": "text of b", "templates/c.yaml": use(`.Files.Get "a.txt" | quote`)},
@@ -116,7 +116,7 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 			map[string]string{"templates/_a.tpl": `{{ define "x" }}one{{ end }}{{ define "y" }}two{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
 			[]string{`define "x"`, `no define "y"`},
 		},
-		"the revision": {map[string]string{"templates/c.yaml": use(".Release.Revision")}, []string{"templates/c.yaml:4: .Release.Revision: this is the generation of the parent now"}},
+		"the revision": {map[string]string{"templates/c.yaml": use(".Release.Revision")}, []string{"templates/c.yaml:4: .Release.Revision: this is now metadata.generation of the parent"}},
 		"a field of a text": {
 			map[string]string{"values.yaml": "a: text\n", "templates/a.yaml": configMap, "templates/c.yaml": use(".Values.a.b")},
 			[]string{"templates/c.yaml:4: ", "the template is skipped"},

@@ -7,29 +7,29 @@ import (
 
 // action is one {{ … }} of a template.
 type action struct {
-	start, end int // with the delimiters
+	start, end int // including the delimiters
 	tokens     []token
 }
 
-// tokenKind is what a token is.
+// tokenKind is the kind of a token.
 type tokenKind int
 
 const (
 	wordToken   tokenKind = iota // a keyword or a function
 	pathToken                    // .a.b, $.a, $x.a, or a lone . or $
 	textToken                    // a string
-	numberToken                  // or a character
+	numberToken                  // or a character constant
 	markToken                    // ( ) | , := =
 )
 
-// token is a part of an action, by its place in the template.
+// token is a token of an action, with its place in the template.
 type token struct {
 	kind       tokenKind
 	start, end int
 	value      string
 }
 
-// tokenForms say what tokens look like, in the order in which they are tried.
+// tokenForms are the patterns of tokens, in the order in which they are tried.
 var tokenForms = []struct {
 	kind tokenKind
 	form *regexp.Regexp
@@ -41,7 +41,7 @@ var tokenForms = []struct {
 	{markToken, regexp.MustCompile(`^(?::=|[(),|=])`)},
 }
 
-// actions finds those of a template. Comments are none.
+// actions returns the actions of a template, without comments.
 func actions(template string) []action {
 	var all []action
 	for at := 0; ; {
@@ -67,14 +67,14 @@ func actions(template string) []action {
 		}
 		one, ok := scan(template, start, inner)
 		if !ok {
-			return all // the parser will tell
+			return all // the parser reports it
 		}
 		all = append(all, one)
 		at = one.end
 	}
 }
 
-// scan reads the tokens of an action.
+// scan returns the tokens of an action.
 func scan(template string, start, at int) (action, bool) {
 	a := action{start: start}
 	for at < len(template) {
@@ -83,7 +83,7 @@ func scan(template string, start, at int) (action, bool) {
 			a.end = at + strings.Index(rest, "}}") + 2
 			return a, true
 		}
-		length := 1 // white space, and what nobody knows
+		length := 1 // white space and unknown characters
 		for _, of := range tokenForms {
 			if m := of.form.FindString(rest); m != "" {
 				a.tokens = append(a.tokens, token{of.kind, at, at + len(m), m})
@@ -96,7 +96,7 @@ func scan(template string, start, at int) (action, bool) {
 	return a, false
 }
 
-// keyword returns what an action begins with, or "".
+// keyword returns the keyword at the beginning of an action, or "".
 func (a *action) keyword() string {
 	if len(a.tokens) > 0 {
 		return a.tokens[0].value
@@ -104,7 +104,7 @@ func (a *action) keyword() string {
 	return ""
 }
 
-// operand returns the index behind the operand that begins at token i: one token, or what is in parentheses.
+// operand returns the index after the operand at token i: one token, or an expression in parentheses.
 func (a *action) operand(i int) int {
 	depth := 0
 	for ; i < len(a.tokens); i++ {
@@ -125,7 +125,7 @@ func (a *action) operand(i int) int {
 	return i
 }
 
-// command returns the index behind the command that token i is in: where a pipe, a parenthesis or the action ends it.
+// command returns the index after the command that contains token i: a pipe, a parenthesis or the action ends it.
 func (a *action) command(i int) int {
 	for i < len(a.tokens) {
 		if t := a.tokens[i]; t.kind == markToken && t.value != "(" {
@@ -143,7 +143,7 @@ type define struct {
 	line       int
 }
 
-// split takes the define blocks out of a template. What is left has as many lines.
+// split extracts the define blocks of a template. The rest keeps its number of lines.
 func split(file, template string) (defines []define, rest string) {
 	var out strings.Builder
 	depth, begin, name, last := 0, -1, "", 0

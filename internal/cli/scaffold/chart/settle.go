@@ -21,17 +21,17 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// kubeVersion is what charts are told that ask for the version of Kubernetes.
+// kubeVersion is the Kubernetes version for charts that read it.
 const kubeVersion = "v1.36.0"
 
-// stable are the API versions that each cluster has of late.
+// stable are API versions that all recent clusters have.
 var stable = []string{
 	"v1", "apps/v1", "batch/v1", "autoscaling/v1", "autoscaling/v2", "policy/v1", "networking.k8s.io/v1", "rbac.authorization.k8s.io/v1",
 	"storage.k8s.io/v1", "apiextensions.k8s.io/v1", "admissionregistration.k8s.io/v1", "scheduling.k8s.io/v1", "coordination.k8s.io/v1",
 	"discovery.k8s.io/v1", "events.k8s.io/v1", "node.k8s.io/v1", "certificates.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1",
 }
 
-// known returns those that are asked for and that a cluster has.
+// known returns the tested API versions that a cluster has.
 func (r *rewriter) known() []any {
 	all := []any{}
 	for _, version := range slices.Sorted(maps.Keys(r.versions)) {
@@ -46,7 +46,7 @@ func (r *rewriter) known() []any {
 	return all
 }
 
-// settle fills the TemplateController with what of the chart is right, and returns the files that are left out.
+// settle fills the TemplateController with the valid parts of the chart, and returns the omitted files.
 func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []string, err error) {
 	known, err := c.know(d)
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 	}
 }
 
-// removeMarks takes the marks of actions from all templates.
+// removeMarks removes the marks of hooks from all templates.
 func removeMarks(tc *scaffold.Controller) {
 	tc.Helpers = withoutMarks(tc.Helpers)
 	for _, list := range [][]scaffold.Child{tc.Children, tc.Finals} {
@@ -93,14 +93,14 @@ func removeMarks(tc *scaffold.Controller) {
 	}
 }
 
-// unused leaves out helpers and values that no template uses, and reports whether there were such helpers.
+// unused removes unused helpers and values, and reports whether there were unused helpers.
 func (c *chart) unused(tc *scaffold.Controller) (again bool) {
 	texts := tc.Helpers
 	for _, e := range c.entries {
 		texts += e.Template
 	}
 	for name := range c.defines {
-		if used := strings.Count(texts, strconv.Quote(name)) + strings.Count(texts, "`"+name+"`"); used < 2 { // its own is one
+		if used := strings.Count(texts, strconv.Quote(name)) + strings.Count(texts, "`"+name+"`"); used < 2 { // the definition is one of them
 			delete(c.defines, name)
 			again = true
 		}
@@ -118,7 +118,7 @@ func (c *chart) firstNote() string {
 	return ": " + c.notes[0].String()
 }
 
-// fill puts the parts that are left into the TemplateController.
+// fill adds the remaining parts to the TemplateController.
 func (c *chart) fill(tc *scaffold.Controller) {
 	tc.Helpers, tc.Children, tc.Finals = "", nil, nil
 	for _, name := range slices.Sorted(maps.Keys(c.defines)) {
@@ -133,8 +133,8 @@ func (c *chart) fill(tc *scaffold.Controller) {
 	}
 }
 
-// drop leaves out what findings are about, with notes, and returns the files that it is from. Findings tell lines of the helpers as
-// they are, so each is traced to its define before one is left out.
+// drop removes the parts with findings, adds notes, and returns their files. Findings have line numbers of the helpers as
+// they are, so each is mapped to its define block before any is removed.
 func (c *chart) drop(wrong []finding.Finding) (files []string) {
 	defines, entries := map[string]bool{}, map[string]bool{}
 	for _, f := range wrong {
@@ -164,7 +164,7 @@ func (c *chart) drop(wrong []finding.Finding) (files []string) {
 	return files
 }
 
-// defineAt returns the define that holds a line of the helpers, and which of its lines that is, from 0; "" means that none does.
+// defineAt returns the define block that contains a line of the helpers, and the line in it, from 0; "" = none.
 func (c *chart) defineAt(line int) (name string, at int) {
 	first := 1
 	for _, name := range slices.Sorted(maps.Keys(c.defines)) {
@@ -177,7 +177,7 @@ func (c *chart) defineAt(line int) (name string, at int) {
 	return "", 0
 }
 
-// leftOut notes that something is left out. Where there is a note of the reason already, that one says so.
+// leftOut adds a note about an omission, or extends an existing note about its reason.
 func (c *chart) leftOut(n scaffold.Note, what string) {
 	for i, known := range c.notes {
 		if known.File == n.File && known.Line == n.Line && strings.HasSuffix(known.Message, notThere) {
@@ -194,7 +194,7 @@ func isDefinition(name string) bool {
 	return strings.HasPrefix(name, "crds/") && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// know returns what is known of the kinds of the chart, and of the parents. Documents of the chart that cannot be read define no kinds.
+// know returns the schemas of the kinds of the chart, and of the parents. Unreadable documents of the chart define no kinds.
 func (c *chart) know(d *scaffold.Definition) (*lint.Known, error) {
 	parents, err := manifest.Parse("crd.yaml", d.YAML())
 	if err != nil {
@@ -210,13 +210,13 @@ func (c *chart) know(d *scaffold.Definition) (*lint.Known, error) {
 	return lint.Know(sets...)
 }
 
-// scopes gives those entries scope Cluster whose objects have no namespace.
+// scopes sets scope Cluster on child templates with cluster-scoped objects.
 func (c *chart) scopes(tc *scaffold.Controller, kinds kind.Declared, result lint.Result) {
 	for _, list := range [][]scaffold.Child{tc.Children, tc.Finals} {
 		for i := range list {
 			yields, _ := outline.Yields(result.Compiled.Program, list[i].Name)
 			for _, y := range yields {
-				gv, _ := schema.ParseGroupVersion(y.APIVersion) // of none, there is no kind
+				gv, _ := schema.ParseGroupVersion(y.APIVersion) // an invalid one has no kinds
 				if of, err := kinds.Resolve(gv.WithKind(y.Kind)); err == nil && !of.Namespaced {
 					list[i].Cluster = true
 				}

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli/scaffold"
 )
 
-// anything is the schema of a value of which nothing is known.
+// anything is the schema of a value of unknown type.
 func anything() map[string]any { return map[string]any{"x-kubernetes-preserve-unknown-fields": true} }
 
 // schemaOf returns a schema that describes a node of values.yaml, with the value as the default, and the plain value.
@@ -84,10 +84,10 @@ func schemaOfMap(n *yaml.Node) (schema map[string]any, value any) {
 	return schema, values
 }
 
-// mergeKey is the key of what a mapping takes from others. https://yaml.org/type/merge.html
+// mergeKey is the YAML merge key. https://yaml.org/type/merge.html
 const mergeKey = "<<"
 
-// merges returns the mappings whose keys a mapping has, too, but for those of its own. The keys of the first ones count.
+// merges returns the mappings that are merged into a mapping. Its own keys, then those of earlier mappings take precedence.
 func merges(n *yaml.Node) []*yaml.Node {
 	var all []*yaml.Node
 	for i := 0; i < len(n.Content); i += 2 {
@@ -102,14 +102,14 @@ func merges(n *yaml.Node) []*yaml.Node {
 	return all
 }
 
-// comment returns what the comment above a key says, as helm-docs has it or not.
+// comment returns the comment above a key, with or without helm-docs syntax.
 func comment(key *yaml.Node) string {
 	var lines []string
 	for line := range strings.Lines(key.HeadComment) {
 		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#"))
 		line = strings.TrimSpace(strings.TrimPrefix(line, "--"))
 		switch {
-		case line == "": // what stands above is about something else
+		case line == "": // the text above does not belong to the key
 			lines = nil
 		case !strings.HasPrefix(line, "@"):
 			lines = append(lines, line)
@@ -118,7 +118,7 @@ func comment(key *yaml.Node) string {
 	return strings.Join(lines, " ")
 }
 
-// common returns the schema of items that have that of each.
+// common returns a schema for items with any of the schemas.
 func common(of []map[string]any) map[string]any {
 	if len(of) == 0 {
 		return anything()
@@ -138,7 +138,7 @@ func common(of []map[string]any) map[string]any {
 	return of[0]
 }
 
-// demanded adds a field that templates read and values.yaml does not have. A map of which templates take the whole may have
+// demanded adds a field that templates read and values.yaml does not have. A map that templates use as a whole can have
 // any key.
 func demanded(schema map[string]any, path string) {
 	if path == "" {
@@ -147,7 +147,7 @@ func demanded(schema map[string]any, path string) {
 	for part := range strings.SplitSeq(path, ".") {
 		properties, _ := schema["properties"].(map[string]any)
 		if properties == nil {
-			return // anything may be there
+			return // any type is allowed
 		}
 		next, _ := properties[part].(map[string]any)
 		if next == nil {
@@ -159,7 +159,7 @@ func demanded(schema map[string]any, path string) {
 	openAll(schema)
 }
 
-// openAll lets a map, and all maps in it, have any key.
+// openAll allows any key in a map and its nested maps.
 func openAll(schema map[string]any) {
 	if schema["type"] != "object" {
 		return
@@ -173,13 +173,13 @@ func openAll(schema map[string]any) {
 	}
 }
 
-// restricts are the keywords of values.schema.json that a CustomResourceDefinition has in the same sense.
+// restricts are the keywords of values.schema.json with the same meaning in a CustomResourceDefinition.
 var restricts = []string{"description", "title", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems", "required", "format"}
 
-// drops are those that it does not have, or not in every place.
+// drops are keywords that it does not support, or not everywhere.
 var drops = []string{"$ref", "anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "const", "dependencies"}
 
-// restrict adds what values.schema.json says of a value.
+// restrict adds the restrictions of values.schema.json for a value.
 func restrict(schema, by map[string]any, path string, note func(string)) {
 	for _, key := range drops {
 		if by[key] != nil {
@@ -203,7 +203,7 @@ func restrict(schema, by map[string]any, path string, note func(string)) {
 	}
 }
 
-// restrictType gives a schema the type that values.schema.json says. A default of another type goes.
+// restrictType sets the type from values.schema.json. It removes a default of another type.
 func restrictType(schema map[string]any, of any) {
 	name, nullable := typeOf(of)
 	if name == "" {
@@ -224,7 +224,7 @@ func restrictType(schema map[string]any, of any) {
 	}
 }
 
-// property returns the schema of a field, which is made where it is not there.
+// property returns the schema of a field, and creates it if necessary.
 func property(schema map[string]any, name string) map[string]any {
 	properties, _ := schema["properties"].(map[string]any)
 	if properties == nil {
@@ -239,7 +239,7 @@ func property(schema map[string]any, name string) map[string]any {
 	return field
 }
 
-// open lets a map or a list hold anything.
+// open allows anything in a map or list.
 func open(schema map[string]any) {
 	if schema["type"] == "array" {
 		schema["items"] = anything()
@@ -279,7 +279,7 @@ func (c *chart) values(r *rewriter) (schema, defaults map[string]any, err error)
 		if len(node.Content) > 0 && node.Content[0].Kind == yaml.MappingNode {
 			of, values := schemaOf(node.Content[0])
 			delete(of, "default")
-			schema, defaults = of, values.(map[string]any) //nolint:forcetypeassert // that of a mapping is one
+			schema, defaults = of, values.(map[string]any) //nolint:forcetypeassert // the default of a mapping is a map
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(r.values)) {
@@ -299,7 +299,7 @@ func (c *chart) values(r *rewriter) (schema, defaults map[string]any, err error)
 	return schema, defaults, nil
 }
 
-// readFile returns a file of the chart, with the line ends of Unix.
+// readFile returns a file of the chart with Unix line ends.
 func readFile(fsys fs.FS, name string) (string, error) {
 	text, err := fs.ReadFile(fsys, name)
 	return strings.ReplaceAll(string(text), "\r\n", "\n"), err

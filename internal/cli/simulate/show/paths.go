@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// linePaths returns the path of the field that each line of a YAML document begins, by the number of the line. Lines that begin none, such
-// as those of a text, and lines that take no comment, are not in it.
+// linePaths returns the path of the field that begins on each line of a YAML document, by line number. Other lines, such
+// as those of a block scalar, and lines that cannot have a comment, are omitted.
 func linePaths(content []byte) (map[int]string, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(content, &root); err != nil {
@@ -23,7 +23,7 @@ func linePaths(content []byte) (map[int]string, error) {
 	notePaths(root.Content[0], "", paths, blocks)
 	commented := maps.Clone(paths)
 	for line := range paths {
-		// A text that goes on in the next line without being a block takes no comment.
+		// A multi-line flow scalar cannot have a comment.
 		if !blocks[line] && paths[line+1] == "" && line < bytes.Count(content, []byte{'\n'}) {
 			delete(commented, line)
 		}

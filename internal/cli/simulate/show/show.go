@@ -14,25 +14,25 @@ import (
 	"github.com/templater-dev/templater/internal/lint/report"
 )
 
-// Result is what became of one parent. Its JSON form is stable.
+// Result is the result for one parent. Its JSON form is stable.
 type Result struct {
 	TemplateController string `json:"templateController"`
 	Parent             Parent `json:"parent"`
-	// Gone is whether the parent has been deleted, and nothing of templater's holds it any more. Children are those that it leaves behind.
+	// Gone is whether the parent is deleted, and has no finalizer of templater any more. Children are the remaining objects.
 	Gone bool `json:"gone,omitempty"`
-	// Ready is what the ready condition says.
+	// Ready is the ready condition.
 	Ready Ready `json:"ready"`
-	// Faults say what is wrong, and Waits what waits for what, in the words of the ready condition.
+	// Faults are errors, and Waits are waits, in the words of the ready condition.
 	Faults []string `json:"faults"`
 	Waits  []string `json:"waits"`
-	// Writes are what templater does until nothing is left to do, in order.
+	// Writes are the writes of templater until nothing changes, in order.
 	Writes   []string `json:"writes"`
 	Children []Child  `json:"children"`
-	// Status is what templater writes of the parent's status; null for kinds whose status it does not write.
+	// Status is the part of the parent's status that templater writes; null for kinds whose status it does not write.
 	Status map[string]any `json:"status"`
 }
 
-// Parent names a parent.
+// Parent identifies a parent.
 type Parent struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -47,18 +47,18 @@ type Ready struct {
 	Message string `json:"message"`
 }
 
-// Child is an object that an entry yields, or one that is left of it.
+// Child is an object that a child template renders or has rendered.
 type Child struct {
 	Entry string `json:"entry"`
-	// State is "ready", or why the object is not.
+	// State is "ready", or the reason why the object is not.
 	State string `json:"state"`
-	// Object is as the template yields it, in its namespace; without one, it is as it is there.
+	// Object is the rendered object, with its namespace; without a template, it is the live object.
 	Object map[string]any `json:"object"`
 
 	places map[string]simulate.Place
 }
 
-// Of makes a Result.
+// Of converts a result of package simulate.
 func Of(controller string, parent map[string]any, r simulate.Result) Result {
 	metadata, _ := parent["metadata"].(map[string]any)
 	out := Result{
@@ -81,7 +81,7 @@ func Of(controller string, parent map[string]any, r simulate.Result) Result {
 	return out
 }
 
-// String names the parent as messages do.
+// String returns the name of the parent as in messages.
 func (p Parent) String() string { return simulate.Named(p.Kind, p.Namespace, p.Name) }
 
 // JSON writes results as one document: {"results": […]}.
@@ -89,7 +89,7 @@ func JSON(w io.Writer, all []Result) error {
 	return report.WriteJSON(w, map[string]any{"results": append([]Result{}, all...)})
 }
 
-// Golden is a result as text to compare and to read: what templater does and says, and then the children.
+// Golden returns a result as text for expected files: writes, conditions, then the children.
 func Golden(r Result) ([]byte, error) {
 	var b bytes.Buffer
 	var stands any = struct {
@@ -123,8 +123,8 @@ func Golden(r Result) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// YAML writes results as documents: the children of each parent, and then the parent with its status, unless it is gone. Comments say what else there is to
-// say, and, with explain, from which line of which template each line is.
+// YAML writes results as documents: the children of each parent, then the parent with its status, unless it is deleted. Comments contain the other
+// results and, with explain, the template line of each line.
 func YAML(w io.Writer, all []Result, explain bool) error {
 	var b bytes.Buffer
 	for _, r := range all {
@@ -162,7 +162,7 @@ func (r Result) writeChildren(b *bytes.Buffer, explain bool) error {
 	return nil
 }
 
-// String says whether the parent is ready, and why not.
+// String returns the ready condition as text.
 func (r Ready) String() string {
 	if r.Status == "True" {
 		return "ready: " + r.Message
@@ -179,7 +179,7 @@ func (c Child) write(b *bytes.Buffer, explain bool) error {
 	return err
 }
 
-// YAML returns the object as YAML. With explain, comments say which line of which template each line is from.
+// YAML returns the object as YAML. With explain, comments contain the template line of each line.
 func (c Child) YAML(explain bool) (string, error) {
 	var b bytes.Buffer
 	err := c.write(&b, explain)
@@ -200,8 +200,8 @@ func (r Result) writeParent(b *bytes.Buffer) error {
 	return err
 }
 
-// annotated writes an object with a comment at each line that begins a field: where it is from. Where that is the same as for the field
-// around it, it is not said again.
+// annotated writes an object with a comment on each line that begins a field: its template line. If it is the same as for the field
+// around it, the comment is omitted.
 func annotated(b *bytes.Buffer, object map[string]any, places map[string]simulate.Place) error {
 	content, err := yaml.Marshal(object)
 	if err != nil {

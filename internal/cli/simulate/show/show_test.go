@@ -11,8 +11,8 @@ import (
 	"github.com/templater-dev/templater/internal/cli/simulate"
 )
 
-// TestAnnotatedObjectsStayWhatTheyAre adds comments to values of all sorts.
-func TestAnnotatedObjectsStayWhatTheyAre(t *testing.T) {
+// TestPositionCommentsKeepValues adds comments to values of all sorts.
+func TestPositionCommentsKeepValues(t *testing.T) {
 	object := map[string]any{
 		"plain": "a", "long": strings.Repeat("many words ", 40), "several": "a\nb # c\n  d\n", "quoted": "a: b # c", "list": []any{"a", map[string]any{"b": []any{}, "c": map[string]any{}}, []any{"d"}},
 		"trailing": "a\n\n", "spaces": "  a\n b", "tab": "\ta\n" + strings.Repeat("long ", 50), "quotes": strings.Repeat("'\"\t ", 60), "empty": "", "nothing": nil, "number": 1.5, "x.y/z": true,

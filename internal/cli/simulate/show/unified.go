@@ -7,10 +7,10 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-// around is how many lines before and after each difference are shown.
+// around is the number of context lines.
 const around = 3
 
-// Unified returns the unified diff of two texts whose lines all end, "" where they are the same. from and to name them.
+// Unified returns the unified diff of two texts that end with a line end, "" if they are equal. from and to are their names.
 func Unified(from, to, before, after string) string {
 	if before == after {
 		return ""
@@ -19,7 +19,7 @@ func Unified(from, to, before, after string) string {
 		A: slices.Collect(strings.Lines(before)), B: slices.Collect(strings.Lines(after)), FromFile: from, ToFile: to, Context: around,
 	})
 	if err != nil {
-		panic(err) // a strings.Builder takes all
+		panic(err) // writing to a strings.Builder cannot fail
 	}
 	return out
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDiffOfTheLastLine(t *testing.T) {
+func TestUnifiedDiffOfLastLine(t *testing.T) {
 	const want = "--- x\n+++ y\n@@ -1,2 +1,2 @@\n a: 1\n-b: 1\n+b: 2\n"
 	if diff := cmp.Diff(want, Unified("x", "y", "a: 1\nb: 1\n", "a: 1\nb: 2\n")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -18,7 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// manager writes the Secret, and what the API server is to trust.
+// manager is the field manager for the Secret and the CA bundle.
 const manager = "templater/webhook"
 
 var (
@@ -26,41 +26,43 @@ var (
 	configurations = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
 )
 
-// Writer is the access to the API server that a Keeper needs; kube.Client has it.
+// Writer is the API server access that a Keeper needs. kube.Client implements it.
 type Writer interface {
 	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
 }
 
-// Options are what a Keeper works with.
+// Options configure a Keeper.
 type Options struct {
-	// Namespace and Secret name the Secret, Configuration the ValidatingWebhookConfiguration.
+	// Namespace and Secret are the location of the Secret, Configuration is the name of the
+	// ValidatingWebhookConfiguration.
 	Namespace, Secret, Configuration string
 	Writer                           Writer
 	Now                              func() time.Time
 }
 
-// Keeper keeps the certificate. While there is no such configuration, it does nothing. It is safe for concurrent use.
+// Keeper manages the certificate. It does nothing while the configuration does not exist. It is safe for concurrent
+// use.
 type Keeper struct {
 	Options
-	wake chan struct{} // there is something new
+	wake chan struct{} // something has changed
 
 	mu     sync.Mutex
 	caches map[watch.Want]*watch.Cache
 	known  version // of the Secret
 	pairs  pairs   // in use
-	whole  bool    // whether these are what the Secret holds
+	whole  bool    // pairs are exactly those in the Secret
 }
 
-// version identifies a state of the Secret: the UID and resourceVersion of the object, both empty if there is none.
+// version identifies a version of the Secret: its UID and resourceVersion, both empty if it does not exist.
 type version struct {
 	uid     types.UID
 	version string
 }
 
-// New returns a Keeper. Attach has to be called before it knows anything.
+// New returns a Keeper. It does nothing until Attach is called.
 func New(o Options) *Keeper { return &Keeper{Options: o, wake: make(chan struct{}, 1)} }
 
-// Wants are the watches of the Secret and of the webhook configuration.
+// Wants returns the watches of the Secret and the webhook configuration.
 func (k *Keeper) Wants() []watch.Want { return []watch.Want{k.secret(), k.configuration()} }
 
 func (k *Keeper) secret() watch.Want {
@@ -73,7 +75,7 @@ func (k *Keeper) configuration() watch.Want {
 
 func named(name string) string { return fields.OneTermEqualSelector("metadata.name", name).String() }
 
-// Attach gives the Keeper the caches of its wants.
+// Attach sets the caches of Wants.
 func (k *Keeper) Attach(ctx context.Context, caches map[watch.Want]*watch.Cache) {
 	k.mu.Lock()
 	k.caches = caches
@@ -81,18 +83,18 @@ func (k *Keeper) Attach(ctx context.Context, caches map[watch.Want]*watch.Cache)
 	k.Look(ctx)
 }
 
-// Look takes up the Secret and the configuration as they are now.
+// Look processes the current Secret and configuration.
 func (k *Keeper) Look(ctx context.Context) {
 	k.mu.Lock()
 	k.look(ctx)
 	k.mu.Unlock()
 	select {
 	case k.wake <- struct{}{}:
-	default: // it is awake
+	default: // it is already awake
 	}
 }
 
-// look reads the Secret; the lock is held. The pair in use is kept until there is another one.
+// look reads the Secret. The current pairs are kept until there are new ones. The caller holds the lock.
 func (k *Keeper) look(ctx context.Context) {
 	cache := k.caches[k.secret()]
 	if cache == nil || !cache.Synced() {
@@ -117,10 +119,10 @@ func (k *Keeper) look(ctx context.Context) {
 	k.pairs = all
 }
 
-// errNone says that there is no certificate yet.
+// errNone is returned to clients while there is no certificate.
 var errNone = errors.New("the webhook has no certificate yet")
 
-// Config returns how the webhook speaks TLS.
+// Config returns the TLS config of the webhook.
 func (k *Keeper) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
@@ -136,7 +138,7 @@ func (k *Keeper) Config() *tls.Config {
 	}
 }
 
-// published reports whether the API server trusts a pair. It is true if the CA bundle is not known.
+// published reports whether the API server trusts a pair. It is true if the CA bundle is unknown.
 func (k *Keeper) published(p *pair) bool {
 	target, err := k.target()
 	return err != nil || bytes.Contains(target.bundle, p.crt)
@@ -144,21 +146,22 @@ func (k *Keeper) published(p *pair) bool {
 
 func (k *Keeper) name() string { return k.Namespace + "/" + k.Secret }
 
-// again is the time between attempts to write.
+// again is the delay between attempts to write.
 const again = 2 * time.Second
 
-// restAtMost is how long the Keeper rests at most: a clock may be set.
-const restAtMost = time.Hour
+// maxRest limits the delay between checks, because the clock may be changed.
+const maxRest = time.Hour
 
-// Keep ensures, until ctx ends, that there is a certificate and that the API server trusts it. Only the leader may call it.
+// Keep ensures until ctx is done that there is a certificate and that the API server trusts it. Only the leader may
+// call it.
 func (k *Keeper) Keep(ctx context.Context) {
 	said := ""
-	for ctx.Err() == nil { // both may have happened: the end, and what wakes
+	for ctx.Err() == nil { // checked here because select is random if both ctx is done and wake is ready
 		rest, err := k.mend(ctx)
 		if text := k.explain(err); text != said && ctx.Err() == nil {
 			said = text
 			if text != "" {
-				klog.FromContext(ctx).Info("the webhook validates nothing for now", "because", text)
+				klog.FromContext(ctx).Info("the webhook is not ready, so TemplateControllers are not validated, will retry", "reason", text)
 			}
 		}
 		timer := time.NewTimer(rest)
@@ -171,12 +174,12 @@ func (k *Keeper) Keep(ctx context.Context) {
 	}
 }
 
-// mend makes a certificate where one is due, and has the API server trust it. It returns after how long to look again, unless
-// something changes before.
+// mend creates a certificate if one is due, and updates the CA bundle. It returns the delay before the next check,
+// unless something changes earlier.
 func (k *Keeper) mend(ctx context.Context) (time.Duration, error) {
 	target, err := k.target()
 	if err != nil {
-		return restAtMost, err
+		return maxRest, err
 	}
 	k.mu.Lock()
 	now, known, before, whole := k.Now(), k.known, k.pairs, k.whole
@@ -191,14 +194,14 @@ func (k *Keeper) mend(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return again, err
 	}
-	return min(restAtMost, all[0].due().Sub(now)), nil
+	return min(maxRest, all[0].due().Sub(now)), nil
 }
 
-// write writes the Secret, which must still be that version.
+// write writes the Secret, if it still has that version.
 func (k *Keeper) write(ctx context.Context, known version, all pairs) error {
 	metadata := map[string]any{"namespace": k.Namespace, "name": k.Secret, "resourceVersion": known.version}
 	if known.version == "" {
-		metadata["resourceVersion"] = "1" // which has an apply create it
+		metadata["resourceVersion"] = "1" // makes an apply create it
 	}
 	body := object.Append(nil, map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": all.data(), "metadata": metadata})
 	err := k.apply(ctx, k.secret(), request.Location{Resource: secrets, Namespace: k.Namespace, Name: k.Secret}, body)
@@ -212,7 +215,7 @@ func (k *Keeper) write(ctx context.Context, known version, all pairs) error {
 	return nil
 }
 
-// apply makes a server-side apply, and puts what comes of it into the cache, so that the next look finds it.
+// apply sends a server-side apply, and adds the result to the cache, so that look finds it.
 func (k *Keeper) apply(ctx context.Context, want watch.Want, at request.Location, body []byte) error {
 	after, err := k.Writer.Apply(ctx, at, body, manager)
 	if err != nil {

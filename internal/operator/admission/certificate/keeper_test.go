@@ -28,33 +28,33 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// bed is a Keeper at an API server that has one Secret and one configuration, or none.
-type bed struct {
+// fixture is a Keeper with a fake API server that has at most one Secret and one configuration.
+type fixture struct {
 	*Keeper
 	t        *testing.T
-	ctx      context.Context //nolint:containedctx // of the test, without a log
+	ctx      context.Context //nolint:containedctx // context of the test, without logging
 	now      time.Time
 	version  int
 	there    map[string]map[string]any // by resource
 	refuse   error
-	refuseAt string // the resource; "" is all
+	refuseAt string // the resource; "" = all
 	requests []string
 }
 
 const service = `{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "templater"},
 	"webhooks": [{"name": "other.example.org", "clientConfig": {}}, {"name": "templatecontrollers.templater.dev", "clientConfig": {"service": {"namespace": "ns", "name": "templater"}}}]}`
 
-func newBed(t *testing.T, configuration string) *bed {
+func newFixture(t *testing.T, configuration string) *fixture {
 	t.Helper()
-	b := &bed{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), version: 10, there: map[string]map[string]any{}}
+	b := &fixture{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), version: 10, there: map[string]map[string]any{}}
 	b.ctx = klog.NewContext(t.Context(), logr.Discard())
 	b.configure(configuration)
 	b.restart()
 	return b
 }
 
-// restart has another process begin with what there is.
-func (b *bed) restart() {
+// restart replaces the Keeper by one of a new process.
+func (b *fixture) restart() {
 	b.t.Helper()
 	b.Keeper = New(Options{Namespace: "ns", Secret: "templater-webhook", Configuration: "templater", Writer: b, Now: func() time.Time { return b.now }})
 	caches := map[watch.Want]*watch.Cache{}
@@ -69,8 +69,8 @@ func (b *bed) restart() {
 	b.deliver()
 }
 
-// configure sets the configuration, or deletes it.
-func (b *bed) configure(text string) {
+// configure creates or replaces the configuration; "" deletes it.
+func (b *fixture) configure(text string) {
 	b.t.Helper()
 	delete(b.there, "validatingwebhookconfigurations")
 	if text == "" {
@@ -83,15 +83,15 @@ func (b *bed) configure(text string) {
 	b.put("validatingwebhookconfigurations", content)
 }
 
-func (b *bed) put(resource string, content map[string]any) {
+func (b *fixture) put(resource string, content map[string]any) {
 	b.version++
 	content["metadata"].(map[string]any)["resourceVersion"] = strconv.Itoa(b.version)
 	content["metadata"].(map[string]any)["uid"] = "u"
 	b.there[resource] = content
 }
 
-// deliver has the watches bring what there is.
-func (b *bed) deliver() {
+// deliver updates the caches.
+func (b *fixture) deliver() {
 	b.t.Helper()
 	for _, want := range b.Wants() {
 		var all []any
@@ -106,7 +106,7 @@ func (b *bed) deliver() {
 	b.Look(b.ctx)
 }
 
-func (b *bed) packed(content map[string]any) *object.Object {
+func (b *fixture) packed(content map[string]any) *object.Object {
 	b.t.Helper()
 	o, err := object.From(content)
 	if err != nil {
@@ -115,8 +115,8 @@ func (b *bed) packed(content map[string]any) *object.Object {
 	return o
 }
 
-// Apply does what the API server does with an apply of the Keeper.
-func (b *bed) Apply(_ context.Context, at request.Location, body []byte, _ string) (*object.Object, error) {
+// Apply fakes the server-side applies of the Keeper.
+func (b *fixture) Apply(_ context.Context, at request.Location, body []byte, _ string) (*object.Object, error) {
 	b.requests = append(b.requests, at.Resource.Resource)
 	if b.refuse != nil && (b.refuseAt == "" || b.refuseAt == at.Resource.Resource) {
 		return nil, b.refuse
@@ -143,15 +143,15 @@ func (b *bed) Apply(_ context.Context, at request.Location, body []byte, _ strin
 	return b.packed(content), nil
 }
 
-// keep makes one round, and another one, which may not write any more, and returns the writes of the first.
-func (b *bed) keep() string {
+// keep calls mend twice, and returns the writes of the first call. The second one must not write.
+func (b *fixture) keep() string {
 	b.t.Helper()
 	b.requests = nil
 	rest, err := b.mend(b.ctx)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if rest <= 0 || rest > restAtMost {
+	if rest <= 0 || rest > maxRest {
 		b.t.Errorf("it rests for %s", rest)
 	}
 	first := strings.Join(b.requests, " ")
@@ -170,15 +170,15 @@ const (
 	nothing = ""
 )
 
-func (b *bed) wants(when, want string) {
+func (b *fixture) wants(when, want string) {
 	b.t.Helper()
 	if got := b.keep(); got != want {
 		b.t.Errorf("%s: wrote %q, want %q", when, got, want)
 	}
 }
 
-// bundle is what the API server trusts.
-func (b *bed) bundle() *x509.CertPool {
+// bundle returns the CA bundle of the configuration.
+func (b *fixture) bundle() *x509.CertPool {
 	b.t.Helper()
 	webhook := b.there["validatingwebhookconfigurations"]["webhooks"].([]any)[1].(map[string]any)
 	text, err := base64.StdEncoding.DecodeString(webhook["clientConfig"].(map[string]any)["caBundle"].(string))
@@ -189,8 +189,8 @@ func (b *bed) bundle() *x509.CertPool {
 	return pool
 }
 
-// call has a client connect that trusts these certificates. It returns the one that it was shown.
-func (b *bed) call(name string, trusted *x509.CertPool) (*x509.Certificate, error) {
+// call connects as a client that trusts these certificates. It returns the certificate that the server sent.
+func (b *fixture) call(name string, trusted *x509.CertPool) (*x509.Certificate, error) {
 	b.t.Helper()
 	server, err := tls.Listen("tcp", "127.0.0.1:0", b.Config())
 	if err != nil {
@@ -212,8 +212,8 @@ func (b *bed) call(name string, trusted *x509.CertPool) (*x509.Certificate, erro
 	return client.ConnectionState().PeerCertificates[0], nil
 }
 
-// works expects that the API server can call the webhook.
-func (b *bed) works(when string) *x509.Certificate {
+// works checks that the API server can call the webhook, and returns the certificate.
+func (b *fixture) works(when string) *x509.Certificate {
 	b.t.Helper()
 	shown, err := b.call("templater.ns.svc", b.bundle())
 	if err != nil {
@@ -222,8 +222,8 @@ func (b *bed) works(when string) *x509.Certificate {
 	return shown
 }
 
-func TestACertificateIsMadePublishedAndRenewed(t *testing.T) {
-	b := newBed(t, service)
+func TestCertificateIsCreatedPublishedAndRenewed(t *testing.T) {
+	b := newFixture(t, service)
 	if _, err := b.call("templater.ns.svc", nil); err == nil {
 		t.Error("there is a certificate before one was made")
 	}
@@ -241,7 +241,7 @@ func TestACertificateIsMadePublishedAndRenewed(t *testing.T) {
 	b.now = b.now.Add(time.Second)
 	before := b.bundle()
 	b.wants("when it is due", all)
-	for _, trusted := range []*x509.CertPool{before, b.bundle()} { // an API server may not know it yet
+	for _, trusted := range []*x509.CertPool{before, b.bundle()} { // an API server may not trust the new one yet
 		if shown, err := b.call("templater.ns.svc", trusted); err != nil || !shown.Equal(first) {
 			t.Errorf("while the next one gets about, the first one is not shown: %v", err)
 		}
@@ -262,9 +262,10 @@ func TestACertificateIsMadePublishedAndRenewed(t *testing.T) {
 	}
 }
 
-// The next certificate may be made long before it can be published. Until then, API servers trust only the one before.
-func TestACertificateThatIsNotPublishedIsNotShown(t *testing.T) {
-	b := newBed(t, service)
+// The next certificate may be created long before it can be published. Until then, API servers trust only the previous
+// one.
+func TestUnpublishedCertificateIsNotServed(t *testing.T) {
+	b := newFixture(t, service)
 	b.wants("at first", all)
 	first := b.works("at first")
 	b.now = b.now.Add(validFor - renewBefore)
@@ -288,26 +289,28 @@ func TestACertificateThatIsNotPublishedIsNotShown(t *testing.T) {
 	}
 }
 
-func TestWhatOthersDoToTheSecretAndTheConfigurationIsMended(t *testing.T) {
+func TestSecretAndWebhookConfigurationDriftIsRepaired(t *testing.T) {
 	for name, row := range map[string]struct {
-		harm func(b *bed)
+		harm func(b *fixture)
 		want string
-		same bool // whether the certificate stays
+		same bool // the certificate is kept
 	}{
-		"the Secret is deleted":              {func(b *bed) { delete(b.there, "secrets") }, "secrets", true},
-		"the Secret is emptied":              {func(b *bed) { b.secretData(map[string]any{}) }, "secrets", true},
-		"the Secret is filled with nonsense": {func(b *bed) { b.secretData(map[string]any{"tls.crt": "?", "tls.key": "bm9uc2Vuc2U="}) }, "secrets", true},
-		"a key is left over":                 {func(b *bed) { b.secretMore("old.key", "bm9uc2Vuc2U=") }, "secrets", true},
-		"a certificate is left over":         {func(b *bed) { b.secretMore("old.crt", "bm9uc2Vuc2U=") }, "secrets", true},
-		"the configuration is made anew":     {func(b *bed) { b.configure(service) }, "validatingwebhookconfigurations", true},
-		"another certificate is trusted":     {func(b *bed) { b.configure(strings.Replace(service, `"service"`, `"caBundle": "eA==", "service"`, 1)) }, "validatingwebhookconfigurations", true},
-		"the certificate has expired":        {func(b *bed) { b.now = b.now.Add(validFor) }, all, false},
-		"the clock was ahead":                {func(b *bed) { b.now = b.now.Add(-2 * time.Hour) }, all, false},
-		"the operator was away for years":    {func(b *bed) { b.now = b.now.Add(10 * validFor); b.restart() }, all, false},
-		"a process starts without a Secret":  {func(b *bed) { delete(b.there, "secrets"); b.restart() }, all, false},
+		"the Secret is deleted":              {func(b *fixture) { delete(b.there, "secrets") }, "secrets", true},
+		"the Secret is emptied":              {func(b *fixture) { b.secretData(map[string]any{}) }, "secrets", true},
+		"the Secret is filled with nonsense": {func(b *fixture) { b.secretData(map[string]any{"tls.crt": "?", "tls.key": "bm9uc2Vuc2U="}) }, "secrets", true},
+		"a key is left over":                 {func(b *fixture) { b.secretMore("old.key", "bm9uc2Vuc2U=") }, "secrets", true},
+		"a certificate is left over":         {func(b *fixture) { b.secretMore("old.crt", "bm9uc2Vuc2U=") }, "secrets", true},
+		"the configuration is made anew":     {func(b *fixture) { b.configure(service) }, "validatingwebhookconfigurations", true},
+		"another certificate is trusted": {func(b *fixture) {
+			b.configure(strings.Replace(service, `"service"`, `"caBundle": "eA==", "service"`, 1))
+		}, "validatingwebhookconfigurations", true},
+		"the certificate has expired":       {func(b *fixture) { b.now = b.now.Add(validFor) }, all, false},
+		"the clock was ahead":               {func(b *fixture) { b.now = b.now.Add(-2 * time.Hour) }, all, false},
+		"the operator was away for years":   {func(b *fixture) { b.now = b.now.Add(10 * validFor); b.restart() }, all, false},
+		"a process starts without a Secret": {func(b *fixture) { delete(b.there, "secrets"); b.restart() }, all, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBed(t, service)
+			b := newFixture(t, service)
 			b.wants("at first", all)
 			before := b.works("at first")
 			row.harm(b)
@@ -321,19 +324,19 @@ func TestWhatOthersDoToTheSecretAndTheConfigurationIsMended(t *testing.T) {
 }
 
 // secretMore adds to the data of the Secret.
-func (b *bed) secretMore(key, value string) {
+func (b *fixture) secretMore(key, value string) {
 	data := maps.Clone(b.there["secrets"]["data"].(map[string]any))
 	data[key] = value
 	b.secretData(data)
 }
 
-func (b *bed) secretData(data map[string]any) {
+func (b *fixture) secretData(data map[string]any) {
 	b.put("secrets", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "ns", "name": "templater-webhook"}, "data": data})
 }
 
-// What has expired is trusted no more.
-func TestWhatHasExpiredIsNotKept(t *testing.T) {
-	b := newBed(t, service)
+// Expired certificates are no longer trusted.
+func TestExpiredCertificateIsDropped(t *testing.T) {
+	b := newFixture(t, service)
 	b.wants("at first", all)
 	b.now = b.now.Add(validFor)
 	b.wants("when it has expired", all)
@@ -342,9 +345,9 @@ func TestWhatHasExpiredIsNotKept(t *testing.T) {
 	}
 }
 
-// A process that starts where all is known already shows the certificate at once, and the newest where nobody says which one is trusted.
-func TestACertificateThatIsThereIsShownAtOnce(t *testing.T) {
-	b := newBed(t, service)
+// A new process serves an existing certificate immediately, and the newest one if the CA bundle is unknown.
+func TestRestartServesExistingCertificate(t *testing.T) {
+	b := newFixture(t, service)
 	b.wants("at first", all)
 	first := b.works("at first")
 	b.now = b.now.Add(validFor - renewBefore)
@@ -352,7 +355,7 @@ func TestACertificateThatIsThereIsShownAtOnce(t *testing.T) {
 	trusted := b.bundle()
 	caches := b.caches
 	b.Keeper = New(b.Options)
-	b.Look(b.ctx) // at nothing
+	b.Look(b.ctx) // there are no caches yet
 	b.Attach(b.ctx, caches)
 	if !b.works("at once").Equal(first) {
 		t.Error("the next one is shown at once")
@@ -370,8 +373,8 @@ func TestACertificateThatIsThereIsShownAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheCertificateIsForTheNameInTheConfiguration(t *testing.T) {
-	b := newBed(t, service)
+func TestCertificateMatchesConfiguredHost(t *testing.T) {
+	b := newFixture(t, service)
 	b.wants("at first", all)
 	b.configure(strings.Replace(service, `"service": {"namespace": "ns", "name": "templater"}`, `"url": "https://127.0.0.1:9443/x"`, 1))
 	b.deliver()
@@ -387,12 +390,12 @@ func TestTheCertificateIsForTheNameInTheConfiguration(t *testing.T) {
 	}
 }
 
-func TestNothingIsMadeForAWebhookThatNobodyAsks(t *testing.T) {
+func TestUnconfiguredWebhookGetsNoCertificate(t *testing.T) {
 	for name, configuration := range map[string]string{
 		"no configuration": "", "another webhook": strings.ReplaceAll(service, "templatecontrollers.templater.dev", "x.example.org"), "no address": strings.ReplaceAll(service, `"service"`, `"nothing"`),
 		"no URL": strings.Replace(service, `"service": {"namespace": "ns", "name": "templater"}`, `"url": "https://%zz"`, 1), "no host": strings.Replace(service, `"service": {"namespace": "ns", "name": "templater"}`, `"url": "https:///x"`, 1),
 	} {
-		b := newBed(t, configuration)
+		b := newFixture(t, configuration)
 		_, err := b.mend(b.ctx)
 		const want = "there is no ValidatingWebhookConfiguration templater with a webhook templatecontrollers.templater.dev: kubectl apply -k config/default creates it"
 		if got := b.explain(err); got != want || len(b.requests) > 0 {
@@ -401,7 +404,7 @@ func TestNothingIsMadeForAWebhookThatNobodyAsks(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsTheWebhookFromWorkingIsSaid(t *testing.T) {
+func TestCertificateWriteErrorIsReported(t *testing.T) {
 	status := func(code int32, reason metav1.StatusReason, details *metav1.StatusDetails) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Details: details, Message: "s3cr3t"}}
 	}
@@ -412,7 +415,7 @@ func TestWhatKeepsTheWebhookFromWorkingIsSaid(t *testing.T) {
 		"":                                status(409, metav1.StatusReasonConflict, nil),
 		"the API server does not respond": errors.New("dial tcp: s3cr3t"),
 	} {
-		b := newBed(t, service)
+		b := newFixture(t, service)
 		b.refuse = refuse
 		rest, err := b.mend(b.ctx)
 		if got := b.explain(err); got != want || rest != again {
@@ -421,7 +424,7 @@ func TestWhatKeepsTheWebhookFromWorkingIsSaid(t *testing.T) {
 		b.refuse = nil
 		b.wants("afterwards", all)
 	}
-	b := newBed(t, service)
+	b := newFixture(t, service)
 	cache, err := watch.NewCache(b.secret(), func(watch.Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
@@ -438,8 +441,8 @@ func TestWhatKeepsTheWebhookFromWorkingIsSaid(t *testing.T) {
 	}
 }
 
-func TestKeepWaitsForWhatChanges(t *testing.T) {
-	b := newBed(t, "")
+func TestKeepReactsToChanges(t *testing.T) {
+	b := newFixture(t, "")
 	done := make(chan struct{})
 	ctx, cancel := context.WithCancel(b.ctx)
 	written := make(chan struct{})
@@ -466,8 +469,8 @@ func TestKeepWaitsForWhatChanges(t *testing.T) {
 	}
 }
 
-// What keeps the webhook from working is said once, and a process that ends says nothing.
-func TestKeepSaysThingsOnce(t *testing.T) {
+// An error is logged once, and nothing is logged when the process ends.
+func TestKeepLogsErrorOnce(t *testing.T) {
 	var mu sync.Mutex
 	var lines []string
 	logger := funcr.New(func(_, line string) {
@@ -475,14 +478,14 @@ func TestKeepSaysThingsOnce(t *testing.T) {
 		defer mu.Unlock()
 		lines = append(lines, line)
 	}, funcr.Options{})
-	b := newBed(t, "")
+	b := newFixture(t, "")
 	ctx, cancel := context.WithCancel(klog.NewContext(b.ctx, logger))
 	done := make(chan struct{})
 	go func() { defer close(done); b.Keep(ctx) }()
-	for range 5 { // rounds: each has ended when the next one begins
+	for range 5 { // rounds: each ends before the next one begins
 		b.Look(b.ctx)
 		for deadline := time.Now().Add(20 * time.Second); len(b.wake) > 0 && time.Now().Before(deadline); {
-			time.Sleep(time.Millisecond) //nolint:forbidigo // nothing tells of a round
+			time.Sleep(time.Millisecond) //nolint:forbidigo // there is no signal for a round
 		}
 	}
 	mu.Lock()
@@ -500,7 +503,7 @@ func TestKeepSaysThingsOnce(t *testing.T) {
 	b.configure(service)
 	b.deliver()
 	<-asked
-	b.Look(b.ctx) // which is no reason to begin anew once it is to end
+	b.Look(b.ctx) // must not start another round once ctx is done
 	cancel()
 	<-done
 	if len(lines) > 0 {

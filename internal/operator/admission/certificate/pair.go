@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// validFor is how long a certificate is valid, but for what clocks may differ.
+	// validFor is the validity of a certificate, without the allowance for clock skew.
 	validFor = 2160 * time.Hour // 90 days
-	// renewBefore is how long before its end another one is made.
+	// renewBefore is how long before it expires a certificate is renewed.
 	renewBefore = 720 * time.Hour // 30 days
-	// overlap is how long a new certificate is published before it is shown, so that all API servers know it by then.
+	// overlap is how long a new certificate is published before it is served, so that all API servers trust it by then.
 	overlap = 5 * time.Minute
 )
 
@@ -26,7 +26,7 @@ type pair struct {
 	shown    *tls.Certificate
 }
 
-// generate makes a pair for a server of these names.
+// generate creates a pair for a server with these names.
 func generate(names []string, now time.Time) (*pair, error) {
 	made, err := serve.SelfSigned(names, now, validFor)
 	if err != nil {
@@ -40,7 +40,7 @@ func generate(names []string, now time.Time) (*pair, error) {
 	return &pair{crt: crt, key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), shown: made}, nil
 }
 
-// parse reads a pair. The error holds nothing of the key.
+// parse parses a pair. The error contains nothing of the key.
 func parse(crt, key []byte) (*pair, error) {
 	shown, err := tls.X509KeyPair(crt, key)
 	if err != nil {
@@ -49,18 +49,18 @@ func parse(crt, key []byte) (*pair, error) {
 	return &pair{crt: crt, key: key, shown: &shown}, nil
 }
 
-// made is when the pair was made.
+// made returns when the pair was created.
 func (p *pair) made() time.Time { return p.shown.Leaf.NotBefore.Add(serve.ClockSkew) }
 
-// valid reports whether clients accept it.
+// valid reports whether the certificate is currently valid.
 func (p *pair) valid(now time.Time) bool {
 	return !now.Before(p.shown.Leaf.NotBefore) && now.Before(p.shown.Leaf.NotAfter)
 }
 
-// due is when another one is to be made.
+// due returns when the pair must be renewed.
 func (p *pair) due() time.Time { return p.shown.Leaf.NotAfter.Add(-renewBefore) }
 
-// names reports whether it is for a server of all these names.
+// names reports whether the certificate is valid for all these names.
 func (p *pair) names(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return p.shown.Leaf.VerifyHostname(name) != nil })
 }

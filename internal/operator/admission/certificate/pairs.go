@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// The data of the Secret: the newest pair, as in Secrets of the type kubernetes.io/tls, and the one before.
+// The keys in the Secret: of the newest pair, as in Secrets of type kubernetes.io/tls, and of the previous one.
 var keys = [...]struct{ crt, key string }{{"tls.crt", "tls.key"}, {"old.crt", "old.key"}}
 
-// pairs are those of the Secret, the newest first: none, one or two. They do not change.
+// pairs are the pairs in the Secret, newest first: at most two. They are immutable.
 type pairs []*pair
 
-// read reads the data of the Secret, and reports whether all of it can be read.
+// read parses the data of the Secret. whole is false if part of it is invalid.
 func read(data map[string]any) (all pairs, whole bool) {
 	for _, at := range keys {
 		crt, key := decode(data[at.crt]), decode(data[at.key])
@@ -31,11 +31,11 @@ func read(data map[string]any) (all pairs, whole bool) {
 
 func decode(value any) []byte {
 	text, _ := value.(string)
-	content, _ := base64.StdEncoding.DecodeString(text) // the server has checked it
+	content, _ := base64.StdEncoding.DecodeString(text) // validated by the API server
 	return content
 }
 
-// data is what the Secret holds of them.
+// data returns the data of the Secret.
 func (p pairs) data() map[string]any {
 	data := map[string]any{}
 	for i, one := range p {
@@ -44,7 +44,7 @@ func (p pairs) data() map[string]any {
 	return data
 }
 
-// renewed returns the pairs as they should be for a server of these names, and whether they differ.
+// renewed returns the desired pairs for a server with these names, and whether they differ from p.
 func (p pairs) renewed(names []string, now time.Time) (pairs, bool, error) {
 	if len(p) > 0 && p[0].valid(now) && now.Before(p[0].due()) && p[0].names(names) {
 		return p, false, nil
@@ -57,8 +57,8 @@ func (p pairs) renewed(names []string, now time.Time) (pairs, bool, error) {
 	return append(pairs{fresh}, valid[:min(len(valid), len(keys)-1)]...), true, nil
 }
 
-// shown returns the pair to show to clients, nil if there is none: the newest, unless clients may not know that yet, and know the one
-// before.
+// shown returns the pair to serve, or nil if there is none: the newest, unless clients may not trust it yet and trust
+// the previous one.
 func (p pairs) shown(now time.Time, published func(*pair) bool) *pair {
 	switch {
 	case len(p) == 0:
@@ -71,7 +71,7 @@ func (p pairs) shown(now time.Time, published func(*pair) bool) *pair {
 	return p[0]
 }
 
-// bundle is what clients are to trust.
+// bundle returns the CA bundle of the pairs.
 func (p pairs) bundle() []byte {
 	var all [][]byte
 	for _, one := range p {

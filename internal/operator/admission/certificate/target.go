@@ -18,21 +18,21 @@ import (
 // WebhookName is the name of the webhook within its configuration.
 const WebhookName = "templatecontrollers.templater.dev"
 
-// target is what the configuration says of the webhook.
+// target describes the webhook in the configuration.
 type target struct {
-	version string   // of the configuration
-	names   []string // that the API server knows the webhook by
-	bundle  []byte   // of the certificates that it trusts
+	version string   // resourceVersion of the configuration
+	names   []string // host names under which the API server calls the webhook
+	bundle  []byte   // CA bundle that the API server trusts
 }
 
 var (
-	// errSyncing says that the Keeper does not know yet what there is.
+	// errSyncing means that the caches have not synced yet.
 	errSyncing = errors.New("not read yet")
 	// errNowhere means that the configuration has no such webhook.
 	errNowhere = errors.New("no such webhook")
 )
 
-// target returns what the configuration says.
+// target returns the current target.
 func (k *Keeper) target() (*target, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,7 +59,7 @@ func (k *Keeper) target() (*target, error) {
 		}
 		client, _ := webhook["clientConfig"].(map[string]any)
 		bundle, _ := client["caBundle"].(string)
-		trusted, _ := base64.StdEncoding.DecodeString(bundle) // the server has checked it
+		trusted, _ := base64.StdEncoding.DecodeString(bundle) // validated by the API server
 		if names := namesOf(client); len(names) > 0 {
 			return &target{version: configuration.ResourceVersion(), names: names, bundle: trusted}, nil
 		}
@@ -80,7 +80,7 @@ func namesOf(client map[string]any) []string {
 	return nil
 }
 
-// publish has the API server trust the certificates, if the configuration is still what it was.
+// publish updates the CA bundle, if the configuration has not changed.
 func (k *Keeper) publish(ctx context.Context, t *target, bundle []byte) error {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": configurations.GroupVersion().String(), "kind": "ValidatingWebhookConfiguration",
@@ -94,7 +94,7 @@ func (k *Keeper) publish(ctx context.Context, t *target, bundle []byte) error {
 	return nil
 }
 
-// requestError is a request that has failed. The server's own text may hold what was sent.
+// requestError is a failed request. The message of the API server is omitted, because it may contain what was sent.
 type requestError struct {
 	what string
 	err  error
@@ -103,12 +103,12 @@ type requestError struct {
 func (e *requestError) Error() string { return "cannot " + e.what }
 func (e *requestError) Unwrap() error { return e.err }
 
-// explain says what keeps the webhook from working, or "" where that is about to be over.
+// explain describes why the webhook does not work, or returns "" if that will be resolved soon.
 func (k *Keeper) explain(err error) string {
 	var failed *requestError
 	switch {
 	case err == nil, errors.Is(err, errSyncing), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err), apierrors.IsNotFound(err) && !request.MissingNamespace(err):
-		return "" // someone else was first, and the watch will deliver it
+		return "" // another replica was first, and the watch will deliver the change
 	case errors.Is(err, errNowhere):
 		return "there is no ValidatingWebhookConfiguration " + k.Configuration + " with a webhook " + WebhookName + ": kubectl apply -k config/default creates it"
 	case !errors.As(err, &failed):

@@ -8,32 +8,32 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Facts are what the conditions of a TemplateController report. Each condition takes some of them, in no groups.
+// Facts are the inputs of the conditions of a TemplateController.
 type Facts struct {
-	// Rejection says why the spec makes no sense; nil = it does.
+	// Rejection is why the spec is rejected; nil = it is accepted.
 	Rejection *spec.Rejection
 	Linted    metav1.Condition
-	// Kind is that of the parents, KindErr why there is none.
+	// Kind is the kind of the parents, KindErr why it cannot be resolved.
 	Kind    kind.Kind
 	KindErr error
-	// Ending says what a TemplateController that is being deleted waits for; nil = nothing.
+	// Ending describes what a TemplateController that is being deleted waits for; nil = nothing.
 	Ending *spec.Rejection
-	// Suspended is whether spec.suspend is true, Finalizes whether parents may have the finalizer then.
+	// Suspended is spec.suspend. Finalizes: parents may have the finalizer.
 	Suspended, Finalizes bool
-	// Running is what it comes to: without parents where there is a Rejection or a KindErr.
-	Running *running.Controller
+	// Running is the controller; it has no parents if Rejection or KindErr is set.
+	Running *controller.Controller
 	Counts  *status.Counts
 	// Rival is another TemplateController that writes the ready condition of RivalParents parents; "" = none.
 	Rival        string
 	RivalParents int64
-	// Parents and Failing are the counts and the failing parents that the status shows.
+	// Parents and Failing are the counts and the failing parents in the status.
 	Parents v1.ParentCounts
 	Failing []v1.FailingParent
 }
@@ -52,7 +52,7 @@ func Of(f Facts) []metav1.Condition {
 	case f.Suspended:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
 		if f.Finalizes {
-			ready.Message += ", and parents that are being deleted are not finalized"
+			ready.Message += ", and the cleanup of parents that are being deleted is paused"
 		}
 	}
 	return []metav1.Condition{accepted, f.Linted, watching, writableCondition(f), parentsCondition(f, watching), ready}
@@ -90,7 +90,7 @@ func watchingCondition(f Facts) metav1.Condition {
 	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: message}
 }
 
-// adviceFor says what to do about a watched kind that is missing.
+// adviceFor describes how to fix a watched kind that is missing.
 func adviceFor(err error) string {
 	switch {
 	case kind.Gone(err):
@@ -103,7 +103,7 @@ func adviceFor(err error) string {
 	return ": serve that version in the CustomResourceDefinition, or correct spec.watch; until then, children are left unchanged"
 }
 
-// Linted says which warnings there are. Behind an error there may be more than those that were found.
+// Linted returns the Linted condition. If there are errors, there may be more warnings than were found.
 func Linted(all []finding.Finding) metav1.Condition {
 	warnings := finding.Of(finding.Warning, all)
 	switch count := len(warnings); {
@@ -117,7 +117,7 @@ func Linted(all []finding.Finding) metav1.Condition {
 	}
 }
 
-// writableCondition says whether the parents' status can be written, and hold the ready condition.
+// writableCondition reports whether the parents' status can be written, and can hold the ready condition.
 func writableCondition(f Facts) metav1.Condition {
 	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "the ready condition can be written to parents"}
 	no := func(reason, message string) {
@@ -133,34 +133,34 @@ func writableCondition(f Facts) metav1.Condition {
 	case len(f.Counts.Denied) > 0:
 		no(v1.ReasonForbidden, f.Counts.Denied.First())
 	case len(f.Counts.Contested) > 0:
-		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, so this TemplateController does not write it to %s: remove it from one of the two, or let them select different parents", f.Counts.Contested.First(), parents(f.Counts.Contested.Parents())))
+		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, so this TemplateController does not write it to %s: remove it from one of them, or make them select different parents", f.Counts.Contested.First(), parents(f.Counts.Contested.Parents())))
 	case f.Running.WritesStatus() && f.Running.ParentsForbidden():
 		unknown()
 	case f.Running.ReadyCondition == "":
 		condition.Message = "no ready condition is configured: spec.status.readyCondition is empty"
 	case !kind.Custom:
-		no(v1.ReasonBuiltInKind, kind.Kind+" is not a custom resource: templater reports with Events only")
+		no(v1.ReasonBuiltInKind, kind.Kind+" is not a custom resource, so its status is not written: see the Events of the parents")
 	case kind.Status == nil:
 		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is not written; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is not written: "+kind.Status.Conditions)
 	case f.Rival != "":
-		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also writes the condition %s of %s: the first to write it keeps it; set another spec.status.readyCondition in one of the two, or let them select different parents",
+		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also writes the %s condition of %s: the first writer keeps it; set a different spec.status.readyCondition in one of them, or select different parents",
 			problem.PublicName(f.Rival), f.Running.ReadyCondition, parents(f.RivalParents)))
 	case f.Counts.Foreign > 0 && kind.Status.Atomic:
 		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %s, so templater does not write it there: the schema declares the list as atomic; "+
 			"declare it with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", parents(f.Counts.Foreign)))
 	case f.Counts.Foreign > 0:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns the condition %s of %s, so templater does not write it there: set spec.status.readyCondition to another type", f.Running.ReadyCondition, parents(f.Counts.Foreign)))
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns the %s condition of %s, so templater does not write it there: set spec.status.readyCondition to another type", f.Running.ReadyCondition, parents(f.Counts.Foreign)))
 	}
 	return condition
 }
 
-// parents says how many parents there are.
+// parents returns the number of parents as text.
 func parents(n int64) string { return problem.Count(int(n), "parent", "parents") }
 
-// parentsCondition says whether the parents are ready, for health checks. It is False while any parent fails, also in the middle of an
-// update, so that it does not change its status back and forth.
+// parentsCondition reports whether the parents are ready, for health checks. It is False while any parent fails, even
+// in the middle of an update, so that it does not flap.
 func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
 	condition := metav1.Condition{Type: v1.ConditionParentsReady, Status: metav1.ConditionUnknown}
 	n := f.Parents
@@ -168,7 +168,7 @@ func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
 	case f.Rejection != nil && n.Total > 0:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1.ReasonNotAccepted, problem.Count(int(n.Total), "parent is", "parents are")+" not reconciled until the spec is accepted"
 	case watching.Status != metav1.ConditionTrue:
-		condition.Reason, condition.Message = watching.Reason, "unknown until the kinds are watched: see the condition Watching"
+		condition.Reason, condition.Message = watching.Reason, "unknown until the kinds are watched: see the Watching condition"
 	case n.Failed > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, v1.ReasonParentsFailed
 		condition.Message = fmt.Sprintf("%d of %d parents have failed, for example %s", n.Failed, n.Total, problem.JoinFunc(f.Failing[:min(len(f.Failing), problem.MostListed)], nameOf))
@@ -181,7 +181,7 @@ func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
 	return condition
 }
 
-// nameOf names a failing parent, and says why it fails.
+// nameOf returns the name of a failing parent, and why it fails.
 func nameOf(p v1.FailingParent) string {
 	name := p.Name
 	if p.Namespace != "" {

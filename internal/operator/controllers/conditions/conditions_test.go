@@ -9,21 +9,21 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
-	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/reconcile/status"
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
-	for _, condition := range Of(Facts{Rejection: spec.Rejectf("Odd", "it is odd"), Running: &running.Controller{}, Counts: status.NewCounts()}) {
+func TestRejectionSetsReadyReason(t *testing.T) {
+	for _, condition := range Of(Facts{Rejection: spec.Rejectf("Odd", "it is odd"), Running: &controller.Controller{}, Counts: status.NewCounts()}) {
 		if condition.Type == v1.ConditionReady && (condition.Status != metav1.ConditionFalse || condition.Reason != "Odd" || condition.Message != "it is odd") {
 			t.Errorf("ready condition %+v", condition)
 		}
 	}
 }
 
-func TestAdviceAboutAWatchedKind(t *testing.T) {
+func TestAdviceForUnservedWatchedKind(t *testing.T) {
 	for why, row := range map[string]struct {
 		err  error
 		want string
@@ -39,30 +39,30 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 	}
 }
 
-func TestKindWithoutRoomForConditions(t *testing.T) {
+func TestSchemaWithoutConditions(t *testing.T) {
 	full := kind.Kind{Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}}
-	got := writableCondition(Facts{Kind: full, Running: &running.Controller{Definition: running.Definition{ReadyCondition: "Ready"}}, Counts: status.NewCounts()})
+	got := writableCondition(Facts{Kind: full, Running: &controller.Controller{Definition: controller.Definition{ReadyCondition: "Ready"}}, Counts: status.NewCounts()})
 	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is not written: no room" {
 		t.Errorf("condition %+v", got)
 	}
-	if got, want := writableCondition(Facts{Kind: full, Running: &running.Controller{}, Counts: status.NewCounts()}), "no ready condition is configured: spec.status.readyCondition is empty"; got.Message != want {
+	if got, want := writableCondition(Facts{Kind: full, Running: &controller.Controller{}, Counts: status.NewCounts()}), "no ready condition is configured: spec.status.readyCondition is empty"; got.Message != want {
 		t.Errorf("condition %+v, want %q", got, want)
 	}
 }
 
-func TestNothingIsSaidOfTheStatusOfAKindThatIsNotKnown(t *testing.T) {
+func TestStatusWritableIsUnknownForUnknownKind(t *testing.T) {
 	for why, f := range map[string]Facts{
 		"the spec is rejected":     {Rejection: &spec.Rejection{}},
 		"the kind cannot be found": {KindErr: errors.New("no answer")},
 	} {
-		f.Running, f.Counts = &running.Controller{}, status.NewCounts()
+		f.Running, f.Counts = &controller.Controller{}, status.NewCounts()
 		if got := writableCondition(f); got.Status != metav1.ConditionUnknown {
 			t.Errorf("%s: %s, want Unknown", why, got.Status)
 		}
 	}
 }
 
-func TestLintedCountsWarningsAndShowsThree(t *testing.T) {
+func TestLintedMessageShowsAtMostThreeWarnings(t *testing.T) {
 	warning := func(line int, message string) finding.Finding {
 		return finding.Finding{Code: "TL999", Severity: finding.Warning, Where: "children[pod]", Line: line, Column: 2, Message: message}
 	}

@@ -10,18 +10,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/record"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 var podsResource = schema.GroupResource{Resource: "pods"}
 
-// Logs returns a condition about logs that cannot be read, or nil if there are none. pending is whether the message will soon say more. Logs are
-// read as the service account of the controller, after the reconciliation that asks for them, which continues without them.
-func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.Condition, pending bool) {
+// Logs returns a condition about logs that cannot be read, or nil if there are none. pending reports whether a more
+// specific message will follow soon. Logs are read as the service account of the controller, after the reconciliation
+// that requests them, which continues without them.
+func Logs(c *controller.Controller, failures []podlogs.Failure) (condition *metav1.Condition, pending bool) {
 	if len(failures) == 0 {
 		return nil, false
 	}
@@ -56,9 +57,9 @@ func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.
 	return condition, pending
 }
 
-// logsClaim is what the controller needs to read the logs of Pods in a namespace: the permission in all of them, if an entry may
-// show Pods of all.
-func logsClaim(c *running.Controller, namespace string) permissions.Claim {
+// logsClaim returns the claim to read the logs of Pods in a namespace, or in all namespaces if an entry of spec.related
+// may select Pods there.
+func logsClaim(c *controller.Controller, namespace string) permissions.Claim {
 	for _, e := range c.Related {
 		if e.Logs != nil && len(e.Related.Namespaces) == 0 {
 			namespace = ""
@@ -67,13 +68,13 @@ func logsClaim(c *running.Controller, namespace string) permissions.Claim {
 	return permissions.Claim{As: c.As, Use: permissions.Logs, Resource: podsResource, Namespaced: true, Namespace: namespace, Unlimited: true}
 }
 
-// tooManyLogs says what to do about logs that there is no room for.
+// tooManyLogs describes how to fix logs that exceed the memory limit.
 func tooManyLogs(f podlogs.Failure) string {
-	return oneLog(f) + fmt.Sprintf(": the memory limit for logs is reached, which is %d MiB in total and %d MiB per tenant (a namespace of service accounts); select fewer Pods in spec.related, or set a smaller logs.limitBytes",
+	return oneLog(f) + fmt.Sprintf(": exceeds the memory limit for logs (%d MiB in total, %d MiB per namespace of service accounts): select fewer Pods in spec.related, or set a smaller logs.limitBytes",
 		podlogs.MostHeld>>20, podlogs.MostHeldOfTenant>>20)
 }
 
-// oneLog names one of the logs of a failure, and says how many there are.
+// oneLog returns the first log of a failure, and how many more there are.
 func oneLog(f podlogs.Failure) string {
 	text := fmt.Sprintf("container %s of Pod %s/%s", f.Container, f.Namespace, f.Pod)
 	if f.Logs > 1 {
@@ -85,13 +86,13 @@ func oneLog(f podlogs.Failure) string {
 // EventsResource is the resource of the permission that Events need.
 var EventsResource = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}
 
-// Events returns a condition about Events that are dropped, or nil if none is. pending is whether the message will
-// soon say more.
-func Events(c *running.Controller, recorder *record.EventRecorder) (condition *metav1.Condition, pending bool) {
+// Events returns a condition about Events that are dropped, or nil if there are none. pending reports whether a more
+// specific message will follow soon.
+func Events(c *controller.Controller, recorder *record.EventRecorder) (condition *metav1.Condition, pending bool) {
 	var texts []string
 	for _, one := range recorder.Refused(c.Name, c.As) {
 		need := permissions.Claim{As: c.As, Use: permissions.Events, Resource: EventsResource, Namespaced: true, Namespace: one.Namespace}
-		if c.GVK.Group == "" && c.GVK.Kind == "Namespace" { // each is one more where Events are written
+		if c.GVK.Group == "" && c.GVK.Kind == "Namespace" { // the Events of each Namespace are in another namespace
 			need.Namespace, need.Unlimited = "", true
 		}
 		text, more := c.Rights.Missing(one.Err, need)
@@ -108,8 +109,8 @@ func Events(c *running.Controller, recorder *record.EventRecorder) (condition *m
 	}, pending
 }
 
-// Filter says that spec.watch.filter cannot be evaluated for some objects, or is nil where it can.
-func Filter(c *running.Controller) *metav1.Condition {
+// Filter returns a condition if spec.watch.filter cannot be evaluated for some objects, or else nil.
+func Filter(c *controller.Controller) *metav1.Condition {
 	objects, example, why := c.Filter.Failing()
 	if objects == 0 {
 		return nil
@@ -120,12 +121,12 @@ func Filter(c *running.Controller) *metav1.Condition {
 	}
 	return &metav1.Condition{
 		Type: v1.ConditionFilterEvaluated, Status: metav1.ConditionFalse, Reason: v1.ReasonFilterFailed,
-		Message: fmt.Sprintf("%s; %s affected, such as %s: no object starts or stops being a parent until the filter is corrected", why, problem.Count(objects, "object is", "objects are"), name),
+		Message: fmt.Sprintf("%s (%s affected, for example %s): until the filter is fixed, the set of parents does not change", why, problem.Count(objects, "object is", "objects are"), name),
 	}
 }
 
-// OwnedByOthers reports whether the status says that other managers own the ready condition of
-// parents or fields of their status, for the present spec.
+// OwnedByOthers reports whether the status shows, for the current spec, that other managers own the ready condition or
+// other status fields of parents.
 func OwnedByOthers(tc *v1.TemplateController) bool {
 	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
 	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation

@@ -1,5 +1,5 @@
-// Package deletion does the work before a TemplateController is deleted: it reports that on the parents, deletes the children that are deleted
-// with it, and removes the finalizer from the parents.
+// Package deletion finalizes deleted TemplateControllers: it reports the deletion on the parents, deletes children
+// according to whenDeleted, and removes the finalizer from the parents.
 package deletion
 
 import (
@@ -21,47 +21,49 @@ import (
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Deleter does the work before a TemplateController is deleted. It is safe for concurrent use, but for one TemplateController at a time.
+// Deleter does the cleanup before a TemplateController is deleted. It is safe for concurrent use for different
+// TemplateControllers.
 type Deleter struct {
 	Clock clock.PassiveClock
-	// Queue is that of the TemplateControllers. One is queued again while there is work left.
+	// Queue is the queue of TemplateControllers. A TemplateController is enqueued again while there is work left.
 	Queue       workqueue.TypedRateLimitingInterface[string]
 	Controllers reconcile.Controllers
-	// RequireAccount is whether a TemplateController must name a service account.
+	// RequireAccount: a TemplateController must have a service account.
 	RequireAccount bool
 }
 
-// Progress is how far the deletion of a TemplateController is.
+// Progress is the progress of the deletion of a TemplateController.
 type Progress struct {
-	// Released is whether no parent has the finalizer any more, by the last sync of a TemplateController that does not need it, or is deleted.
+	// Released: no parent has the finalizer anymore, according to the last sync of a TemplateController that does not
+	// need it, or is being deleted.
 	Released bool
-	holders  []request.Holder // parents to take the finalizer from
+	holders  []request.Holder // parents to remove the finalizer from
 	report   report
 }
 
-// DeletionsAtATime is how many children are deleted before other work has its turn. Then, or when they take longer
-// than patience, the TemplateController is synced again: it may be suspended meanwhile.
+// DeletionsAtATime is the batch size of deletions. After a batch, or after queue.Patience, the TemplateController is
+// synced again, so that other work can run: it may have been suspended in the meantime.
 const DeletionsAtATime = 100
 
-// DeleteChildren deletes the children that are deleted with their TemplateController, some at a time, and
-// returns what it waits for, nil when none is left. The error is to be retried.
-func (d *Deleter) DeleteChildren(ctx context.Context, from *running.Controller) (waits *spec.Rejection, err error) {
+// DeleteChildren deletes the children that are deleted with their TemplateController, in batches. It returns what it
+// waits for, or nil when no children are left. The caller must retry on an error.
+func (d *Deleter) DeleteChildren(ctx context.Context, from *controller.Controller) (waits *spec.Rejection, err error) {
 	since := from.EverywhereSince()
 	if !from.CompleteEverywhere() { // synced again when the caches have synced
 		reason, message := from.ChildObstacle()
-		if from.ChildrenReadable() { // a watch is between two requests, and no event says when it runs again
+		if from.ChildrenReadable() { // a watch is between two requests, and no event reports when it runs again
 			err = store.ErrBehind
 		}
-		return spec.Rejectf(reason, "being deleted: waiting until it can read its children: %s", message), err
+		return spec.Rejectf(reason, "being deleted: waiting to list its children: %s", message), err
 	}
 	var left, due []*child.Live
-	from.EachChild(func(s running.Source, o *object.Object) {
+	from.EachChild(func(s controller.Source, o *object.Object) {
 		l := from.Factory.Live(s.Kind, o)
 		if !from.Factory.GoesWith(l, from.Spec.Children) {
 			return
@@ -77,7 +79,7 @@ func (d *Deleter) DeleteChildren(ctx context.Context, from *running.Controller) 
 	if len(due) > 0 && (since == 0 || !d.Controllers.MayPrune(ctx, from)) {
 		return nil, store.ErrBehind // it may be suspended by now, or have other policies
 	}
-	if len(due) > DeletionsAtATime { // those that the server refuses must not block the others
+	if len(due) > DeletionsAtATime { // rejected deletions must not block the others
 		due = slices.Concat(due[rand.IntN(len(due)):], due)[:DeletionsAtATime] //nolint:gosec // keeps no secret
 	}
 	refused, err := d.deleteSome(ctx, decided{from, since}, due)
@@ -91,14 +93,15 @@ func (d *Deleter) DeleteChildren(ctx context.Context, from *running.Controller) 
 	return &spec.Rejection{Reason: reason, Message: "being deleted: " + refused.Message}, err
 }
 
-// decided is a TemplateController whose children are to be deleted, and the data by which: see EverywhereSince.
+// decided is a TemplateController whose children are to be deleted, and the version of the data for that decision: see
+// EverywhereSince.
 type decided struct {
-	*running.Controller
+	*controller.Controller
 	since uint64
 }
 
-// deleteSome deletes children for a while, and queues the TemplateController again
-// if it deleted some. It returns the first refusal, too.
+// deleteSome deletes a batch of children, and enqueues the TemplateController again if it deleted some. It also returns
+// the first rejected deletion.
 func (d *Deleter) deleteSome(ctx context.Context, from decided, children []*child.Live) (refused *problem.Problem, err error) {
 	var errs []error
 	start, accepted := d.Clock.Now(), 0
@@ -107,7 +110,7 @@ func (d *Deleter) deleteSome(ctx context.Context, from decided, children []*chil
 			break
 		}
 		if from.EverywhereSince() != from.since || !d.Controllers.MayPrune(ctx, from.Controller) {
-			return refused, errors.Join(append(errs, store.ErrBehind)...) // a watch has failed meanwhile, or there is a newer spec
+			return refused, errors.Join(append(errs, store.ErrBehind)...) // a watch has failed in the meantime, or there is a newer spec
 		}
 		done, issue := from.Delete(ctx, l, request.Deletion{Propagation: metav1.DeletePropagationBackground})
 		if issue != nil {
@@ -121,7 +124,7 @@ func (d *Deleter) deleteSome(ctx context.Context, from decided, children []*chil
 		klog.FromContext(ctx).Info("deleted a child of a TemplateController that is being deleted", "controller", from.Name, "child", l.ID().String())
 	}
 	if accepted > 0 {
-		d.Queue.Add(from.Name) // until there is no more to ask for
+		d.Queue.Add(from.Name) // until no more deletions are needed
 	}
 	return refused, errors.Join(errs...)
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// ReleaseParents removes the finalizer from all parents of a TemplateController that is being deleted, some at a time, and returns what it
-// waits for, nil when none has it any more. The error is to be retried.
-func (d *Deleter) ReleaseParents(ctx context.Context, p *Progress, from *running.Controller, in map[string]bool) (*spec.Rejection, error) {
+// ReleaseParents removes the finalizer from all parents of a TemplateController that is being deleted, in batches. It
+// returns what it waits for, or nil when no parent has it anymore. The caller must retry on an error.
+func (d *Deleter) ReleaseParents(ctx context.Context, p *Progress, from *controller.Controller, in map[string]bool) (*spec.Rejection, error) {
 	if p.Released {
 		return nil, nil
 	}
-	if d.RequireAccount && from.As == "" { // the operator changes nothing as itself
-		return spec.Rejectf(v1.ReasonServiceAccountRequired, "being deleted: cannot remove the finalizer %s from parents: name a ServiceAccount in spec.serviceAccountRef that may patch them, or remove it from their metadata.finalizers, and then %s from that of this TemplateController", from.Finalizer, v1.FinalizerChildren), nil
+	if d.RequireAccount && from.As == "" { // the operator must not change anything as itself
+		return spec.Rejectf(v1.ReasonServiceAccountRequired, "being deleted: cannot remove the finalizer %s from parents without a service account: set spec.serviceAccountRef to a ServiceAccount that is allowed to patch the parents, or remove that finalizer from each parent, and then the finalizer %s from this TemplateController", from.Finalizer, v1.FinalizerChildren), nil
 	}
 	if len(p.holders) == 0 {
 		holders, waits, err := Holders(ctx, from, in)
@@ -38,15 +38,15 @@ func (d *Deleter) ReleaseParents(ctx context.Context, p *Progress, from *running
 			waits = spec.Rejectf(v1.ReasonListFailed, "%s", problem.PublicReason(err))
 		}
 		if waits != nil {
-			waits.Message = "being deleted: waiting until it can read the parents that have the finalizer " + from.Finalizer + ": " + waits.Message
+			waits.Message = "being deleted: waiting to list the parents that have the finalizer " + from.Finalizer + ": " + waits.Message
 			return waits, err
 		}
-		if p.holders, p.Released = holders, len(holders) == 0; p.Released { // none is added: all reconciliations have ended
+		if p.holders, p.Released = holders, len(holders) == 0; p.Released { // no parent gets it anymore: all reconciliations have ended
 			return nil, nil
 		}
 	}
 	if from.Spec.Suspend {
-		p.holders = nil // it may take long
+		p.holders = nil // list again after the suspension, which may take long
 		return spec.Rejectf(v1.ReasonSuspended, "being deleted: spec.suspend is true, so parents keep the finalizer %s: set it to false, or remove the finalizer from the parents", from.Finalizer), nil
 	}
 	refused, err := d.releaseSome(ctx, p, from)
@@ -56,9 +56,9 @@ func (d *Deleter) ReleaseParents(ctx context.Context, p *Progress, from *running
 	return refused, err
 }
 
-// releaseSome removes the finalizer from parents for a while, and queues the TemplateController again.
-// It returns the first refusal, too; such parents are retried after the others.
-func (d *Deleter) releaseSome(ctx context.Context, p *Progress, from *running.Controller) (refused *spec.Rejection, err error) {
+// releaseSome removes the finalizer from a batch of parents, and enqueues the TemplateController again. It also returns
+// the first rejection; rejected parents are retried after the others.
+func (d *Deleter) releaseSome(ctx context.Context, p *Progress, from *controller.Controller) (refused *spec.Rejection, err error) {
 	of, err := kindOfHolders(from)
 	if err != nil {
 		return nil, err
@@ -84,13 +84,14 @@ func (d *Deleter) releaseSome(ctx context.Context, p *Progress, from *running.Co
 	return refused, errors.Join(errs...)
 }
 
-// releaseHolder removes the finalizer from one object. The error deserves a retry, after the next list; a refusal is reported, too.
-func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, h request.Holder) (*spec.Rejection, error) {
-	_, err := from.Cluster.SetFinalizers(ctx, running.Locate(of, h.Name), h.Version, h.Others)
+// releaseHolder removes the finalizer from one object. On an error, the caller must list and retry; a rejection is also
+// returned for the status.
+func releaseHolder(ctx context.Context, from *controller.Controller, of kind.Kind, h request.Holder) (*spec.Rejection, error) {
+	_, err := from.Cluster.SetFinalizers(ctx, controller.Locate(of, h.Name), h.Version, h.Others)
 	switch {
 	case err == nil, request.MissingObject(err):
 		return nil, nil
-	case running.Stale(err):
+	case controller.Stale(err):
 		return nil, store.ErrBehind
 	}
 	reason, text := v1.ReasonDeleting, problem.PublicReason(err)
@@ -102,18 +103,18 @@ func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, 
 	return issue, errors.New(issue.Message)
 }
 
-// kindOfHolders returns the parents' kind, also where it is about to go.
-func kindOfHolders(of *running.Controller) (kind.Kind, error) {
-	found, err := running.ResolveServed(of.Kinds, of.GVK)
+// kindOfHolders returns the kind of the parents, even if its CRD is being deleted.
+func kindOfHolders(of *controller.Controller) (kind.Kind, error) {
+	found, err := controller.ResolveServed(of.Kinds, of.GVK)
 	if ending := kind.Ending(err); ending != nil {
 		return *ending, nil
 	}
 	return found, err
 }
 
-// Holders asks the server for all objects that have the finalizer of a controller, be they its parents still or not. in are the namespaces
-// that children may be in, nil = all.
-func Holders(ctx context.Context, of *running.Controller, in map[string]bool) ([]request.Holder, *spec.Rejection, error) {
+// Holders lists all objects that have the finalizer of a controller, whether or not they are still its parents. in are
+// the namespaces that children may be in; nil = all.
+func Holders(ctx context.Context, of *controller.Controller, in map[string]bool) ([]request.Holder, *spec.Rejection, error) {
 	parents, err := kindOfHolders(of)
 	switch {
 	case kind.Gone(err):
@@ -128,7 +129,7 @@ func Holders(ctx context.Context, of *running.Controller, in map[string]bool) ([
 	case !parents.Namespaced || of.As == "":
 	case in != nil:
 		from = slices.Sorted(maps.Keys(in))
-	case len(watched) > 0: // and children are read in all; there may be parents in namespaces that were watched before
+	case len(watched) > 0: // children are read in all namespaces, and there may be parents in namespaces that were watched before
 		out, err := of.Cluster.Holders(ctx, parents.Resource, "", of.Finalizer)
 		if err == nil {
 			return out, nil, nil
@@ -136,7 +137,7 @@ func Holders(ctx context.Context, of *running.Controller, in map[string]bool) ([
 		if !permissions.Denied(err) {
 			return nil, nil, fmt.Errorf("list parents of TemplateController %s: %w", of.Name, err)
 		}
-		from = watched // as far as its permissions go
+		from = watched // as far as it has permissions
 	}
 	var out []request.Holder
 	for _, ns := range from {
@@ -153,8 +154,9 @@ func Holders(ctx context.Context, of *running.Controller, in map[string]bool) ([
 	return out, nil, nil
 }
 
-// Strays returns the objects that have the finalizer and no longer match, once it is known which match.
-func (d *Deleter) Strays(ctx context.Context, of *running.Controller, in map[string]bool) (strays []request.Holder, known bool, err error) {
+// Strays returns the objects that have the finalizer but no longer match. known is false while it is unknown which
+// match.
+func (d *Deleter) Strays(ctx context.Context, of *controller.Controller, in map[string]bool) (strays []request.Holder, known bool, err error) {
 	for _, cache := range of.Parents {
 		if !cache.Synced() {
 			return nil, false, nil // synced again when it has
@@ -172,15 +174,16 @@ func (d *Deleter) Strays(ctx context.Context, of *running.Controller, in map[str
 	return slices.DeleteFunc(holders, func(h request.Holder) bool { return of.Parent(h.Name) != nil }), true, err
 }
 
-// HoldersIn is Holders for a namespace that is no longer watched, and reports whether none has the finalizer, or none can be read.
-func HoldersIn(ctx context.Context, of *running.Controller, namespace string) (holders []request.Holder, none bool) {
+// HoldersIn is Holders for a namespace that is no longer watched. none is true if no object has the finalizer, or
+// listing them is forbidden.
+func HoldersIn(ctx context.Context, of *controller.Controller, namespace string) (holders []request.Holder, none bool) {
 	parents, err := kindOfHolders(of)
 	if err != nil {
 		return nil, kind.Gone(err)
 	}
 	holders, err = of.Cluster.Holders(ctx, parents.Resource, namespace, of.Finalizer)
 	if permissions.Denied(err) {
-		klog.FromContext(ctx).Info("leaving parents in a namespace that is no longer watched: not allowed to read them", "controller", of.Name, "namespace", namespace, "user", of.As)
+		klog.FromContext(ctx).Info("ignoring parents in a namespace that is no longer watched: no permission to list them", "controller", of.Name, "namespace", namespace, "user", of.As)
 		return nil, true
 	}
 	return holders, err == nil && len(holders) == 0

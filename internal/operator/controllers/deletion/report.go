@@ -15,40 +15,41 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// report is the work left to report on parents that their TemplateController is deleted.
+// report is the progress of reporting the deletion of a TemplateController on its parents.
 type report struct {
-	message string                       // that is reported; "" = the parents have not been listed yet
+	message string                       // message to report; "" = the parents have not been listed yet
 	left    []types.NamespacedName       // parents to write
-	tries   map[types.NamespacedName]int // failed writes that may succeed later
+	tries   map[types.NamespacedName]int // failed writes per parent that may succeed later
 	denied  map[string]bool              // namespaces in which the permission is missing
 }
 
-// MostTries is how often a failed report is written again. It must not keep the TemplateController from being deleted.
+// MostTries is how often a failed report is retried. Failed reports must not block the deletion of the
+// TemplateController.
 const MostTries = 10
 
-// deletionMessage is the message of the ready condition of parents whose TemplateController is deleted.
-func deletionMessage(of *running.Controller, deletesChildren bool) string {
+// deletionMessage returns the message of the ready condition of parents whose TemplateController is deleted.
+func deletionMessage(of *controller.Controller, deletesChildren bool) string {
 	children := "are kept"
 	if deletesChildren {
 		children = "are deleted with it"
 		if slices.ContainsFunc(of.Spec.Children, func(e v1.Child) bool {
 			return e.DeletionPolicy == v1.DeletionOrphan || e.PrunePolicy == v1.PruneOrphan
 		}) {
-			children += ", except those of child templates with the policy Orphan"
+			children += ", except those with prunePolicy or deletionPolicy Orphan"
 		}
 	}
-	return "TemplateController " + of.Name + " is deleted, so this object is no longer reconciled; its children " + children
+	return "TemplateController " + of.Name + " was deleted, so this object is no longer reconciled; its children " + children
 }
 
-// Report writes the ready condition of the parents of a TemplateController that is deleted: of some at a time. It returns
-// whether that is done: written, or refused. The error deserves a retry. No reconciliation may be under way.
-func (d *Deleter) Report(ctx context.Context, p *Progress, of *running.Controller, deletesChildren bool) (done bool, err error) {
+// Report writes the ready condition of the parents of a TemplateController that is deleted, in batches. done is true
+// once all writes succeeded or failed permanently. The caller must retry on an error. No reconciliation may be running.
+func (d *Deleter) Report(ctx context.Context, p *Progress, of *controller.Controller, deletesChildren bool) (done bool, err error) {
 	unread := of.Rejected && !of.ReportsRejection // it is unknown which objects are the parents
 	if of.Spec.Suspend || of.Unknown || unread || !of.HoldsCondition() {
 		return true, nil
@@ -56,7 +57,7 @@ func (d *Deleter) Report(ctx context.Context, p *Progress, of *running.Controlle
 	r := &p.report
 	if message := deletionMessage(of, deletesChildren); r.message != message {
 		if of.SyncingParents() {
-			return false, nil // comes again when the caches have synced
+			return false, nil // called again when the caches have synced
 		}
 		*r = report{message: message, tries: map[types.NamespacedName]int{}, denied: map[string]bool{}}
 		of.EachParent(func(o *object.Object) { r.left = append(r.left, o.Key()) })
@@ -77,8 +78,9 @@ func (d *Deleter) Report(ctx context.Context, p *Progress, of *running.Controlle
 	return len(r.left) == 0, errors.Join(errs...)
 }
 
-// reportOn writes the ready condition of one parent. The error is that of a write worth another try; a refusal is logged.
-func (d *Deleter) reportOn(ctx context.Context, r *report, of *running.Controller, key types.NamespacedName) error {
+// reportOn writes the ready condition of one parent. It returns an error if the write should be retried; permanent
+// errors are logged.
+func (d *Deleter) reportOn(ctx context.Context, r *report, of *controller.Controller, key types.NamespacedName) error {
 	parent := of.Parent(key)
 	if parent == nil || parent.Deleting() || r.denied[key.Namespace] {
 		return nil
@@ -89,7 +91,7 @@ func (d *Deleter) reportOn(ctx context.Context, r *report, of *running.Controlle
 	}
 	r.tries[key]++
 	if !lastingRefusal(err) && r.tries[key] < MostTries {
-		if running.Stale(err) {
+		if controller.Stale(err) {
 			return store.ErrBehind
 		}
 		return fmt.Errorf("report on parent %s that TemplateController %s is deleted: %w", key, of.Name, err)
@@ -99,8 +101,8 @@ func (d *Deleter) reportOn(ctx context.Context, r *report, of *running.Controlle
 	return nil
 }
 
-// lastingRefusal reports whether the server has refused a write for a reason that another try does not change.
+// lastingRefusal reports whether a retry of a rejected write would be rejected, too.
 func lastingRefusal(err error) bool {
 	code := request.Code(err)
-	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && !problem.Unanswered(err) && !running.Stale(err)
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && !problem.Unanswered(err) && !controller.Stale(err)
 }

@@ -1,4 +1,4 @@
-// Package quota bounds what TemplateControllers take: memory for their compiled specs, watches, and space in the cache.
+// Package quota limits the memory, watches and cache space that TemplateControllers use.
 package quota
 
 import (
@@ -21,27 +21,28 @@ import (
 )
 
 const (
-	// share is the part of GOMEMLIMIT that compiled specs may take together, one in so many.
+	// share: all compiled specs together may use 1/share of GOMEMLIMIT.
 	share = 4
-	// tenantShare is the part of that which those of one tenant may take, one in so many.
+	// tenantShare: the compiled specs of one tenant may use 1/tenantShare of that.
 	tenantShare = 4
-	// defaultMemory is taken for GOMEMLIMIT where that is not set.
+	// defaultMemory is used if GOMEMLIMIT is not set, in bytes.
 	defaultMemory = 2 << 30
 )
 
-// Memory decides which TemplateControllers are compiled, so that all of them fit in memory. It goes by spec.Size, so that nothing
-// is compiled to find out. What was admitted is not refused later for another TemplateController; also not after a restart, for which
-// the condition Accepted is the memory. Of the others, the oldest that fit are admitted. It is safe for concurrent use.
+// Memory decides which TemplateControllers are compiled, so that all of them fit in memory. It uses spec.Size, so that
+// nothing needs to be compiled to find out. An admitted TemplateController is never rejected later in favor of another
+// one, not even after a restart, because the Accepted condition records it. Of the others, the oldest ones that fit are
+// admitted. It is safe for concurrent use.
 type Memory struct {
 	Limit    int // of all specs together, in bytes
 	tenants  *queue.Tenants
-	admitted func(name string) // called for what was refused before
+	admitted func(name string) // called for a TemplateController that was rejected before
 
 	mu      sync.Mutex
 	demands map[string]*Demand // by TemplateController
 }
 
-// Demand is what a TemplateController takes of the memory.
+// Demand is the memory that a TemplateController needs.
 type Demand struct {
 	name, tenant string
 	uid          types.UID
@@ -52,12 +53,12 @@ type Demand struct {
 	admitted     bool
 }
 
-// NewMemory returns the memory of a process with that limit, which is math.MaxInt64 where there is none.
+// NewMemory returns the Memory for a process with that memory limit in bytes; math.MaxInt64 means no limit.
 func NewMemory(limit int64, tenants *queue.Tenants, admitted func(name string)) *Memory {
 	return &Memory{Limit: int(MemoryOf(limit) / share), tenants: tenants, admitted: admitted, demands: map[string]*Demand{}}
 }
 
-// MemoryOf returns the memory of a process with that limit.
+// MemoryOf returns the memory of a process with that limit, in bytes.
 func MemoryOf(limit int64) int64 {
 	if limit == math.MaxInt64 {
 		return defaultMemory
@@ -65,7 +66,7 @@ func MemoryOf(limit int64) int64 {
 	return limit
 }
 
-// DemandOf returns what a TemplateController takes whose spec.Size is that.
+// DemandOf returns the demand of a TemplateController with that spec.Size.
 func (m *Memory) DemandOf(tc *v1.TemplateController, size int) *Demand {
 	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
 	return &Demand{
@@ -74,7 +75,7 @@ func (m *Memory) DemandOf(tc *v1.TemplateController, size int) *Demand {
 	}
 }
 
-// Begin decides about all TemplateControllers that there are: those that were accepted before come first.
+// Begin decides about all existing TemplateControllers: those that were accepted before have precedence.
 func (m *Memory) Begin(all []*Demand) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +87,8 @@ func (m *Memory) Begin(all []*Demand) {
 	m.admit(func(*Demand) bool { return true })
 }
 
-// Admit returns why a TemplateController may not be compiled, or nil. size returns its spec.Size, and is called once for each generation.
+// Admit returns why a TemplateController may not be compiled, or nil. size returns its spec.Size, and is called once
+// per generation.
 func (m *Memory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejection {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -103,7 +105,7 @@ func (m *Memory) Admit(tc *v1.TemplateController, size func() int) *spec.Rejecti
 	return m.refusal(d)
 }
 
-// Refuse returns why a TemplateController that is about to be written would not be compiled, or nil. It decides nothing else.
+// Refuse returns why a TemplateController under review would not be compiled, or nil. It does not change any decision.
 func (m *Memory) Refuse(tc *v1.TemplateController) *spec.Rejection {
 	d := &Demand{name: tc.Name, tenant: queue.TenantOf(tc.Name, tc.Spec.ServiceAccountRef), bytes: spec.Size(&tc.Spec)}
 	m.mu.Lock()
@@ -119,12 +121,12 @@ func (m *Memory) Refuse(tc *v1.TemplateController) *spec.Rejection {
 	return m.refusal(d)
 }
 
-// fits reports whether there is memory for a TemplateController beside those that take all, and of for each tenant.
+// fits reports whether there is memory for a TemplateController, given the memory in use in total and by tenant.
 func (m *Memory) fits(d *Demand, all int, of map[string]int) bool {
 	return all+d.bytes <= m.Limit && of[d.tenant]+d.bytes <= m.Limit/tenantShare
 }
 
-// ForgetController gives the memory of a deleted TemplateController to those that wait for some.
+// ForgetController frees the memory of a deleted TemplateController for those that wait.
 func (m *Memory) ForgetController(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,14 +134,14 @@ func (m *Memory) ForgetController(name string) {
 	m.admitWaiting()
 }
 
-// admitWaiting admits what was refused before and fits now; the lock is held.
+// admitWaiting admits TemplateControllers that were rejected before and fit now. The caller holds the lock.
 func (m *Memory) admitWaiting() {
 	for _, d := range m.admit(func(*Demand) bool { return true }) {
 		m.admitted(d.name)
 	}
 }
 
-// admit admits those that fit, the oldest first, of those that f holds for; the lock is held.
+// admit admits the demands for which f returns true and that fit, oldest first. The caller holds the lock.
 func (m *Memory) admit(f func(*Demand) bool) (admitted []*Demand) {
 	all, of := m.used()
 	var waiting []*Demand
@@ -161,7 +163,7 @@ func (m *Memory) admit(f func(*Demand) bool) (admitted []*Demand) {
 	return admitted
 }
 
-// used returns what those that are admitted take: all together, and by tenant. The lock is held.
+// used returns the memory of the admitted TemplateControllers, in total and by tenant. The caller holds the lock.
 func (m *Memory) used() (all int, of map[string]int) {
 	of = map[string]int{}
 	for _, d := range m.demands {
@@ -173,7 +175,7 @@ func (m *Memory) used() (all int, of map[string]int) {
 	return all, of
 }
 
-// refusal says why a TemplateController is not admitted; the lock is held.
+// refusal describes why a TemplateController is not admitted. The caller holds the lock.
 func (m *Memory) refusal(d *Demand) *spec.Rejection {
 	limit, whose := m.Limit, "all TemplateControllers"
 	if _, of := m.used(); of[d.tenant]+d.bytes > m.Limit/tenantShare {
@@ -182,7 +184,7 @@ func (m *Memory) refusal(d *Demand) *spec.Rejection {
 			whose = "TemplateControllers whose service accounts are in namespace " + namespace
 		}
 	}
-	message := fmt.Sprintf("the compiled spec takes about %d KiB of memory, more than is left of the %d KiB for %s: make its templates and values smaller, delete other TemplateControllers, or give templater more memory",
+	message := fmt.Sprintf("the compiled spec needs about %d KiB of memory, which exceeds what is left of the %d KiB limit for %s: shorten its templates and values, delete other TemplateControllers, or raise the memory limit of templater",
 		d.bytes>>10, limit>>10, whose)
 	r := spec.Rejectf(v1.ReasonInsufficientMemory, "%s", message)
 	r.Findings = []finding.Finding{{Code: finding.TooMuch, Severity: finding.Error, Where: "spec", Message: message}}

@@ -10,7 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-func TestMemory(t *testing.T) {
+func TestCompiledMemoryQuota(t *testing.T) {
 	d := func(name, tenant string, bytes int, accepted bool) *Demand {
 		return &Demand{name: name, tenant: tenant, bytes: bytes, accepted: accepted, created: time.Unix(int64(name[0]), 0)} // a is the oldest
 	}

@@ -12,34 +12,34 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// mostWatches is how many watches the TemplateControllers of one tenant may have together: those of seven kinds in as many namespaces
-// as spec.watch.namespaces may name.
-const mostWatches = 1024
+// maxWatches is the maximum number of watches of a tenant: enough for seven kinds in the maximum number of namespaces
+// in spec.watch.namespaces.
+const maxWatches = 1024
 
-// Watches divides the watches of each tenant among its TemplateControllers, the oldest first, so that it does not matter which of
-// them a restarted operator reads first. It is safe for concurrent use.
+// Watches divides the watches of each tenant among its TemplateControllers, oldest first, so that the result does not
+// depend on the order in which a restarted operator reads them. It is safe for concurrent use.
 type Watches struct {
-	Most    int               // of each tenant
-	changed func(name string) // is called for a TemplateController whose share has become another one
+	Most    int               // per tenant
+	changed func(name string) // called for a TemplateController whose grants have changed
 
 	mu     sync.Mutex
 	claims map[string]*Claim // by TemplateController
 }
 
-// Claim is how many watches a TemplateController needs.
+// Claim is the number of watches that a TemplateController needs.
 type Claim struct {
 	Name, Tenant string
 	Created      time.Time
-	Needs        []int  // first those that it cannot do without, then further ones by kind
-	granted      []bool // which of these it may have; none without the first
+	Needs        []int  // first the required watches, then optional ones by kind
+	granted      []bool // per element of Needs; all false if the first one is
 }
 
-// NewWatches returns the Watches of tenants that have none yet.
+// NewWatches returns empty Watches.
 func NewWatches(changed func(name string)) *Watches {
-	return &Watches{Most: mostWatches, changed: changed, claims: map[string]*Claim{}}
+	return &Watches{Most: maxWatches, changed: changed, claims: map[string]*Claim{}}
 }
 
-// Claim returns which of its needs a TemplateController is granted.
+// Claim returns which needs of a TemplateController are granted.
 func (s *Watches) Claim(c Claim) []bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Watches) Claim(c Claim) []bool {
 	return c.granted
 }
 
-// ForgetController gives the watches of a TemplateController to others.
+// ForgetController frees the watches of a TemplateController for others.
 func (s *Watches) ForgetController(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,8 @@ func (s *Watches) ForgetController(name string) {
 	}
 }
 
-// divide divides the watches of a tenant because of the claim of one TemplateController, which is not queued for it; the lock is held.
+// divide divides the watches of a tenant after a change of one TemplateController, for which changed is not called. The
+// caller holds the lock.
 func (s *Watches) divide(tenant, because string) {
 	claims := slices.SortedFunc(maps.Values(s.claims), func(a, b *Claim) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
@@ -84,7 +85,7 @@ func (s *Watches) divide(tenant, because string) {
 	}
 }
 
-// grant takes what fits from those that are left.
+// grant grants the needs that fit in left, and subtracts them.
 func (c *Claim) grant(left *int) []bool {
 	granted := make([]bool, len(c.Needs))
 	for i, n := range c.Needs {
@@ -95,7 +96,7 @@ func (c *Claim) grant(left *int) []bool {
 	return granted
 }
 
-// WasRefused reports whether the status says that there was no room for the watches of a TemplateController.
+// WasRefused reports whether the status of a TemplateController shows that its watches exceeded the limit.
 func WasRefused(tc *v1.TemplateController) bool {
 	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
 	return accepted != nil && accepted.Reason == v1.ReasonTooManyWatches

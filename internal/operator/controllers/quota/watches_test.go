@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestOlderTemplateControllersHaveTheirWatchesFirst(t *testing.T) {
+func TestOlderTemplateControllersGetWatchesFirst(t *testing.T) {
 	at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
 	old, middle, young := Claim{Name: "z", Tenant: "team", Created: at(1)}, Claim{Name: "m", Tenant: "team", Created: at(2)}, Claim{Name: "a", Tenant: "team", Created: at(3)}
 	with := func(c Claim, needs ...int) Claim {
@@ -22,8 +22,8 @@ func TestOlderTemplateControllersHaveTheirWatchesFirst(t *testing.T) {
 	for why, row := range map[string]struct {
 		claims  []Claim
 		gone    string
-		want    string // for each: whether its needs are granted
-		changed string // who was told
+		want    string // whether the needs of each are granted
+		changed string // TemplateControllers passed to changed
 	}{
 		"there is room for all":                          {claims: []Claim{with(old, 500), with(young, 500, 24)}, want: "z[true] a[true true]"},
 		"the younger one does not fit":                   {claims: []Claim{with(old, 1000), with(young, 25)}, want: "z[true] a[false]"},

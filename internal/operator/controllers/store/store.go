@@ -1,4 +1,4 @@
-// Package store reads and writes TemplateControllers, of which the cache keeps what Trim returns.
+// Package store reads and writes TemplateControllers. The cache keeps trimmed copies: see Trim.
 package store
 
 import (
@@ -19,13 +19,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Writer is the field manager for TemplateControllers, and what marks own
-// writes of them in their cache.
+// Writer is the field manager for TemplateControllers, and marks own writes in their cache.
 const Writer = "templater"
 
 // ErrBehind means that a TemplateController has changed since it was read; the watch will deliver the change.
@@ -34,11 +33,11 @@ var ErrBehind = errors.New("the TemplateController was changed in the meantime")
 // Store reads TemplateControllers from the cache and from the API server, and writes them.
 type Store struct {
 	Cache   *watch.Cache
-	Cluster running.Client // as the operator itself
+	Cluster controller.Client // as the operator itself
 	Clock   clock.PassiveClock
 }
 
-// current reads a TemplateController from the server. The error is ErrBehind where it is another one than in the cache.
+// current reads a TemplateController from the API server. It returns ErrBehind if it was deleted or recreated.
 func (s *Store) current(ctx context.Context, packed *object.Object) (*object.Object, error) {
 	now, err := s.Cluster.Get(ctx, request.Location{Resource: v1.Resource, Name: packed.Name()})
 	switch {
@@ -50,8 +49,8 @@ func (s *Store) current(ctx context.Context, packed *object.Object) (*object.Obj
 	return now, nil
 }
 
-// Whole returns the spec of a cached TemplateController. If the cache has its outline, it reads the spec from the API server. It returns
-// ErrBehind if the server has another generation.
+// Whole returns the spec of a cached TemplateController. If the cache only has its outline, Whole reads the spec from
+// the API server. It returns ErrBehind if that has another generation.
 func (s *Store) Whole(ctx context.Context, packed *object.Object, tc *v1.TemplateController) (*v1.TemplateControllerSpec, error) {
 	if packed.Int("size") == 0 {
 		return &tc.Spec, nil
@@ -70,7 +69,7 @@ func (s *Store) Whole(ctx context.Context, packed *object.Object, tc *v1.Templat
 	return &read.Spec, nil
 }
 
-// finalizers returns those of a TemplateController in the cache, which may have too many to be kept.
+// finalizers returns the finalizers of a cached TemplateController, which may be too many for the cache.
 func (s *Store) finalizers(ctx context.Context, packed *object.Object) ([]string, error) {
 	if packed.Int("metadata", "finalizersTrimmed") == 0 {
 		return packed.Finalizers(), nil
@@ -85,7 +84,8 @@ func (s *Store) finalizers(ctx context.Context, packed *object.Object) ([]string
 	return now.Finalizers(), nil
 }
 
-// SetFinalizer adds the finalizer to a TemplateController, or removes it. A refusal is reported, too; the error is to be retried.
+// SetFinalizer adds or removes the finalizer of a TemplateController. The caller must retry on an error; a rejection is
+// also returned for the status.
 func (s *Store) SetFinalizer(ctx context.Context, tc *v1.TemplateController, packed *object.Object, add bool) (*spec.Rejection, error) {
 	o := request.Location{Resource: v1.Resource, Name: packed.Name()}
 	all, err := s.finalizers(ctx, packed)
@@ -109,9 +109,8 @@ func (s *Store) SetFinalizer(ctx context.Context, tc *v1.TemplateController, pac
 	return nil, nil
 }
 
-// ApplyStatus writes the status of the version of a TemplateController that was read, and so
-// never overwrites what another installation has written since. The error
-// is ErrBehind if the version has changed.
+// ApplyStatus writes the status if the TemplateController has not changed since it was read, so that it never
+// overwrites what another installation has written since. It returns ErrBehind if it has changed.
 func (s *Store) ApplyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *Store) ApplyStatus(ctx context.Context, tc *v1.TemplateController, stat
 	after, err := s.Cluster.ApplyStatus(ctx, request.Location{Resource: v1.Resource, Name: tc.Name}, body, Writer, true)
 	switch {
 	case request.MissingObject(err):
-		return nil // deleted meanwhile
+		return nil // deleted in the meantime
 	case apierrors.IsConflict(err):
 		return ErrBehind
 	case err != nil:
@@ -134,22 +133,23 @@ func (s *Store) ApplyStatus(ctx context.Context, tc *v1.TemplateController, stat
 	return nil
 }
 
-// SetCondition sets a condition in the status of a TemplateController, with a message without values. All conditions are set
+// SetCondition sets a condition in the status of a TemplateController, with a sanitized message. All conditions are set
 // here.
 func (s *Store) SetCondition(status *v1.TemplateControllerStatus, tc *v1.TemplateController, condition metav1.Condition) {
 	condition.Message = problem.Line(condition.Message)
 	condition.ObservedGeneration = tc.Generation
 	condition.LastTransitionTime = metav1.NewTime(s.Clock.Now().Truncate(time.Second))
-	meta.SetStatusCondition(&status.Conditions, condition) //nolint:forbidigo // this is the place
+	meta.SetStatusCondition(&status.Conditions, condition) //nolint:forbidigo // the only allowed call
 }
 
-// HasFinalizer reports whether a TemplateController has the finalizer of its own.
+// HasFinalizer reports whether a TemplateController has its own finalizer.
 func HasFinalizer(tc *v1.TemplateController) bool {
 	return slices.Contains(tc.Finalizers, v1.FinalizerChildren)
 }
 
-// Accepted reports whether an installation accepted the TemplateController, at this or an earlier generation. Authors cannot write that
-// condition. It stays true during a handover to another class, so that the fields wait for the new installation.
+// Accepted reports whether an installation accepted this or an earlier generation of the TemplateController. Authors
+// cannot write that condition. It stays True during a handover to another class, so that status fields are kept for the
+// new installation.
 func Accepted(packed *object.Object) bool {
 	return meta.IsStatusConditionTrue(Conditions(packed), v1.ConditionAccepted)
 }
@@ -157,12 +157,12 @@ func Accepted(packed *object.Object) bool {
 // Conditions returns the conditions of a TemplateController.
 func Conditions(packed *object.Object) (conditions []metav1.Condition) {
 	if err := packed.Unmarshal(&conditions, "status", "conditions"); err != nil {
-		return nil // the schema rules it out
+		return nil // prevented by the schema
 	}
 	return conditions
 }
 
-// WatchedKind returns the kind of the parents of a TemplateController, as its spec has it.
+// WatchedKind returns the kind of the parents according to the spec of a TemplateController.
 func WatchedKind(packed *object.Object) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(packed.Text("spec", "watch", "apiVersion"), packed.Text("spec", "watch", "kind")).GroupKind()
 }

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// MostCached is how many bytes of a spec the cache keeps. Of a larger one it keeps the outline, and the size.
+	// MostCached is the maximum size of a cached spec in bytes. Of a larger spec, the cache keeps the outline and the size.
 	MostCached = 8 << 10
-	// mostFinalizers is how many bytes of finalizers the cache keeps. Of more it keeps templater's own.
-	mostFinalizers = 1 << 10
+	// maxFinalizers is the maximum size of cached finalizers in bytes. Of more, the cache only keeps templater's own.
+	maxFinalizers = 1 << 10
 )
 
-// Trim returns the part of a TemplateController that the cache keeps. Its size is bounded, because users may create many that are never
-// compiled. The full spec is read from the API server to compile it: see whole. kept is what the cache has of that name, nil = nothing: of the
-// same generation, a large spec is not read again.
+// Trim returns the part of a TemplateController that the cache keeps. Its size is limited, because users may create
+// many that are never compiled. The full spec is read from the API server to compile it: see Store.Whole. kept is the
+// cached object with the same name, or nil: if it has the same generation, a large spec is not decoded again.
 func Trim(o, kept *object.Object) (*object.Object, error) {
 	t := &trimmer{from: o}
 	if kept != nil && kept.UID() == o.UID() && kept.Generation() == o.Generation() {
@@ -43,14 +43,14 @@ func Trim(o, kept *object.Object) (*object.Object, error) {
 	return out, nil
 }
 
-// trimmer writes the text of a trimmed TemplateController.
+// trimmer writes the JSON of a trimmed TemplateController.
 type trimmer struct {
 	from *object.Object
-	kept *object.Object // the trimmed one of the same generation; nil = there is none
+	kept *object.Object // the trimmed object of the same generation, or nil
 	b    strings.Builder
 }
 
-// member writes a member of a map that has another one before, unless there is none.
+// member writes a field of an object, preceded by a comma, unless text is empty.
 func (t *trimmer) member(key, text string) {
 	if text != "" {
 		t.b.WriteString(`,"` + key + `":` + text)
@@ -59,7 +59,7 @@ func (t *trimmer) member(key, text string) {
 
 func (t *trimmer) finalizers() {
 	text := t.from.JSON("metadata", "finalizers")
-	if len(text) <= mostFinalizers {
+	if len(text) <= maxFinalizers {
 		t.member("finalizers", text)
 		return
 	}
@@ -82,7 +82,7 @@ func (t *trimmer) spec() {
 	}
 	tc, err := Decode(t.from)
 	if err != nil {
-		t.member("spec", `"unreadable"`) // so that decoding it fails, too
+		t.member("spec", `"unreadable"`) // makes decoding it fail, too
 		return
 	}
 	outline, err := json.Marshal(spec.Outline(&tc.Spec))
@@ -94,7 +94,7 @@ func (t *trimmer) spec() {
 	t.member("size", strconv.Itoa(spec.Size(&tc.Spec)))
 }
 
-// SizeOf returns spec.Size of the whole spec of a TemplateController in the cache.
+// SizeOf returns spec.Size of the whole spec of a cached TemplateController.
 func SizeOf(packed *object.Object, tc *v1.TemplateController) int {
 	if size := packed.Int("size"); size > 0 {
 		return int(size)
@@ -102,7 +102,7 @@ func SizeOf(packed *object.Object, tc *v1.TemplateController) int {
 	return spec.Size(&tc.Spec)
 }
 
-// Decode reads a TemplateController.
+// Decode decodes a TemplateController.
 func Decode(packed *object.Object) (*v1.TemplateController, error) {
 	tc := &v1.TemplateController{}
 	if err := packed.Unmarshal(tc); err != nil {

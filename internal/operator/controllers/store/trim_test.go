@@ -21,8 +21,9 @@ func distinct(format string, bytes int) string {
 	return b.String()
 }
 
-// TestTheCacheKeepsLittleOfATemplateController fills each part of a TemplateController that an author may write, up to the size of an object.
-func TestTheCacheKeepsLittleOfATemplateController(t *testing.T) {
+// TestTrimmedTemplateControllerSizeIsBounded fills each part of a TemplateController that an author can write, up to
+// the maximum object size.
+func TestTrimmedTemplateControllerSizeIsBounded(t *testing.T) {
 	const length, copies, most = 1_300_000, 4, 36 << 10
 	metadata := func(format string) string { return `,` + fmt.Sprintf(format, distinct(`"k%d":"v",`, length)+`"a":"b"`) }
 	list := func(key, format string) string {
@@ -51,7 +52,7 @@ func TestTheCacheKeepsLittleOfATemplateController(t *testing.T) {
 			before := heap()
 			var kept [copies]*object.Object
 			for i := range kept {
-				whole, err := object.Decode(bytes.ReplaceAll(text, []byte("templater/a"), []byte(fmt.Sprint("templater/", i)))) // the fields of one manager are kept once
+				whole, err := object.Decode(bytes.ReplaceAll(text, []byte("templater/a"), []byte(fmt.Sprint("templater/", i)))) // identical managed fields are stored once
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -83,8 +84,8 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// TestASmallTemplateControllerIsKept holds what reads it to the numbers as they were written.
-func TestASmallTemplateControllerIsKept(t *testing.T) {
+// TestTrimKeepsSmallTemplateController: numbers are kept as written.
+func TestTrimKeepsSmallTemplateController(t *testing.T) {
 	const text = `{"apiVersion":"templater.dev/v1","kind":"TemplateController","metadata":{"name":"a","uid":"u","creationTimestamp":"2026-01-01T00:00:00Z","finalizers":["a/b"]},` +
 		`"spec":{"values":{"a":1.0,"b":123456789012345678901234567890},"helpers":"é\n\"\\u2028"},"status":{"observedGeneration":4}}`
 	whole, err := object.Decode([]byte(text))

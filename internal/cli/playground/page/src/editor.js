@@ -1,5 +1,6 @@
-// A text with the numbers of its lines, and marks where something is wrong.
+// A text with colours, the numbers of its lines, and marks where something is wrong.
 import { element } from './dom.js';
+import { highlight, insideAction } from './highlight.js';
 
 const mostNumbers = 20000; // lines that have a number: a browser takes seconds to lay out many more
 
@@ -7,6 +8,7 @@ export class Editor {
   #text;
   #numbers = element('pre', { class: 'numbers', 'aria-hidden': 'true' });
   #marks = element('pre', { class: 'marks', 'aria-hidden': 'true' });
+  #colours = element('pre', { class: 'colours', 'aria-hidden': 'true' }); // of the lines that are visible
   #lines = 0;
   #marked = false;
   node;
@@ -19,11 +21,15 @@ export class Editor {
         this.#marks.replaceChildren();
         changed();
       },
-      scroll: () => this.#follow(),
+      scroll: () => {
+        this.#follow();
+        this.#colour();
+      },
       keydown: (event) => this.#indent(event),
     });
     this.node = element('div', { class: 'editor' },
-      element('div', { class: 'gutter' }, this.#numbers), element('div', { class: 'area' }, this.#marks, this.#text));
+      element('div', { class: 'gutter' }, this.#numbers), element('div', { class: 'area' }, this.#colours, this.#marks, this.#text));
+    new ResizeObserver(() => this.#colour()).observe(this.#text);
     this.#count();
   }
 
@@ -122,6 +128,23 @@ export class Editor {
       this.#lines = lines;
       this.#numbers.textContent = Array.from({ length: Math.min(lines, mostNumbers) }, (_, i) => i + 1).join('\n');
     }
+    this.#colour();
+  }
+
+  // Colours the lines that are visible.
+  #colour() {
+    const height = parseFloat(getComputedStyle(this.#text).lineHeight);
+    const lines = this.value.split('\n');
+    const first = Math.min(Math.floor(this.#text.scrollTop / height), lines.length - 1);
+    const last = Math.min(first + Math.ceil(this.#text.clientHeight / height) + 1, lines.length);
+    const before = lines.slice(0, first).reduce((sum, line) => sum + line.length + 1, 0);
+    let inside = insideAction(this.value, before);
+    this.#colours.replaceChildren(...lines.slice(first, last).flatMap((line) => {
+      const { nodes, inside: next } = highlight(line, inside);
+      inside = next;
+      return [...nodes, '\n'];
+    }));
+    this.#colours.style.transform = `translate(${-this.#text.scrollLeft}px, ${first * height - this.#text.scrollTop}px)`;
   }
 
   #follow() {

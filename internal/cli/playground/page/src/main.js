@@ -22,7 +22,7 @@ let answered = -1; // version that is shown
 
 for (const [name, title] of titles) {
   const editor = new Editor(name, title, changed);
-  const panel = element('div', { role: 'tabpanel', id: `panel-${name}`, 'aria-labelledby': `tab-${name}` }, editor.node);
+  const panel = element('div', { role: 'tabpanel', id: `panel-${name}`, 'aria-labeledby': `tab-${name}` }, editor.node);
   const tab = element('button', { type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': `panel-${name}`, click: () => open(name), keydown: walk }, title);
   editors.set(name, editor);
   tabs.set(name, tab);
@@ -127,15 +127,15 @@ async function share() {
   const { origin, pathname, search } = location;
   const link = `${origin}${pathname}${search}#${await pack(request())}`;
   if (link.length > mostLink) {
-    note(`The link would have ${link.length} characters, and browsers take ${mostLink}: make texts shorter.`);
+    note(`The link would have ${link.length} characters, but browsers accept ${mostLink}: shorten the input.`);
     return;
   }
   history.replaceState(null, '', link);
   try {
     await navigator.clipboard.writeText(link);
-    note('The link is copied. The texts are in it.');
+    note('The link is copied. It contains your input.');
   } catch {
-    note('The link is in the address bar. The texts are in it.');
+    note('The link is in the address bar. It contains your input.');
   }
 }
 
@@ -146,7 +146,7 @@ async function fromAddress() {
   try {
     const state = example ?? await unpack(location.hash);
     if (state && [...titles.keys()].some((name) => state[name]?.length > mostText)) {
-      note('This link holds more than the playground takes.');
+      note('The input in this link is too large for the playground.');
       return false;
     }
     if (state) {
@@ -155,7 +155,7 @@ async function fromAddress() {
       return true;
     }
   } catch {
-    note('This link holds no texts: it may have been cut.');
+    note('This link contains no input: it may have been cut off.');
   }
   return false;
 }
@@ -163,7 +163,7 @@ async function fromAddress() {
 async function begin() {
   examples = await fetch('examples.json').then((response) => (response.ok ? response.json() : [])).catch(() => []);
   const groups = Map.groupBy ? Map.groupBy(examples, (e) => e.group) : new Map([['', examples]]);
-  $('example').append(element('option', { value: '' }, '(own texts)'), ...[...groups].map(([group, all]) => element('optgroup', { label: group },
+  $('example').append(element('option', { value: '' }, '(your own)'), ...[...groups].map(([group, all]) => element('optgroup', { label: group },
     ...all.map((e) => element('option', { value: e.name }, e.title)))));
   $('example').addEventListener('change', ({ target }) => {
     note('');

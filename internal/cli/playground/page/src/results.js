@@ -71,17 +71,17 @@ function parentOf(old, result, { ready, go, toggle, opens }) {
     waits.length > 0 && part('waits', waits, () => element('ul', { class: 'waits' }, ...waits.map((text) => element('li', {}, text)))),
     part('picture', result.tree, () => picture(result.tree)),
     entries.length > 0 && part('ready', [entries, ready.all, entries.map((e) => ready.entries.has(e))], () => element('fieldset', { class: 'ready' },
-      element('legend', {}, 'As if ready'), ...entries.map((entry) => element('label', {}, checkbox(entry, ready, toggle), ` ${entry}`)))),
+      element('legend', {}, 'Assume ready'), ...entries.map((entry) => element('label', {}, checkbox(entry, ready, toggle), ` ${entry}`)))),
     part('children', result.children, (there) => filled(there ?? element('div'), [
       part('title', '', () => element('h4', {}, 'Children')),
       result.children.length === 0 && part('none', '', () => element('p', {}, 'none')),
       ...result.children.map((child) => part(`${child.entry}/${child.kind}/${child.name}`, child, (shown) => childOf(shown, child, { go, opens }))),
     ].filter(Boolean))),
-    result.left > 0 && part('left', result.left, () => element('p', {}, `and ${result.left} more, which are not shown`)),
+    result.left > 0 && part('left', result.left, () => element('p', {}, `and ${result.left} more that are not shown`)),
     part('status', result.status, () => element('div', {}, element('h4', {}, 'Status'),
       result.status === '' ? element('p', {}, 'templater does not write the status of this kind') : text(result.status, `Status of ${name}`))),
-    part('writes', result.writes, () => element('div', {}, element('h4', {}, 'What templater does, in order'),
-      result.writes.length === 0 ? element('p', {}, 'nothing: all is as it should be')
+    part('writes', result.writes, () => element('div', {}, element('h4', {}, 'Requests of templater, in order'),
+      result.writes.length === 0 ? element('p', {}, 'none: everything is up to date')
         : element('ol', { class: 'writes' }, ...result.writes.slice(0, 200).map((w) => element('li', {}, w))))),
   ].filter(Boolean));
 }
@@ -101,7 +101,7 @@ function childOf(old, child, { go, opens }) {
   const details = element('details', { class: 'child', open: old ? old.open : opens() },
     element('summary', {}, `${child.entry}: ${child.kind} ${child.name} `, element('span', { class: child.state === 'ready' ? 'state ready' : 'state unready' }, child.state)));
   if (child.from.line > 0) {
-    details.append(element('button', { type: 'button', class: 'from', click: () => go(child.from) }, `Written at line ${child.from.line}`));
+    details.append(element('button', { type: 'button', class: 'from', click: () => go(child.from) }, `Template line ${child.from.line}`));
   }
   details.append(text(child.yaml, `${child.kind} ${child.name}`));
   return details;

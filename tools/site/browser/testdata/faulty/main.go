@@ -1,7 +1,7 @@
 //go:build js && wasm
 
-// Command faulty is called as the program of the playground is. It ends, as one without memory does, where a text says "end", computes for ever
-// where one says "endless", and has nothing to say of others.
+// Command faulty has the same interface as the playground's program. It exits, like a program out of memory, if a text
+// contains "end", loops forever if one contains "endless", and otherwise returns nothing.
 package main
 
 import (

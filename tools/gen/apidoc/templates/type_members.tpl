@@ -1,0 +1,1 @@
+{{- define "type_members" }}{{ if eq .Name "metadata" }}Standard object metadata.{{ else }}{{ markdownRenderFieldDoc .Doc | replace "<br />" " " }}{{ end }}{{ end -}}
