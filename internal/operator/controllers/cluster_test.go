@@ -3,6 +3,7 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,7 +100,7 @@ func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
 func (c *cluster) startWith(o Options) {
 	c.Watches.Reset()
 	o.Logs = c.Logs.As
-	o.Cluster, o.Clock, o.RequireServiceAccount, o.Seals = c.As, c.Clock, c.strict, &seal.Ring{}
+	o.Cluster, o.Clock, o.RequireServiceAccount, o.Seals = serialized(c.As), c.Clock, c.strict, &seal.Ring{}
 	if o.Events == nil {
 		o.Events = c
 	}
@@ -111,6 +112,20 @@ func (c *cluster) startWith(o Options) {
 		c.T.Fatal(err)
 	}
 	c.controllers.Attach(c, caches[want], c)
+}
+
+// serialized returns clients that send one request at a time: the fake API server is not safe for concurrent use.
+func serialized(client func(user string) controller.Client) func(user string) controller.Client {
+	var mu sync.Mutex
+	return func(user string) controller.Client {
+		return reconciletest.AsUser(client(user), "any", func(user string) {
+			if user != "" {
+				mu.Lock()
+			} else {
+				mu.Unlock()
+			}
+		})
+	}
 }
 
 // join creates the parts of an operator, with queues that use the fake clock.
