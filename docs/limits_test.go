@@ -146,7 +146,7 @@ var quotes = []struct {
 	{"concepts/reconciling", "the old one after % seconds", "collectorTime", 1e9},
 	{"concepts/reconciling", "% seconds after it is served again", "collectorTime", 1e9},
 	{"concepts/reconciling", "a conflict, or a missing namespace | every % seconds", "slowRetry", 1e9},
-	{"concepts/reconciling", "| every % seconds, and at once when a CRD", "slowRetry", 1e9},
+	{"concepts/reconciling", "| every % seconds, and immediately when a CRD", "slowRetry", 1e9},
 	{"concepts/reconciling", "exponential backoff up to % seconds; the condition", "deniedRetry", 1e9},
 	{"concepts/reconciling", "API discovery fails | every % seconds |", "unansweredRetry", 1e9},
 	{"concepts/reconciling", "exponential backoff up to % minutes", "lastRetry", 60e9},

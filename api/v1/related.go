@@ -63,7 +63,7 @@ type Related struct {
 	// labelSelector (as in a Deployment) are AND-ed; an object is selected if it
 	// matches any mapping. Without namespace, a mapping selects objects in the
 	// parent's namespace, or, with allNamespaces: true, in all namespaces. An
-	// empty name or namespace is an error. A list without a mapping, or no output,
+	// empty name or namespace is an error. An empty list, or empty output,
 	// selects nothing. At most 256 mappings, and at most 32 KiB in total as JSON.
 	// Optional; without it, all watched objects in the parent's namespace are
 	// selected, or all watched objects if the parent or the kind is

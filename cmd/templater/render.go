@@ -159,11 +159,11 @@ func (r *renderer) render(c *manifest.Controller, parents []*manifest.Object) er
 			continue
 		}
 		if errors.Is(err, simulate.ErrRestless) {
-			result.Faults = append(result.Faults, err.Error())
+			result.Errors = append(result.Errors, err.Error())
 		} else if err != nil {
 			return &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
 		}
-		for _, fault := range result.Faults {
+		for _, fault := range result.Errors {
 			r.faulty = true
 			fmt.Fprintln(r.errors, c.Located(fault))
 		}

@@ -48,7 +48,7 @@ func (d *deletions) postpone(message string) *problem.Problem {
 
 // outdated returns the problem that nothing is deleted because a watch failed after the decision.
 func (d *deletions) outdated() *problem.Problem {
-	return d.postpone("deletion of children is postponed: a watch failed and has not resynced yet")
+	return d.postpone("deletion of children is postponed: a watch failed, so the cache may be out of date")
 }
 
 // superseded returns the problem that nothing is deleted because the spec of the TemplateController may have changed.

@@ -163,7 +163,7 @@ func TestInterruptedTeardownIsResumed(t *testing.T) {
 
 func TestFailedFinalizeChildBlocksDeletion(t *testing.T) {
 	const failing = "being deleted: waiting for spec.finalize.children: 1 of 1 children have failed: Job ns/backup: failed (BackoffLimitExceeded); " +
-		`fix that, or annotate the object with templater.dev/skip-finalize: "true" to release it at once`
+		`fix that, or annotate the object with templater.dev/skip-finalize: "true" to skip the cleanup and remove the finalizer immediately`
 	c := settled(t, withBackup(t))
 	c.KubectlDelete(one, metav1.DeletePropagationBackground)
 	c.Run()

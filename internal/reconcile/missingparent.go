@@ -85,7 +85,7 @@ func (m missingParent) run(ctx context.Context) Result {
 		return Result{}
 	}
 	if !m.Current(m.key.Parent.Namespace) || len(children) > 0 && !m.deletions.current() {
-		klog.FromContext(ctx).V(2).Info("keeping the children of a missing parent: a watch has failed and has not resynced yet, will retry", "controller", m.Name, "parent", m.key.Parent.String(), "children", len(children))
+		klog.FromContext(ctx).V(2).Info("keeping the children of a missing parent: a watch failed, so the cache may be out of date, will retry", "controller", m.Name, "parent", m.key.Parent.String(), "children", len(children))
 		return Result{Retry: problem.RetrySlow}
 	}
 	left, mayExist := m.r.Absences.Left(m.key), m.Selective()

@@ -93,6 +93,6 @@ func (o orphaning) setMetadata(ctx context.Context, l *child.Live, change reques
 		return o.Rights.Refusal(err, verb+" "+l.ID().String(), l.Object.Namespace(), l.Kind)
 	}
 	o.keep(after, l.Kind)
-	klog.FromContext(ctx).V(2).Info("updated a child that is kept after its parent is deleted", "change", verb, "controller", o.Name, "parent", o.key.Parent.String(), "child", l.ID().String())
+	klog.FromContext(ctx).V(2).Info("updated an orphaned child", "change", verb, "controller", o.Name, "parent", o.key.Parent.String(), "child", l.ID().String())
 	return nil
 }

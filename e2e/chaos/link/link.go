@@ -94,7 +94,7 @@ func (l *Link) Close() error {
 	return err
 }
 
-// Begin activates a fault until end is called. Faults may overlap.
+// Begin activates a fault until end is called. Errors may overlap.
 func (l *Link) Begin(f Fault) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -102,7 +102,7 @@ func (w *world) step(s Step) (text []byte, faults []string, failure string, err 
 		return nil, nil, "", err
 	}
 	text, err = show.Golden(show.Of(w.controller, w.state.Parent, result))
-	return text, result.Faults, "", err
+	return text, result.Errors, "", err
 }
 
 // advance applies the changes of a step, and reconciles until nothing changes.

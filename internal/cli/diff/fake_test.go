@@ -219,7 +219,7 @@ func (c *cluster) compare(edited string) (*Report, []string) {
 		if p.Status != "" {
 			line += " status"
 		}
-		for _, fault := range p.Faults {
+		for _, fault := range p.Errors {
 			line += " fault: " + fault
 		}
 		out = append(out, line)

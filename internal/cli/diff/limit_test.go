@@ -8,7 +8,7 @@ import (
 // TestLimitKeepsDeletions: what is deleted is never cut off in favour of what is created.
 func TestLimitKeepsDeletions(t *testing.T) {
 	parent := func(name string, faults []string, verbs ...Verb) *Parent {
-		p := &Parent{Name: name, Faults: faults}
+		p := &Parent{Name: name, Errors: faults}
 		for _, verb := range verbs {
 			p.Changes = append(p.Changes, Change{Verb: verb})
 		}

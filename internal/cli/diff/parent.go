@@ -21,7 +21,7 @@ import (
 type outcome struct {
 	effects map[child.ID]effect
 	wanted  map[child.ID]simulate.Child
-	faults  []string
+	errors  []string
 	all     bool           // no errors and nothing waits, so wanted is complete
 	status  map[string]any // full status of the parent
 }
@@ -35,7 +35,7 @@ type effect struct {
 // parent compares one parent, and returns nil if nothing changes.
 func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent, error) {
 	live := x.children[parent.UID()]
-	out := &Parent{Kind: parent.Kind(), Namespace: parent.Namespace(), Name: parent.Name(), Changes: []Change{}, Faults: []string{}}
+	out := &Parent{Kind: parent.Kind(), Namespace: parent.Namespace(), Name: parent.Name(), Changes: []Change{}, Errors: []string{}}
 	if x.after.parents[parent.UID()] == nil {
 		out.Watched = "ends"
 		x.leave(out, live)
@@ -49,16 +49,16 @@ func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent
 		out.Watched = "begins"
 		before = &outcome{status: statusOf(parent.Content())}
 	}
-	for _, fault := range after.faults {
-		if !slices.Contains(before.faults, fault) {
-			out.Faults = append(out.Faults, fault)
+	for _, fault := range after.errors {
+		if !slices.Contains(before.errors, fault) {
+			out.Errors = append(out.Errors, fault)
 		}
 	}
 	if err := x.changes(ctx, out, live, before, after); err != nil {
 		return nil, err
 	}
 	out.Status = unified("status", yamlOf(before.status), yamlOf(after.status))
-	if len(out.Changes) == 0 && len(out.Faults) == 0 && out.Status == "" && out.Watched == "" {
+	if len(out.Changes) == 0 && len(out.Errors) == 0 && out.Status == "" && out.Watched == "" {
 		return nil, nil //nolint:nilnil // nothing changes
 	}
 	return out, nil
@@ -97,10 +97,10 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 	result, end, err := s.simulator.SettleReady(s.simulator.Holding(state, parent, stay), func(string) bool { return true })
 	out := &outcome{effects: map[child.ID]effect{}, wanted: map[child.ID]simulate.Child{}, status: statusOf(end.Parent)}
 	if err != nil { // it never settles, or stopped matching since the parents were read
-		out.faults = append(out.faults, err.Error())
+		out.errors = append(out.errors, err.Error())
 	}
-	out.faults = append(out.faults, result.Faults...)
-	out.all = len(out.faults)+len(result.Waits) == 0
+	out.errors = append(out.errors, result.Errors...)
+	out.all = len(out.errors)+len(result.Waits) == 0
 	for _, c := range result.Children {
 		if c.Wanted != nil {
 			out.wanted[child.IDOf(c.Wanted)] = c

@@ -61,8 +61,8 @@ type Parent struct {
 	Changes []Change `json:"changes"`
 	// Status is the difference of the status as a unified diff.
 	Status string `json:"status,omitempty"`
-	// Faults are errors, as in the ready condition.
-	Faults []string `json:"faults"`
+	// Errors are the errors in the message of the ready condition.
+	Errors []string `json:"errors"`
 }
 
 // Change is the change of a child.
@@ -90,7 +90,7 @@ func (r *Report) Limit(n int) {
 		switch {
 		case slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Verb == Delete || c.Verb == Recreate || c.Verb == Unknown }):
 			return 0
-		case len(p.Faults) > 0:
+		case len(p.Errors) > 0:
 			return 1
 		}
 		return 2
@@ -111,7 +111,7 @@ func (r *Report) finish() {
 	counts := map[Count]int{}
 	for _, p := range r.Parents {
 		s.Changed++
-		if len(p.Faults) > 0 {
+		if len(p.Errors) > 0 {
 			s.Failing++
 		}
 		if p.Status != "" {

@@ -98,7 +98,7 @@ func (t *printer) line(format string, args ...any) { fmt.Fprintf(&t.out, format+
 func (t *printer) parent(p *Parent) {
 	words := map[string]string{"begins": ": would become a parent", "ends": ": would no longer be a parent"}[p.Watched]
 	t.line("\n%s", t.colours.Cyan(simulate.Named(p.Kind, p.Namespace, p.Name)+words))
-	for _, fault := range p.Faults {
+	for _, fault := range p.Errors {
 		t.line("  %s", t.colours.Red("error: "+fault))
 	}
 	for _, c := range p.Changes {

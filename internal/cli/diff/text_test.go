@@ -12,7 +12,7 @@ import (
 // reported has all that there is to tell.
 func reported() *Report {
 	r := &Report{Controller: "apps", Notes: []string{"a note"}, Parents: []*Parent{
-		{Kind: "App", Namespace: "team", Name: "one", Faults: []string{"a fault"}, Status: "@@ -1 +1 @@\n-a: 1\n+a: 2\n", Changes: []Change{
+		{Kind: "App", Namespace: "team", Name: "one", Errors: []string{"a fault"}, Status: "@@ -1 +1 @@\n-a: 1\n+a: 2\n", Changes: []Change{
 			{Verb: Update, Entry: "map", APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "a", Refused: "no", Diff: " a: 1\n-b: 1\n+b: 2\n"},
 			{Verb: Delete, APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "b"},
 			{Verb: Delete, APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "c"},

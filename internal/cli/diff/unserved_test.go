@@ -18,7 +18,7 @@ func TestUnservedKindPrunesNothing(t *testing.T) {
 			t.Errorf("got %q, want no change", line)
 		}
 	}
-	if len(report.Parents) != 1 || len(report.Parents[0].Faults) != 1 || !strings.Contains(report.Parents[0].Faults[0], "core/v1") {
+	if len(report.Parents) != 1 || len(report.Parents[0].Errors) != 1 || !strings.Contains(report.Parents[0].Errors[0], "core/v1") {
 		t.Errorf("want a fault that names core/v1: %q", got)
 	}
 }

@@ -88,7 +88,7 @@ func (b *builder) pass(c controller, parent *manifest.Object) {
 		b.problem(at(err))
 		return
 	}
-	for _, fault := range result.Faults {
+	for _, fault := range result.Errors {
 		b.problem(c.Located(fault))
 	}
 	shown := show.Of(c.TemplateController.Name, out.Parent, result)

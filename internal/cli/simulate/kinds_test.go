@@ -53,8 +53,8 @@ func TestChildKindsResolveFromCRDs(t *testing.T) {
 			result, _, writes := settle(t, s, state(t, app, "{apiVersion: example.org/v0, kind: Widget, metadata: {name: old, labels: {templater.dev/child: a}}}"))
 			if row.fault == "" {
 				wantWrites(t, writes, row.write, "delete Widget default/old", ofStatus)
-			} else if wantWrites(t, writes, ofStatus); len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], row.fault) {
-				t.Errorf("faults %q, want %s", result.Faults, row.fault)
+			} else if wantWrites(t, writes, ofStatus); len(result.Errors) != 1 || !strings.HasPrefix(result.Errors[0], row.fault) {
+				t.Errorf("faults %q, want %s", result.Errors, row.fault)
 			}
 		})
 	}

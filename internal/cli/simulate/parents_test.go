@@ -119,8 +119,8 @@ spec:
       {apiVersion: v1, kind: ConfigMap, metadata: {name: map`+row.namespace+`, labels: {tier: front}}}
 `)
 			result, _, _ := settle(t, s, state(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: team, labels: {tier: front, kind: top}}}"))
-			if len(result.Faults) != row.faults || row.faults > 0 && !strings.Contains(result.Faults[0], "matches spec.watch of its own TemplateController") {
-				t.Errorf("faults %q", result.Faults)
+			if len(result.Errors) != row.faults || row.faults > 0 && !strings.Contains(result.Errors[0], "matches spec.watch of its own TemplateController") {
+				t.Errorf("faults %q", result.Errors)
 			}
 		})
 	}

@@ -107,7 +107,7 @@ func (w *world) result() (Result, State, error) {
 		next.gone, out.Ready = true, gone
 		w.report.Templates, w.report.Desired = nil, child.Desired{}
 		if w.report.TimedOut {
-			out.Faults = append(out.Faults, reconcile.FinalizeTimedOut)
+			out.Errors = append(out.Errors, reconcile.FinalizeTimedOut)
 		}
 	} else {
 		out.tell(&w.report)
@@ -125,7 +125,7 @@ func (r *Result) tell(report *status.Report) {
 		if issue.Waiting {
 			r.Waits = append(r.Waits, issue.Message)
 		} else {
-			r.Faults = append(r.Faults, issue.Message)
+			r.Errors = append(r.Errors, issue.Message)
 		}
 	}
 }

@@ -26,8 +26,8 @@ type Result struct {
 	Children []Child
 	// Ready is the ready condition, whether or not the parent has conditions.
 	Ready status.Verdict
-	// Faults are errors, and Waits are waits, in the words of the ready condition.
-	Faults, Waits []string
+	// Errors and Waits are the errors and waits in the message of the ready condition.
+	Errors, Waits []string
 	// Status is the part of the parent's status that templater writes.
 	Status map[string]any
 	// Gone is whether the parent was being deleted, and has no finalizer of templater any more. Children are the remaining objects.

@@ -147,7 +147,7 @@ func TestObjectOfAnotherControllerConflicts(t *testing.T) {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 	want := "ConfigMap default/a already exists and belongs to TemplateController other: templater does not adopt it; delete it, or choose another name in the template"
-	if diff := cmp.Diff([]string{want}, result.Faults); diff != "" || result.Ready.Reason != "ChildConflict" {
+	if diff := cmp.Diff([]string{want}, result.Errors); diff != "" || result.Ready.Reason != "ChildConflict" {
 		t.Errorf("ready %v; faults (-want +got):\n%s", result.Ready, diff)
 	}
 	if got := result.Children[0].State; got != "conflict: an object with this name has another owner" || len(out.Objects) != 2 {
@@ -265,8 +265,8 @@ func TestErrorsAreReported(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			in := state(t, app, "{apiVersion: batch/v1, kind: Job, metadata: {name: x}, status: {conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded}]}}")
 			result, _, _ := settle(t, simulator(t, row.rest), in)
-			if len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], row.want) || result.Ready.Status != "False" {
-				t.Errorf("ready %v, faults %q, want %q", result.Ready, result.Faults, row.want)
+			if len(result.Errors) != 1 || !strings.HasPrefix(result.Errors[0], row.want) || result.Ready.Status != "False" {
+				t.Errorf("ready %v, faults %q, want %q", result.Ready, result.Errors, row.want)
 			}
 		})
 	}

@@ -100,8 +100,8 @@ func TestFailedStatusTemplateKeepsStatus(t *testing.T) {
 			_, in, _ := settle(t, s, state(t, app))
 			in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 			result, out, _ := settle(t, s, in)
-			if len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], row.fault) || result.Ready.Status != "False" {
-				t.Errorf("faults %q, ready %v, want %s", result.Faults, result.Ready, row.fault)
+			if len(result.Errors) != 1 || !strings.HasPrefix(result.Errors[0], row.fault) || result.Ready.Status != "False" {
+				t.Errorf("faults %q, ready %v, want %s", result.Errors, result.Ready, row.fault)
 			}
 			if said := Map(out.Parent["status"])["said"]; said != "hello" {
 				t.Errorf("the status says %v", said)
@@ -230,8 +230,8 @@ func TestFailedSelectKeepsChildrenAndStatus(t *testing.T) {
 	in.Parent = Patch(in.Parent, data(t, `{spec: {text: ""}}`))
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
-	if len(result.Faults) != 1 || states(result)["copy"] != "is left unchanged: its template cannot be rendered" || Map(out.Parent["status"])["maps"] != int64(1) {
-		t.Errorf("faults %q, children %v, status %v", result.Faults, states(result), out.Parent["status"])
+	if len(result.Errors) != 1 || states(result)["copy"] != "is left unchanged: its template cannot be rendered" || Map(out.Parent["status"])["maps"] != int64(1) {
+		t.Errorf("faults %q, children %v, status %v", result.Errors, states(result), out.Parent["status"])
 	}
 }
 
@@ -248,8 +248,8 @@ func TestFailedSelectIsReportedOnce(t *testing.T) {
 	s.Explain = true
 	result, _, writes := settle(t, s, in)
 	wantWrites(t, writes, ofStatus)
-	if len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "related[settings].select") || result.Ready.Reason != "TemplateError" {
-		t.Errorf("ready %v, faults %q", result.Ready, result.Faults)
+	if len(result.Errors) != 1 || !strings.HasPrefix(result.Errors[0], "related[settings].select") || result.Ready.Reason != "TemplateError" {
+		t.Errorf("ready %v, faults %q", result.Ready, result.Errors)
 	}
 }
 
@@ -285,8 +285,8 @@ func TestRelatedNamespaceSelection(t *testing.T) {
 			for _, o := range result.Related["maps"] {
 				got = append(got, o.Name())
 			}
-			if diff := cmp.Diff(row.want, got); diff != "" || len(result.Faults) > 0 {
-				t.Errorf("faults %q; the templates see (-want +got):\n%s", result.Faults, diff)
+			if diff := cmp.Diff(row.want, got); diff != "" || len(result.Errors) > 0 {
+				t.Errorf("faults %q; the templates see (-want +got):\n%s", result.Errors, diff)
 			}
 		})
 	}

@@ -106,8 +106,8 @@ func TestTeardownOrder(t *testing.T) {
 	in.Objects[at] = Patch(in.Objects[at], map[string]any{"data": map[string]any{"done": "yes"}})
 	result, in, writes = settle(t, s, in)
 	wantWrites(t, writes, "create ConfigMap default/report", "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
-	if !result.Gone || len(result.Faults)+len(result.Waits) > 0 {
-		t.Errorf("gone is %v, faults %q, waits %q", result.Gone, result.Faults, result.Waits)
+	if !result.Gone || len(result.Errors)+len(result.Waits) > 0 {
+		t.Errorf("gone is %v, faults %q, waits %q", result.Gone, result.Errors, result.Waits)
 	}
 	wantStates = map[string]string{"kept": "is kept after its parent", "report": "is kept after its parent"}
 	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
@@ -221,7 +221,7 @@ func TestTeardownTimeout(t *testing.T) {
 			_, in, _ = settle(t, s, in)
 			in.Now = in.Now.Add(row.after)
 			result, _, _ := settle(t, s, in)
-			if got := strings.Join(result.Faults, "; "); result.Gone != row.gone || got != row.want {
+			if got := strings.Join(result.Errors, "; "); result.Gone != row.gone || got != row.want {
 				t.Errorf("gone is %v, faults %q", result.Gone, got)
 			}
 		})
@@ -295,8 +295,8 @@ func TestFailedFinalizeTemplateBlocksTeardown(t *testing.T) {
 	s := simulator(t, strings.Replace(shop, "{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data", `{{ fail "no" }}{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data`, 1))
 	result, out, writes := settle(t, s, settledAndDeleted(t, s, state(t, app)))
 	wantWrites(t, writes, ofStatus)
-	if result.Gone || len(out.Objects) != 3 || result.Ready.Reason != "TemplateFailed" || len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "children[backup]:1:4: no") {
-		t.Errorf("gone is %v, %d objects, ready %v, faults %q", result.Gone, len(out.Objects), result.Ready, result.Faults)
+	if result.Gone || len(out.Objects) != 3 || result.Ready.Reason != "TemplateFailed" || len(result.Errors) != 1 || !strings.HasPrefix(result.Errors[0], "children[backup]:1:4: no") {
+		t.Errorf("gone is %v, %d objects, ready %v, faults %q", result.Gone, len(out.Objects), result.Ready, result.Errors)
 	}
 }
 
@@ -304,8 +304,8 @@ func TestFailedFinalizeTemplateBlocksTeardown(t *testing.T) {
 func TestInvalidFinalizeReadyWhenIsReported(t *testing.T) {
 	s := simulator(t, strings.Replace(shop, `eq (.object.data).done "yes"`, `.object.data`, 1))
 	result, _, _ := settle(t, s, settledAndDeleted(t, s, state(t, app)))
-	if result.Gone || result.Ready.Reason != "TemplateError" || len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "children[backup].readyWhen:1:1: .object.data is a map") {
-		t.Errorf("gone is %v, ready %v, faults %q", result.Gone, result.Ready, result.Faults)
+	if result.Gone || result.Ready.Reason != "TemplateError" || len(result.Errors) != 1 || !strings.HasPrefix(result.Errors[0], "children[backup].readyWhen:1:1: .object.data is a map") {
+		t.Errorf("gone is %v, ready %v, faults %q", result.Gone, result.Ready, result.Errors)
 	}
 }
 
@@ -376,8 +376,8 @@ func TestTeardownIgnoresFailingSelect(t *testing.T) {
 	}
 	in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
 	result, in, writes := settle(t, s, in)
-	if len(writes)+len(result.Faults) > 0 || result.Status["maps"] != int64(1) {
-		t.Errorf("writes %v, faults %q, status %v", writes, result.Faults, result.Status)
+	if len(writes)+len(result.Errors) > 0 || result.Status["maps"] != int64(1) {
+		t.Errorf("writes %v, faults %q, status %v", writes, result.Errors, result.Status)
 	}
 	in.Objects = in.Objects[1:]
 	if result, _, _ = settle(t, s, in); !result.Gone {

@@ -81,7 +81,7 @@ func (p painter) controller(c Controller) branch {
 	if len(c.Pending) > 0 {
 		out.below = append(out.below, branch{text: p.colours.Yellow("pending: " + problem.Join(c.Pending))})
 	}
-	for _, fault := range c.Faults {
+	for _, fault := range c.Errors {
 		if !strings.Contains(c.Message, fault) {
 			out.below = append(out.below, branch{text: p.colours.Red("fault: " + fault)})
 		}

@@ -20,7 +20,7 @@ var shown = Tree{
 			{WaitsFor: []string{}, Objects: []Object{{APIVersion: "v1", Kind: "Node", Name: `"<n>"`, State: Ready}}},
 		},
 		Related: []Entry{{Name: "maps", WaitsFor: []string{}, Objects: []Object{{APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "read"}}}},
-		Faults:  []string{"a fault", "a waits for b"}, Waits: []string{"b waits for c", "b"}, Pending: []string{"create ConfigMap team/a", "delete ConfigMap team/b"},
+		Errors:  []string{"a fault", "a waits for b"}, Waits: []string{"b waits for c", "b"}, Pending: []string{"create ConfigMap team/a", "delete ConfigMap team/b"},
 	}},
 }
 

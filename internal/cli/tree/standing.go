@@ -31,7 +31,7 @@ func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[stri
 // standing does not reconcile: it finds the children of a parent by their labels, and computes their readiness by kind. compiled is nil for a
 // spec with invalid child templates.
 func standing(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
-	out := Controller{Name: tc.Name, Children: []Entry{}, Related: []Entry{}, Faults: []string{}, Waits: []string{}, Pending: []string{}}
+	out := Controller{Name: tc.Name, Children: []Entry{}, Related: []Entry{}, Errors: []string{}, Waits: []string{}, Pending: []string{}}
 	if compiled != nil {
 		out.Children = append(entriesOf(tc.Spec.Children, compiled.Order), entriesOf(spec.Finals(&tc.Spec), compiled.FinalOrder)...)
 	}

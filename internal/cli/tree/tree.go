@@ -41,8 +41,8 @@ type Controller struct {
 	// Children has an entry per child template, and Related an entry per item of spec.related.
 	Children []Entry `json:"children"`
 	Related  []Entry `json:"related"`
-	// Faults are errors, and Waits are waits, in the words of the ready condition.
-	Faults []string `json:"faults"`
+	// Errors and Waits are the errors and waits in the message of the ready condition.
+	Errors []string `json:"errors"`
 	Waits  []string `json:"waits"`
 	// Pending are pending changes, such as "create ConfigMap default/a".
 	Pending []string `json:"pending"`
@@ -81,7 +81,7 @@ func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.St
 	}
 	out := Controller{
 		Name: tc.Name, Children: entriesOf(tc.Spec.Children, compiled.Order), Related: []Entry{}, Pending: []string{},
-		Faults: append([]string{}, result.Faults...), Waits: append([]string{}, result.Waits...),
+		Errors: append([]string{}, result.Errors...), Waits: append([]string{}, result.Waits...),
 	}
 	pending := pendingOf(result.Writes)
 	for _, w := range result.Writes {

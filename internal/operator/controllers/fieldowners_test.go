@@ -142,8 +142,8 @@ func TestUnobservedTemplateControllerKeepsStatusFields(t *testing.T) {
 	c.WantStatus("there is none of that name", map[string]any{"color": "blue"})
 }
 
-// TestEditByAnotherInstallationFreesNoStatusField: this installation observes the edit first.
-func TestEditByAnotherInstallationFreesNoStatusField(t *testing.T) {
+// TestEditByAnotherInstallationReleasesNoStatusField: this installation observes the edit first.
+func TestEditByAnotherInstallationReleasesNoStatusField(t *testing.T) {
 	c := newCluster(t)
 	c.KubectlApply(otherClass(t, "elsewhere", "App") + served("other", "True", 1))
 	c.KubectlApply(app)

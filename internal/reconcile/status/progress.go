@@ -130,4 +130,4 @@ func (r Rollout) String() string {
 func (r Rollout) Halted() bool { return r.failed >= r.Most }
 
 // SkipAdvice tells users how to skip a blocked cleanup.
-const SkipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to release it at once"
+const SkipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to skip the cleanup and remove the finalizer immediately"

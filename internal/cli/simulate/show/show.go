@@ -22,8 +22,8 @@ type Result struct {
 	Gone bool `json:"gone,omitempty"`
 	// Ready is the ready condition.
 	Ready Ready `json:"ready"`
-	// Faults are errors, and Waits are waits, in the words of the ready condition.
-	Faults []string `json:"faults"`
+	// Errors and Waits are the errors and waits in the message of the ready condition.
+	Errors []string `json:"errors"`
 	Waits  []string `json:"waits"`
 	// Writes are the writes of templater until nothing changes, in order.
 	Writes   []string `json:"writes"`
@@ -66,7 +66,7 @@ func Of(controller string, parent map[string]any, r simulate.Result) Result {
 		Parent:             Parent{simulate.Text(parent["apiVersion"]), simulate.Text(parent["kind"]), simulate.Text(metadata["namespace"]), simulate.Text(metadata["name"])},
 		Gone:               r.Gone,
 		Ready:              Ready{r.Ready.Status, r.Ready.Reason, r.Ready.Message},
-		Faults:             append([]string{}, r.Faults...), Waits: append([]string{}, r.Waits...), Writes: []string{}, Children: []Child{}, Status: r.Status,
+		Errors:             append([]string{}, r.Errors...), Waits: append([]string{}, r.Waits...), Writes: []string{}, Children: []Child{}, Status: r.Status,
 	}
 	for _, w := range r.Writes {
 		out.Writes = append(out.Writes, w.String())
@@ -106,10 +106,10 @@ func Golden(r Result) ([]byte, error) {
 		}{r.Writes},
 		stands,
 		struct {
-			Faults []string       `json:"faults,omitempty"`
+			Errors []string       `json:"errors,omitempty"`
 			Waits  []string       `json:"waits,omitempty"`
 			Status map[string]any `json:"status,omitempty"`
-		}{r.Faults, r.Waits, r.Status},
+		}{r.Errors, r.Waits, r.Status},
 	} {
 		content, err := yaml.Marshal(part)
 		if err != nil {
@@ -136,7 +136,7 @@ func YAML(w io.Writer, all []Result, explain bool) error {
 			stands = "gone"
 		}
 		fmt.Fprintf(&b, "---\n# %s by TemplateController %s: %s\n", r.Parent, r.TemplateController, stands)
-		for _, text := range slices.Concat(r.Faults, r.Waits) {
+		for _, text := range slices.Concat(r.Errors, r.Waits) {
 			if text != r.Ready.Message {
 				fmt.Fprintf(&b, "# %s\n", text)
 			}
