@@ -20,8 +20,8 @@ type TemplateControllerStatus struct {
 	// are synced; StatusWritable, the status and the ready condition can be
 	// written to parents; Ready, accepted and watching, and neither suspended, nor
 	// being deleted, nor being handed over to another installation; ParentsReady,
-	// no parent has failed, and all are reconciled with the current spec. Ready
-	// does not reflect the state of the parents. Present only while False:
+	// each parent is ready or suspended, and reconciled with the current spec.
+	// Ready does not reflect the state of the parents. Present only while False:
 	// EventsWritable, Events about some parents cannot be written;
 	// FilterEvaluated, spec.watch.filter cannot be evaluated for some objects;
 	// LogsReadable, some logs of related Pods cannot be read. The meaning of Ready
@@ -220,7 +220,7 @@ const (
 	ReasonChildForbidden     = "ChildForbidden"
 	ReasonChildKindNotFound  = "ChildKindNotFound"
 	ReasonNamespaceNotFound  = "NamespaceNotFound"
-	ReasonNamespaceEnding    = "NamespaceTerminating"
+	ReasonNamespaceTerminating    = "NamespaceTerminating"
 	ReasonChildRequestFailed = "ChildRequestFailed"
 	ReasonRelatedUnreadable  = "RelatedUnreadable"
 	ReasonChildFailing       = "ChildFailing"

@@ -62,7 +62,7 @@ var badFlags = map[string]struct {
 	"version --output":                      {[]string{"version", "-o", "yaml"}, `--output "yaml": use text or json`},
 	"playground --port":                     {[]string{"playground", "--port", "99999"}, `--port "99999": use a number from 0 to 65535`},
 	"rbac --service-account":                {[]string{"rbac", sample, "--service-account", "deployer"}, `--service-account "deployer` + ofAccount},
-	"rbac --operator":                       {[]string{"rbac", sample, "--operator", "A_b/templater"}, `--operator "A_b/templater` + ofAccount},
+	"rbac --templater-service-account":      {[]string{"rbac", sample, "--templater-service-account", "A_b/templater"}, `--templater-service-account "A_b/templater` + ofAccount},
 	"rbac --kubeconfig":                     {[]string{"rbac", sample, "--cluster", "--kubeconfig", "/nowhere/config"}, noCluster},
 	"rbac --context":                        {[]string{"rbac", sample, "--cluster", "--context", "nowhere"}, ofContext},
 	"rbac --output":                         {[]string{"rbac", sample, "-o", "text"}, `--output "text": use yaml or json`},

@@ -34,7 +34,7 @@ func newLintCommand() *cobra.Command {
 		Short: "Check TemplateControllers in files",
 		Long: `Check TemplateControllers in files and directories, or on standard input (-).
 
-It reports everything that the operator would reject, and more: fields that a kind
+It reports everything that templater would reject, and more: fields that a kind
 does not have, and valid code that is probably a mistake. Each finding has a code,
 such as TL003: docs/reference/findings.md describes each code, and how to fix it.
 

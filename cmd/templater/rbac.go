@@ -57,7 +57,7 @@ top and on standard error, and the exit code is 1.`,
 	readPaths(cmd, f.run)
 	flags := cmd.Flags()
 	flags.Var(&f.account, "service-account", "NAMESPACE/NAME of the ServiceAccount that templater impersonates; defaults to spec.serviceAccountRef of each TemplateController")
-	flags.Var(&f.operator, "operator", "NAMESPACE/NAME of the ServiceAccount of templater itself")
+	flags.Var(&f.operator, "templater-service-account", "NAMESPACE/NAME of the ServiceAccount of templater itself")
 	flags.BoolVar(&f.blocking, "owner-references-enforced", false, "add the permissions that the OwnerReferencesPermissionEnforcement admission plugin requires (enabled by default on OpenShift)")
 	flags.BoolVar(&f.ask, "cluster", false, "look up kinds in the cluster if no file defines them")
 	f.cluster.AddServer(flags)

@@ -19,7 +19,7 @@ func TestRBACCommand(t *testing.T) {
 		fault string // "" = none
 	}{
 		"templater's own service account": {[]string{sample}, []string{`rbac.templater.dev/aggregate-to-templater: "true"`, "resources: [simpledeployments/status]"}, ""},
-		"a service account":               {[]string{sample, "--service-account", "a/b", "--operator", "c/d"}, []string{"kind: ServiceAccount\nmetadata:\n  name: b\n  namespace: a\n", "resourceNames: [b]\n  verbs: [impersonate]", "name: d\n  namespace: c\n"}, ""},
+		"a service account":               {[]string{sample, "--service-account", "a/b", "--templater-service-account", "c/d"}, []string{"kind: ServiceAccount\nmetadata:\n  name: b\n  namespace: a\n", "resourceNames: [b]\n  verbs: [impersonate]", "name: d\n  namespace: c\n"}, ""},
 		"owner references":                {[]string{sample, "--owner-references-enforced"}, []string{"resources: [simpledeployments/finalizers]\n  verbs: [update]"}, ""},
 		"JSON":                            {[]string{sample, "-o", "json"}, []string{`"kind": "List"`}, ""},
 		"an unknown kind": {[]string{sample + "/templatecontroller.yaml"}, []string{

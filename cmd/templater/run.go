@@ -36,8 +36,8 @@ func newRunCommand() *cobra.Command {
 	f := runFlags{workers: 32, rolloutWorkers: 2}
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Run the operator until it is interrupted",
-		Long: `Run the operator until it receives SIGINT or SIGTERM. It then finishes its work in
+		Short: "Run templater until it is interrupted",
+		Long: `Run templater until it receives SIGINT or SIGTERM. It then finishes its work in
 progress, and stops.
 
 You can run several replicas with leader election: the replica that holds the Lease is
@@ -57,7 +57,7 @@ configuration, in this order.`,
 	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "maximum number of workers that reconcile parents after a TemplateController is created or changed; also limits the sustained number of concurrent requests per tenant (the service accounts of one namespace); higher values roll out changes faster, but put more load on the API server")
 	f.lease.add(flags)
 	f.lease.addSeals(flags)
-	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none uses the permissions of the operator")
+	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none uses templater's own permissions")
 	f.log.add(flags)
 	f.serve.add(flags)
 	f.webhook.add(flags)

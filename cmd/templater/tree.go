@@ -44,8 +44,8 @@ func newTreeCommand() *cobra.Command {
 objects that its templates read. For each child, show whether it is ready and what it
 waits for.
 
-It uses your permissions and writes nothing. It renders the templates as the operator
-does. It trusts the labels of children: only the operator can verify their seals.
+It uses your permissions and writes nothing. It renders the templates as templater in the cluster
+does. It trusts the labels of children: only templater in the cluster can verify their seals.
 
 With --filename, it does not use a cluster: the TemplateControllers, the parent and all
 other objects are read from files.

@@ -23,6 +23,7 @@ type runFlags struct {
 	operator  string
 	scenarios []string
 	json      string
+	plot      string
 	check     bool
 	counts    bool
 	failed    bool // a scenario failed
@@ -54,6 +55,7 @@ func newRunCommand() *cobra.Command {
 	flags.DurationVar(&f.bench.IdleTime, "idle-time", time.Minute, "how long idle CPU is measured in scenario memory")
 	flags.IntVar(&f.bench.FairnessParents, "fairness-parents", 20000, "parents of the busy TemplateController in scenario fairness")
 	flags.StringVar(&f.json, "json", "", "file to write all figures to, those of each round too")
+	flags.StringVar(&f.plot, "plot", "", "file to write the memory by number of parents to, as SVG; needs scenario memory")
 	flags.BoolVar(&f.check, "check", false, "fail when a target is missed")
 	flags.BoolVar(&f.counts, "counts", false, "judge and show only what is counted, not times and sizes, which with few parents say nothing")
 	flags.StringVar(&f.bed.Kubeconfig, "kubeconfig", "", "kubeconfig of an administrator of a cluster to use, instead of one that is started; scenarios that need kwok or the audit log are left out")
@@ -126,16 +128,21 @@ func (f *runFlags) run(ctx context.Context, out io.Writer) (err error) {
 	return errors.Join(f.write(bench.Report, out), f.judge(bench.Report))
 }
 
-// create creates the file of --json early, so that a wrong path fails before the run.
+// create creates the files of --json and --plot early, so that a wrong path fails before the run.
 func (f *runFlags) create() error {
-	if f.json == "" {
-		return nil
+	for flag, name := range map[string]string{"--json": f.json, "--plot": f.plot} {
+		if name == "" {
+			continue
+		}
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o644)
+		if err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+		if err := file.Close(); err != nil {
+			return err
+		}
 	}
-	file, err := os.OpenFile(f.json, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return fmt.Errorf("--json: %w", err)
-	}
-	return file.Close()
+	return nil
 }
 
 // discard removes the folder of a run, but keeps the logs of a failed one.
@@ -147,16 +154,21 @@ func (f *runFlags) discard(dir string, err error) error {
 	return err
 }
 
-// write writes the table, and the JSON if requested.
+// write writes the table, and the JSON and the plot if requested.
 func (f *runFlags) write(r *report.Report, out io.Writer) error {
-	if err := r.WriteTable(out); err != nil || f.json == "" {
-		return err
+	return errors.Join(r.WriteTable(out), toFile("--json", f.json, r.WriteJSON), toFile("--plot", f.plot, r.PlotMemory))
+}
+
+// toFile writes to the file that a flag names, if any.
+func toFile(flag, name string, write func(io.Writer) error) error {
+	if name == "" {
+		return nil
 	}
-	file, err := os.Create(f.json)
+	file, err := os.Create(name)
 	if err != nil {
-		return fmt.Errorf("--json: %w", err)
+		return fmt.Errorf("%s: %w", flag, err)
 	}
-	return errors.Join(r.WriteJSON(file), file.Close())
+	return errors.Join(write(file), file.Close())
 }
 
 // judge returns an error if targets are checked and one is missed.

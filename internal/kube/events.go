@@ -109,13 +109,13 @@ func (a *Announcer) Announce(what request.Announcement) {
 	}
 	e.at = request.Location{Resource: eventResource, Namespace: request.EventNamespace(o), Name: e.name(o)}
 	if !a.rates.allow(&e, o.UID()) {
-		klog.Background().V(2).Info("dropped an Event: rate limit exceeded", "about", o.String(), "reason", e.Reason)
+		klog.Background().V(2).Info("dropped an Event: rate limit exceeded", "object", o.String(), "reason", e.Reason)
 		return
 	}
 	select {
 	case a.senders[maphash.String(a.seed, string(o.UID()))%eventSenders] <- e: // Events about one object keep their order
 	default:
-		klog.Background().V(2).Info("dropped an Event: the queue is full", "about", o.String(), "reason", e.Reason)
+		klog.Background().V(2).Info("dropped an Event: the queue is full", "object", o.String(), "reason", e.Reason)
 	}
 }
 
@@ -155,7 +155,7 @@ func (a *Announcer) deliver(ctx context.Context, e event) {
 			e.answered(nil)
 			return
 		case !transient(err) || try == maxEventTries:
-			klog.FromContext(ctx).Info("cannot publish an Event", "as", e.As, "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.Reason, "answer", request.Code(err))
+			klog.FromContext(ctx).Info("cannot publish an Event", "as", e.As, "kind", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.Reason, "code", request.Code(err))
 			e.answered(err)
 			return
 		}

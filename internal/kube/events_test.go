@@ -336,7 +336,7 @@ func TestEventMessagesAreNotLogged(t *testing.T) {
 			})
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if log := strings.Join(s.log, "\n"); strings.Contains(log, "1234") || !strings.Contains(log, fmt.Sprint(`"answer"=`, code)) {
+			if log := strings.Join(s.log, "\n"); strings.Contains(log, "1234") || !strings.Contains(log, fmt.Sprint(`"code"=`, code)) {
 				t.Errorf("log:\n%s", log)
 			}
 			if want := map[int]int{422: 1, 500: maxEventTries}[code]; tries != want {

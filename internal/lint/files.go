@@ -142,7 +142,7 @@ func (k *Known) missing(where string, gvk schema.GroupVersionKind, err error) fi
 	case err == nil: // it exists in other versions
 		f.Where = where + ".apiVersion"
 	case notFound != nil && notFound.Served != "":
-		f.Where, f.Message = where+".apiVersion", f.Message+", but in version "+notFound.Served
+		f.Where, f.Message = where+".apiVersion", f.Message+"; it is served in version "+notFound.Served
 	default:
 		f.Message += syntax.DidYouMean(syntax.Nearest(gvk.Kind, k.kindsOf(gvk.Group)))
 	}

@@ -14,8 +14,8 @@ import (
 
 // Result is the result of Check.
 type Result struct {
-	// Compiled is what the spec means: see spec.Compile. It is there with a Rejection, too, and has its templates where
-	// only the types of fields speak against them.
+	// Compiled is the compiled spec: see spec.Compile. It is set even with a Rejection, and then includes templates that were
+	// rejected by type checks only.
 	Compiled *spec.Compiled
 	// Compiles is whether the spec is valid apart from type checks.
 	Compiles bool

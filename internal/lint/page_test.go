@@ -47,7 +47,7 @@ func TestFindingsPageIsCurrent(t *testing.T) {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Code, strings.ToLower(string(r.Code)), r.Severity, r.Title)
 	}
 	for _, r := range finding.Rules() {
-		fmt.Fprintf(&b, "\n## %s\n\n**%s** (%s). %s\n\n%s\n", r.Code, r.Title, r.Severity, r.Why, r.Mend)
+		fmt.Fprintf(&b, "\n## %s\n\n**%s** (%s). %s\n\n%s\n", r.Code, r.Title, r.Severity, r.Why, r.Fix)
 		if unshown[r.Code] == "" {
 			example, shown := example(t, r.Code)
 			fmt.Fprintf(&b, "\n```yaml\n%s```\n\n```\n%s```\n", example, shown)

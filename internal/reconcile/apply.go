@@ -100,7 +100,7 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 		a.events.corrected = append(a.events.corrected, w.ID().String()+" "+a.Author().Path(action.Drift, w.Content))
 	}
 	a.proceed(action, after)
-	klog.FromContext(ctx).Info("applied child", "controller", a.Name, "parent", a.key.Parent.String(), "child", w.ID().String(), "verb", action.Verb, "taken", action.Drift != "")
+	klog.FromContext(ctx).Info("applied child", "controller", a.Name, "parent", a.key.Parent.String(), "child", w.ID().String(), "verb", action.Verb, "driftCorrected", action.Drift != "")
 	return nil
 }
 

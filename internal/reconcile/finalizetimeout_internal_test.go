@@ -28,7 +28,7 @@ func TestTimeLeftUntilTimeout(t *testing.T) {
 
 func TestAnsweredByReason(t *testing.T) {
 	for reason, want := range map[string]bool{
-		v1.ReasonChildRejected: true, v1.ReasonChildConflict: true, v1.ReasonChildFailing: true, v1.ReasonFinalizing: true, v1.ReasonNamespaceEnding: true, v1.ReasonNamespaceNotFound: true,
+		v1.ReasonChildRejected: true, v1.ReasonChildConflict: true, v1.ReasonChildFailing: true, v1.ReasonFinalizing: true, v1.ReasonNamespaceTerminating: true, v1.ReasonNamespaceNotFound: true,
 		v1.ReasonChildForbidden: false, v1.ReasonForbidden: false, v1.ReasonChildRequestFailed: false, v1.ReasonTemplateError: false, v1.ReasonTemplateFailed: false,
 		v1.ReasonInvalidChild: false, v1.ReasonChildKindNotFound: false, v1.ReasonRelatedUnreadable: false, v1.ReasonFinalizerRejected: false, v1.ReasonInternalError: false,
 	} {

@@ -179,7 +179,7 @@ func (c *cleanup) finish(ctx context.Context) bool {
 func (c *cleanup) finalsReady(made *convergence) bool {
 	var impossible, others problem.List
 	for _, issue := range c.problems {
-		if issue.Reason == v1.ReasonNamespaceEnding {
+		if issue.Reason == v1.ReasonNamespaceTerminating {
 			impossible = append(impossible, issue)
 		} else {
 			others = append(others, issue)
@@ -199,7 +199,7 @@ func (c *cleanup) finalsReady(made *convergence) bool {
 		return false
 	}
 	for _, issue := range impossible {
-		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: "cannot " + issue.Write + ": its namespace is being deleted; the finalizer is removed anyway"})
+		c.r.Recorder.Announce(c.As, c.key, request.Announcement{About: c.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceTerminating, Message: "cannot " + issue.Write + ": its namespace is being deleted; the finalizer is removed anyway"})
 	}
 	return true
 }

@@ -29,7 +29,7 @@
 // # Parts
 //
 // Package syntax parses and checks templates, as far as that is possible without data.
-// This package executes them, with package data for their input, package funcs for the functions they call, package token …
+// This package executes them, with package data for their input, package funcs for the functions they call, package token
 // for values that must not become text, and package budget to limit the resources that they use. Package document converts their output to objects.
 //
 // # Kinds of text

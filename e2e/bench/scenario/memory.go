@@ -88,8 +88,8 @@ func (b *Bench) memoryOf(ctx context.Context, c contender.Contender, pairs int) 
 	figure := func(measure, unit string, target *report.Target) report.Figure {
 		return report.Figure{Scenario: "memory", Measure: fmt.Sprintf("%s at %d", measure, pairs), Unit: unit, Target: target}
 	}
-	b.add(c, figure("resident", "MiB", nil), float64(memory.Resident)/(1<<20))
-	b.add(c, figure("peak of the start", "MiB", nil), float64(memory.Peak)/(1<<20))
+	b.add(c, figure(report.Resident, "MiB", nil), float64(memory.Resident)/(1<<20))
+	b.add(c, figure(report.StartupPeak, "MiB", nil), float64(memory.Peak)/(1<<20))
 	b.add(c, figure("idle CPU", "% of a core", report.AtMost(1)), idle)
 	return memory.Resident, nil
 }

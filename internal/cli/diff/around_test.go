@@ -59,7 +59,7 @@ func TestObjectsBeingDeletedAreSkipped(t *testing.T) {
 	c = newCluster(t)
 	c.serve(configMap, nil, one, two)
 	c.change("configmaps", deleting)
-	if _, got := c.compare(strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {none: such}}}")); !slices.Equal(got, []string{"one ends", "two ends", "  delete ConfigMap two of map"}) {
+	if _, got := c.compare(strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {none: such}}}")); !slices.Equal(got, []string{"one removed", "two removed", "  delete ConfigMap two of map"}) {
 		t.Errorf("a child of a parent that is none any more: %q", got)
 	}
 }
@@ -103,10 +103,10 @@ func TestReportNotes(t *testing.T) {
 		simulate.Map(children[0])["template"] = "{{"
 	})
 	report, got := c.compare(configMap)
-	if len(report.Notes) != 1 || !strings.HasPrefix(report.Notes[0], "the TemplateController in the cluster is not accepted, so all changes of this one are new: ") || report.New {
+	if len(report.Notes) != 1 || !strings.HasPrefix(report.Notes[0], "the TemplateController in the cluster is not accepted, so all changes are attributed to this version: ") || report.New {
 		t.Errorf("notes %q, new is %v", report.Notes, report.New)
 	}
-	if !slices.Equal(got, []string{"one begins"}) {
+	if !slices.Equal(got, []string{"one added"}) {
 		t.Errorf("got %q", got)
 	}
 	comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Now: noon}
@@ -238,7 +238,7 @@ func TestChildrenInRemovedNamespacesAreCompared(t *testing.T) {
 	}
 	c := newCluster(t)
 	c.serve(watches("default"), nil, one)
-	if _, got := c.compare(watches("other")); !slices.Equal(got, []string{"one ends", "  delete ConfigMap one of map"}) {
+	if _, got := c.compare(watches("other")); !slices.Equal(got, []string{"one removed", "  delete ConfigMap one of map"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -263,7 +263,7 @@ func TestNewlySelectedParents(t *testing.T) {
 	c.serve(of("front"), nil, strings.Replace(one, "name: one", "name: one, labels: {tier: front}", 1))
 	back := contents(t, strings.Replace(two, "name: two", "name: two, namespace: default, uid: u, labels: {tier: back}", 1))
 	c.add(back...)
-	if report, got := c.compare(configMap); !slices.Equal(got, []string{"two begins status", "  create ConfigMap two of map"}) || report.Summary.Parents != 2 {
+	if report, got := c.compare(configMap); !slices.Equal(got, []string{"two added status", "  create ConfigMap two of map"}) || report.Summary.Parents != 2 {
 		t.Errorf("got %q", got)
 	}
 }

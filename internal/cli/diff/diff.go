@@ -83,7 +83,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	if old != nil {
 		// Type errors do not stop a TemplateController that is already accepted.
 		if was := lint.Check(old, nil); was.Rejection != nil {
-			report.note("the TemplateController in the cluster is not accepted, so all changes of this one are new: %s", was.Rejection.Message)
+			report.note("the TemplateController in the cluster is not accepted, so all changes are attributed to this version: %s", was.Rejection.Message)
 		} else if x.before, err = c.side(ctx, old, was.Compiled, definitions); err != nil {
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func TestCompareEdits(t *testing.T) {
 		},
 		"a parent goes, another stays": {
 			configMap, strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {none: such}}}"),
-			[]string{"one ends", "  delete ConfigMap one of map", "two ends", "  delete ConfigMap two of map"}, nil,
+			[]string{"one removed", "  delete ConfigMap one of map", "two removed", "  delete ConfigMap two of map"}, nil,
 		},
 		"a status": {
 			configMap, configMap + "  status: {template: 'said: {{ .spec.text }}'}\n", []string{"one status", "two status"}, nil,
@@ -125,7 +125,7 @@ func TestCompareNewTemplateController(t *testing.T) {
 		c.add(parent)
 	}
 	report, got := c.compare(configMap)
-	want := []string{"one begins status", "  create ConfigMap one of map", "two begins status", "  create ConfigMap two of map"}
+	want := []string{"one added status", "  create ConfigMap one of map", "two added status", "  create ConfigMap two of map"}
 	if diff := cmp.Diff(want, got); diff != "" || !report.New {
 		t.Errorf("new is %v; what is reported (-want +got):\n%s", report.New, diff)
 	}

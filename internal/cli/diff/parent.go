@@ -37,7 +37,7 @@ func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent
 	live := x.children[parent.UID()]
 	out := &Parent{Kind: parent.Kind(), Namespace: parent.Namespace(), Name: parent.Name(), Changes: []Change{}, Errors: []string{}}
 	if x.after.parents[parent.UID()] == nil {
-		out.Watched = "ends"
+		out.Watched = "removed"
 		x.leave(out, live)
 		return out, nil
 	}
@@ -46,7 +46,7 @@ func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent
 	if x.before != nil && x.before.parents[parent.UID()] != nil {
 		before = x.outcome(x.before, parent, live) //nolint:contextcheck // as above
 	} else {
-		out.Watched = "begins"
+		out.Watched = "added"
 		before = &outcome{status: statusOf(parent.Content())}
 	}
 	for _, fault := range after.errors {

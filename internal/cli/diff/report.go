@@ -39,7 +39,7 @@ type Summary struct {
 	Changed  int     `json:"changed"`  // parents with changes
 	Failing  int     `json:"failing"`  // parents with errors that they do not have without the edit
 	Statuses int     `json:"statuses"` // parents whose status changes
-	Refused  int     `json:"refused"`  // changes that the server rejects
+	Refused  int     `json:"rejected"` // changes that the server rejects
 	Changes  []Count `json:"changes"`  // by verb and kind
 }
 
@@ -56,8 +56,8 @@ type Parent struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Watched is "begins" if the object becomes a parent, "ends" if it stops being one, else "".
-	Watched string   `json:"watched,omitempty"`
+	// Watched is "added" if the object becomes a parent, "removed" if it stops being one, else "".
+	Watched string   `json:"parent,omitempty"`
 	Changes []Change `json:"changes"`
 	// Status is the difference of the status as a unified diff.
 	Status string `json:"status,omitempty"`
@@ -74,9 +74,9 @@ type Change struct {
 	Namespace  string `json:"namespace,omitempty"`
 	Name       string `json:"name"`
 	// Refused is the reason why the server rejects the write; "" if it does not, or without a dry run.
-	Refused string `json:"refused,omitempty"`
+	Refused string `json:"rejected,omitempty"`
 	// Tried is whether there was a dry run.
-	Tried bool `json:"tried"`
+	Tried bool `json:"dryRun"`
 	// Diff is a unified diff of the object as YAML; "" for verbs without a change of content.
 	Diff string `json:"diff,omitempty"`
 }

@@ -96,7 +96,7 @@ func (t *printer) line(format string, args ...any) { fmt.Fprintf(&t.out, format+
 
 // parent prints one parent.
 func (t *printer) parent(p *Parent) {
-	words := map[string]string{"begins": ": would become a parent", "ends": ": would no longer be a parent"}[p.Watched]
+	words := map[string]string{"added": ": would become a parent", "removed": ": would no longer be a parent"}[p.Watched]
 	t.line("\n%s", t.colours.Cyan(simulate.Named(p.Kind, p.Namespace, p.Name)+words))
 	for _, fault := range p.Errors {
 		t.line("  %s", t.colours.Red("error: "+fault))

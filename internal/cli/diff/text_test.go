@@ -17,12 +17,12 @@ func reported() *Report {
 			{Verb: Delete, APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "b"},
 			{Verb: Delete, APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "c"},
 		}},
-		{Kind: "Node", Name: "two", Watched: "ends", Changes: []Change{
+		{Kind: "Node", Name: "two", Watched: "removed", Changes: []Change{
 			{Verb: Orphan, Entry: "x", APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "i"},
 			{Verb: Orphan, Entry: "x", APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "j"},
 			{Verb: Create, Entry: "x", APIVersion: "v1", Kind: "Pod", Name: "p"},
 		}},
-		{Kind: "Node", Name: "three", Watched: "begins"},
+		{Kind: "Node", Name: "three", Watched: "added"},
 	}}
 	r.Summary.Parents = 4
 	r.finish()
@@ -139,7 +139,7 @@ func TestJSON(t *testing.T) {
 	if err := JSON(&b, []*Report{r}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"{\n  \"reports\": [\n", `"a < b & c"`, `"watched": "begins"`} {
+	for _, want := range []string{"{\n  \"reports\": [\n", `"a < b & c"`, `"parent": "added"`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("there is no %s in %s", want, b.String())
 		}

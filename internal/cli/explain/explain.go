@@ -202,7 +202,7 @@ func codes() []Entry {
 	for _, r := range finding.Rules() {
 		entries = append(entries, Entry{
 			Kind: Code, Name: string(r.Code), About: plain(r.Title),
-			More: fmt.Sprintf("Severity: %s.\n%s\nWhat to do: %s\n%s", r.Severity, plain(r.Why), plain(r.Mend), finding.Page(r.Code)),
+			More: fmt.Sprintf("Severity: %s.\n%s\nWhat to do: %s\n%s", r.Severity, plain(r.Why), plain(r.Fix), finding.Page(r.Code)),
 		})
 	}
 	return entries

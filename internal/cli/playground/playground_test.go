@@ -164,7 +164,7 @@ func TestAnswerJSON(t *testing.T) {
 	if err := json.Unmarshal(new(Session).AnswerJSON(request), &a); err != nil || len(a.Results) != 1 || len(a.Results[0].Children) == 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if got := string(new(Session).AnswerJSON([]byte("{"))); !strings.Contains(got, "reload it") {
+	if got := string(new(Session).AnswerJSON([]byte("{"))); !strings.Contains(got, "reload the page") {
 		t.Error(got)
 	}
 }

@@ -53,7 +53,7 @@ func (s *Session) Answer(r Request) (a Answer) {
 		if fault := recover(); fault != nil {
 			s.texts, s.checked = nil, checked{}
 			a = answer()
-			a.Problems = []Problem{{Message: fmt.Sprintf("internal error of templater: please report it with these texts: %v", fault)}}
+			a.Problems = []Problem{{Message: fmt.Sprintf("internal error in templater: please report it with the contents of the editors: %v", fault)}}
 		}
 	}()
 	b := builder{Request: r, Session: s, answer: answer()}
@@ -67,13 +67,13 @@ func (s *Session) AnswerJSON(request []byte) []byte {
 	var a Answer
 	if err := json.Unmarshal(request, &r); err != nil {
 		a = answer()
-		a.Problems = []Problem{{Message: "unknown request of the page: reload it"}}
+		a.Problems = []Problem{{Message: "unknown request from the page: reload the page"}}
 	} else {
 		a = s.Answer(r)
 	}
 	out, err := json.Marshal(a)
 	if err != nil {
-		return []byte(`{"problems":[{"text":"","line":0,"column":0,"message":"internal error of templater: the result is not JSON: please report it with these texts"}],"findings":[],"summary":{},"results":[]}`)
+		return []byte(`{"problems":[{"text":"","line":0,"column":0,"message":"internal error in templater: the result is not JSON: please report it with the contents of the editors"}],"findings":[],"summary":{},"results":[]}`)
 	}
 	return out
 }

@@ -188,7 +188,7 @@ func (g *gatherer) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	case !errors.As(err, &missing):
 		return found, err
 	case missing.Served != "":
-		return kind.Kind{}, fmt.Errorf("no %s, but version %s of that kind", quoteKind(gvk), missing.Served)
+		return kind.Kind{}, fmt.Errorf("no %s; version %s of that kind exists", quoteKind(gvk), missing.Served)
 	}
 	guess := kind.Guess(gvk)
 	g.note("unknown kind %s: pass the file of its CustomResourceDefinition, use --cluster, or check that its resource is %s and that it is namespaced", quoteKind(gvk), guess.Resource.GroupResource())

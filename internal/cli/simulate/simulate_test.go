@@ -275,7 +275,7 @@ func TestErrorsAreReported(t *testing.T) {
 func TestFilter(t *testing.T) {
 	s := simulatorOf(t, strings.Replace(minimal, "kind: App}", `kind: App, filter: 'eq .spec.text "hello"'}`, 1))
 	for text, want := range map[string]string{
-		"hello": "", "bye": "spec.watch.filter is not true for it", "1": "spec.watch.filter cannot be evaluated: spec.watch.filter:1:1: eq: cannot compare a number with a string; int, float64 and toString convert",
+		"hello": "", "bye": "spec.watch.filter is not true for it", "1": "spec.watch.filter cannot be evaluated: spec.watch.filter:1:1: eq: cannot compare a number with a string; convert one of them with int, float64 or toString",
 	} {
 		t.Run(text, func(t *testing.T) {
 			if got := s.Matches(data(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: a, namespace: b}, spec: {text: "+text+"}}")); got != want {

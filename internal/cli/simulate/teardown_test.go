@@ -94,7 +94,7 @@ func TestTeardownOrder(t *testing.T) {
 	}
 	wantStates := map[string]string{
 		"backup": "readyWhen is not true yet", "report": "waiting for other children",
-		"db": "is deleted before its parent", "web": "is deleted before its parent", "kept": "is kept after its parent",
+		"db": "is deleted before its parent", "web": "is deleted before its parent", "kept": "will be kept when its parent is deleted",
 	}
 	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
 		t.Errorf("children (-want +got):\n%s", diff)
@@ -109,7 +109,7 @@ func TestTeardownOrder(t *testing.T) {
 	if !result.Gone || len(result.Errors)+len(result.Waits) > 0 {
 		t.Errorf("gone is %v, faults %q, waits %q", result.Gone, result.Errors, result.Waits)
 	}
-	wantStates = map[string]string{"kept": "is kept after its parent", "report": "is kept after its parent"}
+	wantStates = map[string]string{"kept": "will be kept when its parent is deleted", "report": "will be kept when its parent is deleted"}
 	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
@@ -146,7 +146,7 @@ func TestOrphansDoNotBecomeReadyAfterTeardown(t *testing.T) {
       {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: kept}}
 `)
 	result, out, err := s.SettleReady(settledAndDeleted(t, s, state(t, app)), func(string) bool { return true })
-	if err != nil || !result.Gone || states(result)["kept"] != "is kept after its parent" || out.Objects[0]["status"] != nil {
+	if err != nil || !result.Gone || states(result)["kept"] != "will be kept when its parent is deleted" || out.Objects[0]["status"] != nil {
 		t.Errorf("%v, gone is %v, left are %v, %v", err, result.Gone, states(result), out.Objects)
 	}
 }
@@ -256,9 +256,9 @@ func TestParentsDeletedWithoutFinalization(t *testing.T) {
 		"what is made is ready at once":    {backup, nil, []string{"create ConfigMap default/backup", finalizer}, map[string]string{}},
 		"nothing needs a finalizer":        {configMaps, nil, nil, map[string]string{}},
 		"a child in another namespace":     {template, nil, []string{"delete ConfigMap other/elsewhere", ofStatus, finalizer}, map[string]string{}},
-		"an annotation says so":            {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "is deleted after its parent"}},
-		"the dependents are to stay":       {template, orphaned, []string{finalizer}, map[string]string{"bound": "is kept after its parent", "elsewhere": "is kept after its parent"}},
-		"they are to stay, without a step": {configMaps, orphaned, nil, map[string]string{"a": "is kept after its parent", "b": "is kept after its parent"}},
+		"an annotation says so":            {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "will be deleted after its parent"}},
+		"the dependents are to stay":       {template, orphaned, []string{finalizer}, map[string]string{"bound": "will be kept when its parent is deleted", "elsewhere": "will be kept when its parent is deleted"}},
+		"they are to stay, without a step": {configMaps, orphaned, nil, map[string]string{"a": "will be kept when its parent is deleted", "b": "will be kept when its parent is deleted"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, row.rest)
@@ -282,7 +282,7 @@ func TestChildWithAnotherOwnerOutlivesParent(t *testing.T) {
 	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "x"}
 	in.Objects[at] = Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"ownerReferences": append(slices.Clone(owners), other)}})
 	result, out, err := s.SettleReady(in.Deleted(), func(string) bool { return true })
-	if err != nil || !result.Gone || states(result)["web"] != "is kept after its parent" {
+	if err != nil || !result.Gone || states(result)["web"] != "will be kept when its parent is deleted" {
 		t.Fatalf("%v, gone is %v, left are %v", err, result.Gone, states(result))
 	}
 	if diff := cmp.Diff([]any{other}, Map(out.Objects[out.find(childID("web"))]["metadata"])["ownerReferences"]); diff != "" {
@@ -317,7 +317,7 @@ func TestGivenChildrenAreDeletedInOrder(t *testing.T) {
 	wantWrites(t, writes, ofStatus)
 	result, _, writes := settle(t, s, in.Deleted())
 	wantWrites(t, writes, "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
-	if diff := cmp.Diff(map[string]string{"kept": "is kept after its parent"}, states(result)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"kept": "will be kept when its parent is deleted"}, states(result)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 }

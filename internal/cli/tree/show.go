@@ -71,7 +71,7 @@ func (p painter) controller(c Controller) branch {
 	for _, e := range c.Children {
 		text := childTitle(e)
 		if len(e.WaitsFor) > 0 {
-			text += p.colours.Faint(" needs " + syntax.ChildName(strings.Join(e.WaitsFor, ", ")))
+			text += p.colours.Faint(" depends on " + syntax.ChildName(strings.Join(e.WaitsFor, ", ")))
 		}
 		out.below = append(out.below, p.entry(text, e))
 	}
@@ -83,12 +83,12 @@ func (p painter) controller(c Controller) branch {
 	}
 	for _, fault := range c.Errors {
 		if !strings.Contains(c.Message, fault) {
-			out.below = append(out.below, branch{text: p.colours.Red("fault: " + fault)})
+			out.below = append(out.below, branch{text: p.colours.Red("error: " + fault)})
 		}
 	}
 	for _, wait := range c.Waits {
 		if !strings.Contains(c.Message, wait) {
-			out.below = append(out.below, branch{text: p.colours.Yellow("waits: " + wait)})
+			out.below = append(out.below, branch{text: p.colours.Yellow("waiting: " + wait)})
 		}
 	}
 	return out
@@ -133,7 +133,7 @@ func graphOf(t Tree) *graph {
 		}
 		for _, e := range c.Children {
 			for _, other := range e.WaitsFor {
-				g.edges = append(g.edges, edge{at[e.Name], at[other], "needs", true})
+				g.edges = append(g.edges, edge{at[e.Name], at[other], "depends on", true})
 			}
 		}
 		for _, e := range c.Related {

@@ -29,14 +29,14 @@ func TestText(t *testing.T) {
 └─ TemplateController apps: Waiting: a waits for b <"x" & y>
    ├─ children[b]
    │  └─ ConfigMap team/b: being deleted
-   ├─ children[a] needs children[b]: none
+   ├─ children[a] depends on children[b]: none
    ├─ children of removed child templates
    │  └─ Node "<n>": ready
    ├─ related[maps]
    │  └─ ConfigMap team/read
    ├─ pending: create ConfigMap team/a; delete ConfigMap team/b
-   ├─ fault: a fault
-   └─ waits: b waits for c
+   ├─ error: a fault
+   └─ waiting: b waits for c
 `
 	var b strings.Builder
 	if err := Text(&b, report.Colours{}, shown); err != nil {
@@ -64,7 +64,7 @@ func TestDOT(t *testing.T) {
   n0 -> n3 [label="apps", style=solid]
   n0 -> n4 [label="apps", style=solid]
   n4 -> n5 [label="", style=solid]
-  n3 -> n1 [label="needs", style=dashed]
+  n3 -> n1 [label="depends on", style=dashed]
   n0 -> n6 [label="apps", style=dashed]
   n6 -> n7 [label="", style=dashed]
 }
@@ -93,7 +93,7 @@ func TestMermaid(t *testing.T) {
   n0 -->|apps| n3
   n0 -->|apps| n4
   n4 --> n5
-  n3 -.->|needs| n1
+  n3 -.->|depends on| n1
   n0 -.->|apps| n6
   n6 -.-> n7
 `
@@ -111,7 +111,7 @@ func TestJSON(t *testing.T) {
 	if err := JSON(&b, shown); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n  \"parent\": {\n", `"message": "a waits for b <\"x\" & y>"`, `"state": "being deleted"`, `"waitsFor": [`} {
+	for _, want := range []string{"\n  \"parent\": {\n", `"message": "a waits for b <\"x\" & y>"`, `"state": "being deleted"`, `"dependsOn": [`} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("there is no %s in\n%s", want, b.String())
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // Rejected returns the tree for a rejected TemplateController: the reason, and the existing children, which templater does not change.
-// Objects that are no children are left out.
+// Other objects are omitted.
 func Rejected(tc *v1.TemplateController, why *spec.Rejection, parent map[string]any, objects []map[string]any) Controller {
 	out := standing(tc, nil, parent, objects)
 	out.Reason, out.Message = why.Reason, why.Message
@@ -18,7 +18,7 @@ func Rejected(tc *v1.TemplateController, why *spec.Rejection, parent map[string]
 }
 
 // Leaving returns the tree of a parent that is being deleted: its children, including those of spec.finalize, and its ready condition.
-// Objects that are no children are left out.
+// Other objects are omitted.
 func Leaving(tc *v1.TemplateController, compiled *spec.Compiled, parent map[string]any, objects []map[string]any) Controller {
 	out := standing(tc, compiled, parent, objects)
 	out.Reason, out.Message = v1.ReasonDeleting, "the parent is being deleted"

@@ -52,7 +52,7 @@ type Controller struct {
 type Entry struct {
 	Name string `json:"name"` // "" for children of removed child templates
 	// WaitsFor are the child templates that it depends on.
-	WaitsFor []string `json:"waitsFor"`
+	WaitsFor []string `json:"dependsOn"`
 	Objects  []Object `json:"objects"`
 }
 
@@ -62,9 +62,8 @@ const (
 	Deleting = "being deleted"
 )
 
-// Of says how a parent stands by one TemplateController, which the simulator is of. It makes one reconciliation, and tells of what that would
-// write as of what is yet to come. Whether the parent is ready is what its status says; the reconciliation says it where the status says nothing. A parent
-// that is being deleted is shown as it is: see Leaving.
+// Of returns the state of the parent for the TemplateController of the simulator. It simulates one reconciliation and reports its writes as pending.
+// Readiness comes from the status of the parent or, if that has no ready condition, from the simulation. For a parent that is being deleted, see Leaving.
 func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulator, state simulate.State) (Controller, error) {
 	state = s.Placed(state)
 	result, _, err := s.Reconcile(state)
@@ -74,7 +73,7 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 	return After(tc, compiled, state, result), nil
 }
 
-// After is Of for a reconciliation that was made over that State, of parents and objects that have their namespaces.
+// After is like Of, for a reconciliation that has already been simulated. The parent and the objects must have namespaces.
 func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.State, result simulate.Result) Controller {
 	if simulate.IsDeleting(state.Parent) {
 		return Leaving(tc, compiled, state.Parent, state.Objects)

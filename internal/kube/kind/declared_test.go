@@ -21,7 +21,7 @@ func TestDeclaredKindsResolveWithoutServer(t *testing.T) {
 		fault                      string
 	}{
 		"of a definition":            {"example.org/v1", "Shop", "shopz.example.org", false, true, ""},
-		"another version":            {"example.org/v2", "Shop", "", false, false, "the cluster does not serve kind Shop in example.org/v2, but in version v1"},
+		"another version":            {"example.org/v2", "Shop", "", false, false, "the cluster does not serve kind Shop in example.org/v2; it is served in version v1"},
 		"another kind":               {"example.org/v1", "Shops", "", false, false, "the cluster does not serve kind Shops in example.org/v1"},
 		"built in, with namespaces":  {"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies.networking.k8s.io", true, false, ""},
 		"built in, without":          {"v1", "Namespace", "namespaces", false, false, ""},

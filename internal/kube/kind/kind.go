@@ -60,7 +60,7 @@ func (e *NotFoundError) Error() string {
 	text := fmt.Sprintf("the cluster does not serve kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
 	switch {
 	case e.Served != "":
-		return text + ", but in version " + e.Served
+		return text + "; it is served in version " + e.Served
 	case e.Away:
 		return text + " at the moment: check its APIService (kubectl get apiservices)"
 	case e.Going:

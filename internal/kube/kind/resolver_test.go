@@ -438,11 +438,11 @@ func TestMissingKindErrorSuggestsServedVersions(t *testing.T) {
 		"no definition": {want: "the cluster does not serve kind LoadTest in example.org/v1", gone: true},
 		"another version is served": {
 			definitions: []func(map[string]any){setVersions(served("v1", false, true), served("v2", true, false))},
-			want:        "the cluster does not serve kind LoadTest in example.org/v1, but in version v2",
+			want:        "the cluster does not serve kind LoadTest in example.org/v1; it is served in version v2",
 		},
 		"of several versions, that is named which is stored": {
 			definitions: []func(map[string]any){setVersions(served("v2", true, false), served("v3", true, true), served("v4", true, false))},
-			want:        "the cluster does not serve kind LoadTest in example.org/v1, but in version v3",
+			want:        "the cluster does not serve kind LoadTest in example.org/v1; it is served in version v3",
 		},
 		"no version is served": {
 			definitions: []func(map[string]any){setVersions(served("v1", false, true))},

@@ -38,10 +38,10 @@ func (d *yamlDocument) decodeController(content map[string]any, at *place) (*v1.
 	return tc, nil
 }
 
-// Place returns where in the file something stands that is said of the TemplateController: a line and a column in a template, both
-// from 1, or 0 for all of it. where names the template (children[pod], children[pod].readyWhen, related[x].select, status,
-// helpers), or is the path of a field of the TemplateController, such as spec.resyncPeriod. Where that is not in the file, it is the nearest
-// thing around it. A column of 0 means that only the line is known. The file is "-" for the standard input.
+// Place maps a position in the TemplateController to a position in its file. line and column are positions in a template, from 1, or 0 for all of it.
+// where is the template (children[pod], children[pod].readyWhen, related[x].select, status, helpers) or the path of a field, such as
+// spec.resyncPeriod. If the field is not in the file, Place returns the nearest enclosing field. A column of 0 means that only the line is known.
+// The file is "-" for the standard input.
 func (c *Controller) Place(where string, line, column int) (file string, fileLine, fileColumn int) {
 	d := c.document
 	at := c.find(where)

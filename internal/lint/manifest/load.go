@@ -19,10 +19,9 @@ import (
 const largestFile = 64 << 20
 
 // Load reads files, folders recursively (*.yaml, *.yml, *.json), and standard input ("-").
-// Hidden files and folders in a folder are left out, and so are the templates of Helm charts, which are no YAML before Helm has
-// rendered them, and documents that are no objects: a kustomization, or the values of a chart. Of the cases of templater test in a folder, the
-// TemplateControllers and CustomResourceDefinitions are read, and no other objects: these are not those of a cluster. A file that is in several paths is read once. The first thing that is wrong
-// is returned, as an [*Error].
+// In folders, it skips hidden files and folders, Helm templates (which are not valid YAML until they are rendered), and documents that are not objects,
+// such as a kustomization or the values of a chart. From test cases in a folder, it reads TemplateControllers and CustomResourceDefinitions only. A file
+// that is in several paths is read once. The first error is returned as an [*Error].
 func Load(paths []string, stdin io.Reader) (*Set, error) {
 	set, faults := LoadAll(paths, stdin)
 	if len(faults) > 0 {
@@ -213,8 +212,8 @@ func (l *loader) loadFile(path string, inFolder bool) {
 	l.read(path, file, inFolder)
 }
 
-// Parse reads a text that was never a file, such as that of an editor. name stands for the file, in places and errors. A text without an
-// object is fine; a document that is none is an [*Error].
+// Parse reads a text that was never a file, such as that of an editor. name stands for the file, in places and errors. A text without
+// objects is valid; a document that is not an object is an [*Error].
 func Parse(name, text string) (*Set, error) {
 	l := loader{set: &Set{}}
 	l.parse(name, []byte(text), false)

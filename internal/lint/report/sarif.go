@@ -91,7 +91,7 @@ func SARIF(w io.Writer, all []Located) error {
 	run.Tool.Driver = sarifDriver{Name: "templater", InformationURI: "https://github.com/templater-dev/templater"}
 	rules := finding.Rules()
 	for _, r := range rules {
-		rule := sarifRule{ID: r.Code, Short: sarifText{r.Title}, Full: sarifText{r.Why}, Help: sarifText{r.Mend}, HelpURI: finding.Page(r.Code)}
+		rule := sarifRule{ID: r.Code, Short: sarifText{r.Title}, Full: sarifText{r.Why}, Help: sarifText{r.Fix}, HelpURI: finding.Page(r.Code)}
 		rule.Default.Level = r.Severity
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, rule)
 	}

@@ -53,7 +53,7 @@ func (e *evaluator) equals(call *invocation, i, j int) *types.Value {
 	case a&types.Scalar == 0 || b&types.Scalar == 0:
 		e.maybe(sure, finding.Argument, e.at(call.name), "%s: cannot compare lists and maps; use deepEqual", call.name.Ident)
 	case a&b == 0:
-		e.maybe(sure, finding.Argument, e.at(call.name), "%s: cannot compare %s with %s; int, float64 and toString convert", call.name.Ident, a.Words(), b.Words())
+		e.maybe(sure, finding.Argument, e.at(call.name), "%s: cannot compare %s with %s; convert one of them with int, float64 or toString", call.name.Ident, a.Words(), b.Words())
 	case v.Literal != nil && w.Literal != nil:
 		order, known := types.Compare(v.Literal, w.Literal)
 		return types.Literal(known && order == 0)
@@ -89,7 +89,7 @@ func order(e *evaluator, call *invocation) *types.Value {
 	e.compares(w)
 	a, b := v.Kinds.Classes(), w.Kinds.Classes()
 	if a != 0 && b != 0 && v.Kinds != 0 && w.Kinds != 0 && a&b == 0 {
-		e.errorf(finding.Argument, e.at(call.name), "%s: cannot order %s and %s; int, float64 and toString convert", call.name.Ident, a.Words(), b.Words())
+		e.errorf(finding.Argument, e.at(call.name), "%s: cannot order %s and %s; convert one of them with int, float64 or toString", call.name.Ident, a.Words(), b.Words())
 	}
 	return ordered(call.name.Ident, v.Literal, w.Literal)
 }

@@ -57,7 +57,7 @@ func TestInvalidYAMLIsReported(t *testing.T) {
 		"{{ range .spec.hosts }}a: 1\n{{ else }}{{ fail \"no\" }}{{ end }}\ndata:\n  a: 1: 2\n":                  "",
 		"x{{ include \"labels\" . }}\ndata: {}\n":                                                                "",
 		"{{ .spec.image }}{{ include \"labels\" . }} # which makes a key of it\ndata: {}\n":                      "",
-		"data:\n  a: {{ .values.x }}\n  b\n":                                                                     "error TL054 children[pod]:7:3+1 this line has no colon after its key, or it continues a text and is not indented enough (YAML: could not find expected ':')",
+		"data:\n  a: {{ .values.x }}\n  b\n":                                                                     "error TL054 children[pod]:7:3+1 this line has no colon after its key, or it continues a multi-line string and is not indented enough (YAML: could not find expected ':')",
 	} {
 		var got []string
 		for _, f := range checked(t, given{helpers: brokenHelpers, child: head + text}, known(t)) {

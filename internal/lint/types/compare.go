@@ -37,7 +37,7 @@ var kindNames = []struct {
 	{openapi.List, "slice", "[]interface {}"}, {openapi.Map, "map", "map[string]interface {}"},
 }
 
-// KindNames returns what kindOf, or typeOf where types is true, may say of a value; none = anything.
+// KindNames returns the possible results of kindOf, or of typeOf if types is true, for a value; none = any.
 func KindNames(v *Value, types bool) (names []string) {
 	for _, k := range kindNames {
 		_, whole := v.Literal.(int64)

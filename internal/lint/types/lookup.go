@@ -28,7 +28,7 @@ func (v *Value) Lookup(key string) (found *Value, known bool) {
 	return v.ofSchema(key)
 }
 
-// Reached returns what Lookup has found where a key is written at a place: it is missing where the map is.
+// Reached returns the result of Lookup for a key that is written at a place: it is missing if the map is missing.
 func (v *Value) Reached(found *Value, at Place) *Value {
 	w := *found
 	w.At = at

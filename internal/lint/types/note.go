@@ -47,14 +47,14 @@ type Note struct {
 	Code     finding.Code
 	Severity finding.Severity // "" = not a finding yet
 	At       Place
-	Message  string // or else it is made of these: the key of a value that is from there, and of these kinds
+	Message  string // if empty, it is built from Origin, In, Key and Kinds
 	Origin   *Origin
 	In       *Value
 	Key      string
 	Kinds    openapi.Kinds
 	// Replacement is the suggested text.
 	Replacement string
-	// Unless are steps that no condition may look at, if it is to be told.
+	// The note is dropped if a condition tests one of these steps.
 	Unless []string
 }
 

@@ -13,8 +13,8 @@ import (
 // Printed are the values that actions of the templates themselves print, by where their pipelines begin.
 type Printed map[Spot]*Value
 
-// Kinds returns what kinds of values an action prints whose pipeline begins at an offset: false if none does, and 0 if that is not known.
-// What functions make of YAML and JSON is text that stands for something else, so that 0 is said of it.
+// Kinds returns the kinds of values that the action at an offset prints, or 0 if they are unknown. prints is false if no pipeline begins there. It returns
+// 0 for the results of functions such as toYaml and toJson: strings that represent another value.
 func (all Printed) Kinds(text *syntax.Text, offset int) (kinds openapi.Kinds, prints bool) {
 	v := all[Spot{Text: text, Offset: offset}]
 	if v == nil {
@@ -27,7 +27,7 @@ func (all Printed) Kinds(text *syntax.Text, offset int) (kinds openapi.Kinds, pr
 }
 
 // OnlyValues reports whether a node of a template prints values and none of the author's text, and whether that is certain if no branch
-// or loop is around it. It calls step for each define block, and ends where that is false.
+// or loop is around it. It calls step for each define block, and stops if step returns false.
 func (all Printed) OnlyValues(u *syntax.Unit, n parse.Node, step func() bool) (prints, certain bool) {
 	p := values{all: all, step: step, unit: u, certain: true}
 	return p.node(u.Text, n, 0), p.certain

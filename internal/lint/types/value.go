@@ -7,8 +7,7 @@ package types
 
 import "github.com/templater-dev/templater/internal/kube/openapi"
 
-// Value is what is known of a value at a place in a template. It does not change. It has many fields, as little is known of most values, and
-// what is comes in many forms.
+// Value is what is known of a value at a place in a template. It is immutable. Most fields are unset for most values.
 type Value struct {
 	Kinds openapi.Kinds // possible kinds; 0 = any, and Null = always missing
 	Type  *openapi.Type // schema of its fields and items; nil = none
@@ -20,7 +19,7 @@ type Value struct {
 	Grows bool
 	Data  any // of spec.values, whose parts are typed on demand
 
-	// Sparse says that a map may lack what its type says is there. Variants are what it may be, if it is one of several
+	// Sparse means that required fields of a map may be missing. Variants are the alternatives, if it is one of several
 	// objects.
 	Sparse   bool
 	Variants []*Value
@@ -122,7 +121,7 @@ func (v *Value) Always() bool {
 	return v.Kinds == openapi.Map && v.hasKeys()
 }
 
-// Size returns how many items or keys a list or a map of spec.values has where it is there, or -1 if nobody knows.
+// Size returns the number of items or keys of a list or map of spec.values if it is present, or -1 if that is unknown.
 func (v *Value) Size() int {
 	bare := v.Kinds &^ openapi.Null // other kinds have another size
 	if data, ok := v.Data.([]any); ok && bare == openapi.List {
@@ -164,7 +163,7 @@ func (v *Value) Nullable() *Value {
 	return &w
 }
 
-// Present returns the value where it is there.
+// Present returns the value without the possibility that it is missing.
 func (v *Value) Present() *Value {
 	if v.Kinds&openapi.Null == 0 && len(v.Optional) == 0 {
 		return v

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// Words says why a value is always missing, and what to write in place of its key; "" = nobody knows.
+// Words returns why a value is always missing, and what to write instead of its key; "" = unknown.
 func (f *Finder) Words(n *Note) (message, replacement string) {
 	if n.Code == finding.NoFields {
 		return fmt.Sprintf("%s is %s, so it has no .%s%s", n.Origin.Words(), n.Kinds.Words(), n.Key, f.instead(n.Origin, n.Key)), ""

@@ -29,7 +29,7 @@ func TestFailedFilterKeepsParentSelection(t *testing.T) {
 	if got := strings.Join(requests, "; "); !strings.Contains(got, "create configmaps c") || strings.Contains(got, "configmaps d") || strings.Contains(got, "delete") {
 		t.Errorf("requests %s; want that one stays a parent, and that two does not become one", got)
 	}
-	const want = "False FilterFailed: spec.watch.filter:1:1: eq: cannot compare a string with a number; int, float64 and toString convert (2 objects are affected, for example ns/one): until the filter is fixed, the set of parents does not change"
+	const want = "False FilterFailed: spec.watch.filter:1:1: eq: cannot compare a string with a number; convert one of them with int, float64 or toString (2 objects are affected, for example ns/one): until the filter is fixed, the set of parents does not change"
 	if got := c.Condition("templatecontrollers", "apps", "FilterEvaluated"); got != want {
 		t.Errorf("condition\n%q, want\n%q", got, want)
 	}

@@ -27,7 +27,7 @@ var (
 	writes          = desc("templater_child_writes_total", "Requests that create, update or delete a child, by result: success, conflict, forbidden, rejected, error.", "controller", "verb", "result")
 	parents         = desc("templater_parents", "Parents by state: ready, failed (reconciliation error or failed child), waiting (for children or other objects), suspended.", "controller", "state")
 	templateErrors  = desc("templater_template_errors_total", "Reconciliations in which a template failed.", "controller")
-	loops           = desc("templater_loops_detected_total", "Parents put into backoff because of a reconciliation loop.", "controller")
+	loops           = desc("templater_loops_detected_total", "Parents put into backoff because they were hot-looping: every reconciliation caused another write.", "controller")
 	ready           = desc("templater_templatecontroller_ready", "Whether the TemplateController is Ready: 1 or 0.", "controller")
 )
 

@@ -69,7 +69,7 @@ templater_parents{controller="apps",state="waiting"} 1
 # HELP templater_template_errors_total Reconciliations in which a template failed.
 # TYPE templater_template_errors_total counter
 templater_template_errors_total{controller="apps"} 1
-# HELP templater_loops_detected_total Parents put into backoff because of a reconciliation loop.
+# HELP templater_loops_detected_total Parents put into backoff because they were hot-looping: every reconciliation caused another write.
 # TYPE templater_loops_detected_total counter
 templater_loops_detected_total{controller="apps"} 1
 # HELP templater_templatecontroller_ready Whether the TemplateController is Ready: 1 or 0.
@@ -144,11 +144,11 @@ func TestWatchMetricsAreCollectedOnScrape(t *testing.T) {
 templater_watches 3
 # HELP templater_watch_last_progress_age_seconds Seconds since the last list, start, event or bookmark of the watch.
 # TYPE templater_watch_last_progress_age_seconds gauge
-templater_watch_last_progress_age_seconds{resource="customresourcedefinitions.apiextensions.k8s.io",role="definition",watch="customresourcedefinitions.apiextensions.k8s.io/v1"} 1
+templater_watch_last_progress_age_seconds{resource="customresourcedefinitions.apiextensions.k8s.io",role="crd",watch="customresourcedefinitions.apiextensions.k8s.io/v1"} 1
 templater_watch_last_progress_age_seconds{resource="pods",role="child",watch="pods/v1 labels \"a=b\""} 60
 # HELP templater_watch_synced Whether the watch has completed its initial list: 1 or 0.
 # TYPE templater_watch_synced gauge
-templater_watch_synced{resource="customresourcedefinitions.apiextensions.k8s.io",role="definition",watch="customresourcedefinitions.apiextensions.k8s.io/v1"} 0
+templater_watch_synced{resource="customresourcedefinitions.apiextensions.k8s.io",role="crd",watch="customresourcedefinitions.apiextensions.k8s.io/v1"} 0
 templater_watch_synced{resource="pods",role="child",watch="pods/v1 labels \"a=b\""} 1
 `)
 }

@@ -15,7 +15,7 @@ var (
 )
 
 var roles = map[watch.Role]string{
-	watch.Parent: "parent", watch.Child: "child", watch.Related: "related", watch.Namespace: "namespace", watch.Definition: "definition", watch.Controller: "templatecontroller", watch.Seal: "seal", watch.Webhook: "webhook",
+	watch.Parent: "parent", watch.Child: "child", watch.Related: "related", watch.Namespace: "namespace", watch.Definition: "crd", watch.Controller: "templatecontroller", watch.Seal: "seal", watch.Webhook: "webhook",
 }
 
 // watches collects watch metrics on each scrape.

@@ -108,6 +108,6 @@ func (c *Certificate) load() error {
 		return err
 	}
 	c.current, c.renew, c.text = &loaded, time.Time{}, text
-	c.logger.Info("using the certificate", "directory", c.folder, "until", loaded.Leaf.NotAfter)
+	c.logger.Info("using the certificate", "directory", c.folder, "notAfter", loaded.Leaf.NotAfter)
 	return nil
 }

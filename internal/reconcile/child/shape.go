@@ -86,7 +86,7 @@ func metadataFault(metadata map[string]any) string {
 				return "metadata." + key + " has a value that is not a string: quote it"
 			}
 			if strings.HasPrefix(name, ownPrefix) {
-				return "metadata." + key + " has a key of " + ownPrefix + ", which templater sets itself: remove it"
+				return "metadata." + key + " has a key with the prefix " + ownPrefix + ", which is reserved for templater: remove it"
 			}
 		}
 	}

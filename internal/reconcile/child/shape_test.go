@@ -40,7 +40,7 @@ func TestInvalidObjectShapesAreReported(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: 7}}":                     "metadata.namespace is not a string",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: ../x}}":                                "metadata.name is not valid",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, uid: u}}":                           "metadata.uid must not be set",
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {templater.dev/child: x}}}": "metadata.labels has a key of templater.dev/",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {templater.dev/child: x}}}": "metadata.labels has a key with the prefix templater.dev/",
 	} {
 		var content map[string]any
 		if err := yaml.Unmarshal([]byte(document), &content); err != nil {

@@ -42,7 +42,7 @@ func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *pr
 	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what, Namespace: namespace}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		p.Reason, p.Retry = v1.ReasonNamespaceEnding, problem.RetrySlower
+		p.Reason, p.Retry = v1.ReasonNamespaceTerminating, problem.RetrySlower
 		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or recreate the namespace once it is deleted"
 	case Denied(err):
 		text, pending := s.missingToWrite(err, namespace, kind)

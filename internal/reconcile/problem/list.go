@@ -126,7 +126,7 @@ func (p List) TemplateFailed() bool {
 func (p List) Answered() bool {
 	return !slices.ContainsFunc(p, func(each *Problem) bool {
 		switch each.Reason {
-		case v1.ReasonFinalizing, v1.ReasonChildRejected, v1.ReasonChildConflict, v1.ReasonChildFailing, v1.ReasonNamespaceNotFound, v1.ReasonNamespaceEnding:
+		case v1.ReasonFinalizing, v1.ReasonChildRejected, v1.ReasonChildConflict, v1.ReasonChildFailing, v1.ReasonNamespaceNotFound, v1.ReasonNamespaceTerminating:
 			return false
 		}
 		return !each.Waiting

@@ -76,9 +76,9 @@ func allowedValues(cause metav1.StatusCause) string {
 		}
 		values := strings.Split(strings.ReplaceAll(cause.Message[at+len(before):], `"`, ""), ", ")
 		if len(values) > maxValues {
-			return "supported are " + strings.Join(values[:maxValues], ", ") + fmt.Sprintf(" and %d more", len(values)-maxValues)
+			return "supported values: " + strings.Join(values[:maxValues], ", ") + fmt.Sprintf(" and %d more", len(values)-maxValues)
 		}
-		return "supported are " + strings.Join(values, ", ")
+		return "supported values: " + strings.Join(values, ", ")
 	}
 	return ""
 }

@@ -86,7 +86,7 @@ func noted(fields []string, field string) []string {
 func (f *Rewrites) Advice() string {
 	var out []string
 	if f != nil && len(f.taken) > 0 {
-		out = append(out, "another client keeps changing "+strings.Join(f.taken, ", ")+": find it with kubectl get -o yaml --show-managed-fields, and set these fields either there or in the template")
+		out = append(out, "another client keeps changing "+strings.Join(f.taken, ", ")+": find it with kubectl get -o yaml --show-managed-fields, and let only one of the two set these fields: that client or the template")
 	}
 	if f != nil && len(f.own) > 0 {
 		out = append(out, "the templates render different output in every reconciliation for "+strings.Join(f.own, ", ")+": do not compute these fields from fields that templater writes")

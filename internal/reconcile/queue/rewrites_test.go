@@ -26,7 +26,7 @@ func TestRewriteAdviceNamesCause(t *testing.T) {
 	const (
 		nobody = "every reconciliation of this object causes another write: find the client that also writes to it or its children (kubectl get -o yaml --show-managed-fields)"
 		other  = "another client keeps changing "
-		find   = ": find it with kubectl get -o yaml --show-managed-fields, and set these fields either there or in the template"
+		find   = ": find it with kubectl get -o yaml --show-managed-fields, and let only one of the two set these fields: that client or the template"
 		own    = "the templates render different output in every reconciliation for "
 		let    = ": do not compute these fields from fields that templater writes"
 	)

@@ -25,7 +25,7 @@ type Meter interface {
 	TemplateError()
 	// Write counts a request that creates, updates or deletes a child.
 	Write(verb Verb, answer Answer)
-	// Tripped counts a parent that is slowed down because its reconciliations keep writing (a reconciliation loop).
+	// Tripped counts a parent that is slowed down because it is hot-looping: its reconciliations keep writing.
 	Tripped()
 	// Parents sets the counts of the parents.
 	Parents(now v1.ParentCounts)

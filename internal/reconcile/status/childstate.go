@@ -66,9 +66,9 @@ func (r *Report) fate(o Observed, l *child.Live) string {
 	case !o.Parent.Deleting():
 		return "no longer rendered"
 	case !l.Collectable() || plan.CascadesOrphan(o.Parent):
-		return "is kept after its parent"
+		return "will be kept when its parent is deleted"
 	case o.Released: // templater is no longer waiting for it, and it has no other link to the parent
-		return "is deleted after its parent"
+		return "will be deleted after its parent"
 	case plan.DeletedBeforeParent(o.Spec, l):
 		return "is deleted before its parent"
 	}

@@ -10,7 +10,7 @@ const (
 	anchors      = "a value that begins with & or * is a YAML anchor or alias: quote it"
 	escapes      = `\ begins an escape between double quotes: write \\ for a backslash, or use single quotes`
 	tags         = "a value that begins with ! is a tag: quote it"
-	header       = "only chomping and indentation indicators can follow | and >: the text begins in the next line"
+	header       = "only chomping and indentation indicators can follow | and >: the text begins on the next line"
 	furtherRight = "this line is indented deeper than %s, which already has a value: use the same indentation for both"
 	question     = "? begins a complex mapping key: quote it"
 )
@@ -125,7 +125,7 @@ func key(e *explainer) string {
 func (e *explainer) item(indent, n int) string {
 	isItem := func(text string) bool { return strings.HasPrefix(strings.TrimSpace(text)+" ", "- ") }
 	if other := e.above(e.at.line, isItem); other > 0 && indentation(e.Line(other)) > indent {
-		return fmt.Sprintf("this item is indented by %d, and that of %s by %d: indent all items of a list equally", indent, e.Name(other), indentation(e.Line(other)))
+		return fmt.Sprintf("this item is indented by %d, and that of %s by %d: indent all items of a list by the same amount", indent, e.Name(other), indentation(e.Line(other)))
 	}
 	return fmt.Sprintf("an item of a list instead of a key: %s already has a value, so no list can follow it", e.Name(n))
 }
@@ -160,7 +160,7 @@ func noColon(e *explainer) string {
 	case strings.Contains(line, ":"):
 		return "the colon after a key needs a space after it"
 	}
-	return "this line has no colon after its key, or it continues a text and is not indented enough"
+	return "this line has no colon after its key, or it continues a multi-line string and is not indented enough"
 }
 
 // noItem explains something that is not a list item.
@@ -227,7 +227,7 @@ func behindDocument(e *explainer) string {
 	}
 	n := e.above(e.at.line, everything)
 	if n > 0 && indentation(e.Line(n)) > len(e.before()) {
-		return "this line is indented less than the first one of its document: indent it alike, or begin another document with ---"
+		return "this line is indented less than the first one of its document: indent it the same way, or begin another document with ---"
 	}
 	return "the document ended before this line: indent it, or begin another document with ---"
 }

@@ -95,9 +95,9 @@ type Rule struct {
 	Severity Severity `json:"severity"`
 	// Title names the problem in a few words.
 	Title string `json:"title"`
-	// Why describes the consequences, and Mend what to do. They are complete sentences, and may contain `code`.
-	Why  string `json:"why"`
-	Mend string `json:"mend"`
+	// Why describes the consequences, and Fix what to do. They are complete sentences, and may contain `code`.
+	Why string `json:"why"`
+	Fix string `json:"fix"`
 }
 
 // rules are all rules, in order of their codes.

@@ -67,7 +67,7 @@ var ofSpecs = []Rule{
 	},
 	{
 		ServiceAccount, Error, "Missing serviceAccountRef",
-		"This operator was started with `--require-service-account`: no TemplateController can use the permissions of the operator.",
+		"Templater was started with `--require-service-account`: no TemplateController can use templater's own permissions.",
 		"Name a ServiceAccount in `spec.serviceAccountRef`: see [Service accounts](../operate/service-accounts.md).",
 	},
 	{

@@ -85,7 +85,7 @@ var ofTemplates = []Rule{
 	},
 	{
 		TooMuch, Error, "Template too large",
-		"The size and depth of each template, of all templates together, and of `spec.values` are limited, so that no template can exhaust the operator: see [Limits](limits.md).",
+		"The size and depth of each template, of all templates together, and of `spec.values` are limited, so that no template can exhaust templater's memory: see [Limits](limits.md).",
 		"Split the template into several child templates, or move parts of it to `spec.helpers`. If the message is about all templates together, or `spec.values`, split the TemplateController.",
 	},
 	{
@@ -104,7 +104,7 @@ var ofTemplates = []Rule{
 		"Rename one of the two.",
 	},
 	{
-		NoLogs, Error, "Logs without spec.related logs",
+		NoLogs, Error, "logs without an entry of spec.related that sets logs",
 		"The function `logs` returns the logs of Pods of an entry of `spec.related` that sets `logs`. There is no such entry.",
 		"Set `logs: {}` in the entry that selects the Pod.",
 	},

@@ -153,7 +153,7 @@ func dig(c *data.Call) any {
 				v = lookup(c, root, c.Str(i))
 				continue
 			}
-			return c.Fail("on the path to argument %d is %s, not a map", i+1, token.KindOf(v))
+			return c.Fail("the value on the path to argument %d is %s, not a map", i+1, token.KindOf(v))
 		}
 		if v, ok = m[c.Str(i)]; !ok || v == nil {
 			return c.Args[last-1]

@@ -79,7 +79,7 @@ func equal(c *data.Call, i, j int) bool {
 		return false
 	}
 	if token.KindOf(a) != token.KindOf(b) {
-		c.Fail("cannot compare %s with %s; int, float64 and toString convert", token.KindOf(a), token.KindOf(b))
+		c.Fail("cannot compare %s with %s; convert one of them with int, float64 or toString", token.KindOf(a), token.KindOf(b))
 		return false
 	}
 	if isNumber(a) {
@@ -97,7 +97,7 @@ func compare(c *data.Call) int {
 	case data.IsText(a) && data.IsText(b):
 		return cmp.Compare(a.(string), b.(string))
 	}
-	c.Fail("cannot order %s and %s; int, float64 and toString convert", token.KindOf(a), token.KindOf(b))
+	c.Fail("cannot order %s and %s; convert one of them with int, float64 or toString", token.KindOf(a), token.KindOf(b))
 	return 0
 }
 

@@ -95,8 +95,8 @@ const (
 // Is reports whether the function has a trait. A nil Function has none.
 func (f *Function) Is(t Trait) bool { return f != nil && f.Traits&t != 0 }
 
-// Typed sets the types and the number of arguments. takes has a letter for each argument, with ? behind one that may be left out, *
-// behind one that may be there any number of times, and + behind one that is there at least once. yields has the letter of the result, and
+// Typed sets the types and the number of arguments. takes has a letter for each argument, followed by ? if it is optional, * if it can be
+// repeated any number of times, and + if it is required and can be repeated. yields has the letter of the result, and
 // may have that of its items.
 func (f *Function) Typed(takes, yields string) {
 	for _, c := range []byte(takes) {
@@ -158,7 +158,7 @@ func init() {
 	refuse("sprig", "it reads the clock, so its output would change between two reconciliations of the same input; "+
 		"use a time from the parent, such as .metadata.creationTimestamp",
 		"now", "ago")
-	refuse("sprig", "it depends on the operator's clock or time zone; use times as strings, or put the date into the parent",
+	refuse("sprig", "it depends on templater's clock or time zone; use times as strings, or put the date into the parent",
 		"date", "dateInZone", "date_in_zone", "dateModify", "date_modify", "mustDateModify", "must_date_modify",
 		"htmlDate", "htmlDateInZone", "toDate", "mustToDate", "unixEpoch")
 	refuse("sprig", "it is random, so its output would change between two reconciliations of the same input; "+
@@ -172,9 +172,9 @@ func init() {
 		"keep the result in a Secret", "bcrypt", "htpasswd", "encryptAES")
 	refuse("sprig", "templates do not compute secrets; keep them in a Secret", "decryptAES")
 	refuse("sprig", "it takes a third of a second of CPU; keep the password in a Secret", "derivePassword")
-	refuse("sprig", "it reads the operator's environment; use .values", "env", "expandenv")
+	refuse("sprig", "it reads templater's environment; use .values", "env", "expandenv")
 	refuse("sprig", "it uses the network; put the address into the parent or into .values", "getHostByName")
-	refuse("sprig", "it depends on the operating system of the operator; use base, dir, clean, ext and isAbs",
+	refuse("sprig", "it depends on the operating system; use base, dir, clean, ext and isAbs",
 		"osBase", "osDir", "osClean", "osExt", "osIsAbs")
 	refuse("text/template", "values are never functions; use include to call a define block", "call")
 	refuse("helm", "it would parse data as a template; use include with a define block", "tpl")

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Operands counts what parsing a template takes memory for besides its text: each action as two, and each name, field, literal, pipe
+// Operands counts the allocations of parsing a template: each action as two, and each name, field, literal, pipe
 // and parenthesis in it as one. It never counts less than the parser finds, and is much cheaper. Empty delimiters are {{ and }}.
 func Operands(text, left, right string) int {
 	left, right = cmp.Or(left, "{{"), cmp.Or(right, "}}")

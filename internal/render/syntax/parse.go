@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/finding"
 )
 
-// Source is what there is to parse.
+// Source is the input of Parse.
 type Source struct {
 	// LeftDelim and RightDelim enclose actions; "" means {{ and }}.
 	LeftDelim, RightDelim string
@@ -19,7 +19,7 @@ type Source struct {
 	Children []Template
 	// ReadyWhen holds expressions, by the names of the children whose objects they judge.
 	ReadyWhen []Template
-	// Filter is the expression that tells whether an object is a parent; "" means there is none. FilterSeesStatus is whether it may read
+	// Filter is the expression that selects parents; "" means there is none. FilterSeesStatus is whether it may read
 	// their status.
 	Filter           string
 	FilterSeesStatus bool
@@ -31,7 +31,7 @@ type Source struct {
 	Functions map[string]*Function
 	// Logs is whether an entry of Related has logs.
 	Logs bool
-	// Pause is called now and then. An error ends the work, and is what Parse returns; nil = there are no pauses.
+	// Pause is called periodically. Parse stops at its error and returns it; nil = no pauses.
 	Pause func() error
 }
 
@@ -55,8 +55,8 @@ type Templates struct {
 }
 
 // Parse parses and checks all templates. The error is an [Errors] with
-// every finding, or that of a pause. With an [Errors], it returns the templates that have none, for further checks alone: see sound. They have
-// neither Texts nor Reads nor Awaits.
+// every finding, or that of a pause. With an [Errors], it returns the templates without errors, for further checks only: see sound. They have
+// no Texts, Reads or Awaits.
 func Parse(src Source) (Templates, error) {
 	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}, callers: map[string]bool{}}
 	if c.left() == c.right() {

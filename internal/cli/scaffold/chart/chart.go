@@ -174,7 +174,7 @@ func (c *chart) entry(r *rewriter, e entry, name, template string, taken map[str
 		template = hookLine.ReplaceAllLiteralString(template, hookMark)
 	}
 	if keeps.MatchString(template) {
-		c.note(e.file, "helm.sh/resource-policy: keep is prunePolicy: Orphan and deletionPolicy: Orphan now, for all objects of the file")
+		c.note(e.file, "helm.sh/resource-policy: keep was converted to prunePolicy: Orphan and deletionPolicy: Orphan, for all objects of the file")
 		e.Keep = true
 	}
 	e.Template = r.rewriteAt(e.file, template, e.first)

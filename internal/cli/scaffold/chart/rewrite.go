@@ -122,7 +122,7 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 		return replace(a.command(i), "dict")
 	case r.refused[t.value] != "" && (i == 0 || a.tokens[i-1].value != "|"):
 		r.todo[t.value] = true
-		note(i, t.value+": "+r.refused[t.value]+"; give the value in spec.values.todo."+t.value+" unless it is confidential: many users can read a TemplateController")
+		note(i, t.value+": "+r.refused[t.value]+"; set spec.values.todo."+t.value+" unless it is confidential: many users can read a TemplateController")
 		return replace(a.command(i), r.missing(a, i))
 	case t.value == "(" && i+4 < len(a.tokens) && a.tokens[i+1].value == "print" && strings.HasSuffix(a.tokens[i+2].value, ".Template.BasePath") && a.tokens[i+3].kind == textToken && a.tokens[i+4].value == ")":
 		name := strings.Trim(a.tokens[i+3].value, "\"/`")
@@ -140,7 +140,7 @@ func (r *rewriter) missing(a *action, i int) string {
 	if i > 1 && a.tokens[i-1].value == "(" && funcs.Allowed()[a.tokens[i-2].value].Is(syntax.FallsBack) {
 		return value
 	}
-	return fmt.Sprintf("required %q %s", "give spec.values.todo."+a.tokens[i].value, value)
+	return fmt.Sprintf("required %q %s", "set spec.values.todo."+a.tokens[i].value, value)
 }
 
 // builtIns are the root objects of Helm.

@@ -114,7 +114,7 @@ func (k *Keeper) look(ctx context.Context) {
 		return
 	}
 	if len(k.pairs) == 0 || string(all[0].crt) != string(k.pairs[0].crt) {
-		klog.FromContext(ctx).Info("certificate of the webhook", "secret", k.name(), "until", all[0].shown.Leaf.NotAfter)
+		klog.FromContext(ctx).Info("certificate of the webhook", "secret", k.name(), "notAfter", all[0].shown.Leaf.NotAfter)
 	}
 	k.pairs = all
 }

@@ -159,8 +159,8 @@ func writableCondition(f Facts) metav1.Condition {
 // parents returns the number of parents as text.
 func parents(n int64) string { return problem.Count(int(n), "parent", "parents") }
 
-// parentsCondition reports whether the parents are ready, for health checks. It is False while any parent fails, even
-// in the middle of an update, so that it does not flap.
+// parentsCondition reports whether all parents are ready or suspended. It is False while any parent fails, even in the
+// middle of an update, so that it does not flap.
 func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
 	condition := metav1.Condition{Type: v1.ConditionParentsReady, Status: metav1.ConditionUnknown}
 	n := f.Parents
@@ -174,9 +174,11 @@ func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
 		condition.Message = fmt.Sprintf("%d of %d parents have failed, for example %s", n.Failed, n.Total, problem.JoinFunc(f.Failing[:min(len(f.Failing), problem.MostListed)], nameOf))
 	case pending > 0:
 		condition.Reason, condition.Message = v1.ReasonProgressing, fmt.Sprintf("%d of %d parents are not yet reconciled with the current spec", pending, n.Total)
+	case n.Waiting > 0:
+		condition.Reason, condition.Message = v1.ReasonProgressing, fmt.Sprintf("%d of %d parents are not ready yet", n.Waiting, n.Total)
 	default:
 		condition.Status, condition.Reason = metav1.ConditionTrue, v1.ReasonParentsReady
-		condition.Message = fmt.Sprintf("no parent has failed: %d ready, %d waiting, %d suspended", n.Ready, n.Waiting, n.Suspended)
+		condition.Message = fmt.Sprintf("%d ready, %d suspended", n.Ready, n.Suspended)
 	}
 	return condition
 }
