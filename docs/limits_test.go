@@ -156,16 +156,16 @@ var quotes = []struct {
 	{"concepts/order", "as unavailable for % seconds after the change", "settleTime", 1e9},
 	{"reference/templates", "up to % characters", "longestMessage in errors.go", 0},
 	{"reference/troubleshooting", "is repeated every % minutes", "repeatAfter", 60e9},
-	{"operate/high-availability", "only within % s after it asked", "fenceLimit", 1e9},
+	{"operate/high-availability", "only for % s after it sent", "fenceLimit", 1e9},
 	{"operate/high-availability", "takes the Lease within % s after", "leaseDuration", 1e9},
 	{"operate/high-availability", "renews the Lease every % s", "renewPeriod", 1e9},
 	{"operate/high-availability", "more than % s are cut short", "stopGrace", 1e9},
-	{"operate/high-availability", "does not answer within % s", "handoverTime", 1e9},
+	{"operate/high-availability", "does not release the TemplateController within % s", "handoverTime", 1e9},
 	{"how-to/other-namespaces", "retries every % seconds", "slowRetry", 1e9},
 	{"how-to/other-namespaces", "the remaining objects % seconds after the parent is gone", "collectorTime", 1e9},
 	{"operate/metrics", "did not answer within % seconds", "reviewTimeout in access.go", 1e9},
 	{"operate/operations", "nor a bookmark for % minutes", "WatchLimit", 60e9},
-	{"operate/operations", "is busy for % minutes", "WorkLimit", 60e9},
+	{"operate/operations", "has been busy for % minutes", "WorkLimit", 60e9},
 	{"operate/operations", "API server answers within 0.% s", "askLimit", 1e7}, // 0.75 s
 }
 

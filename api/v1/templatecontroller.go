@@ -85,8 +85,9 @@ type TemplateControllerSpec struct {
 	// How often each parent is reconciled without a change. A duration: up to four
 	// whole numbers of at most five digits, each with its unit h, m, s or ms, such
 	// as 90s, 10m or 1h30m; at most 28 characters. At least 1s, or 0s for never.
-	// Optional; the default is 10m. Up to 10 % is added as jitter. A reconciliation that finds no difference sends no request. The resync
-	// is only a safety net: watches keep children up to date.
+	// Optional; the default is 10m. Up to 10 % is added as jitter. A
+	// reconciliation that finds no difference sends no request. The resync is only
+	// a safety net: watches keep children up to date.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
