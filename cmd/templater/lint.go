@@ -36,7 +36,7 @@ func newLintCommand() *cobra.Command {
 
 It reports everything that templater would reject, and more: fields that a kind
 does not have, and valid code that is probably a mistake. Each finding has a code,
-such as TL003: docs/reference/findings.md describes each code, and how to fix it.
+such as TL003: templater explain TL003 describes it, and how to fix it.
 
 Schemas are read from the CustomResourceDefinitions in the same files or in --schemas.
 With --cluster, other schemas are read from the cluster in --kubeconfig, $KUBECONFIG or

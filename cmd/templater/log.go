@@ -25,7 +25,7 @@ var levels = map[string]slog.Level{"error": slog.LevelError, "info": slog.LevelI
 func (f *logFlags) add(flags *pflag.FlagSet) {
 	f.format, f.level = "auto", "info"
 	flags.Var(cli.NewChoice(&f.format, "text", "json", "auto"), "log-format", "log format: text, json, or auto (text on a terminal, otherwise json)")
-	flags.Var(cli.NewChoice(&f.level, "error", "info", "verbose", "debug"), "log-level", "log level: error, info (changes), verbose (also decisions) or debug (also events)")
+	flags.Var(cli.NewChoice(&f.level, "error", "info", "verbose", "debug"), "log-level", "log level: error, info (also changes of children), verbose (also status writes) or debug (also each reconciliation, and client-go)")
 }
 
 // setUp sends the logs of client-go and of the operator to out, and returns a context that carries the logger.

@@ -31,9 +31,9 @@ func newCommand(as string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "templater",
 		Short: "Build Kubernetes operators from templates",
-		Long: `templater turns TemplateControllers into operators. A TemplateController names a
-kind to watch, templates for the child objects of each object of that kind, and
-a template for its status.`,
+		Long: `templater turns TemplateControllers into operators. A TemplateController watches
+a kind. For each object of that kind (a parent), its templates define the child
+objects and the status of the parent.`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	if strings.TrimSuffix(filepath.Base(as), ".exe") == "kubectl-templater" {

@@ -13,11 +13,11 @@ import (
 	"github.com/templater-dev/templater/internal/operator"
 )
 
-// GC settings, unless $GOGC is set. The heap is mostly pointer-free text, so GOGC=50 saves memory at little CPU cost.
+// GC settings, unless $GOGC is set. The heap is mostly pointer-free text, so a low GOGC saves memory, also while it grows at start, at little CPU cost.
 // The ballast avoids frequent collections of a small heap; it is never written, so it uses no physical memory.
 const (
-	gcPercent = 50
-	gcBallast = 16 << 20 // bytes
+	gcPercent = 25
+	gcBallast = 32 << 20 // bytes
 )
 
 // runFlags are the flags of templater run.
