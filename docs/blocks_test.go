@@ -28,7 +28,7 @@ func TestTemplateControllersInPagesHaveNoErrors(t *testing.T) {
 				t.Errorf("%v, in:\n%s", err, text)
 				continue
 			}
-			found, _ := lint.KnowWell(set).Check(set)
+			found, _ := lint.LoadReadableSchemas(set).Check(set)
 			for _, f := range found {
 				if f.Severity == finding.Error {
 					t.Errorf("%s: %s, in:\n%s", page, f.Message, text)

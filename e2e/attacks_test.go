@@ -139,7 +139,7 @@ func TestConcurrentAttacksDoNotDelayNeighbors(t *testing.T) {
 	standby.waitLeading(soon)
 	eventually(t, soon, func() error {
 		n, err := passes()
-		return errors.Join(err, atLeast("parents of the neighbour were reconciled again", n, float64(st.last)))
+		return errors.Join(err, atLeast("parents of the neighbor were reconciled again", n, float64(st.last)))
 	})
 	standby.still(2 * time.Second)
 	// It may apply the child "drift" once, after observing an earlier seal, and the order determines which of the

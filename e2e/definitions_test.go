@@ -29,7 +29,7 @@ func TestOversizedTemplateControllersDoNotExhaustMemory(t *testing.T) {
 	s.defineThing()
 	goLimit, limit := shippedMemory(t)
 	op := startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, operatorOf(t))
-	n := newNeighbour(s)
+	n := newNeighbor(s)
 	actions := func(number int) string { return strings.Repeat("{{1}}", number) }
 	for i := range 6 {
 		s.definition(fmt.Sprint("too-large-", i), slices.Repeat([]string{actions(52_000)}, 5)...)
@@ -61,7 +61,7 @@ func TestOversizedTemplateControllersDoNotExhaustMemory(t *testing.T) {
 		t.Errorf("the verdicts after a restart (-before +after):\n%s", diff)
 	}
 	op.withinMemory(limit)
-	t.Logf("verdicts %v; a neighbour's parent waited %v, and %v after a restart", count, waited, again)
+	t.Logf("verdicts %v; a neighbor's parent waited %v, and %v after a restart", count, waited, again)
 }
 
 // definition applies a TemplateController with one child template per template, without waiting.

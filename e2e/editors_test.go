@@ -86,7 +86,7 @@ func (n *newcomers) comes(number int) (waited []time.Duration, compilations []in
 func TestFrequentEditsDoNotDelayNeighbors(t *testing.T) {
 	parallel(t)
 	needsAudit(t)
-	const number, most, neighbours = 10, 4, 11
+	const number, most, neighbors = 10, 4, 11
 	s := newScope(t)
 	s.defineThing()
 	goLimit, limit := shippedMemory(t)
@@ -95,7 +95,7 @@ func TestFrequentEditsDoNotDelayNeighbors(t *testing.T) {
 	n := newNewcomers(s, op)
 	st := newStream(s, othersThan(v, s.expand("@id-quiet")))
 	edits := s.beside("edits").editsLarge(number)
-	quiet, _ := n.comes(neighbours)
+	quiet, _ := n.comes(neighbors)
 	before := st.during(5 * time.Second)
 
 	since, began := mark(t), time.Now()
@@ -109,7 +109,7 @@ func TestFrequentEditsDoNotDelayNeighbors(t *testing.T) {
 	}
 	end := s.assault(attacker{"large definitions that change all the time", 50 * time.Millisecond, edits})
 	arrived := st.begin()
-	waited, compilations := n.comes(neighbours)
+	waited, compilations := n.comes(neighbors)
 	beside := arrived()
 	end(number)
 	all := op.compilations(since, s.id+"-edited-", began, time.Now())

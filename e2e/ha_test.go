@@ -189,9 +189,9 @@ func (s *scope) traffic(count int) (stop func()) {
 func (s *scope) waitInStep(count int) {
 	s.t.Helper()
 	eventually(s.t, soon, func() error {
-		colours := map[string]any{}
+		colors := map[string]any{}
 		for _, o := range s.list(s.in(configMaps), "templater.dev/controller=@id") {
-			colours[o.GetName()], _, _ = unstructured.NestedString(o.Object, "data", "color")
+			colors[o.GetName()], _, _ = unstructured.NestedString(o.Object, "data", "color")
 		}
 		want := map[string]any{}
 		for _, o := range s.list(s.things(), "") {
@@ -203,7 +203,7 @@ func (s *scope) waitInStep(count int) {
 		if len(want) != count {
 			return fmt.Errorf("%d things, want %d", len(want), count)
 		}
-		return same("colours of the children", want, colours)
+		return same("colors of the children", want, colors)
 	})
 }
 

@@ -99,7 +99,7 @@ func TestBrokenChildConversionKeepsChildren(t *testing.T) {
 	s.defineThing()
 	s.apply(strings.NewReplacer("URL", url, "BUNDLE", bundle).Replace(gadgets))
 	op := startOperator(t)
-	n := newNeighbour(s)
+	n := newNeighbor(s)
 	s.controller(`
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: gadgets}}}
 children:
@@ -129,7 +129,7 @@ children:
 			waits := n.waits(5)
 			pause(t.Context(), 5*time.Second)
 			requests := op.requests(since)
-			t.Logf("%s: a neighbour waits %v; requests meanwhile: %v", what, waits, tally(requests))
+			t.Logf("%s: a neighbor waits %v; requests meanwhile: %v", what, waits, tally(requests))
 			for _, e := range requests {
 				if strings.HasPrefix(e.Verb, "delete") {
 					t.Errorf("%s: %s", what, e)
@@ -185,7 +185,7 @@ func TestRetryAfterFromWebhookDoesNotDelayNeighbors(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(review)
 	})
 	op := startOperator(t)
-	n := newNeighbour(s)
+	n := newNeighbor(s)
 	quiet := n.waits(10)
 	s.apply(strings.NewReplacer("@url", url, "@bundle", bundle).Replace(`
 apiVersion: admissionregistration.k8s.io/v1

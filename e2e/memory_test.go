@@ -36,7 +36,7 @@ rules:
 - {apiGroups: ["@group"], resources: [things/finalizers], verbs: [update]}
 - {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete]}
 `)
-	n := newNeighbour(i.scope)
+	n := newNeighbor(i.scope)
 	for at := range number {
 		i.controllerNamed(fmt.Sprint("@id-hoarder-", at), fmt.Sprintf(`
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: hoarder-%d}}}
@@ -67,7 +67,7 @@ children:
 	})
 	took := time.Since(start)
 	i.withinLimits(func(pod string, most, limit int64) {
-		i.t.Logf("%s: at most %d of %d MiB; %d parents took %v, a neighbour's waited %v while %d were left", pod, most>>20, limit>>20, parents, took, waited, beside)
+		i.t.Logf("%s: at most %d of %d MiB; %d parents took %v, a neighbor's waited %v while %d were left", pod, most>>20, limit>>20, parents, took, waited, beside)
 	})
 	for at := range number {
 		i.delete(env.client.Resource(controllers), fmt.Sprint(i.id, "-hoarder-", at))

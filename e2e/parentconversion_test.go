@@ -44,7 +44,7 @@ func TestBrokenParentConversionKeepsChildren(t *testing.T) {
 	).Replace(gadgets))
 	s.untie(s.resource("gadgets"))
 	op := startOperator(t)
-	n := newNeighbour(s)
+	n := newNeighbor(s)
 	s.controller(ofGadgets)
 	parents := s.in(s.resource("gadgets")) // in the storage version, which needs no conversion
 	color := func(want string) func(*unstructured.Unstructured) error {
@@ -76,7 +76,7 @@ func TestBrokenParentConversionKeepsChildren(t *testing.T) {
 			}
 			waits := n.waits(5)
 			pause(t.Context(), 2*time.Second)
-			t.Logf("%s: a neighbour waits %v", what, waits)
+			t.Logf("%s: a neighbor waits %v", what, waits)
 			o := waitFor(t, env.client.Resource(controllers), s.id, nil)
 			if told := fmt.Sprint(o.Object["status"]) + string(op.logged()); strings.Contains(told, "secret-of-the-webhook") {
 				t.Errorf("%s: the words of the webhook are told", what)

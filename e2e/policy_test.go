@@ -329,7 +329,7 @@ func TestPolicyDetectsEverySpecChange(t *testing.T) {
 		changes     bool
 	}{
 		{"an integer becomes another one", `{"spec":{"values":{"id":4611686018427388000}}}`, true},
-		{"an integer becomes its neighbour", `{"spec":{"values":{"id":4611686018427387906}}}`, true},
+		{"an integer becomes its neighbor", `{"spec":{"values":{"id":4611686018427387906}}}`, true},
 		{"a great integer becomes a double", `{"spec":{"values":{"id":4611686018427388000.0}}}`, true},
 		{"a great integer becomes a double with an exponent", `{"spec":{"values":{"id":4.611686018427388e18}}}`, true},
 		{"an integer becomes a double", `{"spec":{"values":{"one":1.0}}}`, true},

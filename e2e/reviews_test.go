@@ -99,7 +99,7 @@ func TestMaliciousReviewsDoNotDelayNeighbors(t *testing.T) {
 	op := startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, userA(t), "--leader-elect-resource-namespace", a.ns, "--webhook-bind-address", a.addresses[0], "--webhook-namespace", a.ns)
 	op.waitLeading(soon)
 	a.waitChecked("at first")
-	n := newNeighbour(a.scope)
+	n := newNeighbor(a.scope)
 	quiet := n.waits(5)
 
 	ctx, end := context.WithCancel(t.Context())

@@ -32,7 +32,7 @@ func TestAttacksDoNotExhaustStandbyMemory(t *testing.T) {
 	leader := start(0, userA(t))
 	leader.waitLeading(soon)
 	standby := start(1, userB(t))
-	n := newNeighbour(a.scope)
+	n := newNeighbor(a.scope)
 	before := a.verdicts()
 	waits := n.waits(parents)
 	eventually(t, soon, func() error {
@@ -55,7 +55,7 @@ func TestAttacksDoNotExhaustStandbyMemory(t *testing.T) {
 		}
 		return errors.New("neither replica leads")
 	})
-	t.Logf("a neighbour's parents wait %v; another replica leads %s after the leader was killed, and they wait %v", waits, time.Since(began), n.waits(parents))
+	t.Logf("a neighbor's parents wait %v; another replica leads %s after the leader was killed, and they wait %v", waits, time.Since(began), n.waits(parents))
 	if diff := cmp.Diff(before, a.verdicts()); diff != "" {
 		t.Errorf("the verdicts of another replica (-before +after):\n%s", diff)
 	}

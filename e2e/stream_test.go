@@ -42,7 +42,7 @@ type streamed struct {
 // newStream applies the neighbor's TemplateController, and waits until its first parent has a child.
 func newStream(s *scope, others func() (float64, error)) *stream {
 	s.t.Helper()
-	s.controllerNamed("@id-quiet", quietNeighbour)
+	s.controllerNamed("@id-quiet", quietNeighbor)
 	st := &stream{scope: s, others: others, parents: map[string]*streamed{}}
 	ctx, cancel := context.WithCancel(s.t.Context())
 	s.t.Cleanup(func() { cancel(); st.work.Wait() })

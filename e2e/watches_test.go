@@ -28,7 +28,7 @@ func TestForbiddenWatchesDoNotDelayNeighbors(t *testing.T) {
 	s.defineThing()
 	v, args := newView(t)
 	op := startOperator(t, append(args, "--log-level=info")...)
-	n := newNeighbour(s)
+	n := newNeighbor(s)
 	alone := n.waits(5)
 	before, logged := watchesIn(t, v), len(op.logged())
 	s.labeled("greedy", "greedy")
@@ -46,7 +46,7 @@ func TestForbiddenWatchesDoNotDelayNeighbors(t *testing.T) {
 	pause(t.Context(), 20*time.Second)
 	beside := n.waits(5)
 	watches, files, lines := watchesIn(t, v)-before, op.openFiles(), len(op.logged())-logged
-	t.Logf("%v more watches, %d open files, %d bytes of log; a neighbour waits %v, %v while they begin, and %v beside them", watches, files, lines, alone, first, beside)
+	t.Logf("%v more watches, %d open files, %d bytes of log; a neighbor waits %v, %v while they begin, and %v beside them", watches, files, lines, alone, first, beside)
 	if watches > most || files > mostFiles || lines > mostLog {
 		t.Errorf("want at most %d watches, %d open files and %d bytes", most, mostFiles, mostLog)
 	}

@@ -119,7 +119,7 @@ func (f *diffFlags) write(out io.Writer, reports []*diff.Report) error {
 		if i > 0 {
 			fmt.Fprintln(out)
 		}
-		if err := diff.Text(out, cli.ColoursFor(out), r); err != nil {
+		if err := diff.Text(out, cli.ColorsFor(out), r); err != nil {
 			return err
 		}
 	}

@@ -80,7 +80,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	set, faults := manifest.LoadAll(paths, cmd.InOrStdin())
 	more, moreFaults := manifest.LoadAll(f.defined, cmd.InOrStdin())
-	known := lint.KnowWell(set, more)
+	known := lint.LoadReadableSchemas(set, more)
 	known.AddUnreadable(slices.Concat(faults, moreFaults)...)
 	if f.ask {
 		schemas, err := f.clusterSchemas(cmd.Context())
@@ -128,7 +128,7 @@ func (f *lintFlags) clusterSchemas(ctx context.Context) (openapi.Set, error) {
 	}
 	client, err := kube.NewClient(config)
 	if err == nil {
-		_, err = client.Read(ctx, "/openapi/v3", openapi.MostRead)
+		_, err = client.Read(ctx, "/openapi/v3", openapi.MaxDocumentBytes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the schemas of the cluster at %s: %w", config.Host, err)
@@ -143,5 +143,5 @@ func (f *lintFlags) write(out io.Writer, all []report.Located, summary report.Su
 	case "sarif":
 		return report.SARIF(out, all)
 	}
-	return report.Text(out, cli.ColoursFor(out), all, summary)
+	return report.Text(out, cli.ColorsFor(out), all, summary)
 }

@@ -17,7 +17,7 @@ import (
 // The ballast avoids frequent collections of a small heap; it is never written, so it uses no physical memory.
 const (
 	gcPercent = 25
-	gcBallast = 32 << 20 // bytes
+	gcBallast = 16 << 20 // bytes
 )
 
 // runFlags are the flags of templater run.

@@ -81,7 +81,7 @@ func (f *testFlags) run(cmd *cobra.Command, dirs []string) error {
 
 // printOutcome prints the result of a test case.
 func printOutcome(cmd *cobra.Command, o cases.Outcome) {
-	out, paint := cmd.OutOrStdout(), cli.ColoursFor(cmd.OutOrStdout())
+	out, paint := cmd.OutOrStdout(), cli.ColorsFor(cmd.OutOrStdout())
 	if !o.Failed() {
 		fmt.Fprintf(out, "%s %s\n", paint.Green("ok  "), o.Folder)
 		return

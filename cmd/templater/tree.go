@@ -89,7 +89,7 @@ func (f *treeFlags) run(cmd *cobra.Command, kind, name string) error {
 	case "mermaid":
 		return tree.Mermaid(out, t)
 	}
-	return tree.Text(out, cli.ColoursFor(out), t)
+	return tree.Text(out, cli.ColorsFor(out), t)
 }
 
 // fromCluster builds the tree from the cluster.

@@ -95,7 +95,7 @@ func (o *order) follow(e audit.Event) error {
 		o.ends[name] = !missesParent(e) && (e.Verb == "delete" || o.ends[name] && e.ResponseStatus.Code != 201)
 		return nil
 	}
-	before, after := neighbours(name)
+	before, after := neighbors(name)
 	operators := strings.HasPrefix(e.User.Username, user)
 	late := strings.HasSuffix(e.UserAgent, link.LateMark)
 	if !late {
@@ -134,8 +134,8 @@ func first(name string) string {
 	return name
 }
 
-// neighbours are the previous and the next child; "" = none.
-func neighbours(name string) (before, after string) {
+// neighbors are the previous and the next child; "" = none.
+func neighbors(name string) (before, after string) {
 	switch base := first(name); name {
 	case base:
 		return "", base + model.WebMark

@@ -16,7 +16,7 @@ import (
 const (
 	ExitFine     = 0
 	ExitFindings = 1 // the command succeeded, and found something: a mistake, a difference, a failed test
-	ExitMisuse   = 2 // the command failed: invalid flag, missing file, no response from the cluster
+	ExitError    = 2 // the command failed: invalid flag, missing file, no response from the cluster
 )
 
 // Findings is returned by a command that has printed findings. Any other error means that the command
@@ -37,5 +37,5 @@ func Execute(ctx context.Context, cmd *cobra.Command) int {
 		return ExitFindings
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "Error: %s\n", object.Line(err.Error(), longestError))
-	return ExitMisuse
+	return ExitError
 }

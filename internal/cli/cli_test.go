@@ -25,10 +25,10 @@ func TestExitCodesAndErrorOutput(t *testing.T) {
 	}{
 		"all is fine":            {nil, nil, ExitFine, ""},
 		"something was found":    {fmt.Errorf("lint: %w", Findings), nil, ExitFindings, ""},
-		"the work was not done":  {errors.New("a\nb\u202e"), nil, ExitMisuse, "Error: a b\ufffd\n"},
-		"one line of any length": {errors.New(strings.Repeat("x", 5000)), nil, ExitMisuse, "Error: " + strings.Repeat("x", 4093) + "…\n"},
-		"an unknown flag":        {nil, []string{"--speed"}, ExitMisuse, "Error: unknown flag: --speed\n"},
-		"an unknown word":        {nil, []string{"-o", "xml"}, ExitMisuse, "Error: --output \"xml\": use yaml or json\n"},
+		"the work was not done":  {errors.New("a\nb\u202e"), nil, ExitError, "Error: a b\ufffd\n"},
+		"one line of any length": {errors.New(strings.Repeat("x", 5000)), nil, ExitError, "Error: " + strings.Repeat("x", 4093) + "…\n"},
+		"an unknown flag":        {nil, []string{"--speed"}, ExitError, "Error: unknown flag: --speed\n"},
+		"an unknown word":        {nil, []string{"-o", "xml"}, ExitError, "Error: --output \"xml\": use yaml or json\n"},
 		"a word":                 {nil, []string{"-o", "json"}, ExitFine, ""},
 	} {
 		var out, stderr bytes.Buffer
@@ -51,7 +51,7 @@ func TestExitCodesAndErrorOutput(t *testing.T) {
 // TestNoColorsOrProgressWithoutTerminal prints to what is none.
 func TestNoColorsOrProgressWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
-	if got := ColoursFor(&out).Red("a"); got != "a" {
+	if got := ColorsFor(&out).Red("a"); got != "a" {
 		t.Errorf("painted: %q", got)
 	}
 	progress := NewProgress(&out)
@@ -63,10 +63,10 @@ func TestNoColorsOrProgressWithoutTerminal(t *testing.T) {
 }
 
 func TestColorsAndProgressOnTerminal(t *testing.T) {
-	if got := (report.Colours{On: true}).Red("a"); got != "\x1b[31ma\x1b[0m" {
+	if got := (report.Colors{On: true}).Red("a"); got != "\x1b[31ma\x1b[0m" {
 		t.Errorf("painted: %q", got)
 	}
-	if got := (report.Colours{On: true}).Bold(""); got != "" {
+	if got := (report.Colors{On: true}).Bold(""); got != "" {
 		t.Errorf("painted nothing: %q", got)
 	}
 	var out bytes.Buffer

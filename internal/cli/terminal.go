@@ -15,8 +15,8 @@ func IsTerminal(out any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// ColoursFor returns colors for a color terminal, and none for other output or if the user
+// ColorsFor returns colors for a color terminal, and none for other output or if the user
 // disabled them (https://no-color.org).
-func ColoursFor(out io.Writer) report.Colours {
-	return report.Colours{On: IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+func ColorsFor(out io.Writer) report.Colors {
+	return report.Colors{On: IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // announce announces distinct Events about an object, and waits until all allowed ones have been sent.
-func (s *eventServer) announce(t *testing.T, a *Announcer, as, object, reason string, texts int) {
+func (s *eventServer) announce(t *testing.T, a *EventWriter, as, object, reason string, texts int) {
 	t.Helper()
 	for i := range texts {
 		a.Announce(request.Announcement{As: as, About: about(t, object), Type: "Warning", Reason: reason, Message: fmt.Sprint(i)})
@@ -31,14 +31,14 @@ func (s *eventServer) count(reason string) int {
 // TestEventsAreRateLimitedPerParent has a user who edits one object so that it fails with another text each time. Each Event is
 // an object in etcd that no quota on the user's own kind counts.
 func TestEventsAreRateLimitedPerParent(t *testing.T) {
-	a, s := newAnnouncer(t)
+	a, s := newEventWriter(t)
 	now := time.Unix(1767225600, 0)
 	a.now = func() time.Time { return now }
 	s.announce(t, a, "", parent, "Flood", 10*objectEvents)
 	s.announce(t, a, "robot", parent, "Other", 1) // another account's Event about the same object
-	s.announce(t, a, "", strings.Replace(parent, "u-1", "u-2", 1), "Neighbour", 1)
+	s.announce(t, a, "", strings.Replace(parent, "u-1", "u-2", 1), "Neighbor", 1)
 	eventually(t, "all Events", func() bool {
-		return s.count("Flood") == objectEvents && s.count("Other") == 1 && s.count("Neighbour") == 1
+		return s.count("Flood") == objectEvents && s.count("Other") == 1 && s.count("Neighbor") == 1
 	})
 	now = now.Add(objectEventEvery)
 	s.announce(t, a, "", parent, "Later", 5)
@@ -68,7 +68,7 @@ func TestEventsAreRateLimitedPerServiceAccount(t *testing.T) {
 	if n := allowed("robot", "ns", 3*accountEvents); n != accountEvents {
 		t.Errorf("%d Events, want %d", n, accountEvents)
 	}
-	for who, place := range map[string]string{"robot": "other", "neighbour": "ns"} {
+	for who, place := range map[string]string{"robot": "other", "neighbor": "ns"} {
 		if n := allowed(who, place, 10); n != 10 {
 			t.Errorf("%s in %s: %d Events, want all 10", who, place, n)
 		}

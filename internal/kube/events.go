@@ -46,12 +46,12 @@ const (
 
 var eventResource = eventsv1.SchemeGroupVersion.WithResource("events")
 
-// Announcer records Events. It is safe for concurrent use and does not block:
+// EventWriter records Events. It is safe for concurrent use and does not block:
 // Events are sent in the background, and dropped if the queue is full or a rate limit is exceeded.
 //
 // Each distinct text about an object is its own Event, so that it is visible immediately. A repeated text increases the count of
 // the existing Event. The text of Events is never logged.
-type Announcer struct {
+type EventWriter struct {
 	client   *Client
 	now      func() time.Time
 	delay    time.Duration // before the first retry; doubles with each retry
@@ -73,13 +73,13 @@ type event struct {
 	time  time.Time
 }
 
-// NewAnnouncer returns an Announcer that sends Events until Close is called or ctx is done.
-func NewAnnouncer(ctx context.Context, client *Client) *Announcer {
+// NewEventWriter returns an EventWriter that sends Events until Close is called or ctx is done.
+func NewEventWriter(ctx context.Context, client *Client) *EventWriter {
 	host, _ := os.Hostname()
 	const maxInstanceBytes = 128
 	instance := "templater-" + host
 	ctx, stop := context.WithCancel(ctx)
-	a := &Announcer{
+	a := &EventWriter{
 		client: client, now: time.Now, delay: firstEventDelay, instance: instance[:min(len(instance), maxInstanceBytes)],
 		seed: maphash.MakeSeed(), said: lru.New(maxTrackedEvents), rates: newEventRates(), stop: stop,
 	}
@@ -91,14 +91,14 @@ func NewAnnouncer(ctx context.Context, client *Client) *Announcer {
 	return a
 }
 
-// Close stops the Announcer. It drops pending Events.
-func (a *Announcer) Close() {
+// Close stops the EventWriter. It drops pending Events.
+func (a *EventWriter) Close() {
 	a.stop()
 	a.done.Wait()
 }
 
 // Announce queues an Event. It does not block.
-func (a *Announcer) Announce(what request.Announcement) {
+func (a *EventWriter) Announce(what request.Announcement) {
 	e := event{Announcement: what, note: object.Line(what.Message, longestNote), time: a.now()}
 	o := what.About
 	e.Message, e.About = "", nil // the queue must not hold objects
@@ -129,7 +129,7 @@ func (e *event) name(o *object.Object) string {
 	return name + "." + hex.EncodeToString(sum[:8])
 }
 
-func (a *Announcer) run(ctx context.Context, queue <-chan event) {
+func (a *EventWriter) run(ctx context.Context, queue <-chan event) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -141,7 +141,7 @@ func (a *Announcer) run(ctx context.Context, queue <-chan event) {
 }
 
 // deliver sends an Event. It retries transient errors a few times, with exponential backoff.
-func (a *Announcer) deliver(ctx context.Context, e event) {
+func (a *EventWriter) deliver(ctx context.Context, e event) {
 	delay := a.delay
 	for try := 1; ; try++ {
 		if e.Wanted != nil && !e.Wanted() {
@@ -176,7 +176,7 @@ func (e *event) answered(err error) {
 }
 
 // send creates the Event, or increases the count of the existing one.
-func (a *Announcer) send(ctx context.Context, e event) error {
+func (a *EventWriter) send(ctx context.Context, e event) error {
 	if known, ok := a.said.Get(e.at); ok {
 		err := a.repeat(ctx, e, known.(int64)+1) //nolint:forcetypeassert // see said
 		if !apierrors.IsNotFound(err) {          // Events expire
@@ -193,7 +193,7 @@ func (a *Announcer) send(ctx context.Context, e event) error {
 	return err
 }
 
-func (a *Announcer) create(ctx context.Context, e event) error {
+func (a *EventWriter) create(ctx context.Context, e event) error {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": eventsv1.SchemeGroupVersion.String(), "kind": "Event",
 		"metadata":  map[string]any{"namespace": e.at.Namespace, "name": e.at.Name},
@@ -207,7 +207,7 @@ func (a *Announcer) create(ctx context.Context, e event) error {
 }
 
 // repeat sets the count of the Event.
-func (a *Announcer) repeat(ctx context.Context, e event, count int64) error {
+func (a *EventWriter) repeat(ctx context.Context, e event, count int64) error {
 	body := object.Append(nil, map[string]any{"series": map[string]any{"count": count, "lastObservedTime": micro(e.time)}})
 	client := a.client.As(e.As)
 	err := do(ctx, client.request(client.rest.Patch(types.MergePatchType), e.at).Body(body)).Error()

@@ -32,13 +32,13 @@ type eventServer struct {
 	mu     sync.Mutex
 	events map[string]map[string]any // by namespace and name
 	answer func() int                // the status code of the next response; 0 = normal
-	log    []string                  // of the Announcer
+	log    []string                  // of the EventWriter
 	verbs  []string                  // of all requests
 	users  []string                  // impersonated user of each request
 }
 
-// newAnnouncer returns an Announcer and its server.
-func newAnnouncer(t *testing.T) (*Announcer, *eventServer) {
+// newEventWriter returns an EventWriter and its server.
+func newEventWriter(t *testing.T) (*EventWriter, *eventServer) {
 	t.Helper()
 	s := &eventServer{events: map[string]map[string]any{}, answer: func() int { return 0 }}
 	server := httptest.NewServer(s)
@@ -46,7 +46,7 @@ func newAnnouncer(t *testing.T) (*Announcer, *eventServer) {
 	return s.announcer(t, server.URL), s
 }
 
-func (s *eventServer) announcer(t *testing.T, host string) *Announcer {
+func (s *eventServer) announcer(t *testing.T, host string) *EventWriter {
 	t.Helper()
 	client, err := NewClient(&rest.Config{Host: host, QPS: -1})
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *eventServer) announcer(t *testing.T, host string) *Announcer {
 		defer s.mu.Unlock()
 		s.log = append(s.log, args)
 	}, funcr.Options{Verbosity: 4})
-	a := NewAnnouncer(klog.NewContext(t.Context(), logger), client)
+	a := NewEventWriter(klog.NewContext(t.Context(), logger), client)
 	a.delay = time.Millisecond
 	t.Cleanup(a.Close)
 	return a
@@ -151,7 +151,7 @@ func about(t *testing.T, text string) *object.Object {
 const parent = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"ns","name":"a","uid":"u-1","resourceVersion":"7"}}`
 
 func TestEventsAreAggregatedByMessage(t *testing.T) {
-	a, s := newAnnouncer(t)
+	a, s := newEventWriter(t)
 	o := about(t, parent)
 	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
 	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "two"})
@@ -169,7 +169,7 @@ func TestEventsAreAggregatedByMessage(t *testing.T) {
 }
 
 func TestEventsAreWrittenAsImpersonatedUser(t *testing.T) {
-	a, s := newAnnouncer(t)
+	a, s := newEventWriter(t)
 	for _, user := range []string{"system:serviceaccount:team:robot", ""} {
 		for range 2 {
 			a.Announce(request.Announcement{As: user, About: about(t, parent), Type: "Warning", Reason: "R", Message: "by " + user})
@@ -182,7 +182,7 @@ func TestEventsAreWrittenAsImpersonatedUser(t *testing.T) {
 }
 
 func TestEventCallbacksSeeRequestAndResult(t *testing.T) {
-	a, s := newAnnouncer(t)
+	a, s := newEventWriter(t)
 	codes := map[string][]int{"forbidden": {403}, "later": {500, 0}, "never": {500, 500, 500, 500, 500}, "unwanted after a try": {500}}
 	var left []int
 	s.answer = func() int {
@@ -230,7 +230,7 @@ func TestEventCallbacksSeeRequestAndResult(t *testing.T) {
 }
 
 func TestExpiredEventIsCreatedAgain(t *testing.T) {
-	a, s := newAnnouncer(t)
+	a, s := newEventWriter(t)
 	o := about(t, parent)
 	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
@@ -242,11 +242,11 @@ func TestExpiredEventIsCreatedAgain(t *testing.T) {
 }
 
 func TestRestartContinuesExistingEvent(t *testing.T) {
-	a, s := newAnnouncer(t)
+	a, s := newEventWriter(t)
 	o := about(t, parent)
 	a.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
-	again := NewAnnouncer(t.Context(), a.client)
+	again := NewEventWriter(t.Context(), a.client)
 	defer again.Close()
 	again.Announce(request.Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x2")
@@ -284,7 +284,7 @@ func TestEventIsCreatedInNamespaceOfObject(t *testing.T) {
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
-			a, s := newAnnouncer(t)
+			a, s := newEventWriter(t)
 			a.Announce(request.Announcement{About: about(t, row.object), Type: "Normal", Reason: "R", Message: "text"})
 			eventually(t, "an Event", func() bool { return len(s.said()) == 1 })
 			for at, e := range s.events {
@@ -325,7 +325,7 @@ func TestEventMessagesAreNotLogged(t *testing.T) {
 	const secret = "the password is 1234"
 	for why, code := range map[string]int{"refused": 422, "not answered": 500} {
 		t.Run(why, func(t *testing.T) {
-			a, s := newAnnouncer(t)
+			a, s := newEventWriter(t)
 			tries := 0
 			s.answer = func() int { tries++; return code }
 			a.Announce(request.Announcement{About: about(t, parent), Type: "Warning", Reason: "TemplateFailed", Message: secret})
@@ -347,7 +347,7 @@ func TestEventMessagesAreNotLogged(t *testing.T) {
 }
 
 func TestEventIsRetriedAfterServerError(t *testing.T) {
-	a, s := newAnnouncer(t)
+	a, s := newEventWriter(t)
 	answers := []int{500, 503}
 	s.answer = func() int {
 		if len(answers) == 0 {
@@ -372,7 +372,7 @@ func TestAnnounceNeverBlocks(t *testing.T) {
 }
 
 func TestQueuedEventHoldsNoObject(t *testing.T) {
-	a := &Announcer{now: time.Now, rates: newEventRates(), seed: maphash.MakeSeed()}
+	a := &EventWriter{now: time.Now, rates: newEventRates(), seed: maphash.MakeSeed()}
 	for i := range a.senders {
 		a.senders[i] = make(chan event, 1)
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-// fewerLines divides the number of requested lines if they exceed request.MostLogRead bytes.
+// fewerLines divides the number of requested lines if they exceed request.MaxLogBytes bytes.
 const fewerLines = 8
 
 // Log returns the end of the log of a container as valid UTF-8: invalid bytes are replaced. Of a line longer than
-// request.MostLogRead, it returns the end of the first request.MostLogRead bytes.
+// request.MaxLogBytes, it returns the end of the first request.MaxLogBytes bytes.
 //
 // The server applies limitBytes from the first of the requested lines, but callers need the last lines. So Log requests more than
 // o.LimitBytes and returns the end. If the response is cut off, it retries with fewer lines.
@@ -29,8 +29,8 @@ func (c *Client) Log(ctx context.Context, namespace, pod, container string, o re
 		if err != nil {
 			return "", err
 		}
-		if len(text) < request.MostLogRead || lines == 1 {
-			return tail(text, int(min(o.LimitBytes, request.MostLogRead))), nil
+		if len(text) < request.MaxLogBytes || lines == 1 {
+			return tail(text, int(min(o.LimitBytes, request.MaxLogBytes))), nil
 		}
 	}
 }
@@ -39,7 +39,7 @@ func (c *Client) readLog(ctx context.Context, at request.Location, container str
 	r := c.request(c.rest.Get(), at).SubResource("log").
 		Param("container", container).
 		Param("tailLines", strconv.FormatInt(lines, 10)).
-		Param("limitBytes", strconv.Itoa(request.MostLogRead))
+		Param("limitBytes", strconv.Itoa(request.MaxLogBytes))
 	if previous {
 		r.Param("previous", strconv.FormatBool(true))
 	}
@@ -48,7 +48,7 @@ func (c *Client) readLog(ctx context.Context, at request.Location, container str
 		return nil, err
 	}
 	defer body.Close()
-	return io.ReadAll(io.LimitReader(body, request.MostLogRead)) // the server may ignore limitBytes
+	return io.ReadAll(io.LimitReader(body, request.MaxLogBytes)) // the server may ignore limitBytes
 }
 
 // tail returns the last bytes of text as valid UTF-8, at most most bytes, on a rune boundary.

@@ -58,7 +58,7 @@ func FuzzLint(f *testing.F) {
 			}
 		}
 		var out bytes.Buffer
-		if report.Text(&out, report.Colours{}, all, summary) != nil || report.JSON(&out, all, summary) != nil || report.SARIF(&out, all) != nil {
+		if report.Text(&out, report.Colors{}, all, summary) != nil || report.JSON(&out, all, summary) != nil || report.SARIF(&out, all) != nil {
 			t.Error("not all forms can be written")
 		}
 	})

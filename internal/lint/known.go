@@ -24,15 +24,15 @@ type Known struct {
 
 // Know reads the definitions of kinds. The error is a [*manifest.Error].
 func Know(sets ...*manifest.Set) (*Known, error) {
-	known := KnowWell(sets...)
+	known := LoadReadableSchemas(sets...)
 	if len(known.unread) > 0 {
 		return nil, known.unread[0]
 	}
 	return known, nil
 }
 
-// KnowWell is like Know, but skips definitions that cannot be read: Check reports them.
-func KnowWell(sets ...*manifest.Set) *Known {
+// LoadReadableSchemas is like Know, but skips definitions that cannot be read: Check reports them.
+func LoadReadableSchemas(sets ...*manifest.Set) *Known {
 	known := &Known{}
 	var schemas []openapi.Set
 	for _, set := range sets {

@@ -78,7 +78,7 @@ func example(t *testing.T, code finding.Code) (text, shown string) {
 		return "", ""
 	}
 	set, faults := manifest.LoadAll([]string{manifest.Stdin}, bytes.NewReader(whole))
-	known := KnowWell(set)
+	known := LoadReadableSchemas(set)
 	known.AddUnreadable(faults...)
 	all, _ := known.Check(set)
 	var about []report.Located
@@ -94,7 +94,7 @@ func example(t *testing.T, code finding.Code) (text, shown string) {
 		t.Errorf("the example of %s does not show it", code)
 	}
 	var out bytes.Buffer
-	if err := report.Text(&out, report.Colours{}, about, report.Summary{}); err != nil {
+	if err := report.Text(&out, report.Colors{}, about, report.Summary{}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -111,7 +111,7 @@ func (p *process) connect(context.Context, context.Context) (err error) {
 // makeControllers creates the controllers, the reconciler, and the publisher of Events.
 func (p *process) makeControllers(_, work context.Context) error {
 	p.schemas = p.newSchemas(work)
-	announcer := kube.NewAnnouncer(work, p.cluster)
+	announcer := kube.NewEventWriter(work, p.cluster)
 	p.closing(announcer.Close)
 	p.manage, p.reconciler = controllers.New(controllers.Options{
 		Cluster: func(as string) controller.Client { return p.cluster.As(as) },

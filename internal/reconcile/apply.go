@@ -108,7 +108,7 @@ func (a *applier) applyChild(ctx context.Context, action plan.Action) *problem.P
 func (a *applier) proceed(action plan.Action, after *object.Object) {
 	entry := action.Wanted.Entry
 	if spec.Rolls(entry) && a.availability().Of(&child.Live{Entry: entry.Name, Kind: action.Wanted.Kind, Object: after}) {
-		a.plan.GoOn(action)
+		a.plan.ContinueRollout(action)
 	}
 }
 

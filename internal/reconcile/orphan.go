@@ -65,7 +65,7 @@ func (o orphaning) unbind(ctx context.Context) {
 			o.problems = append(o.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true})
 			return
 		}
-		if issue := o.setMetadata(ctx, l, l.Unbind(o.parent.UID()), "release"); issue != nil {
+		if issue := o.setMetadata(ctx, l, l.RemoveOwnerReference(o.parent.UID()), "release"); issue != nil {
 			o.problems = append(o.problems, issue)
 			return
 		}

@@ -39,17 +39,17 @@ type unit struct {
 
 // Compile parses and checks all templates. The error is a [syntax.Errors] with all findings, or the error of Source.Pause.
 func Compile(src Source) (*Program, error) {
-	p, err := CompileSound(src)
+	p, err := CompilePartial(src)
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-// CompileSound is like Compile, but also returns a program if the error is a [syntax.Errors]. This program contains the templates
+// CompilePartial is like Compile, but also returns a program if the error is a [syntax.Errors]. This program contains the templates
 // without errors. It is only for checks and must not be executed. It is nil if the faulty templates cannot be separated from the
 // others.
-func CompileSound(src Source) (*Program, error) {
+func CompilePartial(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
 		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Filter: src.Filter, FilterSeesStatus: src.FilterSeesStatus, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: funcs.Allowed(), Pause: src.Pause,
 	})

@@ -51,7 +51,7 @@ func TestDeletionsBehindReadyWhenAreUncertain(t *testing.T) {
 				t.Errorf("what is reported (-want +got):\n%s", diff)
 			}
 			var b strings.Builder
-			if err := Text(&b, report.Colours{}, shown); err != nil {
+			if err := Text(&b, report.Colors{}, shown); err != nil {
 				t.Fatal(err)
 			}
 			unknown := strings.Contains(strings.Join(got, "\n"), "unknown")

@@ -306,7 +306,7 @@ func TestSecretValuesAreHidden(t *testing.T) {
 	if err := JSON(&b, []*Report{shown}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Text(&b, report.Colours{}, shown); err != nil {
+	if err := Text(&b, report.Colors{}, shown); err != nil {
 		t.Fatal(err)
 	}
 	for _, value := range []string{"hello", "aGVsbG8", "dG9w", "top"} {

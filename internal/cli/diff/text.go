@@ -17,11 +17,11 @@ func JSON(w io.Writer, all []*Report) error {
 }
 
 // Text writes a report as text: the summary, then the parents.
-func Text(w io.Writer, colours report.Colours, r *Report) error {
-	t := &printer{colours: colours}
-	t.line("%s", colours.Bold("TemplateController "+r.Controller+": "+r.Summary.String()))
+func Text(w io.Writer, colors report.Colors, r *Report) error {
+	t := &printer{colors: colors}
+	t.line("%s", colors.Bold("TemplateController "+r.Controller+": "+r.Summary.String()))
 	for _, note := range r.Notes {
-		t.line("%s", colours.Yellow("Note: "+note))
+		t.line("%s", colors.Yellow("Note: "+note))
 	}
 	for _, p := range r.Parents {
 		t.parent(p)
@@ -88,8 +88,8 @@ func pluralOf(kind string) string {
 
 // printer writes for people.
 type printer struct {
-	colours report.Colours
-	out     strings.Builder
+	colors report.Colors
+	out    strings.Builder
 }
 
 func (t *printer) line(format string, args ...any) { fmt.Fprintf(&t.out, format+"\n", args...) }
@@ -97,9 +97,9 @@ func (t *printer) line(format string, args ...any) { fmt.Fprintf(&t.out, format+
 // parent prints one parent.
 func (t *printer) parent(p *Parent) {
 	words := map[string]string{"added": ": would become a parent", "removed": ": would no longer be a parent"}[p.Watched]
-	t.line("\n%s", t.colours.Cyan(simulate.Named(p.Kind, p.Namespace, p.Name)+words))
+	t.line("\n%s", t.colors.Cyan(simulate.Named(p.Kind, p.Namespace, p.Name)+words))
 	for _, fault := range p.Errors {
-		t.line("  %s", t.colours.Red("error: "+fault))
+		t.line("  %s", t.colors.Red("error: "+fault))
 	}
 	for _, c := range p.Changes {
 		t.change(c)
@@ -111,13 +111,13 @@ func (t *printer) parent(p *Parent) {
 }
 
 func (t *printer) change(c Change) {
-	paint := map[Verb]func(string) string{Create: t.colours.Green, Delete: t.colours.Red, Recreate: t.colours.Red}[c.Verb]
+	paint := map[Verb]func(string) string{Create: t.colors.Green, Delete: t.colors.Red, Recreate: t.colors.Red}[c.Verb]
 	if paint == nil {
-		paint = t.colours.Yellow
+		paint = t.colors.Yellow
 	}
 	t.line("  %s", paint(simulate.Named(c.Kind, c.Namespace, c.Name)+" of children["+cmp.Or(c.Entry, "?")+"] "+would[c.Verb]))
 	if c.Refused != "" {
-		t.line("    %s", t.colours.Red("the API server would reject it: "+c.Refused))
+		t.line("    %s", t.colors.Red("the API server would reject it: "+c.Refused))
 	}
 	t.diff(c.Diff)
 }
@@ -127,11 +127,11 @@ func (t *printer) diff(text string) {
 		line = strings.TrimRight(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "+"):
-			line = t.colours.Green(line)
+			line = t.colors.Green(line)
 		case strings.HasPrefix(line, "-"):
-			line = t.colours.Red(line)
+			line = t.colors.Red(line)
 		case strings.HasPrefix(line, "@@"):
-			line = t.colours.Faint(line)
+			line = t.colors.Faint(line)
 		}
 		t.line("    %s", line)
 	}

@@ -51,7 +51,7 @@ func TestSummaryCountsAreSorted(t *testing.T) {
 func TestDiffColors(t *testing.T) {
 	var b strings.Builder
 	r := &Report{Parents: []*Parent{{Kind: "App", Name: "one", Status: "@@ -1 +1 @@\n c: 0\n-a: 1\n+a: 2\n"}}}
-	if err := Text(&b, report.Colours{On: true}, r); err != nil {
+	if err := Text(&b, report.Colors{On: true}, r); err != nil {
 		t.Fatal(err)
 	}
 	const want = "    \x1b[2m@@ -1 +1 @@\x1b[0m\n     c: 0\n    \x1b[31m-a: 1\x1b[0m\n    \x1b[32m+a: 2\x1b[0m\n"
@@ -86,7 +86,7 @@ Node two: would no longer be a parent
 Node three: would become a parent
 `
 	var b strings.Builder
-	if err := Text(&b, report.Colours{}, reported()); err != nil {
+	if err := Text(&b, report.Colors{}, reported()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, b.String()); diff != "" {
@@ -100,7 +100,7 @@ func TestTextReportsOmittedParents(t *testing.T) {
 		r := reported()
 		r.Parents = r.Parents[:shown]
 		var b strings.Builder
-		if err := Text(&b, report.Colours{}, r); err != nil {
+		if err := Text(&b, report.Colors{}, r); err != nil {
 			t.Fatal(err)
 		}
 		if _, more, _ := strings.Cut(b.String(), "more parent"); (more != "") != (want != "") || !strings.HasSuffix(b.String(), want+"\n") && want != "" {

@@ -30,7 +30,7 @@ func (s *Simulator) vouch(content map[string]any, parent *object.Object) map[str
 		o = read(content)
 	}
 	kind := s.kinds.find(child.GVKOf(content))
-	if seal := s.factory(&still{}).Maker(parent).Vouch(kind.GroupKind(), o); seal != "" {
+	if seal := s.factory(&still{}).Maker(parent).SignUnverified(kind.GroupKind(), o); seal != "" {
 		content = Patch(content, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationSeal: seal}}})
 	}
 	return content

@@ -23,8 +23,8 @@ type branch struct {
 }
 
 // Text writes the tree as text.
-func Text(w io.Writer, colours report.Colours, t Tree) error {
-	p := painter{colours}
+func Text(w io.Writer, colors report.Colors, t Tree) error {
+	p := painter{colors}
 	root := branch{text: p.object(t.Parent)}
 	for _, c := range t.Controllers {
 		root.below = append(root.below, p.controller(c))
@@ -48,30 +48,30 @@ func (n branch) write(b *strings.Builder, indent string) {
 }
 
 // painter formats parts of a tree.
-type painter struct{ colours report.Colours }
+type painter struct{ colors report.Colors }
 
 func (p painter) object(o Object) string {
 	switch o.State {
 	case "":
 		return o.id()
 	case Ready:
-		return o.id() + ": " + p.colours.Green(o.State)
+		return o.id() + ": " + p.colors.Green(o.State)
 	case Deleting:
-		return o.id() + ": " + p.colours.Red(o.State)
+		return o.id() + ": " + p.colors.Red(o.State)
 	}
-	return o.id() + ": " + p.colours.Yellow(o.State)
+	return o.id() + ": " + p.colors.Yellow(o.State)
 }
 
 func (p painter) controller(c Controller) branch {
-	state := p.colours.Green(Ready)
+	state := p.colors.Green(Ready)
 	if !c.Ready {
-		state = p.colours.Yellow(c.Reason + ": " + c.Message)
+		state = p.colors.Yellow(c.Reason + ": " + c.Message)
 	}
-	out := branch{text: p.colours.Bold("TemplateController "+c.Name) + ": " + state}
+	out := branch{text: p.colors.Bold("TemplateController "+c.Name) + ": " + state}
 	for _, e := range c.Children {
 		text := childTitle(e)
 		if len(e.WaitsFor) > 0 {
-			text += p.colours.Faint(" depends on " + syntax.ChildName(strings.Join(e.WaitsFor, ", ")))
+			text += p.colors.Faint(" depends on " + syntax.ChildName(strings.Join(e.WaitsFor, ", ")))
 		}
 		out.below = append(out.below, p.entry(text, e))
 	}
@@ -79,28 +79,28 @@ func (p painter) controller(c Controller) branch {
 		out.below = append(out.below, p.entry(relatedTitle(e), e))
 	}
 	if len(c.Pending) > 0 {
-		out.below = append(out.below, branch{text: p.colours.Yellow("pending: " + problem.Join(c.Pending))})
+		out.below = append(out.below, branch{text: p.colors.Yellow("pending: " + problem.Join(c.Pending))})
 	}
 	for _, fault := range c.Errors {
 		if !strings.Contains(c.Message, fault) {
-			out.below = append(out.below, branch{text: p.colours.Red("error: " + fault)})
+			out.below = append(out.below, branch{text: p.colors.Red("error: " + fault)})
 		}
 	}
 	for _, wait := range c.Waits {
 		if !strings.Contains(c.Message, wait) {
-			out.below = append(out.below, branch{text: p.colours.Yellow("waiting: " + wait)})
+			out.below = append(out.below, branch{text: p.colors.Yellow("waiting: " + wait)})
 		}
 	}
 	return out
 }
 
 func (p painter) entry(title string, e Entry) branch {
-	out := branch{text: p.colours.Cyan(title)}
+	out := branch{text: p.colors.Cyan(title)}
 	for _, o := range e.Objects {
 		out.below = append(out.below, branch{text: p.object(o)})
 	}
 	if len(e.Objects) == 0 {
-		out.text += p.colours.Faint(": none")
+		out.text += p.colors.Faint(": none")
 	}
 	return out
 }

@@ -39,7 +39,7 @@ func TestText(t *testing.T) {
    └─ waiting: b waits for c
 `
 	var b strings.Builder
-	if err := Text(&b, report.Colours{}, shown); err != nil {
+	if err := Text(&b, report.Colors{}, shown); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, b.String()); diff != "" {

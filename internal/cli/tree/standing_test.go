@@ -52,7 +52,7 @@ func TestDeletedParentMessage(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			parent, c := grown(t, strings.NewReplacer("STATUS", row.status, "  children: [{", "  children: [{name: none, template: ' '}, {").Replace(ending))
 			var b strings.Builder
-			if err := Text(&b, report.Colours{}, NewParent(parent, []Controller{c})); err != nil {
+			if err := Text(&b, report.Colors{}, NewParent(parent, []Controller{c})); err != nil {
 				t.Fatal(err)
 			}
 			want := "App default/one: being deleted\n└─ TemplateController apps: " + row.want + `

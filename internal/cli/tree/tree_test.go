@@ -70,7 +70,7 @@ kind: ConfigMap
 metadata: {name: gone, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
 `)
 	var b strings.Builder
-	if err := Text(&b, report.Colours{}, NewParent(parent, []Controller{c})); err != nil {
+	if err := Text(&b, report.Colors{}, NewParent(parent, []Controller{c})); err != nil {
 		t.Fatal(err)
 	}
 	want := `App default/one: TemplateError
@@ -148,7 +148,7 @@ metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: ap
 		t.Run(why, func(t *testing.T) {
 			parent, c := grown(t, strings.NewReplacer("STATUS", row.status, "REASON", row.reason, "MESSAGE", row.message, "SEEN", row.seen, "NAME", row.name).Replace(text))
 			var b strings.Builder
-			if err := Text(&b, report.Colours{}, NewParent(parent, []Controller{c})); err != nil {
+			if err := Text(&b, report.Colors{}, NewParent(parent, []Controller{c})); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(row.want, b.String()); diff != "" {

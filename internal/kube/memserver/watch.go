@@ -12,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
-// Fill sends all objects to a cache, like a list. It returns the position from which Bring continues.
+// Fill sends all objects to a cache, like a list. It returns the position from which DeliverChanges continues.
 func (s *Server) Fill(want watch.Want, cache *watch.Cache) (position int, err error) {
 	var list []any
 	for _, at := range s.sorted() {
@@ -23,8 +23,8 @@ func (s *Server) Fill(want watch.Want, cache *watch.Cache) (position int, err er
 	return len(s.log), cache.Replace(list, strconv.Itoa(s.Version))
 }
 
-// Bring sends all changes since a position to a cache, like a watch, and returns the next position.
-func (s *Server) Bring(want watch.Want, cache *watch.Cache, since int) (position int, err error) {
+// DeliverChanges sends all changes since a position to a cache, like a watch, and returns the next position.
+func (s *Server) DeliverChanges(want watch.Want, cache *watch.Cache, since int) (position int, err error) {
 	for _, each := range s.log[since:] {
 		if each.at.Resource != want.Resource {
 			continue

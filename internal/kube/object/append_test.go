@@ -70,12 +70,12 @@ func TestLongKeyMatchesYAMLLimit(t *testing.T) {
 		content map[string]any
 		want    string
 	}{
-		"the longest that can be read":      {map[string]any{"a": map[string]any{strings.Repeat("é", LongestKey-2): "x"}}, ""},
-		"one more":                          {map[string]any{"a": map[string]any{"b": []any{0.0, map[string]any{strings.Repeat("é", LongestKey-1): "x"}}}}, "a.b[1]"},
-		"escapes count as they are written": {map[string]any{"a": map[string]any{strings.Repeat("\u0085", LongestKey/6): "x"}}, ""},
-		"escapes that are too many":         {map[string]any{"a": map[string]any{strings.Repeat("\u0085", LongestKey/6+1): "x"}}, "a"},
-		"at the top":                        {map[string]any{strings.Repeat("a", LongestKey): "x"}, "."},
-		"a long value":                      {map[string]any{"a": strings.Repeat("a", 2*LongestKey)}, ""},
+		"the longest that can be read":      {map[string]any{"a": map[string]any{strings.Repeat("é", MaxKeyLength-2): "x"}}, ""},
+		"one more":                          {map[string]any{"a": map[string]any{"b": []any{0.0, map[string]any{strings.Repeat("é", MaxKeyLength-1): "x"}}}}, "a.b[1]"},
+		"escapes count as they are written": {map[string]any{"a": map[string]any{strings.Repeat("\u0085", MaxKeyLength/6): "x"}}, ""},
+		"escapes that are too many":         {map[string]any{"a": map[string]any{strings.Repeat("\u0085", MaxKeyLength/6+1): "x"}}, "a"},
+		"at the top":                        {map[string]any{strings.Repeat("a", MaxKeyLength): "x"}, "."},
+		"a long value":                      {map[string]any{"a": strings.Repeat("a", 2*MaxKeyLength)}, ""},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if got := LongKey(row.content); got != row.want {
@@ -91,7 +91,7 @@ func TestLongKeyMatchesYAMLLimit(t *testing.T) {
 
 // FuzzAppend checks that any text round-trips, as a value and as a key, unless LongKey reports that the key is too long.
 func FuzzAppend(f *testing.F) {
-	for _, s := range []string{"a", "a\u0085b: c", "\u2028", "\x7f", "\ufffe", "\ufeff", "\U0001f600", "\xff", "<<", strings.Repeat("a", LongestKey)} {
+	for _, s := range []string{"a", "a\u0085b: c", "\u2028", "\x7f", "\ufffe", "\ufeff", "\U0001f600", "\xff", "<<", strings.Repeat("a", MaxKeyLength)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

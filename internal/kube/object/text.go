@@ -115,9 +115,9 @@ func shown(r rune) rune {
 	return r
 }
 
-// LongestKey is the maximum length of a mapping key in YAML, in characters, including quotes and escapes.
+// MaxKeyLength is the maximum length of a mapping key in YAML, in characters, including quotes and escapes.
 // https://yaml.org/spec/1.1/#id927557
-const LongestKey = 1024
+const MaxKeyLength = 1024
 
 // LongKey returns the path of the first mapping with a key that is too long for the server to parse in an applied object, "." for
 // the root, or "" if there is none.
@@ -153,10 +153,10 @@ func longKey(v any) (path string, found bool) {
 
 func tooLong(key string) bool {
 	const maxEscapeBytes = len(`\u0000`)
-	if len(key) <= LongestKey/maxEscapeBytes-2 {
+	if len(key) <= MaxKeyLength/maxEscapeBytes-2 {
 		return false
 	}
-	return utf8.RuneCount(AppendText(nil, key)) > LongestKey
+	return utf8.RuneCount(AppendText(nil, key)) > MaxKeyLength
 }
 
 // join joins two parts of a path; below may be empty.

@@ -22,9 +22,9 @@ const (
 	// documentTTL is how long a document without a hash is cached: kinds that are not custom change only with the release of
 	// their server. absentTTL is how long it is cached that there is no document for a kind.
 	documentTTL, absentTTL = 10 * time.Minute, 10 * time.Second
-	// MostRead is the maximum size of a CustomResourceDefinition or document, in bytes. The largest ones of Kubernetes have about
+	// MaxDocumentBytes is the maximum size of a CustomResourceDefinition or document, in bytes. The largest ones of Kubernetes have about
 	// 3 MB. Parsing takes many times that memory.
-	MostRead = 6 << 20
+	MaxDocumentBytes = 6 << 20
 	// maxCustomRead is the same if CustomResourceDefinitions are not watched: a document then contains all custom kinds of a group
 	// version.
 	maxCustomRead = 32 << 20

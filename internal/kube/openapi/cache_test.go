@@ -322,8 +322,8 @@ func TestCustomKindLookupReadsNoGroupDocument(t *testing.T) {
 func TestDocumentReadsAreLimitedInSize(t *testing.T) {
 	s := &server{texts: map[string]string{indexPath: indexOf(appsPath), appsPath: apps}}
 	fieldsOf(s.cache(), deployment())
-	if s.most != MostRead {
-		t.Errorf("%d bytes, want %d", s.most, MostRead)
+	if s.most != MaxDocumentBytes {
+		t.Errorf("%d bytes, want %d", s.most, MaxDocumentBytes)
 	}
 	// CLI commands do not watch CustomResourceDefinitions, and read the documents of custom kinds.
 	fieldsOf(NewCache(CacheOptions{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()}), deployment())

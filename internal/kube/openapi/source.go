@@ -114,7 +114,7 @@ func (c *Cache) most() int64 {
 	if c.Definitions == nil {
 		return maxCustomRead
 	}
-	return MostRead
+	return MaxDocumentBytes
 }
 
 // use returns the source for a path.

@@ -5,13 +5,13 @@ import "time"
 const (
 	// LogLimit is the timeout of a log request. An unreachable node blocks the API server for 30 s.
 	LogLimit = 10 * time.Second
-	// MostLogRead is the maximum size of a log request in bytes, regardless of LogOptions.
-	MostLogRead = 256 << 10
+	// MaxLogBytes is the maximum size of a log request in bytes, regardless of LogOptions.
+	MaxLogBytes = 256 << 10
 )
 
 // LogOptions are the options of a container log request.
 type LogOptions struct {
 	TailLines  int64 // return at most this many of the last lines
-	LimitBytes int64 // return at most this many of the last bytes of these lines; MostLogRead is the upper limit
+	LimitBytes int64 // return at most this many of the last bytes of these lines; MaxLogBytes is the upper limit
 	Previous   bool  // the log of the previous, terminated container
 }

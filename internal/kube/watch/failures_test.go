@@ -195,13 +195,13 @@ func TestTenantCannotExhaustLogLimit(t *testing.T) {
 		}
 		synctest.Wait()
 		log.take()
-		neighbor := Want{Resource: configMaps, Role: Child, As: "system:serviceaccount:neighbours:deployer"}
+		neighbor := Want{Resource: configMaps, Role: Child, As: "system:serviceaccount:neighbors:deployer"}
 		if _, err := m.Set("two", []Want{neighbor}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if got := strings.Join(log.take(), ""); !strings.Contains(got, neighbor.String()) {
-			t.Errorf("the failure of a neighbour is not logged: %q", got)
+			t.Errorf("the failure of a neighbor is not logged: %q", got)
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestText(t *testing.T) {
 	Sort(all)
 	all = append(all, Located{Finding: finding.Finding{Code: "TL001", Severity: finding.Error, Message: "b"}, File: "-"})
 	var out bytes.Buffer
-	if err := Text(&out, Colours{On: true}, all, Summarize(2, all, []string{"App of a/v1"})); err != nil {
+	if err := Text(&out, Colors{On: true}, all, Summarize(2, all, []string{"App of a/v1"})); err != nil {
 		t.Fatal(err)
 	}
 	const want = `<b dir/a file.yaml:2:3:> <y warning:> short <f [TL039]>
@@ -181,7 +181,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("full") }
 
 func TestWriteErrorsAreReturned(t *testing.T) {
 	for why, err := range map[string]error{
-		"text": Text(full{}, Colours{}, nil, Summary{}), "JSON": JSON(full{}, nil, Summary{}), "SARIF": SARIF(full{}, nil),
+		"text": Text(full{}, Colors{}, nil, Summary{}), "JSON": JSON(full{}, nil, Summary{}), "SARIF": SARIF(full{}, nil),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", why)

@@ -11,17 +11,17 @@ import (
 )
 
 // Text writes each finding with its place and source line, and counts at the end.
-func Text(w io.Writer, paint Colours, all []Located, summary Summary) error {
+func Text(w io.Writer, paint Colors, all []Located, summary Summary) error {
 	var b bytes.Buffer
 	for _, l := range all {
-		fmt.Fprintf(&b, "%s %s %s %s\n", paint.Bold(plain(l.place())+":"), colour(paint, l.Severity, string(l.Severity)+":"), plain(l.Message), paint.Faint("["+string(l.Code)+"]"))
+		fmt.Fprintf(&b, "%s %s %s %s\n", paint.Bold(plain(l.place())+":"), color(paint, l.Severity, string(l.Severity)+":"), plain(l.Message), paint.Faint("["+string(l.Code)+"]"))
 		if l.Text == "" {
 			continue
 		}
 		line, marks := Caret(l.Text, l.FileColumn, l.Length, l.Replacement)
 		number := fmt.Sprintf("%5d", l.FileLine)
 		fmt.Fprintf(&b, "%s %s\n", paint.Faint(number+" |"), line)
-		fmt.Fprintf(&b, "%s %s\n", paint.Faint(strings.Repeat(" ", len(number))+" |"), colour(paint, l.Severity, marks))
+		fmt.Fprintf(&b, "%s %s\n", paint.Faint(strings.Repeat(" ", len(number))+" |"), color(paint, l.Severity, marks))
 	}
 	for _, kind := range summary.UnknownKinds {
 		fmt.Fprintf(&b, "%s no schema for %s: its fields were not checked; pass its CustomResourceDefinition with --schemas, or use --cluster\n", paint.Cyan("note:"), plain(kind))
@@ -46,7 +46,7 @@ func (l Located) place() string {
 	return fmt.Sprintf("%s:%d:%d", file, l.FileLine, l.FileColumn)
 }
 
-func colour(paint Colours, severity finding.Severity, text string) string {
+func color(paint Colors, severity finding.Severity, text string) string {
 	if severity == finding.Error {
 		return paint.Red(text)
 	}

@@ -56,7 +56,7 @@ func TestSlowCompilationDoesNotBlockOtherTenants(t *testing.T) {
 	release, free := context.WithCancel(t.Context())
 	released := func() bool { return release.Err() != nil }
 	c.controllers.checker.Lint = func(pause func() error, tc *v1.TemplateController, compiled *spec.Compiled, known openapi.Set) (lint.Result, error) {
-		for tc.Name != "neighbour" && !released() {
+		for tc.Name != "neighbor" && !released() {
 			if err := pause(); err != nil {
 				return lint.Result{}, err
 			}
@@ -66,10 +66,10 @@ func TestSlowCompilationDoesNotBlockOtherTenants(t *testing.T) {
 	for i := range 2 * syncWorkers {
 		c.KubectlApply(sized(fmt.Sprint("greedy-", i), "team", 40))
 	}
-	c.KubectlApply(sized("neighbour", "neighbours", 40))
+	c.KubectlApply(sized("neighbor", "neighbors", 40))
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() { c.controllers.Run(ctx, t.Context()); close(stopped) }()
 	defer func() { cancel(); free(); <-stopped }()
-	eventually(t, "the neighbour runs", func() bool { return c.controllers.get("neighbour") != nil })
+	eventually(t, "the neighbor runs", func() bool { return c.controllers.get("neighbor") != nil })
 }

@@ -63,7 +63,7 @@ func TestCompiledMemoryIsLimitedPerTenant(t *testing.T) {
 		c.KubectlApply(sized(name, "team", 40))
 		c.Clock.SetTime(c.Clock.Now().Add(time.Minute))
 	}
-	c.KubectlApply(sized("other", "neighbours", 60))
+	c.KubectlApply(sized("other", "neighbors", 60))
 	c.wantAccepted("one is beyond the share", "a b other")
 	const want = "False InsufficientMemory: the compiled spec needs about 38 KiB of memory, which exceeds what is left of the 100 KiB limit for TemplateControllers whose service accounts are in namespace team: " +
 		"shorten its templates and values, delete other TemplateControllers, or raise the memory limit of templater"
@@ -96,11 +96,11 @@ func TestWriteBeyondCompiledMemoryIsRejected(t *testing.T) {
 	}{
 		{"a new one is beyond the share of its tenant", sized("c", "team", 40), true},
 		{"a small one fits", sized("c", "team", 20), false},
-		{"one of another tenant fits", sized("c", "neighbours", 40), false},
+		{"one of another tenant fits", sized("c", "neighbors", 40), false},
 		{"one is written as it is", sized("b", "team", 40), false},
 		{"one grows, and still fits", sized("b", "team", 50), false},
 		{"one grows beyond the share", sized("b", "team", 80), true},
-		{"one moves to another tenant", sized("b", "neighbours", 80), false},
+		{"one moves to another tenant", sized("b", "neighbors", 80), false},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			tc := &v1.TemplateController{}

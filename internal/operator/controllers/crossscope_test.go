@@ -102,7 +102,7 @@ func TestServiceAccountWithCrossNamespaceChildren(t *testing.T) {
 				t.Error("it does not see whether what it has deleted is gone")
 			}
 			wantRequests(t, "it is gone", c.SettleWrites(), append(as(releaseParent), givenUp)...)
-			c.Clock.SetTime(c.Clock.Now().Add(permissions.BelievedFor))
+			c.Clock.SetTime(c.Clock.Now().Add(permissions.CacheTTL))
 			wantRequests(t, "nothing is left elsewhere", c.SettleWrites())
 			if c.everywhere() {
 				t.Errorf("it watches %v, want its own namespace alone", c.Owned["apps"])
@@ -119,9 +119,9 @@ func TestNamespaceLimitAddedDuringDowntimeIsApplied(t *testing.T) {
 	c.start()
 	wantRequests(t, "start", c.Run(), "team:robot: get apps far", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
 	c.WantQuiet("start")
-	c.Clock.SetTime(c.Clock.Now().Add(permissions.BelievedFor))
+	c.Clock.SetTime(c.Clock.Now().Add(permissions.CacheTTL))
 	c.Run()
-	c.Clock.SetTime(c.Clock.Now().Add(permissions.BelievedFor))
+	c.Clock.SetTime(c.Clock.Now().Add(permissions.CacheTTL))
 	wantRequests(t, "nothing is left elsewhere", c.Run())
 	for _, want := range c.Owned["apps"] {
 		if want.Namespace != "ns" {

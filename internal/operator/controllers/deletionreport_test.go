@@ -106,10 +106,10 @@ func TestRejectedDeletionReportDoesNotBlockDeletion(t *testing.T) {
 		{"no permission", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "u" cannot patch resource "apps/status" in API group "example.org" in the namespace "ns"`), 1},
 		{"a webhook denies it", refusal(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x" denied the request: no`), 1},
 		{"the schema refuses it", refusal(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), 1},
-		{"the server does not answer", errors.New("no answer"), deletion.MostTries},
-		{"the server fails", refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"), deletion.MostTries},
-		{"the kind is not served at present", reconciletest.Unserved(one), deletion.MostTries},
-		{"the server is busy", refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), deletion.MostTries},
+		{"the server does not answer", errors.New("no answer"), deletion.MaxTries},
+		{"the server fails", refusal(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"), deletion.MaxTries},
+		{"the kind is not served at present", reconciletest.Unserved(one), deletion.MaxTries},
+		{"the server is busy", refusal(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), deletion.MaxTries},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := begun(t, withSpec(t, apps, deletesAll), app)
@@ -118,7 +118,7 @@ func TestRejectedDeletionReportDoesNotBlockDeletion(t *testing.T) {
 			c.startDeletion()
 			want := append(slices.Repeat([]string{key}, row.n), "delete configmaps a", "delete configmaps b", givenUp)
 			before := len(c.Requests)
-			for range deletion.MostTries {
+			for range deletion.MaxTries {
 				c.controllers.queue.Add("apps") // the retry is due
 				c.Settle()
 			}

@@ -36,7 +36,7 @@ func TestConditionMessageIsSingleLine(t *testing.T) {
 	c.Store(appsController, o)
 	c.Deliver()
 	c.Run()
-	if got := c.Condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, object.Line("A"+reconciletest.OddText, problem.LongestMessage)) {
+	if got := c.Condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, object.Line("A"+reconciletest.OddText, problem.MaxMessageLength)) {
 		t.Errorf("condition %q, want the kind in it as people can be shown it", got)
 	}
 }

@@ -163,8 +163,8 @@ func TestDeletionIsRetriedWhileListIsForbidden(t *testing.T) {
 	c.startDeletion()
 	c.ControllerQueue.Drop()
 	c.Run()
-	if wait := c.ControllerQueue.Wait("apps"); wait != permissions.BelievedFor {
-		t.Errorf("looked at again after %v, want %v", wait, permissions.BelievedFor)
+	if wait := c.ControllerQueue.Wait("apps"); wait != permissions.CacheTTL {
+		t.Errorf("looked at again after %v, want %v", wait, permissions.CacheTTL)
 	}
 }
 

@@ -66,7 +66,7 @@ func (f *finalizer) noneHolds(ctx context.Context, e *tracked, next *controller.
 	}
 	holders, waits, err := deletion.Holders(ctx, next, e.namespaces)
 	if err != nil || waits != nil {
-		f.queue.AddAfter(next.Name, permissions.BelievedFor)
+		f.queue.AddAfter(next.Name, permissions.CacheTTL)
 		return false, err
 	}
 	f.requeuer.enqueueHolders(next.Name, holders)
@@ -92,7 +92,7 @@ func (f *finalizer) retreat(ctx context.Context, e *tracked, next *controller.Co
 		f.queue.Add(next.Name) // to end the watches
 	}
 	if left {
-		f.queue.AddAfter(next.Name, permissions.BelievedFor)
+		f.queue.AddAfter(next.Name, permissions.CacheTTL)
 	}
 }
 

@@ -229,7 +229,7 @@ func TestRelatedSelectionsAreLimitedPerTenant(t *testing.T) {
 	c.KubectlApply(of("a", "team", ""))
 	c.Settle()
 	c.KubectlApply(of("b", "team", ""))
-	c.KubectlApply(of("other", "neighbours", ""))
+	c.KubectlApply(of("other", "neighbors", ""))
 	expect("one takes all", "a other")
 	c.KubectlApply(of("a", "team", "  resyncPeriod: 1h\n"))
 	expect("it is edited", "a other")

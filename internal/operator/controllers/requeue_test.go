@@ -52,7 +52,7 @@ func TestForbiddenListIsRetried(t *testing.T) {
 			c.Run()
 			want := recountTime
 			if forbidden {
-				want = permissions.BelievedFor
+				want = permissions.CacheTTL
 			}
 			if wait := c.ControllerQueue.Wait("apps"); wait != want {
 				t.Errorf("looked at again after %v, want %v", wait, want)

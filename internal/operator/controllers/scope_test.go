@@ -143,7 +143,7 @@ func TestDeselectedNamespaceWatchEnds(t *testing.T) {
 				t.Errorf("%v are read, and %v in the set that was in use; stays is to be %v", e.namespaces, before, row.stays)
 			}
 			due, later := c.ControllerQueue.Due("apps")
-			if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.Clock.Now()) != permissions.BelievedFor {
+			if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.Clock.Now()) != permissions.CacheTTL {
 				t.Errorf("looked at again at once: %d, later: %v", at, later)
 			}
 		})

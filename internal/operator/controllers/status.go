@@ -201,7 +201,7 @@ const unsealedTimeout = 5 * time.Minute
 func (w *statusWriter) recheckLater(next *controller.Controller) {
 	switch {
 	case next.Forbidden():
-		w.queue.AddAfter(next.Name, permissions.BelievedFor)
+		w.queue.AddAfter(next.Name, permissions.CacheTTL)
 	case len(next.AbsentNamespaces()) > 0:
 		w.queue.AddAfter(next.Name, problem.SlowRetry)
 	}

@@ -255,7 +255,7 @@ func TestOwnTemplateControllerWritesAreTrimmedInCache(t *testing.T) {
 		if kept.Text("status", "conditions") != "" || kept.JSON("status", "conditions") == "" {
 			t.Fatal("the status was not written")
 		}
-		if !kept.Noted(object.Trimmed) || len(kept.JSON("spec")) > store.MostCached || kept.Label("a") != "" {
+		if !kept.Noted(object.Trimmed) || len(kept.JSON("spec")) > store.MaxCached || kept.Label("a") != "" {
 			t.Errorf("%s is kept as it is", name)
 		}
 	}

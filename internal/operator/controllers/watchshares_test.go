@@ -83,18 +83,18 @@ func TestChildKindsBeyondWatchLimitAreNotWatched(t *testing.T) {
 	c.KubectlApply(greedyApps("older", 1, 3))
 	c.turnKinds()
 	c.KubectlApply(greedyApps("apps", 2, 4))
-	c.KubectlApply(strings.ReplaceAll(greedyApps("neighbour", 3, 4), "namespace: team", "namespace: other"))
+	c.KubectlApply(strings.ReplaceAll(greedyApps("neighbor", 3, 4), "namespace: team", "namespace: other"))
 	c.turnKinds()
 	const unwatched = "False TooManyWatches: children of kind Pod are not watched: the tenant (the TemplateControllers whose service accounts are in the same namespace) has reached its watch limit: list fewer namespaces"
 	expect := func(when string) {
 		t.Helper()
-		if n, neighbour := c.watchesOf("older", "apps"), c.watchesOf("neighbour"); n != maxInTest || neighbour != 5*8 {
-			t.Errorf("%s: the tenant has %d watches, its neighbour %d; want %d and %d", when, n, neighbour, maxInTest, 5*8)
+		if n, neighbor := c.watchesOf("older", "apps"), c.watchesOf("neighbor"); n != maxInTest || neighbor != 5*8 {
+			t.Errorf("%s: the tenant has %d watches, its neighbor %d; want %d and %d", when, n, neighbor, maxInTest, 5*8)
 		}
 		if got := c.Condition("templatecontrollers", "apps", "Watching"); !strings.HasPrefix(got, unwatched) {
 			t.Errorf("%s: condition %s", when, got)
 		}
-		for _, name := range []string{"older", "neighbour"} {
+		for _, name := range []string{"older", "neighbor"} {
 			if got := c.Condition("templatecontrollers", name, "Watching"); got != "True Watching: all kinds are watched" {
 				t.Errorf("%s: condition of %s: %s", when, name, got)
 			}

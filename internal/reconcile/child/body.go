@@ -58,5 +58,5 @@ func (f *Factory) KeyFault(content map[string]any) string {
 	default:
 		path = problem.Author(f.Program.Wrote).Path(path, content)
 	}
-	return fmt.Sprintf("%s has a key of more than %d characters in JSON, which the API server cannot decode: shorten it", path, object.LongestKey-len(`""`))
+	return fmt.Sprintf("%s has a key of more than %d characters in JSON, which the API server cannot decode: shorten it", path, object.MaxKeyLength-len(`""`))
 }

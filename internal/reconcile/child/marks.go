@@ -93,9 +93,9 @@ func (m *Maker) reseal(l *Live, note seal.Note) request.Metadata {
 	return change
 }
 
-// Vouch returns a valid seal for an object, for callers that have no keys and trust what the object says about itself: in its seal or, if it has
+// SignUnverified returns a valid seal for an object, for callers that have no keys and trust what the object says about itself: in its seal or, if it has
 // none, in its annotations. It returns "" if the seal is already valid.
-func (m *Maker) Vouch(kind schema.GroupKind, o *object.Object) string {
+func (m *Maker) SignUnverified(kind schema.GroupKind, o *object.Object) string {
 	if note, holds := m.openFor(o, kind); holds && !note.Old {
 		return ""
 	}
@@ -127,8 +127,8 @@ func repeated(n seal.Note, crossScope bool) [4]mark {
 	return all
 }
 
-// Unbind returns the patch that removes the child's owner reference to the parent with that UID. It replaces the whole list.
-func (l *Live) Unbind(parent types.UID) request.Metadata {
+// RemoveOwnerReference returns the patch that removes the child's owner reference to the parent with that UID. It replaces the whole list.
+func (l *Live) RemoveOwnerReference(parent types.UID) request.Metadata {
 	return request.Metadata{UID: l.Object.UID(), Version: l.Object.ResourceVersion(), Owners: otherOwners(l.Object, parent)}
 }
 

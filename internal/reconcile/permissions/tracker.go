@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// BelievedFor is how long results are cached.
-	BelievedFor = 10 * time.Second
+	// CacheTTL is how long results are cached.
+	CacheTTL = 10 * time.Second
 	// maxUnused is how long unused results are kept.
 	maxUnused = 10 * time.Minute
 	// reviewsPerSecond and reviewBurst limit the requests to the API server, regardless of how many requests are forbidden.
@@ -78,7 +78,7 @@ func (t *Tracker) look(c Claim, controller string) reviewResult {
 	}
 	a.used = t.clock.Now()
 	a.controllers[controller] = struct{}{}
-	if (a.asked.IsZero() || t.clock.Since(a.asked) >= BelievedFor) && t.queue.Len() < maxQueued {
+	if (a.asked.IsZero() || t.clock.Since(a.asked) >= CacheTTL) && t.queue.Len() < maxQueued {
 		t.queue.Add(c)
 		a.pending = a.asked.IsZero()
 	}

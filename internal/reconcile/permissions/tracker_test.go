@@ -34,18 +34,18 @@ func TestPermissionReviewsAreCached(t *testing.T) {
 	if _, asked := work(); asked != 0 {
 		t.Errorf("%d questions again at once", asked)
 	}
-	c.clock.SetTime(c.clock.Now().Add(BelievedFor))
+	c.clock.SetTime(c.clock.Now().Add(CacheTTL))
 	if _, asked := work(); asked != 2 || len(c.told) != 2 {
 		t.Errorf("%d questions after a while and %d told, want 2 and nobody new", asked, len(c.told))
 	}
 	c.fails["team:robot list namespaces"] = errors.New("no answer")
-	c.clock.SetTime(c.clock.Now().Add(BelievedFor))
+	c.clock.SetTime(c.clock.Now().Add(CacheTTL))
 	if f, asked := work(); asked != 1 || !slices.Equal(f.missing, []string{"list"}) {
 		t.Errorf("finding %+v after %d questions without an answer, want the last one", f, asked)
 	}
 	clear(c.fails)
 	clear(c.lacks)
-	c.clock.SetTime(c.clock.Now().Add(BelievedFor))
+	c.clock.SetTime(c.clock.Now().Add(CacheTTL))
 	if f, _ := work(); len(f.missing) > 0 || len(c.told) != 4 {
 		t.Errorf("finding %+v and told %v once it is granted", f, c.told)
 	}

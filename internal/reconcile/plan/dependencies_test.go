@@ -51,7 +51,7 @@ func wanted(t *testing.T, entry, strategy, text string) *child.Wanted {
 	}
 	w.Marks = maker.Marks(w.Entry, w.Kind.GroupKind(), "ns", false)
 	if text != absent {
-		sealed := maker.Vouch(w.Kind.GroupKind(), from(t, text))
+		sealed := maker.SignUnverified(w.Kind.GroupKind(), from(t, text))
 		w.Live = child.NewLive(w.Kind, from(t, strings.Replace(text, `"templater.dev/applied-hash"`, `"templater.dev/seal": "`+sealed+`", "templater.dev/applied-hash"`, 1)))
 	}
 	return w

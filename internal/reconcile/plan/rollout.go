@@ -89,8 +89,8 @@ func (p *Plan) later(a Action) {
 	r.later = append(r.later, a)
 }
 
-// GoOn records that the child of an action is already available, and adds the next deferred change, if any, to Apply.
-func (p *Plan) GoOn(after Action) {
+// ContinueRollout records that the child of an action is already available, and adds the next deferred change, if any, to Apply.
+func (p *Plan) ContinueRollout(after Action) {
 	r := of(p.rollouts, after.Wanted.Entry)
 	if r == nil || after.Live != nil && (after.Verb != Update || !after.Wanted.Changes(after.Live.Object)) {
 		return // reverting drift does not make another object available

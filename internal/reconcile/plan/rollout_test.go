@@ -184,7 +184,7 @@ func TestRolloutContinuesWithinReconciliation(t *testing.T) {
 		{"create x", "update b because of .data.a", "update a", "update c", "update d", "update e"},
 	} {
 		if i > 0 {
-			p.GoOn(p.Apply[i-1])
+			p.ContinueRollout(p.Apply[i-1])
 		}
 		if diff := cmp.Diff(want, planText(p)); diff != "" {
 			t.Errorf("plan after %d (-want +got):\n%s", i, diff)
@@ -195,7 +195,7 @@ func TestRolloutContinuesWithinReconciliation(t *testing.T) {
 	}
 	in.Entries[0].UpdateStrategy.RollingUpdate = nil
 	p = Make(in)
-	p.GoOn(p.Apply[0])
+	p.ContinueRollout(p.Apply[0])
 	if len(p.Apply) != 6 {
 		t.Errorf("without a rollout: %v", planText(p))
 	}

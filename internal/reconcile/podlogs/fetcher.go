@@ -18,11 +18,11 @@ const (
 	maxRequests, maxRequestsPerTenant = 16, 4
 	// requestsPerSecond and requestBurst limit the requests per tenant.
 	requestsPerSecond, requestBurst = 50, 100
-	// MostHeld limits the memory for logs, in bytes. Each log counts as its limitBytes plus perLog.
-	MostHeld = 64 << 20
-	// MostHeldOfTenant is the same limit for one tenant.
-	MostHeldOfTenant = 16 << 20
-	perLog           = 1 << 10
+	// MaxHeldBytes limits the memory for logs, in bytes. Each log counts as its limitBytes plus perLog.
+	MaxHeldBytes = 64 << 20
+	// MaxHeldBytesPerTenant is the same limit for one tenant.
+	MaxHeldBytesPerTenant = 16 << 20
+	perLog                = 1 << 10
 	// firstLogRetry is the delay before a failed request is retried. It doubles with each failure, up to lastLogRetry.
 	firstLogRetry, lastLogRetry = 5 * time.Second, 5 * time.Minute
 	// gather is how long the first of several logs waits for the others before their parent is enqueued.

@@ -265,7 +265,7 @@ func TestLogMemoryIsLimited(t *testing.T) {
 		k.takes = 0
 		large := options
 		large.LimitBytes = 1 << 20
-		room := MostHeldOfTenant / (1<<20 + perLog)
+		room := MaxHeldBytesPerTenant / (1<<20 + perLog)
 		ask := func(as string, from, to int) {
 			s := k.f.Begin(keyOf(as, "p"), as, 0)
 			for i := from; i < to; i++ {
@@ -284,7 +284,7 @@ func TestLogMemoryIsLimited(t *testing.T) {
 		for _, as := range []string{"b", "c", "d", "e"} {
 			ask(as, 0, room)
 		}
-		if more, _ := k.take(); room+len(more) != MostHeld/(1<<20+perLog) {
+		if more, _ := k.take(); room+len(more) != MaxHeldBytes/(1<<20+perLog) {
 			t.Errorf("%d requests for four more tenants", len(more))
 		}
 		ask("b", 0, 0) // releases its memory
@@ -306,13 +306,13 @@ func TestLogMemoryLimitIsExact(t *testing.T) {
 		exact := options
 		exact.LimitBytes = 1<<20 - perLog
 		s := k.f.Begin(key("p"), "", 0)
-		for i := range MostHeldOfTenant>>20 + 1 {
+		for i := range MaxHeldBytesPerTenant>>20 + 1 {
 			s.Logs(pod(fmt.Sprint(i), ended), exact)
 		}
 		s.End()
 		synctest.Wait()
-		if asked, _ := k.take(); len(asked) != MostHeldOfTenant>>20 {
-			t.Errorf("%d requests, want %d", len(asked), MostHeldOfTenant>>20)
+		if asked, _ := k.take(); len(asked) != MaxHeldBytesPerTenant>>20 {
+			t.Errorf("%d requests, want %d", len(asked), MaxHeldBytesPerTenant>>20)
 		}
 	})
 }

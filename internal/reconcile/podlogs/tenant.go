@@ -11,14 +11,14 @@ import (
 type tenant struct {
 	queue   []*log // logs to request
 	readers int    // goroutines that process the queue
-	held    int    // bytes, see MostHeldOfTenant
+	held    int    // bytes, see MaxHeldBytesPerTenant
 	rate    flowcontrol.RateLimiter
 }
 
 // tenants are the tenants for which logs are read or kept. They are guarded by the lock of the Fetcher.
 type tenants struct {
 	of   map[string]*tenant
-	held int // bytes, see MostHeld
+	held int // bytes, see MaxHeldBytes
 }
 
 // get returns the tenant with that name, and creates it if needed.
@@ -46,7 +46,7 @@ func (ts *tenants) takeRoom(l *log) bool {
 	t, size := ts.get(l.tenant), l.size()
 	switch {
 	case l.hasRoom:
-	case ts.held+size > MostHeld || t.held+size > MostHeldOfTenant:
+	case ts.held+size > MaxHeldBytes || t.held+size > MaxHeldBytesPerTenant:
 		ts.tidy(l.tenant)
 		return false
 	default:

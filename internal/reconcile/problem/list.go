@@ -72,7 +72,7 @@ func (a *alike) add(name string) {
 	switch {
 	case name == "" || a.seen[name]:
 		return
-	case len(a.names) == MostListed:
+	case len(a.names) == MaxListed:
 		a.more++
 	default:
 		a.names = append(a.names, name)

@@ -7,18 +7,18 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 )
 
-// LongestMessage is the maximum length of a condition message (metav1.Condition), in bytes. Counted in characters, a
+// MaxMessageLength is the maximum length of a condition message (metav1.Condition), in bytes. Counted in characters, a
 // message is at most as long.
-const LongestMessage = 32768
+const MaxMessageLength = 32768
 
 // Line sanitizes a message for conditions and Events: names in it, which others have chosen, cannot add lines, hide
 // text or make it too long.
-func Line(message string) string { return object.Line(message, LongestMessage) }
+func Line(message string) string { return object.Line(message, MaxMessageLength) }
 
-// MostListed is the maximum number of similar items listed in a message.
-const MostListed = 3
+// MaxListed is the maximum number of similar items listed in a message.
+const MaxListed = 3
 
-// Join joins the first MostListed parts, and adds how many more there are.
+// Join joins the first MaxListed parts, and adds how many more there are.
 func Join(parts []string) string {
 	return JoinFunc(parts, func(part string) string { return part })
 }
@@ -27,8 +27,8 @@ func Join(parts []string) string {
 func JoinFunc[T any](all []T, say func(T) string) string {
 	var out strings.Builder
 	for i, each := range all {
-		if i == MostListed {
-			fmt.Fprintf(&out, "; and %d more", len(all)-MostListed)
+		if i == MaxListed {
+			fmt.Fprintf(&out, "; and %d more", len(all)-MaxListed)
 			break
 		}
 		if i > 0 {

@@ -10,7 +10,7 @@ import (
 
 // History is the state that is kept between reconciliations of parents.
 type History struct {
-	Pacer    *DeparturePacer
+	Pacer    *UnmatchedParentLimiter
 	Absences *AbsentParents
 	// Orphaning is also updated from watch events.
 	Orphaning *OrphaningParents

@@ -14,10 +14,10 @@ const (
 	DepartureBurst      = 20
 )
 
-// DeparturePacer limits how many parents of a controller per second are checked and lose their children after they stop
+// UnmatchedParentLimiter limits how many parents of a controller per second are checked and lose their children after they stop
 // matching, so that a wrong selector can be corrected in time, by suspend or another edit. It is safe for concurrent
 // use.
-type DeparturePacer struct {
+type UnmatchedParentLimiter struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	lines map[string]*line // by controller
@@ -31,13 +31,13 @@ type line struct {
 }
 
 // NewDeparturePacer returns an empty pacer.
-func NewDeparturePacer(clock clock.PassiveClock) *DeparturePacer {
-	return &DeparturePacer{clock: clock, lines: map[string]*line{}}
+func NewDeparturePacer(clock clock.PassiveClock) *UnmatchedParentLimiter {
+	return &UnmatchedParentLimiter{clock: clock, lines: map[string]*line{}}
 }
 
 // Wait returns how long a parent must wait for its turn. The first call takes a place, which the parent keeps until
 // Wait returns 0.
-func (p *DeparturePacer) Wait(key Key, generation int64) time.Duration {
+func (p *UnmatchedParentLimiter) Wait(key Key, generation int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Now()
@@ -56,7 +56,7 @@ func (p *DeparturePacer) Wait(key Key, generation int64) time.Duration {
 
 // line returns the line of a generation. Parents that wait because of another generation lose their places. The caller
 // holds the lock.
-func (p *DeparturePacer) line(controller string, generation int64, now time.Time) *line {
+func (p *UnmatchedParentLimiter) line(controller string, generation int64, now time.Time) *line {
 	before := p.lines[controller]
 	if before != nil && before.generation == generation {
 		return before
@@ -89,7 +89,7 @@ func (l *line) take(now time.Time) time.Time {
 }
 
 // End releases the place of a parent that matches again or has no children left.
-func (p *DeparturePacer) End(key Key) {
+func (p *UnmatchedParentLimiter) End(key Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lines[key.Controller]
@@ -105,7 +105,7 @@ func (p *DeparturePacer) End(key Key) {
 }
 
 // ForgetController drops the state of a deleted TemplateController.
-func (p *DeparturePacer) ForgetController(name string) {
+func (p *UnmatchedParentLimiter) ForgetController(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.lines, name)

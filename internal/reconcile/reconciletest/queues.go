@@ -34,7 +34,7 @@ func Take(q queue.Queue) []string {
 }
 
 // InLine queues a parent behind others that have just stopped matching.
-func InLine(p *queue.DeparturePacer, key queue.Key) {
+func InLine(p *queue.UnmatchedParentLimiter, key queue.Key) {
 	for _, other := range ManyKeys(key.Controller, queue.DepartureBurst+1) {
 		p.Wait(other, 1)
 	}

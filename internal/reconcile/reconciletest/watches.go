@@ -82,7 +82,7 @@ func (w *Watches) Deliver() {
 			continue
 		}
 		var err error
-		if w.brought[want], err = w.server.Bring(want, cache, w.brought[want]); err != nil {
+		if w.brought[want], err = w.server.DeliverChanges(want, cache, w.brought[want]); err != nil {
 			w.server.T.Fatal(err)
 		}
 	}

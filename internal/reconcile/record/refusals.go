@@ -103,7 +103,7 @@ func controllersOf(keys []queue.Key) []string {
 }
 
 // Refused returns examples of Events of a TemplateController that were forbidden for the user, sorted by namespace: one
-// per namespace, and at most problem.MostListed.
+// per namespace, and at most problem.MaxListed.
 func (r *EventRecorder) Refused(controller, as string) []RefusedEvent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +121,7 @@ func (r *EventRecorder) Refused(controller, as string) []RefusedEvent {
 	for _, namespace := range slices.Sorted(maps.Keys(first)) {
 		all = append(all, first[namespace])
 	}
-	return all[:min(len(all), problem.MostListed)]
+	return all[:min(len(all), problem.MaxListed)]
 }
 
 // RefusedEvent is an Event about a parent that was forbidden.

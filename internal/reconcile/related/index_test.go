@@ -19,7 +19,7 @@ func TestSelectionsOfTenantShareMemoryLimit(t *testing.T) {
 		e.Index = NewIndex(rooms, tenant)
 		return e
 	}
-	one, two, other := entry("team"), entry("team"), entry("neighbours")
+	one, two, other := entry("team"), entry("team"), entry("neighbors")
 	expect := func(why string, e *Entry, parent string, yielded []map[string]any, room bool) {
 		t.Helper()
 		_, issue := e.Choose(in("ns", parent), yielded, 1<<20)

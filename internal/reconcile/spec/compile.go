@@ -125,7 +125,7 @@ func (c *Compiled) compile(pause func() error, name string, spec *v1.TemplateCon
 	source, values := sourceOf(name, spec)
 	source.Pause = pause
 	awaits := func(string) []string { return nil }
-	program, err := render.CompileSound(source)
+	program, err := render.CompilePartial(source)
 	if r = values; err != nil {
 		r = joined(r, badTemplates(err))
 	} else {

@@ -141,7 +141,7 @@ func reasonOf(kind string) string {
 }
 
 // bounded truncates the message of a status template's condition to the maximum length.
-func bounded(message string) string { return object.Cut(message, problem.LongestMessage) }
+func bounded(message string) string { return object.Cut(message, problem.MaxMessageLength) }
 
 // setDefaults sets lastTransitionTime and, if the schema has it, observedGeneration.
 func (p Conditions) setDefaults(condition map[string]any) {

@@ -47,7 +47,7 @@ func onlyOne(word string, known []string) string {
 }
 
 // distance is the number of letters to add, to leave out, to replace, or to
-// swap with their neighbour, to make one word of the other: the optimal string
+// swap with their neighbor, to make one word of the other: the optimal string
 // alignment distance. Words too long to be typing errors count as far apart.
 func distance(a, b string) int {
 	const longest = 64

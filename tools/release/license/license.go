@@ -124,14 +124,14 @@ func read(name string, paths []string) (Module, error) {
 		}
 		coverage := licensecheck.Scan(text)
 		if coverage.Percent < mostly {
-			return m, fmt.Errorf("the module %s: %s is no licence that is known: read it, and do without the module unless it may be given away with templater", name, path)
+			return m, fmt.Errorf("the module %s: %s is no license that is known: read it, and do without the module unless it may be given away with templater", name, path)
 		}
 		for _, match := range coverage.Match {
 			ids[match.ID] = true
 		}
 	}
 	if len(ids) == 0 {
-		return m, fmt.Errorf("the module %s has no file with its licence: do without it", name)
+		return m, fmt.Errorf("the module %s has no file with its license: do without it", name)
 	}
 	m.License = strings.Join(slices.Sorted(maps.Keys(ids)), " AND ")
 	return m, nil

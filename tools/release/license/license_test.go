@@ -33,7 +33,7 @@ func TestDependencyLicensesAreAllowed(t *testing.T) {
 	}
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{"Apache-2.0", "BSD-3-Clause", "ISC", "MIT"}, slices.Compact(got)); diff != "" {
-		t.Errorf("licences (-want +got):\n%s", diff)
+		t.Errorf("licenses (-want +got):\n%s", diff)
 	}
 	for path, want := range map[string]string{
 		"k8s.io/api":   "Apache-2.0",
@@ -65,8 +65,8 @@ func TestModulesWithoutLicenseAreRejected(t *testing.T) {
 		}
 	}
 	for file, want := range map[string]string{
-		"NOTICE":  "the module a@v1 has no file with its licence: do without it",
-		"LICENSE": "is no licence that is known: read it, and do without the module unless it may be given away with templater",
+		"NOTICE":  "the module a@v1 has no file with its license: do without it",
+		"LICENSE": "is no license that is known: read it, and do without the module unless it may be given away with templater",
 		"gone":    "no such file",
 	} {
 		if _, err := read("a@v1", []string{filepath.Join(folder, file)}); err == nil || !strings.Contains(err.Error(), want) {

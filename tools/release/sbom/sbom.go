@@ -65,7 +65,7 @@ func Make(r Release) ([]byte, error) {
 			license = "BSD-3-Clause"
 		}
 		if license == "" {
-			return nil, fmt.Errorf("the licence of the module %s is not known", name)
+			return nil, fmt.Errorf("the license of the module %s is not known", name)
 		}
 		doc.add(modules[name], license)
 	}

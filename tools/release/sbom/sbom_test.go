@@ -88,7 +88,7 @@ func TestDocumentIsSPDX(t *testing.T) {
 		t.Error(err)
 	}
 	if doc.SPDXVersion != "SPDX-2.3" || doc.DataLicense != "CC0-1.0" || doc.SPDXIdentifier != "DOCUMENT" || !regexp.MustCompile(`^https://[^\s#]+$`).MatchString(doc.DocumentNamespace) {
-		t.Errorf("got the version %s, the licence %s, the ID %s and the name %s", doc.SPDXVersion, doc.DataLicense, doc.SPDXIdentifier, doc.DocumentNamespace)
+		t.Errorf("got the version %s, the license %s, the ID %s and the name %s", doc.SPDXVersion, doc.DataLicense, doc.SPDXIdentifier, doc.DocumentNamespace)
 	}
 	if _, err := time.Parse("2006-01-02T15:04:05Z", doc.CreationInfo.Created); err != nil || len(doc.CreationInfo.Creators) != 1 || doc.CreationInfo.Creators[0].CreatorType != "Tool" {
 		t.Errorf("created %+v: error %v", doc.CreationInfo, err)
@@ -182,7 +182,7 @@ func TestInvalidProgramIsReported(t *testing.T) {
 func TestModulesWithoutLicenseAreRejected(t *testing.T) {
 	r := release(t)
 	clear(r.Licenses)
-	if _, err := Make(r); err == nil || !strings.HasPrefix(err.Error(), "the licence of the module ") {
+	if _, err := Make(r); err == nil || !strings.HasPrefix(err.Error(), "the license of the module ") {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -286,21 +286,21 @@ func TestPlaygroundSharesByLink(t *testing.T) {
 func TestPlaygroundHighlightsYAMLAndTemplates(t *testing.T) {
 	b, _, _ := playground(t, "#example=loadtest")
 	const (
-		colours = `document.querySelector("#panel-controllers .colours")`
+		colors  = `document.querySelector("#panel-controllers .colors")`
 		text    = `document.getElementById("text-controllers")`
-		visible = `(() => { const shown = ` + colours + `.textContent; return shown.length > 100 && ` + text + `.value.concat("\n").includes(shown); })()`
+		visible = `(() => { const shown = ` + colors + `.textContent; return shown.length > 100 && ` + text + `.value.concat("\n").includes(shown); })()`
 	)
 	b.until(visible)
 	for _, class := range []string{"key", "string", "action", "field", "keyword"} {
-		b.until(`[...` + colours + `.querySelectorAll("span.` + class + `")].length > 0 || (` + text + `.scrollTop += 100, false)`)
+		b.until(`[...` + colors + `.querySelectorAll("span.` + class + `")].length > 0 || (` + text + `.scrollTop += 100, false)`)
 	}
 	b.do(chromedp.Evaluate(text+`.scrollTop = `+text+`.scrollHeight`, nil))
-	b.until(visible + ` && ` + text + `.value.concat("\n").endsWith(` + colours + `.textContent)`)
+	b.until(visible + ` && ` + text + `.value.concat("\n").endsWith(` + colors + `.textContent)`)
 	b.write("controllers", "a: b\n"+"{{/* one\n"+strings.Repeat("key: comment\n", 200)+"*/}}\nkey: value\n")
 	b.do(chromedp.Evaluate(text+`.scrollTop = 1000`, nil))
-	b.until(colours + `.querySelectorAll("span.action").length > 10 && ` + colours + `.querySelectorAll("span.key").length === 0`)
+	b.until(colors + `.querySelectorAll("span.action").length > 10 && ` + colors + `.querySelectorAll("span.key").length === 0`)
 	b.do(chromedp.Evaluate(text+`.scrollTop = `+text+`.scrollHeight`, nil))
-	b.until(colours + `.querySelectorAll("span.key").length === 1`)
+	b.until(colors + `.querySelectorAll("span.key").length === 1`)
 }
 
 // TestPlaygroundRejectsHostileLinks opens malicious links.

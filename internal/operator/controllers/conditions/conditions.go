@@ -171,7 +171,7 @@ func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
 		condition.Reason, condition.Message = watching.Reason, "unknown until the kinds are watched: see the Watching condition"
 	case n.Failed > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, v1.ReasonParentsFailed
-		condition.Message = fmt.Sprintf("%d of %d parents have failed, for example %s", n.Failed, n.Total, problem.JoinFunc(f.Failing[:min(len(f.Failing), problem.MostListed)], nameOf))
+		condition.Message = fmt.Sprintf("%d of %d parents have failed, for example %s", n.Failed, n.Total, problem.JoinFunc(f.Failing[:min(len(f.Failing), problem.MaxListed)], nameOf))
 	case pending > 0:
 		condition.Reason, condition.Message = v1.ReasonProgressing, fmt.Sprintf("%d of %d parents are not yet reconciled with the current spec", pending, n.Total)
 	case n.Waiting > 0:

@@ -50,8 +50,8 @@ func Logs(c *controller.Controller, failures []podlogs.Failure) (condition *meta
 		}
 	}
 	more := ""
-	if n := len(texts) - problem.MostListed; n > 0 {
-		texts, more = texts[:problem.MostListed], fmt.Sprintf("; and %d more", n)
+	if n := len(texts) - problem.MaxListed; n > 0 {
+		texts, more = texts[:problem.MaxListed], fmt.Sprintf("; and %d more", n)
 	}
 	condition.Message = "cannot read the logs of some Pods: " + strings.Join(texts, "; ") + more
 	return condition, pending
@@ -71,7 +71,7 @@ func logsClaim(c *controller.Controller, namespace string) permissions.Claim {
 // tooManyLogs describes how to fix logs that exceed the memory limit.
 func tooManyLogs(f podlogs.Failure) string {
 	return oneLog(f) + fmt.Sprintf(": exceeds the memory limit for logs (%d MiB in total, %d MiB per namespace of service accounts): select fewer Pods in spec.related, or set a smaller logs.limitBytes",
-		podlogs.MostHeld>>20, podlogs.MostHeldOfTenant>>20)
+		podlogs.MaxHeldBytes>>20, podlogs.MaxHeldBytesPerTenant>>20)
 }
 
 // oneLog returns the first log of a failure, and how many more there are.

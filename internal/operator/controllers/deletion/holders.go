@@ -168,7 +168,7 @@ func (d *Deleter) Strays(ctx context.Context, of *controller.Controller, in map[
 	holders, waits, err := Holders(ctx, of, in)
 	if waits != nil {
 		klog.FromContext(ctx).Info("cannot list parents that no longer match, will retry", "controller", of.Name, "reason", waits.Message)
-		d.Queue.AddAfter(of.Name, permissions.BelievedFor)
+		d.Queue.AddAfter(of.Name, permissions.CacheTTL)
 		return nil, false, nil
 	}
 	return slices.DeleteFunc(holders, func(h request.Holder) bool { return of.Parent(h.Name) != nil }), true, err

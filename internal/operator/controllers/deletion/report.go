@@ -29,9 +29,9 @@ type report struct {
 	denied  map[string]bool              // namespaces in which the permission is missing
 }
 
-// MostTries is how often a failed report is retried. Failed reports must not block the deletion of the
+// MaxTries is how often a failed report is retried. Failed reports must not block the deletion of the
 // TemplateController.
-const MostTries = 10
+const MaxTries = 10
 
 // deletionMessage returns the message of the ready condition of parents whose TemplateController is deleted.
 func deletionMessage(of *controller.Controller, deletesChildren bool) string {
@@ -90,7 +90,7 @@ func (d *Deleter) reportOn(ctx context.Context, r *report, of *controller.Contro
 		return nil
 	}
 	r.tries[key]++
-	if !lastingRefusal(err) && r.tries[key] < MostTries {
+	if !lastingRefusal(err) && r.tries[key] < MaxTries {
 		if controller.Stale(err) {
 			return store.ErrBehind
 		}

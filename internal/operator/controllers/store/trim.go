@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// MostCached is the maximum size of a cached spec in bytes. Of a larger spec, the cache keeps the outline and the size.
-	MostCached = 8 << 10
+	// MaxCached is the maximum size of a cached spec in bytes. Of a larger spec, the cache keeps the outline and the size.
+	MaxCached = 8 << 10
 	// maxFinalizers is the maximum size of cached finalizers in bytes. Of more, the cache only keeps templater's own.
 	maxFinalizers = 1 << 10
 )
@@ -71,7 +71,7 @@ func (t *trimmer) finalizers() {
 
 func (t *trimmer) spec() {
 	text := t.from.JSON("spec")
-	if len(text) <= MostCached {
+	if len(text) <= MaxCached {
 		t.member("spec", text)
 		return
 	}

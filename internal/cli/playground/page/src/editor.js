@@ -1,4 +1,4 @@
-// A text with colours, the numbers of its lines, and marks where something is wrong.
+// A text with colors, the numbers of its lines, and marks where something is wrong.
 import { element } from './dom.js';
 import { highlight, insideAction } from './highlight.js';
 
@@ -8,7 +8,7 @@ export class Editor {
   #text;
   #numbers = element('pre', { class: 'numbers', 'aria-hidden': 'true' });
   #marks = element('pre', { class: 'marks', 'aria-hidden': 'true' });
-  #colours = element('pre', { class: 'colours', 'aria-hidden': 'true' }); // of the lines that are visible
+  #colors = element('pre', { class: 'colors', 'aria-hidden': 'true' }); // of the lines that are visible
   #lines = 0;
   #marked = false;
   node;
@@ -23,13 +23,13 @@ export class Editor {
       },
       scroll: () => {
         this.#follow();
-        this.#colour();
+        this.#color();
       },
       keydown: (event) => this.#indent(event),
     });
     this.node = element('div', { class: 'editor' },
-      element('div', { class: 'gutter' }, this.#numbers), element('div', { class: 'area' }, this.#colours, this.#marks, this.#text));
-    new ResizeObserver(() => this.#colour()).observe(this.#text);
+      element('div', { class: 'gutter' }, this.#numbers), element('div', { class: 'area' }, this.#colors, this.#marks, this.#text));
+    new ResizeObserver(() => this.#color()).observe(this.#text);
     this.#count();
   }
 
@@ -128,23 +128,23 @@ export class Editor {
       this.#lines = lines;
       this.#numbers.textContent = Array.from({ length: Math.min(lines, mostNumbers) }, (_, i) => i + 1).join('\n');
     }
-    this.#colour();
+    this.#color();
   }
 
-  // Colours the lines that are visible.
-  #colour() {
+  // Colors the lines that are visible.
+  #color() {
     const height = parseFloat(getComputedStyle(this.#text).lineHeight);
     const lines = this.value.split('\n');
     const first = Math.min(Math.floor(this.#text.scrollTop / height), lines.length - 1);
     const last = Math.min(first + Math.ceil(this.#text.clientHeight / height) + 1, lines.length);
     const before = lines.slice(0, first).reduce((sum, line) => sum + line.length + 1, 0);
     let inside = insideAction(this.value, before);
-    this.#colours.replaceChildren(...lines.slice(first, last).flatMap((line) => {
+    this.#colors.replaceChildren(...lines.slice(first, last).flatMap((line) => {
       const { nodes, inside: next } = highlight(line, inside);
       inside = next;
       return [...nodes, '\n'];
     }));
-    this.#colours.style.transform = `translate(${-this.#text.scrollLeft}px, ${first * height - this.#text.scrollTop}px)`;
+    this.#colors.style.transform = `translate(${-this.#text.scrollLeft}px, ${first * height - this.#text.scrollTop}px)`;
   }
 
   #follow() {

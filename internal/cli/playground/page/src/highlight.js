@@ -1,4 +1,4 @@
-// Colours of YAML with template actions. A line becomes spans, whose texts are that line; nothing is parsed beyond it.
+// Colors of YAML with template actions. A line becomes spans, whose texts are that line; nothing is parsed beyond it.
 import { element } from './dom.js';
 
 const keywords = 'if|else|end|range|with|define|template|block|include|break|continue|and|or|not|eq|ne|lt|le|gt|ge';
@@ -6,7 +6,7 @@ const inAction = new RegExp(String.raw`(?<comment>/\*[^]*?(?:\*/|$))|(?<string>"
 const inYAML = /(?<comment>#.*)|(?<string>"(?:\\.|[^"\\])*"?|'[^']*'?)|(?<number>(?:-?\d[\w.]*|true|false|null)(?![^\s,\]}#]))|(?<rest>[^\s"'#,[\]{}][^\s,[\]{}]*)/g;
 const beforeKey = /^ *(?:- +)*/;
 const key = /(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s#"'[\]{},&*!|>%@`][^\s:]*)(?=:(?:\s|$))/y;
-const longest = 1000; // characters of a line that have colours
+const longest = 1000; // characters of a line that have colors
 
 // Reports whether a position of a text is inside a template action.
 export function insideAction(text, at) {

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// quietNeighbour is a TemplateController that must not be delayed.
-const quietNeighbour = `
+// quietNeighbor is a TemplateController that must not be delayed.
+const quietNeighbor = `
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: quiet}}}
 children:
 - name: config
@@ -27,28 +27,28 @@ children:
     {apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .metadata.name }}, labels: {side: quiet}}}
 `
 
-// neighbour measures how long new parents wait for their children.
-type neighbour struct {
+// neighbor measures how long new parents wait for their children.
+type neighbor struct {
 	*scope
 	children watch.Interface
 	parents  int
 }
 
-func newNeighbour(s *scope) *neighbour {
+func newNeighbor(s *scope) *neighbor {
 	s.t.Helper()
-	s.controllerNamed("@id-quiet", quietNeighbour)
+	s.controllerNamed("@id-quiet", quietNeighbor)
 	children, err := s.in(configMaps).Watch(s.t.Context(), metav1.ListOptions{LabelSelector: "side=quiet"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(children.Stop)
-	n := &neighbour{scope: s, children: children}
+	n := &neighbor{scope: s, children: children}
 	n.wait() // the first one makes the operator discover the kind of the children
 	return n
 }
 
 // wait creates a parent and returns how long it waits.
-func (n *neighbour) wait() time.Duration {
+func (n *neighbor) wait() time.Duration {
 	n.t.Helper()
 	n.parents++
 	name := fmt.Sprint("quiet-", n.parents)
@@ -68,7 +68,7 @@ func (n *neighbour) wait() time.Duration {
 }
 
 // waits creates that many parents, one by one, and returns their waiting times, sorted.
-func (n *neighbour) waits(number int) []time.Duration {
+func (n *neighbor) waits(number int) []time.Duration {
 	n.t.Helper()
 	var all []time.Duration
 	for range number {
@@ -144,7 +144,7 @@ func TestExpensiveTemplatesDoNotDelayNeighbors(t *testing.T) {
 	s.defineThing()
 	v, args := newView(t)
 	startOperator(t, args...)
-	n := newNeighbour(s)
+	n := newNeighbor(s)
 	quiet := n.waits(10)
 	const number, controllers, parents = 11, 3, 34
 	const most = controllers * parents / 2
@@ -214,7 +214,7 @@ func TestHangingWebhookDoesNotDelayNeighbors(t *testing.T) {
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { close(over) })
 	startOperator(t)
-	n := newNeighbour(s)
+	n := newNeighbor(s)
 	quiet := n.waits(10)
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	s.apply(strings.NewReplacer("@url", server.URL, "@bundle", base64.StdEncoding.EncodeToString(authority)).Replace(`
