@@ -17,7 +17,7 @@ func newFloorCommand() *cobra.Command {
 	options := floor.Options{}
 	command := &cobra.Command{
 		Use:    "floor",
-		Short:  "Run the floor",
+		Short:  "Run the baseline client",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,8 +33,8 @@ func newFloorCommand() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&kubeconfig, "kubeconfig", "", "file that says how to reach the cluster")
-	flags.StringVar(&task, "task", "", "what to make of each parent, as JSON")
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "path to the kubeconfig file")
+	flags.StringVar(&task, "task", "", "the children of each parent, as JSON")
 	flags.BoolVar(&options.Cheapest, "cheapest", false, "write with POST and JSON merge patches instead of server-side apply")
 	flags.IntVar(&options.Workers, "workers", 16, "number of parents that are reconciled concurrently")
 	return command

@@ -57,7 +57,7 @@ func newRunCommand() *cobra.Command {
 	flags.StringVar(&f.json, "json", "", "file to write all figures to, those of each round too")
 	flags.StringVar(&f.plot, "plot", "", "file to write the memory by number of parents to, as SVG; needs scenario memory")
 	flags.BoolVar(&f.check, "check", false, "fail when a target is missed")
-	flags.BoolVar(&f.counts, "counts", false, "judge and show only what is counted, not times and sizes, which with few parents say nothing")
+	flags.BoolVar(&f.counts, "counts", false, "evaluate and show counts only: with few parents, times and sizes are meaningless")
 	flags.StringVar(&f.bed.Kubeconfig, "kubeconfig", "", "kubeconfig of an administrator of a cluster to use, instead of one that is started; scenarios that need kwok or the audit log are left out")
 	flags.StringVar(&f.bed.Name, "name", "bench", "name of the cluster that is started; one that is up already is used and left up")
 	flags.StringVar(&f.bed.Cache, "cache", "", "folder for the cluster's programs and state (default .cache/cluster in the repository)")

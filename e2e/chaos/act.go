@@ -131,7 +131,7 @@ func (b *bed) removeController(ctx context.Context, name string) error {
 	return b.remove(ctx, in, name, metav1.DeletePropagationBackground)
 }
 
-var errUnseen = errors.New("what is to see to it has not yet")
+var errUnseen = errors.New("not observed yet")
 
 // remove deletes an object and returns once it is gone.
 func (b *bed) remove(ctx context.Context, in dynamic.ResourceInterface, name string, propagation metav1.DeletionPropagation) error {

@@ -43,12 +43,12 @@ func (s *seeds) Set(text string) error {
 		value, rounds, limited := strings.Cut(part, ":")
 		n, err := strconv.ParseUint(value, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no seed: use a number of at least 0", value)
+			return fmt.Errorf("invalid seed %q: use a number of at least 0", value)
 		}
 		one := seed{value: n}
 		if limited {
 			if one.rounds, err = strconv.Atoi(rounds); err != nil || one.rounds < 1 {
-				return fmt.Errorf("%q is no number of rounds: give one from 1", rounds)
+				return fmt.Errorf("invalid number of rounds %q: use a number of at least 1", rounds)
 			}
 		}
 		if last := i == len(parts)-1; last == limited {

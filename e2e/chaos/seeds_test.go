@@ -6,11 +6,11 @@ func TestSeedFlag(t *testing.T) {
 	for text, want := range map[string]string{
 		"7":       "",
 		"1:2,5":   "",
-		"x":       `"x" is no seed: use a number of at least 0`,
-		"1:0,5":   `"0" is no number of rounds: give one from 1`,
+		"x":       `invalid seed "x": use a number of at least 0`,
+		"1:0,5":   `invalid number of rounds "0": use a number of at least 1`,
 		"1:2":     `"1:2": all seeds but the last have a number of rounds, as in 1:4,2:4,0`,
 		"1,2":     `"1,2": all seeds but the last have a number of rounds, as in 1:4,2:4,0`,
-		"1:2,3:,": `"" is no number of rounds: give one from 1`,
+		"1:2,3:,": `invalid number of rounds "": use a number of at least 1`,
 	} {
 		s := &seeds{}
 		got := ""

@@ -19,7 +19,7 @@ func buildCommand(g *globals) *cobra.Command {
 	var options build.Options
 	command := &cobra.Command{
 		Use:   "build",
-		Short: "Build what a cluster needs, as far as it is not there and current",
+		Short: "Build the programs of a cluster that are missing or outdated",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cache, err := layout.Find(g.cache)
@@ -93,7 +93,7 @@ func downCommand(g *globals) *cobra.Command {
 func statusCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Tell how the cluster is; fails unless it is up",
+		Short: "Show the cluster status; fails unless it is up",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := testcluster.Find(g.cache, g.name)

@@ -19,9 +19,9 @@ import (
 )
 
 func main() {
-	mode := flag.String("mode", string(layout.Auto), "node: a real node, needs root on Linux; kwok: a node that is played; auto: node where it can be had")
+	mode := flag.String("mode", string(layout.Auto), "node: a real node, needs root on Linux; kwok: a simulated node; auto: node where possible")
 	name := flag.String("name", "", "name of the cluster; empty = the default one, which make cluster-down stops")
-	down := flag.Bool("down", false, "take away what the demo has made on the cluster of $KUBECONFIG")
+	down := flag.Bool("down", false, "remove what the demo created on the cluster of $KUBECONFIG")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

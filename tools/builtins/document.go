@@ -68,7 +68,7 @@ func (d *document) add(file string) error {
 			found.JSONSchemaProps = apiextensionsv1.JSONSchemaProps{Type: "object"} // known, without a schema
 		}
 		if earlier := d.Components.Schemas[name]; earlier != nil && !reflect.DeepEqual(earlier.JSONSchemaProps, found.JSONSchemaProps) {
-			return errors.New(name + " is another one than in an earlier file")
+			return errors.New(name + " differs from the definition in an earlier file")
 		}
 		d.Components.Schemas[name] = found
 	}

@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%s: there are flags only", flags.Arg(0))
+		return fmt.Errorf("%s: unexpected argument", flags.Arg(0))
 	}
 	return o.make(ctx, out)
 }

@@ -91,7 +91,7 @@ func TestErrorsAreActionable(t *testing.T) {
 		"an unknown architecture":  {[]string{"--platforms", "linux/none"}, "build for linux/none"},
 		"a program with an error":  {[]string{"--source", source(t, "package main\n")}, "build for linux/amd64"},
 		"a bad version":            {[]string{"--version", "1"}, `"1" is no version`},
-		"something besides flags":  {[]string{"dev"}, "dev: there are flags only"},
+		"something besides flags":  {[]string{"dev"}, "dev: unexpected argument"},
 		"an unknown flag":          {[]string{"--nane", "x"}, "nane"},
 		"no registry there":        {[]string{"--name", "localhost:1/templater:dev", "--push", "--platforms", "linux/amd64"}, "push localhost:1/templater:dev"},
 	}

@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%s: there are flags only", flags.Arg(0))
+		return fmt.Errorf("%s: unexpected argument", flags.Arg(0))
 	}
 	for _, name := range []string{"image", "platforms", "output"} {
 		if flags.Lookup(name).Value.String() == "" {
@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		r.baseURL = project + "/releases/download/" + r.version
 	}
 	if !strings.HasPrefix(r.baseURL, "https://") {
-		return fmt.Errorf("--base-url %s: give one that begins with https://", r.baseURL)
+		return fmt.Errorf("--base-url %s: must start with https://", r.baseURL)
 	}
 	r.baseURL = strings.TrimSuffix(r.baseURL, "/")
 	if r.platforms, err = parsePlatforms(platforms); err != nil {
@@ -82,7 +82,7 @@ func parsePlatforms(text string) ([]program.Platform, error) {
 		platforms = append(platforms, platform)
 	}
 	if !slices.ContainsFunc(platforms, func(p program.Platform) bool { return p.System == "linux" }) {
-		return nil, fmt.Errorf("%s: give one of Linux, too, for the image", text)
+		return nil, fmt.Errorf("%s: include a Linux platform, for the image", text)
 	}
 	return platforms, nil
 }

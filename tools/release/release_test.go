@@ -213,16 +213,16 @@ func TestErrorsAreActionable(t *testing.T) {
 	}{
 		"no version":                 {[]string{"--version", ""}, "it is no clone, whose commit would tell the version: give --version"},
 		"a bad version":              {[]string{"--version", "1.2.3"}, `--version: "1.2.3" is no version: give one of the form v1.2.3`},
-		"a URL without a scheme":     {[]string{"--base-url", "example.org"}, "--base-url example.org: give one that begins with https://"},
+		"a URL without a scheme":     {[]string{"--base-url", "example.org"}, "--base-url example.org: must start with https://"},
 		"a bad platform":             {[]string{"--platforms", "linux"}, `--platforms: "linux" is not of the form SYSTEM/ARCHITECTURE`},
 		"no platform":                {[]string{"--platforms", ""}, "--platforms: give what to build for"},
-		"nothing for the image":      {[]string{"--platforms", "darwin/arm64"}, "--platforms: darwin/arm64: give one of Linux, too, for the image"},
+		"nothing for the image":      {[]string{"--platforms", "darwin/arm64"}, "--platforms: darwin/arm64: include a Linux platform, for the image"},
 		"a folder with other files":  {[]string{"--output", good}, "there are files in it, and none is SHA256SUMS: give an empty folder"},
 		"a file for a folder":        {[]string{"--output", filepath.Join(good, "LICENSE")}, "LICENSE"},
 		"a bad image":                {[]string{"--image", "Templater"}, "--image Templater"},
 		"a folder with other things": {[]string{"--source", t.TempDir()}, "make the page of the playground: "},
 		"no registry there":          {[]string{"--image", "localhost:1/templater", "--push"}, "push localhost:1/templater:v1.2.3"},
-		"something besides flags":    {[]string{"dist"}, "dist: there are flags only"},
+		"something besides flags":    {[]string{"dist"}, "dist: unexpected argument"},
 	} {
 		err := run(t.Context(), arguments(good, output, row.args...), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), row.want) {

@@ -75,7 +75,7 @@ func run(docs, output, playground string) error {
 		return err
 	}
 	if len(malformed) > 0 {
-		return errors.New("no good HTML:\n  " + strings.Join(malformed, "\n  "))
+		return errors.New("malformed HTML:\n  " + strings.Join(malformed, "\n  "))
 	}
 	if err := site.WriteIndex(filepath.Join(output, "search-index.js")); err != nil {
 		return err
@@ -95,7 +95,7 @@ func remove(output string) error {
 	}
 	if _, err := os.Stat(filepath.Join(output, "search-index.js")); err != nil {
 		if _, err := os.Stat(filepath.Join(output, "index.html")); err != nil {
-			return fmt.Errorf("%s holds something else than a site: name another folder by --output", output)
+			return fmt.Errorf("%s is not a generated site: use another --output", output)
 		}
 	}
 	return os.RemoveAll(output)

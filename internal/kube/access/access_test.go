@@ -53,15 +53,15 @@ func TestMetricsRequestsAreAuthorized(t *testing.T) {
 		body          string
 		asked         int
 	}{
-		"who may":                           {"Bearer reader", nil, 200, "numbers", 1},
-		"the scheme is in any letters":      {"bearer  reader", nil, 200, "numbers", 1},
-		"who may not is told what to ask":   {"Bearer guest", nil, 403, "the user of the token needs a ClusterRole with the rule {nonResourceURLs: [/metrics], verbs: [get]}", 1},
-		"nobody's token":                    {"Bearer made-up", nil, 401, "send a token that the API server accepts", 1},
-		"no token costs no question":        {"", nil, 401, "Authorization: Bearer TOKEN", 0},
-		"neither does an empty one":         {"Bearer ", nil, 401, "send a token", 0},
-		"nor a password":                    {"Basic cmVhZGVyOg==", nil, 401, "send a token", 0},
-		"without an answer nobody gets by":  {"Bearer reader", errors.New("down"), 503, "see its log", 1},
-		"nor does the body tell the reason": {"Bearer reader", errors.New("down"), 503, "templater cannot check your permissions", 1},
+		"allowed":                                      {"Bearer reader", nil, 200, "numbers", 1},
+		"scheme in lower case":                         {"bearer  reader", nil, 200, "numbers", 1},
+		"forbidden: the body names the rule":           {"Bearer guest", nil, 403, "the user of the token needs a ClusterRole with the rule {nonResourceURLs: [/metrics], verbs: [get]}", 1},
+		"unknown token":                                {"Bearer made-up", nil, 401, "send a token that the API server accepts", 1},
+		"no token: no request to the API server":       {"", nil, 401, "Authorization: Bearer TOKEN", 0},
+		"empty token":                                  {"Bearer ", nil, 401, "send a token", 0},
+		"basic authentication":                         {"Basic cmVhZGVyOg==", nil, 401, "send a token", 0},
+		"API server error":                             {"Bearer reader", errors.New("down"), 503, "see its log", 1},
+		"API server error: the body does not quote it": {"Bearer reader", errors.New("down"), 503, "templater cannot check your permissions", 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := &server{knows: map[string]verdict{"reader": allowed, "guest": forbidden}, err: row.err}

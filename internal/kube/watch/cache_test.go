@@ -174,7 +174,7 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 			steps{list("10", child("a", "1", 9)), deleting("a", "1"), update(child("a", "1", 11))},
 			[]string{"a@11 deleting"}, []string{"a@9>a@11"},
 		},
-		"another object of the same name does not": {
+		"stale deletion of an earlier object with the same name": {
 			steps{list("10", child("a", "1", 9)), deleting("a", "1"), gone(child("a", "1", 11)), update(child("a", "2", 12))},
 			[]string{"a@12"}, []string{"a@9>-", "->a@12"},
 		},
@@ -203,16 +203,16 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 		"an answer from before a change of another object brings nothing": {
 			steps{list("10"), update(child("b", "2", 20)), put(child("a", "1", 15))}, []string{"b@20"}, []string{"->b@20"},
 		},
-		"an answer from before the end of another object brings nothing": {
+		"write response older than the deletion of another object": {
 			steps{list("10"), gone(child("b", "2", 20)), put(child("a", "1", 15))}, []string{}, nil,
 		},
-		"a list says how far the watch is, also where that is further back": {
+		"list with an older resource version": {
 			steps{list("20"), list("10"), put(child("a", "1", 15))}, []string{"a@15"}, nil,
 		},
-		"a bookmark that is no number says nothing": {
+		"non-numeric bookmark": {
 			steps{list("10"), bookmark("99999999999999999999999"), put(child("a", "1", 15))}, []string{"a@15"}, nil,
 		},
-		"a second list tells what has changed, and nothing else": {
+		"second list reports changes only": {
 			steps{list("10", child("a", "1", 9), child("b", "2", 9)), list("12", child("a", "1", 9), child("b", "2", 11))},
 			[]string{"a@9", "b@11"}, []string{"b@9>b@11"},
 		},

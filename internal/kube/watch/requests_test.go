@@ -98,15 +98,15 @@ func TestCacheRecordsRequestResults(t *testing.T) {
 		over   bool // whether the watch has been canceled
 		want   error
 	}{
-		"a list that fails says why":                                {do: list, answer: errNow, want: errNow},
-		"a list that goes well is nothing before it has been taken": {do: list, synced: true, want: errBefore},
-		"a list that is cut short at the end is no failure":         {do: list, answer: errNow, over: true, want: errBefore},
-		"a watch that fails says why":                               {do: watch, answer: errNow, synced: true, want: errNow},
-		"so does the first one":                                     {do: watch, answer: errNow, want: errNow},
-		"a watch that is accepted has brought nothing yet":          {do: watch, synced: true, want: ErrBehind},
-		"nor has one that lists":                                    {do: watchList, synced: true, want: ErrBehind},
-		"a first watch that is accepted keeps the failure":          {do: watch, want: errBefore},
-		"a watch that is cut short at the end is no failure":        {do: watch, answer: errNow, synced: true, over: true, want: errBefore},
+		"failed list": {do: list, answer: errNow, want: errNow},
+		"successful list is not current before it is processed": {do: list, synced: true, want: errBefore},
+		"list canceled at shutdown":                             {do: list, answer: errNow, over: true, want: errBefore},
+		"failed watch":                                          {do: watch, answer: errNow, synced: true, want: errNow},
+		"failed first watch":                                    {do: watch, answer: errNow, want: errNow},
+		"accepted watch without events":                         {do: watch, synced: true, want: ErrBehind},
+		"accepted watch list without events":                    {do: watchList, synced: true, want: ErrBehind},
+		"accepted first watch keeps the last error":             {do: watch, want: errBefore},
+		"a watch that is cut short at the end is no failure":    {do: watch, answer: errNow, synced: true, over: true, want: errBefore},
 	} {
 		t.Run(why, func(t *testing.T) {
 			begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

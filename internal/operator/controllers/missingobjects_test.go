@@ -24,12 +24,12 @@ func TestMissingServiceAccountIsReportedAsMissing(t *testing.T) {
 		denied              error
 		lacks, refuse, want string
 	}{
-		"it is not there":                               {list, "serviceaccounts team robot", "", absent},
-		"it is there":                                   {list, "", "", rights},
-		"whether it is there is unknown":                {list, "", "ask serviceaccounts team robot", rights},
-		"it is not there, and nobody may act as it":     {act, "serviceaccounts team robot", "", absent},
-		"it is there, and nobody may act as it":         {act, "", "", acting},
-		"nobody may act as it, or ask for it, it seems": {act, "", "ask serviceaccounts team robot", acting},
+		"absent":                               {list, "serviceaccounts team robot", "", absent},
+		"present":                              {list, "", "", rights},
+		"read is denied":                       {list, "", "ask serviceaccounts team robot", rights},
+		"absent, and impersonation is denied":  {act, "serviceaccounts team robot", "", absent},
+		"present, and impersonation is denied": {act, "", "", acting},
+		"impersonation and read are denied":    {act, "", "ask serviceaccounts team robot", acting},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)

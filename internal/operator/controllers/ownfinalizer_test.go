@@ -35,7 +35,7 @@ func TestTemplateControllerDeletion(t *testing.T) {
 		c.KubectlApply(newApp(withText("bye")))
 		wantRequests(t, "gone", c.Run(), "status apps one")
 	})
-	t.Run("Delete takes them, and keeps the TemplateController until they are gone", func(t *testing.T) {
+	t.Run("DeleteChildren keeps the TemplateController until its children are deleted", func(t *testing.T) {
 		c := newCluster(t)
 		c.KubectlApply(withSpec(t, apps, "whenDeleted: DeleteChildren"))
 		c.KubectlApply(app)

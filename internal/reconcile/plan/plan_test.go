@@ -192,16 +192,16 @@ func TestPlan(t *testing.T) {
 		"what stays says so itself, for the time when its entry is gone": {
 			policy: v1.PruneOrphan, live: []side{{name: "b", hash: "1"}}, want: []string{"mark b"},
 		},
-		"so does what may go once everything is known": {
+		"an incomplete observation only marks": {
 			live: []side{{name: "b", hash: "1", prune: "Orphan"}}, incomplete: true, want: []string{"mark b"},
 		},
-		"what is being deleted says no more": {
+		"objects being deleted are ignored": {
 			policy: v1.PruneOrphan, live: []side{{name: "b", hash: "1", deleting: true}}, want: []string{},
 		},
-		"a group that left the spec goes": {
+		"children of a removed child template are deleted": {
 			live: []side{{name: "b", group: "former", hash: "1"}}, want: []string{"delete b"},
 		},
-		"so does one beside a group that Recreate replaces as a whole": {
+		"removed child template beside one that Recreate replaces as a whole": {
 			strategy: v1.UpdateRecreate, wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1"}, {name: "b", group: "former", hash: "1"}}, want: []string{"delete b"},
 		},
 		"what goes gets no marks": {

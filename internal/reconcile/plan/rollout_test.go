@@ -53,85 +53,85 @@ func TestRollout(t *testing.T) {
 		"the first is changed, the others wait": {
 			apply, "1", list{"a2", "b2", "c2"}, list{"a1", "b1", "c1"}, false, list{"update a", "2 pending"},
 		},
-		"nothing is, while the first is not available": {
+		"an unavailable object blocks the others": {
 			apply, "1", list{"a2", "b2", "c2"}, list{"a2-", "b1", "c1"}, false, list{"2 pending"},
 		},
-		"the next is, when the first is available": {
+		"the next object is updated once the first is available": {
 			apply, "1", list{"a2", "b2", "c2"}, list{"a2", "b1", "c1"}, false, list{"update b", "1 pending"},
 		},
-		"as many as may be unavailable": {
+		"maxUnavailable 2": {
 			apply, "2", list{"a2", "b2", "c2"}, list{"a1", "b1", "c1"}, false, list{"update a", "update b", "1 pending"},
 		},
-		"less those that are": {
+		"unavailable objects count against maxUnavailable": {
 			apply, "2", list{"a2", "b2", "c2"}, list{"a2-", "b1", "c1"}, false, list{"update b", "1 pending"},
 		},
-		"the order is that of the templates": {
+		"objects are updated in the order of the template": {
 			apply, "1", list{"c2", "b2", "a2"}, list{"a1", "b1", "c1"}, false, list{"update c", "2 pending"},
 		},
-		"a share of what is wanted": {
+		"percentage": {
 			apply, "50%", list{"a2", "b2", "c2", "d2"}, list{"a1", "b1", "c1", "d1"}, false, list{"update a", "update b", "2 pending"},
 		},
-		"is rounded down": {
+		"percentages are rounded down": {
 			apply, "74%", list{"a2", "b2", "c2", "d2"}, list{"a1", "b1", "c1", "d1"}, false, list{"update a", "update b", "2 pending"},
 		},
-		"but is one at least": {
+		"percentages are at least one object": {
 			apply, "1%", list{"a2", "b2"}, list{"a1", "b1"}, false, list{"update a", "1 pending"},
 		},
-		"all of them are all of them": {
+		"100%": {
 			apply, "100%", list{"a2", "b2"}, list{"a1", "b1"}, false, list{"update a", "update b"},
 		},
-		"what is out of date and down is changed first, and costs nothing": {
+		"unavailable outdated objects are updated first and do not count": {
 			apply, "1", list{"a2", "b2", "c2"}, list{"a1", "b1-", "c1-"}, false, list{"update b", "update c", "1 pending"},
 		},
-		"so a mended template heals what the one before has broken": {
+		"a fixed template repairs objects that the previous one broke": {
 			apply, "1", list{"a3", "b3", "c3"}, list{"a2-", "b1", "c1"}, false, list{"update a", "2 pending"},
 		},
-		"what is missing is made, and counts": {
+		"missing objects are created and count": {
 			apply, "1", list{"a2", "b2", "c2"}, list{"b1", "c1"}, false, list{"create a", "2 pending"},
 		},
-		"what is being deleted counts": {
+		"objects being deleted count": {
 			apply, "1", list{"a2", "b2"}, list{"a1x", "b1"}, false, list{"2 pending"},
 		},
-		"drift is repaired meanwhile": {
+		"drift is corrected during a rollout": {
 			apply, "1", list{"a2", "b2", "c2"}, list{"a2-", "b2~", "c1"}, false, list{"update b because of .data.a", "1 pending"},
 		},
-		"so are marks, also of what waits": {
+		"marks are written during a rollout": {
 			apply, "1", list{"a2", "b2", "c2"}, list{"a2-", "b2?", "c1?"}, false, list{"update b", "mark c", "1 pending"},
 		},
-		"when all are up to date, nobody is asked": {
+		"nothing to do if all are up to date": {
 			apply, "1", list{"a2", "b2"}, list{"a2-", "b2-"}, false, list{},
 		},
-		"what is no longer wanted goes, and does not count": {
+		"objects that are no longer rendered are deleted and do not count": {
 			apply, "1", list{"a2", "b2"}, list{"a1", "b1", "c1"}, false, list{"update a", "delete c", "1 pending"},
 		},
-		"changes need no knowledge of all, as without a rollout": {
+		"an incomplete observation allows updates": {
 			apply, "1", list{"a2", "b2"}, list{"a1", "b1"}, true, list{"update a", "1 pending"},
 		},
-		"under Recreate, the first goes": {
+		"Recreate deletes the first": {
 			recreate, "1", list{"a2", "b2", "c2"}, list{"a1", "b1", "c1"}, false, list{"delete a in the foreground", "3 pending"},
 		},
-		"the next does not, while it is not gone": {
+		"Recreate waits for the deletion": {
 			recreate, "1", list{"a2", "b2", "c2"}, list{"a1x", "b1", "c1"}, false, list{"3 pending"},
 		},
-		"its successor is made without waiting for the others": {
+		"Recreate creates the replacement immediately": {
 			recreate, "1", list{"a2", "b2", "c2"}, list{"b1", "c1"}, false, list{"create a", "2 pending"},
 		},
-		"the next waits until that is available": {
+		"Recreate waits until the replacement is available": {
 			recreate, "1", list{"a2", "b2", "c2"}, list{"a2-", "b1", "c1"}, false, list{"2 pending"},
 		},
-		"and then goes": {
+		"Recreate deletes the next": {
 			recreate, "1", list{"a2", "b2", "c2"}, list{"a2", "b1", "c1"}, false, list{"delete b in the foreground", "2 pending"},
 		},
-		"under Recreate, what is out of date and down goes first": {
+		"Recreate deletes unavailable outdated objects first": {
 			recreate, "1", list{"a2", "b2", "c2"}, list{"a1", "b1-", "c1-"}, false, list{"delete b in the foreground", "delete c in the foreground", "3 pending"},
 		},
-		"nothing goes while something is not known": {
+		"Recreate deletes nothing with an incomplete observation": {
 			recreate, "1", list{"a2", "b2"}, list{"a1?", "b1-"}, true, list{"mark a", "2 pending"},
 		},
-		"what waits is marked, what goes is not": {
+		"Recreate marks only objects that stay": {
 			recreate, "1", list{"a2", "b2"}, list{"a1?", "b1?"}, false, list{"mark b", "delete a in the foreground", "2 pending"},
 		},
-		"what is no longer wanted holds nothing back": {
+		"objects that are no longer rendered block nothing": {
 			recreate, "1", list{"a2"}, list{"c1"}, false, list{"create a", "delete c in the foreground"},
 		},
 	} {

@@ -30,10 +30,10 @@ const SealOfFormat1 = "1:mjuohs3f:y-oOtfwz7ONvwv87p7Lmmg:maps"
 
 // Attacks are edits that forge the labels and annotations of a child.
 var Attacks = map[string]Attack{
-	"the hash is removed": annotate(v1.AnnotationHash, ""),
-	"the hash is forged":  annotate(v1.AnnotationHash, "0123"),
-	"the seal is removed": annotate(v1.AnnotationSeal, ""),
-	"the seal is no seal": annotate(v1.AnnotationSeal, "x"),
+	"the hash is removed":                                     annotate(v1.AnnotationHash, ""),
+	"the hash is forged":                                      annotate(v1.AnnotationHash, "0123"),
+	"the seal is removed":                                     annotate(v1.AnnotationSeal, ""),
+	"the seal is malformed":                                   annotate(v1.AnnotationSeal, "x"),
 	"an earlier seal is restored while there is no label":     restoreUnlabeled(true),
 	"an earlier seal is restored after the label was removed": restoreUnlabeled(false),
 	"an earlier seal is restored":                             restore,
@@ -51,12 +51,12 @@ var Attacks = map[string]Attack{
 	"order is changed":                                     annotate(v1.AnnotationOrder, "7"),
 	"the label names another child template":               relabel(func(*Cluster, request.Location, string) {}),
 	"the label names another child template, and the seal is removed":            relabel(annotate(v1.AnnotationSeal, "")),
-	"the label names another child template, and the seal is no seal":            relabel(annotate(v1.AnnotationSeal, "x")),
+	"the label names another child template, and the seal is malformed":          relabel(annotate(v1.AnnotationSeal, "x")),
 	"the label names another child template, and an earlier seal is restored":    relabel(restore),
 	"the label names another child template, and all annotations are removed":    relabel(removeAnnotations),
 	"the label of the parent is removed, and the seal":                           Disown(v1.LabelParentUID, "", ""),
 	"the label of the parent names another, and the seal is removed":             Disown(v1.LabelParentUID, "0000", ""),
-	"the label of the parent names another, and the seal is no seal":             Disown(v1.LabelParentUID, "0000", "x"),
+	"the label of the parent names another, and the seal is malformed":           Disown(v1.LabelParentUID, "0000", "x"),
 	"the label of the TemplateController is removed, and the seal":               Disown(v1.LabelController, "", ""),
 	"the label of the TemplateController names another, and the seal is removed": Disown(v1.LabelController, "zzz", ""),
 }

@@ -37,7 +37,7 @@ func (c *Cluster) Run() []string {
 			return c.requestsSince(before)
 		}
 	}
-	c.T.Fatal("the queues do not get empty")
+	c.T.Fatal("the queues did not drain")
 	return nil
 }
 
@@ -101,7 +101,7 @@ func (c *Cluster) Settle() []string {
 		parents.note(c.ParentQueue.Release())
 		controllers.note(c.ControllerQueue.Release())
 	}
-	c.T.Fatal("it does not come to rest")
+	c.T.Fatal("it did not converge")
 	return nil
 }
 

@@ -112,7 +112,7 @@ func (s *Server) validate(at request.Location, content map[string]any, manager s
 // wantLine checks that a message is one line of text and not too long.
 func (s *Server) wantLine(where, message string) {
 	if message != object.Line(message, problem.MaxMessageLength) {
-		s.T.Errorf("%s: the message is no line of text, or too long: %.300q", where, message)
+		s.T.Errorf("%s: the message is not a single line, or is too long: %.300q", where, message)
 	}
 }
 

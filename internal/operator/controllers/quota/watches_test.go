@@ -33,11 +33,11 @@ func TestOlderTemplateControllersGetWatchesFirst(t *testing.T) {
 		"a smaller kind fits beside a larger one":        {claims: []Claim{with(old, 128, 1000, 100)}, want: "z[true false true]"},
 		"no kind fits without what it cannot do without": {claims: []Claim{with(old, 1025, 1)}, want: "z[false false]"},
 		"one that is refused takes nothing":              {claims: []Claim{with(old, 900), with(middle, 200), with(young, 100)}, want: "z[true] m[false] a[true]"},
-		"an older one grows":                             {claims: []Claim{with(old, 100), with(young, 900), with(old, 100, 100)}, want: "z[true true] a[false]", changed: "a"},
-		"an older one goes":                              {claims: []Claim{with(old, 1000), with(middle, 500), with(young, 100)}, gone: "z", want: "m[true] a[true]", changed: "m a"},
-		"an older one goes to another tenant":            {claims: []Claim{with(old, 1000), with(young, 100), elsewhere}, want: "z[true] a[true]", changed: "a"},
+		"an older one needs more watches":                {claims: []Claim{with(old, 100), with(young, 900), with(old, 100, 100)}, want: "z[true true] a[false]", changed: "a"},
+		"an older one is deleted":                        {claims: []Claim{with(old, 1000), with(middle, 500), with(young, 100)}, gone: "z", want: "m[true] a[true]", changed: "m a"},
+		"an older one moves to another tenant":           {claims: []Claim{with(old, 1000), with(young, 100), elsewhere}, want: "z[true] a[true]", changed: "a"},
 		"other tenants do not count":                     {claims: []Claim{with(young, 1000), elsewhere}, want: "z[true] a[true]"},
-		"somebody goes of whom nothing is known":         {claims: []Claim{with(old, 1)}, gone: "nobody", want: "z[true]"},
+		"unknown controller is deleted":                  {claims: []Claim{with(old, 1)}, gone: "nobody", want: "z[true]"},
 	} {
 		var changed []string
 		s := NewWatches(func(name string) { changed = append(changed, name) })
