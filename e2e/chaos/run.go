@@ -133,7 +133,7 @@ func (t *trial) play(ctx context.Context) error {
 	tending.Go(func() { t.bed.makeReady(ctx) })
 	tending.Go(func() { t.bed.letParentsGo(ctx) })
 	defer func() { cancel(); tending.Wait() }()
-	drawn := model.Options{Actions: 7, Errors: mostFaults, Longest: t.longest, Replicas: len(t.bed.operators.replicas), KindEvery: 5, Without: t.without, Engines: t.engines}
+	drawn := model.Options{Actions: 7, Faults: mostFaults, Longest: t.longest, Replicas: len(t.bed.operators.replicas), KindEvery: 5, Without: t.without, Engines: t.engines}
 	for ctx.Err() == nil && time.Since(t.started) < t.time && (t.options.rounds == 0 || t.rounds < t.options.rounds) {
 		round := model.Draw(t.seeds.source(t.rounds), t.world, drawn)
 		if err := t.round(ctx, round); err != nil {
@@ -159,7 +159,7 @@ func (t *trial) round(ctx context.Context, round model.Round) error {
 	if round.Slow != "" {
 		t.faults[model.SlowWebhook]++
 	}
-	for _, lane := range round.Errors {
+	for _, lane := range round.Faults {
 		for _, a := range lane {
 			t.faults[a.Verb]++
 		}
@@ -182,7 +182,7 @@ func (t *trial) round(ctx context.Context, round model.Round) error {
 
 func (t *trial) report() {
 	fmt.Fprintf(t.out, "%d rounds survived in %.0fs, %d actions, faults:", t.rounds, time.Since(t.started).Seconds(), t.actions)
-	for _, verb := range append(slices.Clone(model.Errors), model.SlowWebhook) {
+	for _, verb := range append(slices.Clone(model.Faults), model.SlowWebhook) {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
 	}
 	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; %d writes had to be in order; %d parents waited until they were let go; the garbage collector has lost %d objects; TemplateControllers have counted right %.0fs after all else was right, at the latest\n",
@@ -203,7 +203,7 @@ func describe(round model.Round) string {
 	for _, kind := range model.Kinds {
 		lane(kind, round.Users[kind])
 	}
-	for i, actions := range round.Errors {
+	for i, actions := range round.Faults {
 		lane(fmt.Sprintf("fault %d", i+1), actions)
 	}
 	return out.String()

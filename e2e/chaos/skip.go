@@ -45,7 +45,7 @@ func (b *bed) letParentsGo(ctx context.Context) {
 			}
 			for i := range list.Items {
 				o := &list.Items[i]
-				if !waitsForSomebody(o, time.Now()) {
+				if !waitsForSomebody(o, time.Now(), b.longest) {
 					continue
 				}
 				if _, err := in.Patch(ctx, o.GetName(), types.MergePatchType, []byte(skip), metav1.PatchOptions{FieldManager: "administrator"}); err == nil {
@@ -56,13 +56,11 @@ func (b *bed) letParentsGo(ctx context.Context) {
 	}
 }
 
-// patience is how long an administrator lets parents wait: longer than their timeout, which some faults restart.
-const patience = time.Minute
-
-// waitsForSomebody reports whether a parent has been finalizing for longer than patience, and no one has skipped that.
-func waitsForSomebody(o *unstructured.Unstructured, now time.Time) bool {
+// waitsForSomebody reports whether a parent has been finalizing for more than a minute plus the longest fault, and no one has skipped that.
+// Its timeout is shorter, but starts again after a fault.
+func waitsForSomebody(o *unstructured.Unstructured, now time.Time, longestFault time.Duration) bool {
 	condition, deleted := conditionOf(o, "Ready"), o.GetDeletionTimestamp()
-	return deleted != nil && now.Sub(deleted.Time) > patience && condition["reason"] == "Finalizing" && o.GetAnnotations()["templater.dev/skip-finalize"] == ""
+	return deleted != nil && now.Sub(deleted.Time) > time.Minute+longestFault && condition["reason"] == "Finalizing" && o.GetAnnotations()["templater.dev/skip-finalize"] == ""
 }
 
 func (b *bed) noteWaited(o *unstructured.Unstructured) {

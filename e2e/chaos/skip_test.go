@@ -35,7 +35,7 @@ func TestParentBlockedByFinalization(t *testing.T) {
 		}), false},
 		"it has other comments": {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"a": "b"}) }), true},
 	} {
-		if got := waitsForSomebody(row.parent, now); got != row.want {
+		if got := waitsForSomebody(row.parent, now, time.Second); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 	}

@@ -298,7 +298,7 @@ func TestClientAsUserImpersonatesUser(t *testing.T) {
 			}
 			return err
 		},
-		"allowed": func(c *Client) error { _, err := c.Allowed(t.Context(), request.Right{}); return err },
+		"allowed": func(c *Client) error { _, err := c.Allowed(t.Context(), request.Permission{}); return err },
 	} {
 		client, seen := serve(t, http.StatusOK, answered)
 		if err := call(client.As(user)); err != nil || seen.As != user {
@@ -318,7 +318,7 @@ func TestClientAsUserImpersonatesUser(t *testing.T) {
 }
 
 func TestAllowedSendsSelfSubjectAccessReview(t *testing.T) {
-	right := request.Right{Verb: "patch", Resource: schema.GroupResource{Group: "apps", Resource: "deployments"}, Subresource: "status", Namespace: "ns", Name: "a"}
+	right := request.Permission{Verb: "patch", Resource: schema.GroupResource{Group: "apps", Resource: "deployments"}, Subresource: "status", Namespace: "ns", Name: "a"}
 	for body, want := range map[string]bool{
 		`{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"status":{"allowed":true}}`:               true,
 		`{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"status":{"allowed":false,"reason":"x"}}`: false,
@@ -357,7 +357,7 @@ func TestWatchAccessReviewUsesSelectedName(t *testing.T) {
 
 func TestAllowedReturnsForbiddenError(t *testing.T) {
 	client, _ := serve(t, http.StatusForbidden, denied)
-	if _, err := client.As(user).Allowed(t.Context(), request.Right{Verb: "get"}); !apierrors.IsForbidden(err) {
+	if _, err := client.As(user).Allowed(t.Context(), request.Permission{Verb: "get"}); !apierrors.IsForbidden(err) {
 		t.Errorf("err = %v, want a Forbidden", err)
 	}
 }

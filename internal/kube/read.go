@@ -65,7 +65,7 @@ var reviews = authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccess
 
 // Allowed reports whether the client's user has a permission. It returns Forbidden if the client is not allowed to impersonate
 // that user.
-func (c *Client) Allowed(ctx context.Context, right request.Right) (bool, error) {
+func (c *Client) Allowed(ctx context.Context, right request.Permission) (bool, error) {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": authorizationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectAccessReview",
 		"spec": map[string]any{"resourceAttributes": map[string]any{
@@ -84,7 +84,7 @@ func (c *Client) Allowed(ctx context.Context, right request.Right) (bool, error)
 // MayWatch reports whether the client's user is allowed to watch a resource. It returns the same errors as Allowed. RBAC can
 // allow a watch of a single object by its name (resourceNames).
 func (c *Client) MayWatch(ctx context.Context, resource schema.GroupVersionResource, namespace, fieldSelector string) (bool, error) {
-	right := request.Right{Verb: "watch", Resource: resource.GroupResource(), Namespace: namespace}
+	right := request.Permission{Verb: "watch", Resource: resource.GroupResource(), Namespace: namespace}
 	if selector, err := fields.ParseSelector(fieldSelector); err == nil {
 		right.Name, _ = selector.RequiresExactMatch("metadata.name")
 	}

@@ -119,7 +119,7 @@ func (cs *controllers) build(e *tracked) *controller.Controller {
 	tc, compiled, c := e.tc, e.compiled, cs.c
 	as := spec.User(&tc.Spec)
 	parents, err := c.Resolve(compiled.GVK)
-	ending := kind.Ending(err)
+	ending := kind.TerminatingKind(err)
 	if ending != nil {
 		parents, err = *ending, nil
 	}

@@ -133,7 +133,7 @@ func TestParentsAreFinalizedBeforeCRDDeletion(t *testing.T) {
 		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
 			c := settled(t, finalized(t))
 			of := reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
-			c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+			c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", CRDTerminating: true, Terminating: &of}
 			if restart {
 				c.start()
 			}
@@ -160,7 +160,7 @@ func TestFinalizeDuringCRDDeletionReadsRelatedObjects(t *testing.T) {
 			c.KubectlApply(app)
 			c.Settle()
 			of := reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
-			c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+			c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", CRDTerminating: true, Terminating: &of}
 			if restart {
 				c.start()
 			}

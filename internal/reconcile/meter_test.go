@@ -44,7 +44,7 @@ func reconcileMeasured(t *testing.T, c *cluster, m *reconciletest.Meters) map[st
 
 func TestEachReconciliationHasOneOutcome(t *testing.T) {
 	pass := func(o record.Outcome) string { return fmt.Sprint("reconciliation ", o) }
-	write := func(v record.Verb, a record.Answer) string { return fmt.Sprint("write ", v, " ", a) }
+	write := func(v record.Verb, a record.Response) string { return fmt.Sprint("write ", v, " ", a) }
 	for why, row := range map[string]struct {
 		before func(*testing.T, *cluster)
 		want   map[string]int
@@ -142,7 +142,7 @@ func TestErrorsAreClassifiedForMetrics(t *testing.T) {
 	configMaps := configMap("a").Resource.GroupResource()
 	for why, row := range map[string]struct {
 		err  error
-		want record.Answer
+		want record.Response
 	}{
 		"done":                    {nil, record.Accepted},
 		"another object":          {apierrors.NewConflict(configMaps, "a", nil), record.Conflict},

@@ -137,21 +137,21 @@ type sealing struct {
 	record.Discard
 	after  *object.Object
 	err    error
-	writes []record.Answer
+	writes []record.Response
 }
 
 func (s *sealing) SetMetadata(context.Context, request.Location, request.Metadata, string) (*object.Object, error) {
 	return s.after, s.err
 }
 
-func (s *sealing) Write(_ record.Verb, answer record.Answer) { s.writes = append(s.writes, answer) }
+func (s *sealing) Write(_ record.Verb, answer record.Response) { s.writes = append(s.writes, answer) }
 
 func TestRenewedSealIsCountedAndCached(t *testing.T) {
 	keys := &seal.Ring{}
 	keys.Set(seal.Generate(time.Now()))
 	for why, row := range map[string]struct {
 		err  error
-		want record.Answer
+		want record.Response
 	}{
 		"it is renewed": {nil, record.Accepted},
 		"it is refused": {refusal(http.StatusConflict, metav1.StatusReasonConflict, "no"), record.Conflict},
@@ -175,7 +175,7 @@ func TestRenewedSealIsCountedAndCached(t *testing.T) {
 			maker := &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}
 			a := applier{convergence: &convergence{reconciliation: rec, desired: child.Desired{Maker: maker}}}
 			a.reseal(t.Context(), child.NewLive(configMaps, before))
-			if diff := cmp.Diff([]record.Answer{row.want}, server.writes); diff != "" {
+			if diff := cmp.Diff([]record.Response{row.want}, server.writes); diff != "" {
 				t.Errorf("writes that are measured (-want +got):\n%s", diff)
 			}
 			if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || (rec.next.Retry == problem.RetrySlow) != (row.err != nil) {

@@ -108,7 +108,7 @@ func (s *statusWriter) update(ctx context.Context, content map[string]any, summa
 	if err != nil {
 		v, err = s.storeKnown(ctx, content, v, err)
 	}
-	if problem.Unfit(err) && len(v.Message) > problem.ShortMessage { // the message may be too long
+	if problem.TooLarge(err) && len(v.Message) > problem.ShortMessage { // the message may be too long
 		short := v
 		short.Message = object.Line(v.Message, problem.ShortMessage)
 		err = s.store(ctx, s.withReady(content, short))
@@ -176,7 +176,7 @@ func (s *statusWriter) storeKnown(ctx context.Context, content map[string]any, v
 func (s *statusWriter) writeConditionOnly(ctx context.Context, v status.Verdict) {
 	err := s.store(ctx, s.withReady(s.own(), v))
 	for _, short := range []string{object.Line(v.Message, problem.ShortMessage), ""} {
-		if err == nil || !problem.Unfit(err) {
+		if err == nil || !problem.TooLarge(err) {
 			break
 		}
 		v.Message = short

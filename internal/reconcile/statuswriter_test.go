@@ -100,7 +100,7 @@ func TestUnfitErrorsAllowSmallerWrite(t *testing.T) {
 		"no answer of a server": {http.ErrHandlerTimeout, false},
 	} {
 		t.Run(why, func(t *testing.T) {
-			if got := problem.Unfit(row.err); got != row.want {
+			if got := problem.TooLarge(row.err); got != row.want {
 				t.Errorf("%v, want %v", got, row.want)
 			}
 		})

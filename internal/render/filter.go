@@ -9,10 +9,10 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// Admits reports whether the filter selects an object as a parent. Without a filter, every object is a parent. The filter does not see
+// Matches reports whether the filter selects an object as a parent. Without a filter, every object is a parent. The filter does not see
 // what templater writes into parents. The error is an [*syntax.Error], also if the result is not true, false or empty, or if the
 // filter exceeds the budget for one object.
-func (p *Program) Admits(object map[string]any) (admits bool, err error) {
+func (p *Program) Matches(object map[string]any) (admits bool, err error) {
 	if p.filter == nil {
 		return true, nil
 	}

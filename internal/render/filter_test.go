@@ -36,7 +36,7 @@ func TestFilter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := p.Admits(object)
+			got, err := p.Matches(object)
 			switch {
 			case row.want != "yes" && row.want != "no":
 				if err == nil || !strings.Contains(err.Error(), row.want) || got {
@@ -71,7 +71,7 @@ func TestFilterHasSeparateBudget(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = p.Admits(map[string]any{"metadata": map[string]any{"name": "one"}, "spec": map[string]any{"class": "a"}})
+			_, err = p.Matches(map[string]any{"metadata": map[string]any{"name": "one"}, "spec": map[string]any{"class": "a"}})
 			if got := fmt.Sprint(err); row.err == "" && err != nil || !strings.Contains(got, row.err) {
 				t.Errorf("the error is %v, want %q", err, row.err)
 			}

@@ -50,7 +50,7 @@ const (
 	NoteStatus    Verb = "note in status"   // the stranger's own field and condition
 )
 
-// Errors.
+// Faults.
 const (
 	KillOperator   Verb = "kill operator"
 	StopOperator   Verb = "stop operator"   // with SIGTERM
@@ -75,8 +75,8 @@ const (
 	FailLogs       Verb = "fail logs"      // requests for Pod logs
 )
 
-// Errors are the verbs of all faults.
-var Errors = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, LateAnswers, ShiftDates, JumpClock, Watches403, Watches500, Watches410, HoldWatches, CompactEtcd, WithdrawRight, FailLogs}
+// Faults are the verbs of all faults.
+var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, LateAnswers, ShiftDates, JumpClock, Watches403, Watches500, Watches410, HoldWatches, CompactEtcd, WithdrawRight, FailLogs}
 
 // Guise is how closely a stranger's object resembles a child.
 type Guise string

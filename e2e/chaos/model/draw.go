@@ -11,7 +11,7 @@ import (
 // that concerns one kind of parents is in one lane, so that the outcome does not depend on the relative speed of lanes.
 type Round struct {
 	Users  map[string][]Action // by kind of parents
-	Errors [][]Action
+	Faults [][]Action
 	// Steady are the children that nothing should replace: if one existed before, it is the same object afterwards.
 	Steady map[ChildID]bool
 	// Slow is a TemplateController whose writes are blocked by an admission webhook until everything else is right; ""
@@ -28,7 +28,7 @@ type Round struct {
 type Options struct {
 	Actions   int           // for each kind of parents, at most
 	Engines   int           // parents that are changed in each round, in addition to the others
-	Errors    int           // in each of the two lanes, at most
+	Faults    int           // in each of the two lanes, at most
 	Longest   time.Duration // of a fault
 	Replicas  int           // of the operator; 0 = one
 	Without   []string      // names of excluded faults and traits
@@ -57,15 +57,15 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 		round.Blocks = round.Blocks || slices.ContainsFunc(d.actions, func(a Action) bool { return a.Controller.blocks(a.Shape) })
 	}
 	w.Learn()
-	faults := slices.DeleteFunc(slices.Clone(Errors), func(v Verb) bool { return slices.Contains(o.Without, string(v)) })
+	faults := slices.DeleteFunc(slices.Clone(Faults), func(v Verb) bool { return slices.Contains(o.Without, string(v)) })
 	for range 2 {
 		var lane []Action
-		for range r.IntN(o.Errors + 1) {
+		for range r.IntN(o.Faults + 1) {
 			if len(faults) > 0 {
 				lane = append(lane, o.fault(r, faults))
 			}
 		}
-		round.Errors = append(round.Errors, lane)
+		round.Faults = append(round.Faults, lane)
 	}
 	return round
 }
@@ -110,7 +110,7 @@ const unserveEvery = 2
 // Features are the names of everything that can be excluded from a round.
 func Features() []string {
 	names := []string{SlowWebhook, string(UnserveKind), string(WipeController)}
-	for _, v := range Errors {
+	for _, v := range Faults {
 		names = append(names, string(v))
 	}
 	for _, t := range Traits {

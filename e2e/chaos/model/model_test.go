@@ -77,7 +77,7 @@ func TestBlockingControllerHasNoTimeout(t *testing.T) {
 }
 
 func TestDrawIsReproducible(t *testing.T) {
-	options := Options{Actions: 6, Errors: 2, Longest: time.Second, KindEvery: 3}
+	options := Options{Actions: 6, Faults: 2, Longest: time.Second, KindEvery: 3}
 	play := func(seed uint64) (rounds []Round) {
 		r, w := rand.New(rand.NewPCG(seed, 0)), NewWorld("hush")
 		for range 20 {
@@ -96,9 +96,9 @@ func TestDrawIsReproducible(t *testing.T) {
 func TestDrawWithoutOptionalFeatures(t *testing.T) {
 	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
 	for range 20 {
-		round := Draw(r, w, Options{Actions: 6, Errors: 3, Engines: 1, Longest: time.Second, Without: Features()})
-		if len(round.Errors[0])+len(round.Errors[1]) > 0 || round.Slow != "" {
-			t.Fatalf("faults that were left out: %v, %s", round.Errors, round.Slow)
+		round := Draw(r, w, Options{Actions: 6, Faults: 3, Engines: 1, Longest: time.Second, Without: Features()})
+		if len(round.Faults[0])+len(round.Faults[1]) > 0 || round.Slow != "" {
+			t.Fatalf("faults that were left out: %v, %s", round.Faults, round.Slow)
 		}
 	}
 	if diff := cmp.Diff(NewWorld("hush").Controllers, w.Controllers); diff != "" {
@@ -109,7 +109,7 @@ func TestDrawWithoutOptionalFeatures(t *testing.T) {
 func TestDrawCoversAllFeatures(t *testing.T) {
 	seen := map[Verb]int{}
 	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
-	options := Options{Actions: 8, Errors: 3, Longest: time.Second, Replicas: 2, Engines: 3, KindEvery: 5, Without: []string{string(StopOperator)}}
+	options := Options{Actions: 8, Faults: 3, Longest: time.Second, Replicas: 2, Engines: 3, KindEvery: 5, Without: []string{string(StopOperator)}}
 	replicas := map[bool]map[int]bool{true: {}, false: {}} // by whether the fault affects a process
 	for range 150 {
 		round := Draw(r, w, options)
@@ -121,7 +121,7 @@ func TestDrawCoversAllFeatures(t *testing.T) {
 				}
 			}
 		}
-		for _, lane := range round.Errors {
+		for _, lane := range round.Faults {
 			for _, a := range lane {
 				seen[a.Verb]++
 				if a.Verb != KillAPIServer && a.Verb != KillEtcd && a.Verb != CompactEtcd && a.Verb != WithdrawRight && a.Verb != FailLogs {
@@ -134,7 +134,7 @@ func TestDrawCoversAllFeatures(t *testing.T) {
 		SetSource, DeleteSource, SetPod, DeletePod, WipeController, UnserveKind, OrphanParent, SkipParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
 		MoveEngines, RemoveParts, DefineParts, HoldChild, SpoilStatus, StripStatus, NoteStatus,
 		EditChild, StripChild, StripMarks, ForgeMarks, UnsealChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
-	}, Errors...) {
+	}, Faults...) {
 		if want := verb != StopOperator; want != (seen[verb] > 0) {
 			t.Errorf("%s was drawn %d times", verb, seen[verb])
 		}

@@ -131,7 +131,7 @@ func (c *cluster) TryApply(_ context.Context, at request.Location, body []byte, 
 	return o, nil
 }
 
-func (c *cluster) Allowed(context.Context, request.Right) (bool, error) {
+func (c *cluster) Allowed(context.Context, request.Permission) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++

@@ -20,7 +20,7 @@ import (
 // Server sends dry runs. It is implemented by *kube.Client.
 type Server interface {
 	TryApply(ctx context.Context, at request.Location, body []byte, manager string) (*object.Object, error)
-	Allowed(ctx context.Context, right request.Right) (bool, error)
+	Allowed(ctx context.Context, right request.Permission) (bool, error)
 }
 
 // tries sends dry runs, as far as the user has permission. It is safe for concurrent use.
@@ -141,7 +141,7 @@ func (t *tries) refuse(ctx context.Context, c *Change, at place, err error) erro
 // mayWrite reports whether the user has permission to write there.
 func (t *tries) mayWrite(ctx context.Context, at place) (bool, error) {
 	for _, verb := range []string{"patch", "create"} {
-		may, err := t.server.Allowed(ctx, request.Right{Verb: verb, Resource: at.resource, Namespace: at.namespace})
+		may, err := t.server.Allowed(ctx, request.Permission{Verb: verb, Resource: at.resource, Namespace: at.namespace})
 		if err != nil || !may {
 			return false, err
 		}

@@ -85,7 +85,7 @@ func (s *Simulator) Matches(content map[string]any) string {
 	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(memserver.Fields(o.Content())): // the string of a valid selector
 		return "its fields do not match spec.watch.fieldSelector"
 	}
-	if admits, err := s.compiled.Program.Admits(o.Content()); err != nil {
+	if admits, err := s.compiled.Program.Matches(o.Content()); err != nil {
 		return "spec.watch.filter cannot be evaluated: " + problem.FromTemplate(err).Message
 	} else if !admits {
 		return "spec.watch.filter is not true for it"

@@ -41,7 +41,7 @@ func admits(compiled *spec.Compiled, o *object.Object) bool {
 	if compiled.Program == nil || !compiled.Program.HasFilter() {
 		return true
 	}
-	admitted, err := compiled.Program.Admits(o.Content())
+	admitted, err := compiled.Program.Matches(o.Content())
 	return err == nil && admitted
 }
 

@@ -46,14 +46,14 @@ type NotFoundError struct {
 	// Definition is the name of a CustomResourceDefinition that defines the kind but does not currently serve it, or "". Objects
 	// of the kind may exist nevertheless.
 	Definition string
-	// Going reports whether that CustomResourceDefinition is being deleted.
-	Going bool
-	// Ending is the kind if it is still served because that CustomResourceDefinition is being deleted but still has objects,
+	// CRDTerminating reports whether that CustomResourceDefinition is being deleted.
+	CRDTerminating bool
+	// Terminating is the kind if it is still served because that CustomResourceDefinition is being deleted but still has objects,
 	// otherwise nil.
-	Ending *Kind
-	// Away reports whether the kind was served before, but not by a known CustomResourceDefinition: an aggregated API server
+	Terminating *Kind
+	// APIServiceUnavailable reports whether the kind was served before, but not by a known CustomResourceDefinition: an aggregated API server
 	// serves it, and keeps the objects while it is unavailable.
-	Away bool
+	APIServiceUnavailable bool
 }
 
 func (e *NotFoundError) Error() string {
@@ -61,9 +61,9 @@ func (e *NotFoundError) Error() string {
 	switch {
 	case e.Served != "":
 		return text + "; it is served in version " + e.Served
-	case e.Away:
+	case e.APIServiceUnavailable:
 		return text + " at the moment: check its APIService (kubectl get apiservices)"
-	case e.Going:
+	case e.CRDTerminating:
 		return text + ": CustomResourceDefinition " + e.Definition + " is being deleted"
 	case e.Definition != "":
 		return text + ": CustomResourceDefinition " + e.Definition + " exists, but does not serve it (kubectl describe crd " + e.Definition + ")"
@@ -72,7 +72,9 @@ func (e *NotFoundError) Error() string {
 }
 
 // Gone reports whether no object of the kind can exist, in any version.
-func (e *NotFoundError) Gone() bool { return e.Served == "" && e.Definition == "" && !e.Away }
+func (e *NotFoundError) Gone() bool {
+	return e.Served == "" && e.Definition == "" && !e.APIServiceUnavailable
+}
 
 // Watched reports whether a change of the watched CustomResourceDefinition will show when the kind is served.
 func (e *NotFoundError) Watched() bool { return e.Definition != "" }
@@ -84,19 +86,19 @@ func Gone(err error) bool {
 	return ok && notFound.Gone()
 }
 
-// Ending returns a kind that is still served because its CustomResourceDefinition is being deleted but still has objects. err is
+// TerminatingKind returns a kind that is still served because its CustomResourceDefinition is being deleted but still has objects. err is
 // the error of Resolve. It returns nil if err has another cause.
-func Ending(err error) *Kind {
+func TerminatingKind(err error) *Kind {
 	if notFound, ok := errors.AsType[*NotFoundError](err); ok {
-		return notFound.Ending
+		return notFound.Terminating
 	}
 	return nil
 }
 
-// Ended reports whether a kind is not served because its CustomResourceDefinition is being deleted. err is the error of Resolve.
-func Ended(err error) bool {
+// IsCRDTerminating reports whether a kind is not served because its CustomResourceDefinition is being deleted. err is the error of Resolve.
+func IsCRDTerminating(err error) bool {
 	notFound, ok := errors.AsType[*NotFoundError](err)
-	return ok && notFound.Going
+	return ok && notFound.CRDTerminating
 }
 
 // Missing reports whether a kind is not served, or not in that version. err is the error of Resolve.
@@ -105,9 +107,9 @@ func Missing(err error) bool {
 	return ok
 }
 
-// Away reports whether the kind was served before by an aggregated API server, which keeps the objects. err is the error of
+// IsAPIServiceUnavailable reports whether the kind was served before by an aggregated API server, which keeps the objects. err is the error of
 // Resolve.
-func Away(err error) bool {
+func IsAPIServiceUnavailable(err error) bool {
 	notFound, ok := errors.AsType[*NotFoundError](err)
-	return ok && notFound.Away
+	return ok && notFound.APIServiceUnavailable
 }

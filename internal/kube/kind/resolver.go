@@ -174,10 +174,10 @@ func (r *Resolver) defined(gvk schema.GroupVersionKind, definitions []*object.Ob
 			missing.Served = version
 		}
 		if missing.Definition == "" || !definition.Deleting() {
-			missing.Definition, missing.Going = definition.Name(), definition.Deleting()
+			missing.Definition, missing.CRDTerminating = definition.Name(), definition.Deleting()
 		}
 		if ending, served := endingKind(definition, gvk.Version); served && definition.Deleting() {
-			missing.Ending = &ending
+			missing.Terminating = &ending
 		}
 	}
 	return Kind{}, missing
@@ -190,7 +190,7 @@ func (r *Resolver) elsewhere(gvk schema.GroupVersionKind) error {
 	case err == nil:
 		return &NotFoundError{GVK: gvk, Served: mapping.Resource.Version}
 	case meta.IsNoMatchError(err):
-		return &NotFoundError{GVK: gvk, Away: r.away(gvk.GroupKind())}
+		return &NotFoundError{GVK: gvk, APIServiceUnavailable: r.away(gvk.GroupKind())}
 	}
 	return err
 }

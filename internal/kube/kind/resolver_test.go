@@ -497,7 +497,7 @@ func TestMissingKindErrorSuggestsServedVersions(t *testing.T) {
 			if !errors.As(err, &missing) || err.Error() != row.want || missing.Gone() != row.gone {
 				t.Errorf("err = %v, want %s; gone: %v", err, row.want, row.gone)
 			}
-			if is := Ending(err); (is != nil) != row.ending || row.ending && is.Resource != gvk.GroupVersion().WithResource("loadtests") {
+			if is := TerminatingKind(err); (is != nil) != row.ending || row.ending && is.Resource != gvk.GroupVersion().WithResource("loadtests") {
 				t.Errorf("it is served still as %v", is)
 			}
 		})

@@ -83,7 +83,7 @@ func TestNotFoundErrorGoneAndWatched(t *testing.T) {
 		"missing":                   {NotFoundError{}, true, false},
 		"served in another version": {NotFoundError{Served: "v2"}, false, false},
 		"defined":                   {NotFoundError{Definition: "x"}, false, true},
-		"away":                      {NotFoundError{Away: true}, false, false},
+		"away":                      {NotFoundError{APIServiceUnavailable: true}, false, false},
 	} {
 		if gone, watched := row.missing.Gone(), row.missing.Watched(); gone != row.gone || watched != row.watched {
 			t.Errorf("%s: gone %v and watched %v, want %v and %v", why, gone, watched, row.gone, row.watched)

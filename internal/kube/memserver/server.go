@@ -90,7 +90,7 @@ func (s *Server) Selected(_ context.Context, at request.Location, labels, fields
 }
 
 // Allowed returns true.
-func (s *Server) Allowed(context.Context, request.Right) (bool, error) { return true, nil }
+func (s *Server) Allowed(context.Context, request.Permission) (bool, error) { return true, nil }
 
 // Apply is a server-side apply with force.
 func (s *Server) Apply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {

@@ -11,7 +11,7 @@ import (
 const maxSchemaDepth = 100
 
 // kindsOf maps types in JSON schemas to Kinds.
-var kindsOf = map[string]Kinds{
+var kindsOf = map[string]JSONTypes{
 	"string":  String,
 	"integer": Integer,
 	"number":  Integer | Number,
@@ -23,13 +23,13 @@ var kindsOf = map[string]Kinds{
 // plain are the types that have only kinds. All users share them.
 var plain = func() (all [Null << 1]*Type) {
 	for kinds := range all {
-		all[kinds] = &Type{Kinds: Kinds(kinds)}
+		all[kinds] = &Type{Kinds: JSONTypes(kinds)}
 	}
 	return all
 }()
 
 // simple returns the type that has only these kinds.
-func simple(kinds Kinds) *Type { return plain[kinds] }
+func simple(kinds JSONTypes) *Type { return plain[kinds] }
 
 // reader converts JSON schemas to types. It only uses what is certain.
 type reader struct {
@@ -73,7 +73,7 @@ func (r *reader) read(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
 }
 
 // object returns the type of a map, including the fields that the server adds to embedded objects.
-func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds Kinds, depth int) *Type {
+func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds JSONTypes, depth int) *Type {
 	open := s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 	more := s.AdditionalProperties
 	if len(s.Properties) == 0 && more != nil && more.Schema != nil {
@@ -107,7 +107,7 @@ func (r *reader) combined(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
 	if len(s.AllOf) == 1 {
 		return r.read(&s.AllOf[0], depth+1)
 	}
-	var kinds Kinds
+	var kinds JSONTypes
 	branches := slices.Concat(s.AnyOf, s.OneOf)
 	for i := range branches {
 		kind := kindsOf[branches[i].Type]
@@ -122,7 +122,7 @@ func (r *reader) combined(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
 	return simple(kinds | nullOf(s))
 }
 
-func nullOf(s *apiextensionsv1.JSONSchemaProps) Kinds {
+func nullOf(s *apiextensionsv1.JSONSchemaProps) JSONTypes {
 	if s.Nullable {
 		return Null
 	}

@@ -63,7 +63,7 @@ func showWithin(t *Type, outer []*Type) string {
 	}
 	outer = append(outer, t)
 	var all []string
-	for kind, word := range map[Kinds]string{String: "string", Integer: "integer", Number: "number", Boolean: "boolean", Null: "null"} {
+	for kind, word := range map[JSONTypes]string{String: "string", Integer: "integer", Number: "number", Boolean: "boolean", Null: "null"} {
 		if t.Kinds&kind != 0 {
 			all = append(all, word)
 		}

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kinds is a set of JSON types.
-type Kinds uint8
+// JSONTypes is a set of JSON types.
+type JSONTypes uint8
 
 // The JSON types.
 const (
-	String Kinds = 1 << iota
+	String JSONTypes = 1 << iota
 	Integer
 	Number // with a fraction; a field for any number is Integer|Number
 	Boolean
@@ -27,7 +27,7 @@ const (
 type Type struct {
 	// Name is a human-readable name, such as SimpleDeployment or Container, or "".
 	Name  string
-	Kinds Kinds // 0 = anything
+	Kinds JSONTypes // 0 = anything
 	// Fields are the fields of a map with known keys; nil if any key is allowed.
 	Fields map[string]Field
 	// Open reports whether keys other than those in Fields are allowed, with unknown types.
@@ -75,10 +75,10 @@ type Set interface {
 }
 
 // Words describes the JSON types, such as "a string or a number".
-func (k Kinds) Words() string {
+func (k JSONTypes) Words() string {
 	var words []string
 	for _, each := range []struct {
-		kinds Kinds
+		kinds JSONTypes
 		words string
 	}{{String, "a string"}, {Integer | Number, "a number"}, {Boolean, "a boolean"}, {List, "a list"}, {Map, "a map"}, {Null, "missing"}} {
 		if k&each.kinds != 0 {
@@ -89,7 +89,7 @@ func (k Kinds) Words() string {
 }
 
 // Classes returns the kinds without Null, treating Integer and Number as the same.
-func (k Kinds) Classes() Kinds {
+func (k JSONTypes) Classes() JSONTypes {
 	if k&(Integer|Number) != 0 {
 		k |= Integer | Number
 	}

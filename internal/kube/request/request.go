@@ -42,8 +42,8 @@ type Deletion struct {
 	Propagation metav1.DeletionPropagation
 }
 
-// Right is a permission: one verb on a resource.
-type Right struct {
+// Permission is a permission: one verb on a resource.
+type Permission struct {
 	Verb        string
 	Resource    schema.GroupResource
 	Subresource string

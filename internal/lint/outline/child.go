@@ -189,7 +189,7 @@ func (at *docCheck) scalar(n *yaml.Node, t *openapi.Type, path string) {
 }
 
 // kindsOfNode returns the kinds of a node, or 0 if they are unknown.
-func kindsOfNode(n *yaml.Node) openapi.Kinds {
+func kindsOfNode(n *yaml.Node) openapi.JSONTypes {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		return openapi.Map

@@ -53,7 +53,7 @@ func unquote(n *yaml.Node, t *openapi.Type) string {
 }
 
 // asText suggests how to print a value as a string, if a string is expected.
-func asText(want, got openapi.Kinds) string {
+func asText(want, got openapi.JSONTypes) string {
 	if want&openapi.String == 0 || got&^(openapi.Integer|openapi.Number|openapi.Boolean) != 0 {
 		return ""
 	}

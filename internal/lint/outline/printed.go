@@ -13,7 +13,7 @@ func (at *docCheck) value(n *yaml.Node, t *openapi.Type, path string) {
 		return
 	}
 	here := at.place(n)
-	kinds, first, found := openapi.Kinds(0), 0, 0
+	kinds, first, found := openapi.JSONTypes(0), 0, 0
 	for offset := here.Offset; offset < here.End(); offset++ {
 		if of, prints := at.c.Printed.Kinds(here.Text, offset); prints {
 			kinds, first = of, offset

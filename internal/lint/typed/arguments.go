@@ -72,7 +72,7 @@ func (e *evaluator) lacksArgument(call *invocation, i int, v *types.Value) {
 }
 
 // verbs has the kinds that each verb of a format accepts.
-var verbs = map[byte]openapi.Kinds{
+var verbs = map[byte]openapi.JSONTypes{
 	'v': types.Scalar, 's': openapi.String, 'q': openapi.String | openapi.Integer, 't': openapi.Boolean, 'x': openapi.String | types.Numeric, 'X': openapi.String | types.Numeric,
 	'e': types.Numeric, 'E': types.Numeric, 'f': types.Numeric, 'F': types.Numeric, 'g': types.Numeric, 'G': types.Numeric,
 	'd': types.Numeric, 'b': types.Numeric, 'o': types.Numeric, 'c': types.Numeric, 'U': types.Numeric,

@@ -66,7 +66,7 @@ func TestFunctionSignaturesMatchBehavior(t *testing.T) {
 	t.Logf("%d calls, of which %d fail, and %d are known to", calls, failing, found)
 }
 
-var kindNamed = map[string]openapi.Kinds{"invalid": openapi.Null, "string": openapi.String, "bool": openapi.Boolean, "int64": openapi.Integer, "float64": openapi.Number, "slice": openapi.List, "map": openapi.Map}
+var kindNamed = map[string]openapi.JSONTypes{"invalid": openapi.Null, "string": openapi.String, "bool": openapi.Boolean, "int64": openapi.Integer, "float64": openapi.Number, "slice": openapi.List, "map": openapi.Map}
 
 // outcome returns the kind of what an expression yields.
 func outcome(t *testing.T, expression string) (string, error) {

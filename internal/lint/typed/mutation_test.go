@@ -38,7 +38,7 @@ type key struct {
 	i      int
 	whole  int // offset of the path
 	root   string
-	kinds  openapi.Kinds // that the function takes of which it is an argument; 0 = it is none, or any
+	kinds  openapi.JSONTypes // that the function takes of which it is an argument; 0 = it is none, or any
 }
 
 // TestMutationsAreDetected makes one mistake at a time in templates of this repository, of the sorts that people make. At
@@ -201,7 +201,7 @@ func keysIn(program *render.Program, name string) (all []key) {
 		if u == nil || u.Text.Name != name {
 			continue
 		}
-		walkNodes(u.Body(), 0, func(n parse.Node, kinds openapi.Kinds) {
+		walkNodes(u.Body(), 0, func(n parse.Node, kinds openapi.JSONTypes) {
 			switch n := n.(type) {
 			case *parse.FieldNode:
 				for i := range n.Ident {
@@ -225,7 +225,7 @@ func keysIn(program *render.Program, name string) (all []key) {
 func lengthOf(keys []string) int { return len(strings.Join(keys, ".")) + min(len(keys), 1) }
 
 // walkNodes calls do for all nodes, and says what the functions take whose arguments they are.
-func walkNodes(n parse.Node, kinds openapi.Kinds, do func(parse.Node, openapi.Kinds)) {
+func walkNodes(n parse.Node, kinds openapi.JSONTypes, do func(parse.Node, openapi.JSONTypes)) {
 	branch := func(b *parse.BranchNode) {
 		walkNodes(b.Pipe, 0, do)
 		walkNodes(b.List, 0, do)
@@ -250,7 +250,7 @@ func walkNodes(n parse.Node, kinds openapi.Kinds, do func(parse.Node, openapi.Ki
 		for _, cmd := range n.Cmds {
 			f, _ := cmd.Args[0].(*parse.IdentifierNode)
 			for i, operand := range cmd.Args {
-				takes := openapi.Kinds(0)
+				takes := openapi.JSONTypes(0)
 				if f != nil && i > 0 {
 					takes = types.SignatureOf(f.Ident).Param(i - 1).Kinds
 				}

@@ -30,7 +30,7 @@ func Compare(a, b any) (order int, known bool) {
 
 // kindNames are the kinds as kindOf and typeOf tell them. A whole number may be either kind of number, whatever its schema says.
 var kindNames = []struct {
-	kinds        openapi.Kinds
+	kinds        openapi.JSONTypes
 	name, goType string
 }{
 	{openapi.String, "string", "string"}, {openapi.Boolean, "bool", "bool"}, {Numeric, "int64", "int64"}, {Numeric, "float64", "float64"},

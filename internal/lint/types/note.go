@@ -51,7 +51,7 @@ type Note struct {
 	Origin   *Origin
 	In       *Value
 	Key      string
-	Kinds    openapi.Kinds
+	Kinds    openapi.JSONTypes
 	// Replacement is the suggested text.
 	Replacement string
 	// The note is dropped if a condition tests one of these steps.

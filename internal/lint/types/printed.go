@@ -15,7 +15,7 @@ type Printed map[Spot]*Value
 
 // Kinds returns the kinds of values that the action at an offset prints, or 0 if they are unknown. prints is false if no pipeline begins there. It returns
 // 0 for the results of functions such as toYaml and toJson: strings that represent another value.
-func (all Printed) Kinds(text *syntax.Text, offset int) (kinds openapi.Kinds, prints bool) {
+func (all Printed) Kinds(text *syntax.Text, offset int) (kinds openapi.JSONTypes, prints bool) {
 	v := all[Spot{Text: text, Offset: offset}]
 	if v == nil {
 		return 0, false

@@ -16,8 +16,8 @@ type Signature struct {
 	*syntax.Function
 	params []Param
 	rest   Param // type of all further arguments
-	Result openapi.Kinds
-	item   openapi.Kinds // item kinds of a returned list or map; 0 = any
+	Result openapi.JSONTypes
+	item   openapi.JSONTypes // item kinds of a returned list or map; 0 = any
 }
 
 // SignatureOf returns the signature of a function, or nil if the function is unknown.
@@ -25,7 +25,7 @@ func SignatureOf(function string) *Signature { return signatures()[function] }
 
 // Param describes a parameter.
 type Param struct {
-	Kinds openapi.Kinds // 0 = any
+	Kinds openapi.JSONTypes // 0 = any
 	Words string
 	whole bool // must be an integer, or a string with a decimal integer
 	num   bool // a string must be a number
@@ -103,7 +103,7 @@ func newParam(t syntax.Type) Param {
 }
 
 // yielded maps names of result types to kinds.
-var yielded = map[syntax.Type]openapi.Kinds{
+var yielded = map[syntax.Type]openapi.JSONTypes{
 	syntax.TypeText: openapi.String, syntax.TypeWhole: openapi.Integer, syntax.TypeFloat: openapi.Number,
 	syntax.TypeBoolean: openapi.Boolean, syntax.TypeList: openapi.List, syntax.TypeMap: openapi.Map,
 }

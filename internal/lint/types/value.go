@@ -9,8 +9,8 @@ import "github.com/templater-dev/templater/internal/kube/openapi"
 
 // Value is what is known of a value at a place in a template. It is immutable. Most fields are unset for most values.
 type Value struct {
-	Kinds openapi.Kinds // possible kinds; 0 = any, and Null = always missing
-	Type  *openapi.Type // schema of its fields and items; nil = none
+	Kinds openapi.JSONTypes // possible kinds; 0 = any, and Null = always missing
+	Type  *openapi.Type     // schema of its fields and items; nil = none
 	// Keys are the entries of a map built by templates or spec.values; nil = unknown. Open means that there can be others.
 	Keys map[string]*Value
 	Open bool
@@ -45,13 +45,13 @@ var (
 )
 
 // OfKinds returns a value of which only the kinds are known.
-func OfKinds(kinds openapi.Kinds) *Value { return &Value{Kinds: kinds} }
+func OfKinds(kinds openapi.JSONTypes) *Value { return &Value{Kinds: kinds} }
 
 // Literal returns the value of a string literal.
 func Literal(v any) *Value { return &Value{Kinds: KindOf(v), Literal: v} }
 
 // KindOf returns the kind of plain data; 0 = not plain data.
-func KindOf(v any) openapi.Kinds {
+func KindOf(v any) openapi.JSONTypes {
 	switch v.(type) {
 	case nil:
 		return openapi.Null
@@ -150,7 +150,7 @@ func (v *Value) hasKeys() bool {
 }
 
 // May reports whether the value can be of one of the kinds.
-func (v *Value) May(kinds openapi.Kinds) bool { return v.Kinds == 0 || v.Kinds&kinds != 0 }
+func (v *Value) May(kinds openapi.JSONTypes) bool { return v.Kinds == 0 || v.Kinds&kinds != 0 }
 
 // Nullable returns the type of the value or null.
 func (v *Value) Nullable() *Value {

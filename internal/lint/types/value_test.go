@@ -97,7 +97,7 @@ func TestPresentAndNullable(t *testing.T) {
 
 // lookedUp is what a test compares of Lookup.
 type lookedUp struct {
-	Kinds    openapi.Kinds
+	Kinds    openapi.JSONTypes
 	Known    bool
 	Step     string
 	Optional []string

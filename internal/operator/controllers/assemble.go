@@ -84,7 +84,7 @@ func (b *builder) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ending := kind.Ending(a.KindErr)
+	ending := kind.TerminatingKind(a.KindErr)
 	switch {
 	case a.KindErr == nil:
 		e.gone = false
@@ -117,7 +117,9 @@ func (b *builder) rediscover(name string, caches map[watch.Want]*watch.Cache) bo
 }
 
 // teardownOnly reports whether only parents that are being deleted and have the finalizer are reconciled.
-func (a *assembly) teardownOnly() bool { return a.rejection != nil || kind.Ending(a.KindErr) != nil }
+func (a *assembly) teardownOnly() bool {
+	return a.rejection != nil || kind.TerminatingKind(a.KindErr) != nil
+}
 
 // mayReport reports whether the parents are known although the spec is rejected, so that they can report the rejection.
 func (a *assembly) mayReport(tc *v1.TemplateController, c *spec.Compiled) bool {
@@ -190,7 +192,7 @@ func (b *builder) limitWatches(tc *v1.TemplateController, e *tracked, a *assembl
 	for _, of := range a.Early {
 		needs = append(needs, len(of.Wants))
 	}
-	granted := b.watchShares.Claim(quota.Claim{Name: tc.Name, Tenant: b.tenants.Name(tc.Name), Created: tc.CreationTimestamp.Time, Needs: needs})
+	granted := b.watchShares.Claim(quota.WatchDemand{Name: tc.Name, Tenant: b.tenants.Name(tc.Name), Created: tc.CreationTimestamp.Time, Needs: needs})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !granted[0] || quota.WasRefused(tc) && b.starting(tc.Name) {

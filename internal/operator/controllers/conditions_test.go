@@ -136,7 +136,7 @@ func TestOwnershipReasonSurvivesRestart(t *testing.T) {
 // lacking is a permissions.Reviewer of a user who lacks these verbs.
 type lacking []string
 
-func (l lacking) Allowed(_ context.Context, right request.Right) (bool, error) {
+func (l lacking) Allowed(_ context.Context, right request.Permission) (bool, error) {
 	return !slices.Contains(l, right.Verb), nil
 }
 
@@ -183,9 +183,9 @@ func TestMissingParentPermissionsIncludeStatus(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c, found := deprived(t, "", "patch")
 			c.Kind.Status, c.ReadyCondition, c.Spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
-			c.AlsoMissing(permissions.Claim{Use: row.use})
+			c.AlsoMissing(permissions.Requirement{Use: row.use})
 			found()
-			if got := c.AlsoMissing(permissions.Claim{Use: row.use}); len(got) != row.want {
+			if got := c.AlsoMissing(permissions.Requirement{Use: row.use}); len(got) != row.want {
 				t.Errorf("%q, want %d", got, row.want)
 			}
 		})

@@ -22,10 +22,10 @@ import (
 
 func TestUnservedVersionKeepsChildren(t *testing.T) {
 	for why, err := range map[string]*kind.NotFoundError{
-		"its own server is away":           {Away: true},
+		"its own server is away":           {APIServiceUnavailable: true},
 		"another version is served":        {Served: "v2"},
 		"the definition serves no version": {Definition: "apps.example.org"},
-		"the definition is being deleted":  {Definition: "apps.example.org", Going: true},
+		"the definition is being deleted":  {Definition: "apps.example.org", CRDTerminating: true},
 	} {
 		t.Run(why, func(t *testing.T) {
 			err.GVK = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
@@ -38,10 +38,10 @@ func TestUnservedVersionKeepsChildren(t *testing.T) {
 			c.controllers.queue.Add("apps")
 			wantRequests(t, "the version is gone", c.Run())
 			advice := ": serve that version in the CustomResourceDefinition, or correct spec.watch; until then, children are left unchanged"
-			if err.Going {
+			if err.CRDTerminating {
 				advice = "; to continue, create it again, or correct spec.watch; until then, children are left unchanged"
 			}
-			if err.Away {
+			if err.APIServiceUnavailable {
 				advice = "; until it is served again, children are left unchanged"
 			}
 			want := "False KindNotFound: " + err.Error() + advice
@@ -77,7 +77,7 @@ func TestFailedDiscoveryIsRetried(t *testing.T) {
 	if got := a.Recheck(); got < controller.UnansweredRetry || got > 2*controller.UnansweredRetry {
 		t.Errorf("asks again after %v, want about %v", got, controller.UnansweredRetry)
 	}
-	for why, err := range map[string]*kind.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
+	for why, err := range map[string]*kind.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {APIServiceUnavailable: true}} {
 		t.Run(why, func(t *testing.T) {
 			a.KindErr = err
 			if got := a.Recheck(); got < problem.SlowRetry || got > 2*problem.SlowRetry {
@@ -102,7 +102,7 @@ func TestUnreadableChildKindBlocksPruning(t *testing.T) {
 			"False KindNotFound: cannot list children: the cluster does not serve kind ConfigMap in v1: CustomResourceDefinition x exists, but does not serve it (kubectl describe crd x); until then, nothing is deleted",
 		},
 		"its own server is away": {
-			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Away: true},
+			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, APIServiceUnavailable: true},
 			"False KindNotFound: cannot list children: the cluster does not serve kind ConfigMap in v1 at the moment: check its APIService (kubectl get apiservices); until then, nothing is deleted",
 		},
 	} {

@@ -295,7 +295,7 @@ func TestEventPermissionsArePendingUntilAllNamespacesAreKnown(t *testing.T) {
 	for _, unknown := range []string{"a", "b"} {
 		t.Run(unknown, func(t *testing.T) {
 			known := map[string]string{"a": "b", "b": "a"}[unknown]
-			need := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: known}
+			need := permissions.Requirement{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: known}
 			c, found := deprived(t, robot, "create")
 			c.Rights.Missing(denial(robot, "create", "events", ""), need)
 			found()
@@ -314,7 +314,7 @@ func TestEventPermissionsArePendingUntilAllNamespacesAreKnown(t *testing.T) {
 // parents are in namespace default.
 func TestEventRuleForNamespaceParentsIsClusterWide(t *testing.T) {
 	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
-	events := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true}
+	events := permissions.Requirement{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true}
 	for kind, row := range map[string]struct {
 		namespace string
 		unlimited bool
@@ -356,7 +356,7 @@ func TestAccessReviewsRunAlongsideReconciliations(t *testing.T) {
 	stopped := make(chan struct{})
 	go func() { c.Reconciler.Run(ctx, t.Context()); close(stopped) }()
 	missing := c.controllers.rights.For("apps", robot, kind.Kind{Namespaced: true})
-	need := permissions.Claim{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: "ns"}
+	need := permissions.Requirement{As: robot, Use: permissions.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: "ns"}
 	eventually(t, "it is known what is missing", func() bool { return missing.Known(need) != "" })
 	cancel()
 	<-stopped

@@ -61,7 +61,7 @@ func TestParentStateIsDroppedWhenKindIsRemoved(t *testing.T) {
 				}
 				of := reconciletest.Kinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
 				if ends {
-					c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+					c.Refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", CRDTerminating: true, Terminating: &of}
 					c.controllers.kindChanged(of.GroupKind())
 					c.Settle()
 				}

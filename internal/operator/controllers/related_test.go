@@ -48,7 +48,7 @@ func TestUnreadableRelatedObjectsBlockParents(t *testing.T) {
 		},
 		"its own server is away": {
 			func(c *cluster) {
-				c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1"), Away: true}
+				c.Refuse["kind Job"] = &kind.NotFoundError{GVK: reconciletest.BatchJob.WithVersion("v1"), APIServiceUnavailable: true}
 			},
 			func(c *cluster) { delete(c.Refuse, "kind Job"); c.controllers.kindChanged(reconciletest.BatchJob) },
 			"False KindNotFound: spec.related[jobs]: the cluster does not serve kind Job in batch/v1 at the moment: check its APIService (kubectl get apiservices); until then, children are left unchanged",

@@ -41,7 +41,7 @@ func (w *statusWriter) writeStatus(ctx context.Context, tc *v1.TemplateControlle
 		return nil
 	}
 	err := w.checks.ApplyStatus(ctx, tc, status)
-	if problem.Unfit(err) { // the status may exceed what is left of the maximum object size
+	if problem.TooLarge(err) { // the status may exceed what is left of the maximum object size
 		for i := range status.Conditions {
 			status.Conditions[i].Message = object.Line(status.Conditions[i].Message, problem.ShortMessage)
 		}

@@ -48,7 +48,7 @@ func TestParentWaitsForUnservedChildrenAfterRestart(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := settled(t, row.manifest(t))
-			c.Refuse["kind "+row.gvk.Kind] = &kind.NotFoundError{GVK: row.gvk, Away: row.away}
+			c.Refuse["kind "+row.gvk.Kind] = &kind.NotFoundError{GVK: row.gvk, APIServiceUnavailable: row.away}
 			c.start()
 			c.Settle()
 			c.KubectlDelete(one, metav1.DeletePropagationBackground)

@@ -115,7 +115,7 @@ func (m *meter) Reconciled(outcome record.Outcome, took time.Duration) {
 
 func (m *meter) TemplateError() { m.templateErrors.Add(1) }
 
-func (m *meter) Write(verb record.Verb, answer record.Answer) { m.writes[verb][answer].Add(1) }
+func (m *meter) Write(verb record.Verb, answer record.Response) { m.writes[verb][answer].Add(1) }
 
 func (m *meter) Tripped() { m.loops.Add(1) }
 
@@ -142,7 +142,7 @@ func (m *meter) collect(out chan<- prometheus.Metric) {
 		for answer := range m.writes[verb] {
 			// A failure that never happens needs no series. Successes have one from the start, so that the first one
 			// counts as an increase.
-			if n := &m.writes[verb][answer]; n.Load() > 0 || record.Answer(answer) == record.Accepted {
+			if n := &m.writes[verb][answer]; n.Load() > 0 || record.Response(answer) == record.Accepted {
 				count(writes, n, verbs[verb], answers[answer])
 			}
 		}

@@ -66,7 +66,7 @@ type Definition struct {
 type Access struct {
 	As      string // user to impersonate; "" = the operator itself
 	Cluster Client // impersonates that user
-	Rights  permissions.Subject
+	Rights  permissions.Checker
 	Meter   record.Meter
 }
 
@@ -275,7 +275,7 @@ type Client interface {
 	ApplyStatus(ctx context.Context, o request.Location, body []byte, manager string, force bool) (*object.Object, error)
 	Delete(ctx context.Context, o request.Location, d request.Deletion) error
 	SetMetadata(ctx context.Context, o request.Location, m request.Metadata, manager string) (*object.Object, error)
-	Allowed(ctx context.Context, right request.Right) (bool, error)
+	Allowed(ctx context.Context, right request.Permission) (bool, error)
 	Finalizers
 }
 

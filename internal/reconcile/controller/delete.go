@@ -33,7 +33,7 @@ func (c *Controller) Delete(ctx context.Context, l *child.Live, d request.Deleti
 }
 
 // AnswerOf returns the result of a write for the metrics, given its error.
-func AnswerOf(err error) record.Answer {
+func AnswerOf(err error) record.Response {
 	switch {
 	case err == nil:
 		return record.Accepted

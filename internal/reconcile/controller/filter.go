@@ -56,9 +56,9 @@ func (f *Filter) For(program *render.Program, changed func()) *Filter {
 	return NewFilter(program, f, changed)
 }
 
-// Admits reports whether an object is a parent. If the filter is not evaluated, or fails for an object that it does not know yet, was reports
+// Matches reports whether an object is a parent. If the filter is not evaluated, or fails for an object that it does not know yet, was reports
 // whether the object was a parent, and whether this is certain. If it is not, the result is not cached.
-func (f *Filter) Admits(o *object.Object, was func(*object.Object) (parent, certain bool)) bool {
+func (f *Filter) Matches(o *object.Object, was func(*object.Object) (parent, certain bool)) bool {
 	name := o.Key()
 	f.mu.Lock()
 	before, known := f.known[name]
@@ -98,7 +98,7 @@ func Evaluate(program *render.Program, o *object.Object) (admits bool, err error
 		large.Lock()
 		defer large.Unlock()
 	}
-	return program.Admits(o.Content())
+	return program.Matches(o.Content())
 }
 
 // note stores an admission. One without a UID matches no object.
@@ -151,7 +151,7 @@ func (f *Filter) Failing() (objects int, example types.NamespacedName, why strin
 // admits reports whether an object that matches the selectors is a parent. In TeardownOnly mode, a terminating object with the finalizer is
 // always a parent: nothing else would remove the finalizer of a former parent.
 func (c *Controller) admits(o *object.Object) bool {
-	return c.Filter == nil || c.TeardownOnly && o.Deleting() && o.HasFinalizer(c.Finalizer) || c.Filter.Admits(o, c.wasParent)
+	return c.Filter == nil || c.TeardownOnly && o.Deleting() && o.HasFinalizer(c.Finalizer) || c.Filter.Matches(o, c.wasParent)
 }
 
 // wasParent reports whether an object has something that only parents have: the finalizer, children or, if the spec is rejected, so that only

@@ -65,7 +65,7 @@ func (r requirements) obstacleTo(caches []namedCache) (reason, message string) {
 }
 
 // AlsoMissing returns the permission to write the parents' status if it is missing together with the permission to read parents.
-func (c *Controller) AlsoMissing(need permissions.Claim) []string {
+func (c *Controller) AlsoMissing(need permissions.Requirement) []string {
 	if need.Use != permissions.Parents || !c.WritesStatus() {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (c *Caches) ParentsForbidden() bool {
 
 // namedCache is a cache, and the permission that it needs.
 type namedCache struct {
-	need     permissions.Claim
+	need     permissions.Requirement
 	cache    *watch.Cache
 	field    string // of the spec with the selectors; "" = no selectors
 	optional bool   // whether reconciliations continue without it
@@ -158,8 +158,8 @@ func (r requirements) caches() []namedCache {
 }
 
 // NamespacesClaim returns the permission to read Namespaces.
-func (a *Access) NamespacesClaim() permissions.Claim {
-	return permissions.Claim{As: a.As, Use: permissions.Namespaces, Resource: Namespaces.GroupResource()}
+func (a *Access) NamespacesClaim() permissions.Requirement {
+	return permissions.Requirement{As: a.As, Use: permissions.Namespaces, Resource: Namespaces.GroupResource()}
 }
 
 // Forbidden reports whether any cache lacks permissions.

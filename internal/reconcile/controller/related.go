@@ -40,7 +40,7 @@ func (c *Caches) lostRelated() (reason, message string) {
 func lostEntry(e *related.Entry) (reason, message string) {
 	where := "spec." + syntax.RelatedName(e.Name)
 	switch {
-	case kind.Away(e.Err):
+	case kind.IsAPIServiceUnavailable(e.Err):
 		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s; until then, children are left unchanged", where, e.Err)
 	case kind.Missing(e.Err):
 		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s: install it, correct the entry, or make it optional; until then, children are left unchanged", where, e.Err)

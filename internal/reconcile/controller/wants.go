@@ -101,10 +101,10 @@ func (w *Wants) required() []watch.Want {
 func (w *Wants) ChildrenOf(kinds Resolver, gvk schema.GroupVersionKind, custom bool, in map[string]bool) ChildWant {
 	found, err := ResolveServed(kinds, gvk)
 	switch {
-	case custom && (kind.Gone(err) || kind.Away(err)):
+	case custom && (kind.Gone(err) || kind.IsAPIServiceUnavailable(err)):
 		return ChildWant{Kind: kind.Kind{Kind: gvk.Kind}}
 	case kind.Gone(err):
-		return ChildWant{Kind: kind.Kind{Kind: gvk.Kind}, Err: &kind.NotFoundError{GVK: gvk, Away: true}}
+		return ChildWant{Kind: kind.Kind{Kind: gvk.Kind}, Err: &kind.NotFoundError{GVK: gvk, APIServiceUnavailable: true}}
 	case err != nil:
 		return ChildWant{Kind: kind.Kind{Kind: gvk.Kind}, Err: err}
 	}

@@ -28,7 +28,7 @@ func (f reviewResult) same(other reviewResult) bool {
 }
 
 // ask sends one access review per verb, or a GET request for Use Existence.
-func (t *Tracker) ask(ctx context.Context, c Claim) (reviewResult, error) {
+func (t *Tracker) ask(ctx context.Context, c Requirement) (reviewResult, error) {
 	if c.Use == Existence {
 		absent, err := t.absent(ctx, c)
 		return reviewResult{known: err == nil, absent: absent}, err
@@ -43,7 +43,7 @@ func (t *Tracker) ask(ctx context.Context, c Claim) (reviewResult, error) {
 		return reviewResult{}, err
 	}
 	namespace, name := spec.Account(c.As)
-	constrained, err := t.as("").Allowed(ctx, request.Right{
+	constrained, err := t.as("").Allowed(ctx, request.Permission{
 		Verb: "impersonate:serviceaccount", Namespace: namespace, Name: name,
 		Resource: schema.GroupResource{Group: "authentication.k8s.io", Resource: "serviceaccounts"},
 	})
@@ -58,13 +58,13 @@ func (t *Tracker) ask(ctx context.Context, c Claim) (reviewResult, error) {
 const impersonationPrefix = "impersonate-on:serviceaccount:"
 
 // missing returns the verbs of the claim, with prefix, that the user lacks.
-func (t *Tracker) missing(ctx context.Context, user string, c Claim, prefix string) ([]string, error) {
+func (t *Tracker) missing(ctx context.Context, user string, c Requirement, prefix string) ([]string, error) {
 	var out []string
 	for _, verb := range c.Use.Verbs() {
 		if err := t.limit.Wait(ctx); err != nil {
 			return nil, err
 		}
-		right := request.Right{Verb: prefix + verb, Resource: c.Resource, Subresource: c.Use.Subresource(), Namespace: c.Namespace}
+		right := request.Permission{Verb: prefix + verb, Resource: c.Resource, Subresource: c.Use.Subresource(), Namespace: c.Namespace}
 		allowed, err := t.as(user).Allowed(ctx, right)
 		if err != nil {
 			return nil, err
@@ -86,7 +86,7 @@ var (
 )
 
 // absent reports whether the object of a claim does not exist.
-func (t *Tracker) absent(ctx context.Context, c Claim) (bool, error) {
+func (t *Tracker) absent(ctx context.Context, c Requirement) (bool, error) {
 	if err := t.limit.Wait(ctx); err != nil {
 		return false, err
 	}

@@ -63,7 +63,7 @@ type reviewer struct {
 	user string
 }
 
-func (r *reviewer) Allowed(_ context.Context, right request.Right) (bool, error) {
+func (r *reviewer) Allowed(_ context.Context, right request.Permission) (bool, error) {
 	resource := right.Resource.Resource
 	if right.Subresource != "" {
 		resource += "/" + right.Subresource

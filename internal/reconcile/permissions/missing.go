@@ -12,7 +12,7 @@ import (
 // Missing returns a message about the missing permissions: of which user, where, and the RBAC rule that grants them.
 // err is the response to a request that needs the claim. pending reports whether a more specific message will follow
 // soon.
-func (s *Subject) Missing(err error, need Claim) (text string, pending bool) {
+func (s *Checker) Missing(err error, need Requirement) (text string, pending bool) {
 	var verb string
 	if m := deniedVerb.FindStringSubmatch(err.Error()); m != nil {
 		verb = m[1]
@@ -40,7 +40,7 @@ func (s *Subject) Missing(err error, need Claim) (text string, pending bool) {
 }
 
 // Denial returns the permission that is missing according to err, the response to a request that needs the claim.
-func (s *Subject) Denial(err error, need Claim) problem.Denial {
+func (s *Checker) Denial(err error, need Requirement) problem.Denial {
 	d := problem.Denial{User: s.as, Resource: need.fullName() + dotted(need.Resource), Namespace: need.Namespace}
 	if m := deniedVerb.FindStringSubmatch(err.Error()); m != nil {
 		d.Verb = m[1]
@@ -50,7 +50,7 @@ func (s *Subject) Denial(err error, need Claim) problem.Denial {
 
 // Known returns a message about the permissions of a claim that are known to be missing, or "". It does not report a
 // service account that does not exist.
-func (s *Subject) Known(need Claim) string {
+func (s *Checker) Known(need Requirement) string {
 	if absent, _ := s.accountIsAbsent(); absent != "" {
 		return ""
 	}
@@ -63,7 +63,7 @@ func (s *Subject) Known(need Claim) string {
 
 // missingToWrite returns a message about the permission that is missing to write a child. That may be one for the
 // parent.
-func (s *Subject) missingToWrite(err error, namespace string, kind kind.Kind) (text string, pending bool) {
+func (s *Checker) missingToWrite(err error, namespace string, kind kind.Kind) (text string, pending bool) {
 	if !finalizers.MatchString(err.Error()) {
 		return s.Missing(err, s.Claim(Children, kind, namespace))
 	}
@@ -76,7 +76,7 @@ func (s *Subject) missingToWrite(err error, namespace string, kind kind.Kind) (t
 }
 
 // WhyNot returns why a request that needs the claim failed.
-func (s *Subject) WhyNot(err error, need Claim) string {
+func (s *Checker) WhyNot(err error, need Requirement) string {
 	if Denied(err) {
 		text, _ := s.Missing(err, need)
 		return text
@@ -87,12 +87,12 @@ func (s *Subject) WhyNot(err error, need Claim) string {
 // accountIsAbsent returns a message if the service account of the controller does not exist, or "". pending reports
 // whether this will be known soon. Call it if the service account lacks a permission, or templater is not allowed to
 // impersonate it.
-func (s *Subject) accountIsAbsent() (text string, pending bool) {
+func (s *Checker) accountIsAbsent() (text string, pending bool) {
 	if s.as == "" {
 		return "", false
 	}
 	namespace, name := spec.Account(s.as)
-	f := s.tracker.look(Claim{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: namespace, Name: name}, s.controller)
+	f := s.tracker.look(Requirement{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: namespace, Name: name}, s.controller)
 	if !f.absent {
 		return "", f.pending
 	}

@@ -13,12 +13,12 @@ import (
 )
 
 // knowing returns a subject for an existing user, with f as the cached result for the claim.
-func knowing(t *testing.T, user string, need Claim, f reviewResult) Subject {
+func knowing(t *testing.T, user string, need Requirement, f reviewResult) Checker {
 	t.Helper()
 	r := newServer(t).tracker()
 	namespace, name := spec.Account(robot)
-	exists := Claim{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: namespace, Name: name}
-	for about, f := range map[Claim]reviewResult{need: f, exists: {known: true}} {
+	exists := Requirement{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: namespace, Name: name}
+	for about, f := range map[Requirement]reviewResult{need: f, exists: {known: true}} {
 		r.found[about] = &cachedResult{reviewResult: f, asked: r.clock.Now(), controllers: map[string]struct{}{}}
 	}
 	return r.For("", user, kind.Kind{})
@@ -39,7 +39,7 @@ func TestRoleHintLimitsNamespacesOnlyWhereAllowed(t *testing.T) {
 }
 
 func TestMissingPermissionsAreNamed(t *testing.T) {
-	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
+	need := Requirement{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
 	own, impersonation, everywhere, cluster := need, need, need, need
 	own.As, impersonation.impersonation = "", true
 	everywhere.Namespace = ""
@@ -50,7 +50,7 @@ func TestMissingPermissionsAreNamed(t *testing.T) {
 	unlimited.Unlimited = true
 	const role = " to a Role in namespace ns bound to "
 	for why, row := range map[string]struct {
-		need, about Claim
+		need, about Requirement
 		found       reviewResult
 		verb        string // denied verb
 		want        string
@@ -107,7 +107,7 @@ func TestMissingPermissionsAreNamed(t *testing.T) {
 			}
 		})
 	}
-	if got, want := (&Subject{}).WhyNot(errors.New(secret), need), "the API server did not respond"; got != want {
+	if got, want := (&Checker{}).WhyNot(errors.New(secret), need), "the API server did not respond"; got != want {
 		t.Errorf("reason %q, want %q", got, want)
 	}
 }
@@ -144,7 +144,7 @@ func TestResultsAreComparedByContent(t *testing.T) {
 }
 
 func TestReportWaitsForServiceAccountExistence(t *testing.T) {
-	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
+	need := Requirement{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
 	for _, unknown := range []Use{Existence, Parents} {
 		c := knowing(t, robot, need, reviewResult{known: true, missing: []string{"get"}})
 		for about, a := range c.tracker.found {
@@ -162,7 +162,7 @@ func TestCanceledReviewSendsNoRequest(t *testing.T) {
 	c := newServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, about := range []Claim{{As: robot, Use: Parents}, {As: robot, Use: Parents, impersonation: true}, {Use: Existence, Resource: namespaces, Name: "ns"}} {
+	for _, about := range []Requirement{{As: robot, Use: Parents}, {As: robot, Use: Parents, impersonation: true}, {Use: Existence, Resource: namespaces, Name: "ns"}} {
 		if _, err := c.tracker().ask(ctx, about); err == nil || len(c.asked)+len(c.sought) > 0 {
 			t.Errorf("asked for %v %v, %v", c.asked, c.sought, err)
 		}
@@ -170,7 +170,7 @@ func TestCanceledReviewSendsNoRequest(t *testing.T) {
 }
 
 func TestResultIsReportedToNewRequestersOnly(t *testing.T) {
-	r, about := newServer(t).tracker(), Claim{As: robot, Use: Parents}
+	r, about := newServer(t).tracker(), Requirement{As: robot, Use: Parents}
 	r.look(about, "apps")
 	if got := r.take(about, reviewResult{known: true}); len(got) != 1 {
 		t.Errorf("told %v, want apps", got)
@@ -181,7 +181,7 @@ func TestResultIsReportedToNewRequestersOnly(t *testing.T) {
 }
 
 func TestMissingServiceAccountIsReported(t *testing.T) {
-	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
+	need := Requirement{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
 	s := knowing(t, robot, need, reviewResult{})
 	for about, a := range s.tracker.found {
 		a.absent = about.Use == Existence
@@ -201,7 +201,7 @@ func TestMissingServiceAccountIsReported(t *testing.T) {
 }
 
 func TestKnownReportsMissingPermissionsOnly(t *testing.T) {
-	need := Claim{As: robot, Use: Namespaces, Resource: namespaces}
+	need := Requirement{As: robot, Use: Namespaces, Resource: namespaces}
 	for want, f := range map[string]reviewResult{
 		"": {known: true},
 		"service account team/robot is not allowed to watch namespaces in the cluster: add {apiGroups: [\"\"], resources: [namespaces], verbs: [watch]} to a ClusterRole bound to it by a ClusterRoleBinding": {known: true, missing: []string{"watch"}},

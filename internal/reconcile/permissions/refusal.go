@@ -38,7 +38,7 @@ func operator(err error) string {
 
 // Refusal returns the problem of a rejected write of an object of that kind in a namespace. what is the write, such as
 // "create ConfigMap default/a".
-func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *problem.Problem {
+func (s *Checker) Refusal(err error, what, namespace string, kind kind.Kind) *problem.Problem {
 	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what, Namespace: namespace}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

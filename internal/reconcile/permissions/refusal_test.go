@@ -73,7 +73,7 @@ func TestRejectionMessagesOmitValues(t *testing.T) {
 
 func TestTerminatingNamespaceIsReported(t *testing.T) {
 	ending := answer(http.StatusForbidden, metav1.StatusReasonForbidden, secret, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
-	got := (&Subject{}).Refusal(ending, "create X", "", kind.Kind{})
+	got := (&Checker{}).Refusal(ending, "create X", "", kind.Kind{})
 	if want := "cannot create X: its namespace is being deleted; "; got.Reason != v1.ReasonNamespaceTerminating || !strings.HasPrefix(got.Message, want) {
 		t.Errorf("got %+v, want %s", got, want)
 	}

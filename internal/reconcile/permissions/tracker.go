@@ -31,7 +31,7 @@ const (
 
 // Reviewer performs access reviews and GET requests for one user. kube.Client implements it.
 type Reviewer interface {
-	Allowed(ctx context.Context, right request.Right) (bool, error)
+	Allowed(ctx context.Context, right request.Permission) (bool, error)
 	Get(ctx context.Context, at request.Location) (*object.Object, error)
 }
 
@@ -41,11 +41,11 @@ type Tracker struct {
 	as      func(user string) Reviewer
 	clock   clock.PassiveClock
 	limit   flowcontrol.RateLimiter
-	queue   workqueue.TypedInterface[Claim]
+	queue   workqueue.TypedInterface[Requirement]
 	changed func(controller string)
 
 	mu    sync.Mutex
-	found map[Claim]*cachedResult
+	found map[Requirement]*cachedResult
 }
 
 // cachedResult is a result, and the controllers to sync when it changes.
@@ -59,15 +59,15 @@ type cachedResult struct {
 // a result that has changed.
 func NewTracker(as func(user string) Reviewer, clock clock.PassiveClock, metrics workqueue.MetricsProvider, changed func(controller string)) *Tracker {
 	return &Tracker{
-		as: as, clock: clock, changed: changed, found: map[Claim]*cachedResult{},
+		as: as, clock: clock, changed: changed, found: map[Requirement]*cachedResult{},
 		limit: flowcontrol.NewTokenBucketRateLimiter(reviewsPerSecond, reviewBurst),
-		queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Claim]{Name: "permissions", MetricsProvider: metrics}),
+		queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Requirement]{Name: "permissions", MetricsProvider: metrics}),
 	}
 }
 
 // look returns the cached result for a claim without blocking, and queues a review if there is none or it has expired.
 // changed is called for the controller when the result changes.
-func (t *Tracker) look(c Claim, controller string) reviewResult {
+func (t *Tracker) look(c Requirement, controller string) reviewResult {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.found[c]
@@ -110,7 +110,7 @@ func (t *Tracker) ShutDown() { t.queue.ShutDown() }
 
 // Next processes the next claim, blocking until there is one. It returns false after shutdown.
 func (t *Tracker) Next(ctx context.Context) bool {
-	return queue.Take(ctx, t.queue, func(c Claim) {
+	return queue.Take(ctx, t.queue, func(c Requirement) {
 		limited, cancel := context.WithTimeout(ctx, reviewTimeout)
 		defer cancel()
 		f, err := t.ask(limited, c)
@@ -125,7 +125,7 @@ func (t *Tracker) Next(ctx context.Context) bool {
 
 // take stores a result, and returns the controllers to sync because it has changed or they wait for it. A failed review
 // keeps the previous result.
-func (t *Tracker) take(c Claim, f reviewResult) []string {
+func (t *Tracker) take(c Requirement, f reviewResult) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	a := t.found[c]

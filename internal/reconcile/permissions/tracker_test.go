@@ -12,7 +12,7 @@ import (
 func TestPermissionReviewsAreCached(t *testing.T) {
 	c := newServer(t)
 	r := c.tracker()
-	need := Claim{As: robot, Use: Namespaces, Resource: namespaces}
+	need := Requirement{As: robot, Use: Namespaces, Resource: namespaces}
 	c.lacks["team:robot list namespaces"] = true
 	work := func() (reviewResult, int) {
 		before := len(c.asked)
@@ -60,7 +60,7 @@ func TestPermissionReviewsAreCached(t *testing.T) {
 func TestPermissionReviewQueueIsBounded(t *testing.T) {
 	r := newServer(t).tracker()
 	for i := range 2 * maxQueued {
-		need := Claim{Use: Children, Resource: namespaces, Namespaced: true, Namespace: fmt.Sprint("n", i)}
+		need := Requirement{Use: Children, Resource: namespaces, Namespaced: true, Namespace: fmt.Sprint("n", i)}
 		r.look(need, "c")
 	}
 	if got := r.Len(); got != maxQueued {
@@ -76,7 +76,7 @@ func TestTrackerStopsWithContext(t *testing.T) {
 	r := c.tracker()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.look(Claim{Use: Status}, "c")
+	r.look(Requirement{Use: Status}, "c")
 	r.Run(ctx) // returns
 	if len(c.asked) > 0 {
 		t.Errorf("asked %v", c.asked)
@@ -84,11 +84,11 @@ func TestTrackerStopsWithContext(t *testing.T) {
 }
 
 func TestReviewRequestsPerClaim(t *testing.T) {
-	impersonation := Claim{As: robot, Use: Namespaces, Resource: namespaces, impersonation: true}
+	impersonation := Requirement{As: robot, Use: Namespaces, Resource: namespaces, impersonation: true}
 	const act, list = "impersonate:serviceaccount serviceaccounts team", "impersonate-on:serviceaccount:list namespaces"
-	account := Claim{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: "team", Name: "robot"}
+	account := Requirement{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: "team", Name: "robot"}
 	for why, row := range map[string]struct {
-		claim  Claim
+		claim  Requirement
 		lacks  string
 		fails  string
 		want   reviewResult
@@ -117,7 +117,7 @@ func TestReviewRequestsPerClaim(t *testing.T) {
 func TestTrackerStopsAfterShutDown(t *testing.T) {
 	s := newServer(t)
 	r := s.tracker()
-	r.look(Claim{Use: Status}, "c")
+	r.look(Requirement{Use: Status}, "c")
 	r.ShutDown()
 	r.Run(t.Context())
 	if len(s.asked) != 1 {
@@ -127,13 +127,13 @@ func TestTrackerStopsAfterShutDown(t *testing.T) {
 
 func TestUnrequestedResultIsDropped(t *testing.T) {
 	r := newServer(t).tracker()
-	if told := r.take(Claim{Use: Status}, reviewResult{known: true}); len(told) > 0 || len(r.found) > 0 {
+	if told := r.take(Requirement{Use: Status}, reviewResult{known: true}); len(told) > 0 || len(r.found) > 0 {
 		t.Errorf("told %v, and kept %v", told, r.found)
 	}
 }
 
 func TestFailedPermissionReviewIsNotPending(t *testing.T) {
-	r, about := newServer(t).tracker(), Claim{Use: Status}
+	r, about := newServer(t).tracker(), Requirement{Use: Status}
 	if f := r.look(about, "c"); !f.pending {
 		t.Error("nothing is known, and nothing waited for")
 	}

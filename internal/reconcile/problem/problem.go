@@ -107,9 +107,9 @@ func FromTemplate(err error) *Problem {
 // one.
 const ShortMessage = 256
 
-// Unfit reports whether the API server may accept a smaller version of the write. For objects that exceed the limit of
+// TooLarge reports whether the API server may accept a smaller version of the write. For objects that exceed the limit of
 // etcd, it returns only an internal error.
-func Unfit(err error) bool {
+func TooLarge(err error) bool {
 	if err == nil {
 		return false // the common case, without an allocation
 	}

@@ -207,8 +207,10 @@ func UnknownFields(err error) []string {
 	return out
 }
 
-// DoesNotFit reports whether the API server rejected the written object because it does not match the schema.
-func DoesNotFit(err error) bool { return len(SchemaFaults(err)) > 0 || formFault(err.Error()) != "" }
+// SchemaMismatch reports whether the API server rejected the written object because it does not match the schema.
+func SchemaMismatch(err error) bool {
+	return len(SchemaFaults(err)) > 0 || formFault(err.Error()) != ""
+}
 
 // HTTP status codes of an API server that cannot respond now. That includes all codes above serverError.
 const tooManyRequests, serverError = 429, 500
@@ -221,7 +223,7 @@ func Unanswered(err error) bool {
 		return true
 	}
 	code := status.Status().Code
-	if DoesNotFit(err) { // although the code is 500
+	if SchemaMismatch(err) { // although the code is 500
 		return false
 	}
 	return code >= serverError || code == tooManyRequests || code == 0 || request.Unserved(err)

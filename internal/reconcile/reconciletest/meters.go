@@ -58,7 +58,7 @@ func (m *Meter) Reconciled(outcome record.Outcome, _ time.Duration) {
 func (m *Meter) TemplateError() { m.add("template error") }
 
 // Write counts a write.
-func (m *Meter) Write(verb record.Verb, answer record.Answer) {
+func (m *Meter) Write(verb record.Verb, answer record.Response) {
 	m.add(fmt.Sprint("write ", verb, " ", answer))
 }
 

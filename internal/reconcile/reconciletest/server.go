@@ -176,7 +176,7 @@ func (s *Server) As(user string) controller.Client {
 }
 
 // Allowed reports whether a permission is not in Lacks. It is not recorded as a request.
-func (s *Server) Allowed(_ context.Context, right request.Right) (bool, error) {
+func (s *Server) Allowed(_ context.Context, right request.Permission) (bool, error) {
 	resource := right.Resource.Resource
 	if right.Subresource != "" {
 		resource += "/" + right.Subresource

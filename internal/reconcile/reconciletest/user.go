@@ -75,7 +75,7 @@ func (u *asUser) SetMetadata(ctx context.Context, at request.Location, m request
 	return u.begin().SetMetadata(ctx, at, m, manager)
 }
 
-func (u *asUser) Allowed(ctx context.Context, right request.Right) (bool, error) {
+func (u *asUser) Allowed(ctx context.Context, right request.Permission) (bool, error) {
 	defer u.end()
 	return u.begin().Allowed(ctx, right)
 }

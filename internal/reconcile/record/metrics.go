@@ -24,7 +24,7 @@ type Meter interface {
 	// TemplateError counts a reconciliation in which a template failed.
 	TemplateError()
 	// Write counts a request that creates, updates or deletes a child.
-	Write(verb Verb, answer Answer)
+	Write(verb Verb, answer Response)
 	// Tripped counts a parent that is slowed down because it is hot-looping: its reconciliations keep writing.
 	Tripped()
 	// Parents sets the counts of the parents.
@@ -65,13 +65,13 @@ const (
 	Verbs
 )
 
-// Answer is the result of a write request.
-type Answer int
+// Response is the result of a write request.
+type Response int
 
 // The answers.
 const (
 	// Accepted: the write succeeded.
-	Accepted Answer = iota
+	Accepted Response = iota
 	// Conflict: the object was replaced, already exists, or was modified concurrently.
 	Conflict
 	// Forbidden: a permission is missing.
@@ -100,7 +100,7 @@ func (Discard) Reconciled(Outcome, time.Duration) {}
 func (Discard) TemplateError() {}
 
 // Write does nothing.
-func (Discard) Write(Verb, Answer) {}
+func (Discard) Write(Verb, Response) {}
 
 // Tripped does nothing.
 func (Discard) Tripped() {}

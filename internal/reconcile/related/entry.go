@@ -52,7 +52,7 @@ const (
 // State returns the state of the objects. If some are Waiting or Unreadable, that applies to all of them.
 func (e *Entry) State() State {
 	if e.Err != nil {
-		return e.without(kind.Missing(e.Err) && !kind.Away(e.Err))
+		return e.without(kind.Missing(e.Err) && !kind.IsAPIServiceUnavailable(e.Err))
 	}
 	state := Known
 	for cache := range e.read() {

@@ -95,9 +95,9 @@ func adviceFor(err error) string {
 	switch {
 	case kind.Gone(err):
 		return ": install its CustomResourceDefinition or APIService, or correct spec.watch; until then, children are kept"
-	case kind.Ended(err):
+	case kind.IsCRDTerminating(err):
 		return "; to continue, create it again, or correct spec.watch; until then, children are left unchanged"
-	case kind.Away(err):
+	case kind.IsAPIServiceUnavailable(err):
 		return "; until it is served again, children are left unchanged"
 	}
 	return ": serve that version in the CustomResourceDefinition, or correct spec.watch; until then, children are left unchanged"

@@ -29,7 +29,7 @@ func TestAdviceForUnservedWatchedKind(t *testing.T) {
 		want string
 	}{
 		"it is not there":         {&kind.NotFoundError{}, ": install its"},
-		"its server is away":      {&kind.NotFoundError{Away: true}, "; until it is served again"},
+		"its server is away":      {&kind.NotFoundError{APIServiceUnavailable: true}, "; until it is served again"},
 		"another version is":      {&kind.NotFoundError{Served: "v2"}, ": serve that version"},
 		"nobody knows what it is": {errors.New("no answer"), ": serve that version"},
 	} {

@@ -59,13 +59,13 @@ func Logs(c *controller.Controller, failures []podlogs.Failure) (condition *meta
 
 // logsClaim returns the claim to read the logs of Pods in a namespace, or in all namespaces if an entry of spec.related
 // may select Pods there.
-func logsClaim(c *controller.Controller, namespace string) permissions.Claim {
+func logsClaim(c *controller.Controller, namespace string) permissions.Requirement {
 	for _, e := range c.Related {
 		if e.Logs != nil && len(e.Related.Namespaces) == 0 {
 			namespace = ""
 		}
 	}
-	return permissions.Claim{As: c.As, Use: permissions.Logs, Resource: podsResource, Namespaced: true, Namespace: namespace, Unlimited: true}
+	return permissions.Requirement{As: c.As, Use: permissions.Logs, Resource: podsResource, Namespaced: true, Namespace: namespace, Unlimited: true}
 }
 
 // tooManyLogs describes how to fix logs that exceed the memory limit.
@@ -91,7 +91,7 @@ var EventsResource = schema.GroupResource{Group: "events.k8s.io", Resource: "eve
 func Events(c *controller.Controller, recorder *record.EventRecorder) (condition *metav1.Condition, pending bool) {
 	var texts []string
 	for _, one := range recorder.Refused(c.Name, c.As) {
-		need := permissions.Claim{As: c.As, Use: permissions.Events, Resource: EventsResource, Namespaced: true, Namespace: one.Namespace}
+		need := permissions.Requirement{As: c.As, Use: permissions.Events, Resource: EventsResource, Namespaced: true, Namespace: one.Namespace}
 		if c.GVK.Group == "" && c.GVK.Kind == "Namespace" { // the Events of each Namespace are in another namespace
 			need.Namespace, need.Unlimited = "", true
 		}

@@ -106,7 +106,7 @@ func releaseHolder(ctx context.Context, from *controller.Controller, of kind.Kin
 // kindOfHolders returns the kind of the parents, even if its CRD is being deleted.
 func kindOfHolders(of *controller.Controller) (kind.Kind, error) {
 	found, err := controller.ResolveServed(of.Kinds, of.GVK)
-	if ending := kind.Ending(err); ending != nil {
+	if ending := kind.TerminatingKind(err); ending != nil {
 		return *ending, nil
 	}
 	return found, err

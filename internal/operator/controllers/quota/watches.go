@@ -23,11 +23,11 @@ type Watches struct {
 	changed func(name string) // called for a TemplateController whose grants have changed
 
 	mu     sync.Mutex
-	claims map[string]*Claim // by TemplateController
+	claims map[string]*WatchDemand // by TemplateController
 }
 
-// Claim is the number of watches that a TemplateController needs.
-type Claim struct {
+// WatchDemand is the number of watches that a TemplateController needs.
+type WatchDemand struct {
 	Name, Tenant string
 	Created      time.Time
 	Needs        []int  // first the required watches, then optional ones by kind
@@ -36,11 +36,11 @@ type Claim struct {
 
 // NewWatches returns empty Watches.
 func NewWatches(changed func(name string)) *Watches {
-	return &Watches{Most: maxWatches, changed: changed, claims: map[string]*Claim{}}
+	return &Watches{Most: maxWatches, changed: changed, claims: map[string]*WatchDemand{}}
 }
 
 // Claim returns which needs of a TemplateController are granted.
-func (s *Watches) Claim(c Claim) []bool {
+func (s *Watches) Claim(c WatchDemand) []bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.claims[c.Name]
@@ -69,7 +69,7 @@ func (s *Watches) ForgetController(name string) {
 // divide divides the watches of a tenant after a change of one TemplateController, for which changed is not called. The
 // caller holds the lock.
 func (s *Watches) divide(tenant, because string) {
-	claims := slices.SortedFunc(maps.Values(s.claims), func(a, b *Claim) int {
+	claims := slices.SortedFunc(maps.Values(s.claims), func(a, b *WatchDemand) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 	})
 	left := s.Most
@@ -86,7 +86,7 @@ func (s *Watches) divide(tenant, because string) {
 }
 
 // grant grants the needs that fit in left, and subtracts them.
-func (c *Claim) grant(left *int) []bool {
+func (c *WatchDemand) grant(left *int) []bool {
 	granted := make([]bool, len(c.Needs))
 	for i, n := range c.Needs {
 		if granted[i] = n <= *left && (i == 0 || granted[0]); granted[i] {

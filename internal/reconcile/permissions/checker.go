@@ -5,8 +5,8 @@ import (
 	"github.com/templater-dev/templater/internal/kube/kind"
 )
 
-// Subject looks up the permissions that one TemplateController needs.
-type Subject struct {
+// Checker looks up the permissions that one TemplateController needs.
+type Checker struct {
 	tracker    *Tracker
 	controller string // synced when a result changes
 	as         string // impersonated user; empty = the operator itself
@@ -15,25 +15,25 @@ type Subject struct {
 }
 
 // For returns the Subject of a TemplateController that impersonates the user as and has parents of the given kind.
-func (t *Tracker) For(controller, as string, parents kind.Kind) Subject {
-	return Subject{tracker: t, controller: controller, as: as, parents: parents}
+func (t *Tracker) For(controller, as string, parents kind.Kind) Checker {
+	return Checker{tracker: t, controller: controller, as: as, parents: parents}
 }
 
 // Anywhere returns a copy of the Subject. anywhere is true if children may be in other namespaces than their parents.
-func (s Subject) Anywhere(anywhere bool) Subject {
+func (s Checker) Anywhere(anywhere bool) Checker {
 	s.anywhere = anywhere
 	return s
 }
 
 // Claim returns the claim to use a kind in a namespace; "" means all namespaces, or a cluster-scoped kind.
-func (s *Subject) Claim(use Use, kind kind.Kind, namespace string) Claim {
-	return Claim{
+func (s *Checker) Claim(use Use, kind kind.Kind, namespace string) Requirement {
+	return Requirement{
 		As: s.as, Use: use, Resource: kind.Resource.GroupResource(),
 		Namespaced: kind.Namespaced, Namespace: namespace, Unlimited: !s.parents.Namespaced || s.anywhere && (use == Children || use == FormerChildren),
 	}
 }
 
 // NamespaceIsAbsent reports whether a namespace is known not to exist.
-func (s *Subject) NamespaceIsAbsent(name string) bool {
-	return s.tracker.look(Claim{Use: Existence, Resource: namespaces, Name: name}, s.controller).absent
+func (s *Checker) NamespaceIsAbsent(name string) bool {
+	return s.tracker.look(Requirement{Use: Existence, Resource: namespaces, Name: name}, s.controller).absent
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
-// Claim describes the permissions that a user needs to use a resource.
-type Claim struct {
+// Requirement describes the permissions that a user needs to use a resource.
+type Requirement struct {
 	As         string // empty = the operator itself
 	Use        Use
 	Resource   schema.GroupResource
@@ -26,7 +26,7 @@ type Claim struct {
 }
 
 // what returns the resource and where it is, such as "configmaps in namespace a".
-func (c Claim) what() string {
+func (c Requirement) what() string {
 	switch {
 	case c.Namespace != "":
 		return c.Brief()
@@ -37,7 +37,7 @@ func (c Claim) what() string {
 }
 
 // Brief returns the resource name, with the namespace if set.
-func (c Claim) Brief() string {
+func (c Requirement) Brief() string {
 	name := c.fullName() + dotted(c.Resource)
 	if c.Namespace != "" {
 		name += " in namespace " + c.Namespace
@@ -45,7 +45,7 @@ func (c Claim) Brief() string {
 	return name
 }
 
-func (c Claim) fullName() string {
+func (c Requirement) fullName() string {
 	return c.Use.Resource(c.Resource.Resource)
 }
 
@@ -58,7 +58,7 @@ func dotted(resource schema.GroupResource) string {
 }
 
 // rule returns the RBAC rule that grants the verbs.
-func (c Claim) rule(verbs []string) string {
+func (c Requirement) rule(verbs []string) string {
 	group := c.Resource.Group
 	if group == "" {
 		group = `""`
@@ -67,7 +67,7 @@ func (c Claim) rule(verbs []string) string {
 }
 
 // role describes the role to add the rule to.
-func (c Claim) role() string {
+func (c Requirement) role() string {
 	if c.As == "" {
 		return `a ClusterRole labeled rbac.templater.dev/aggregate-to-templater: "true"`
 	}
@@ -79,21 +79,21 @@ func (c Claim) role() string {
 }
 
 // limit returns the field that can limit the namespaces.
-func (c Claim) limit() string {
+func (c Requirement) limit() string {
 	if c.Use == Related {
 		return "namespaces in its entry of spec.related"
 	}
 	return "spec.watch.namespaces"
 }
 
-func (c Claim) kindOfRole() string {
+func (c Requirement) kindOfRole() string {
 	if c.Namespace == "" {
 		return "a ClusterRole"
 	}
 	return "a Role in namespace " + c.Namespace
 }
 
-func (c Claim) kindOfBinding() string {
+func (c Requirement) kindOfBinding() string {
 	if c.Namespace == "" {
 		return "ClusterRoleBinding"
 	}
@@ -101,12 +101,12 @@ func (c Claim) kindOfBinding() string {
 }
 
 // notAllowed returns the message for missing verbs, with the rule that adds the verbs in add.
-func notAllowed(need Claim, missing, add []string) string {
+func notAllowed(need Requirement, missing, add []string) string {
 	return fmt.Sprintf("%s is not allowed to %s %s: add %s to %s", DisplayName(need.As), problem.And(missing), need.what(), need.rule(add), need.role())
 }
 
 // notAllowedToImpersonate returns the message for the permission that the operator lacks to impersonate the claim's user.
-func notAllowedToImpersonate(need Claim, f reviewResult, operator string) string {
+func notAllowedToImpersonate(need Requirement, f reviewResult, operator string) string {
 	namespace, name := spec.Account(need.As)
 	if !f.constrained {
 		return fmt.Sprintf(`templater is not allowed to impersonate %s: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [%s], verbs: [impersonate]} to a Role in namespace %s bound to %s by a RoleBinding`,
