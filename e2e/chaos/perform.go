@@ -51,7 +51,7 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 	for _, actions := range round.Users {
 		play(actions, b.act)
 	}
-	for _, actions := range round.Errors {
+	for _, actions := range round.Faults {
 		play(actions, b.harm)
 	}
 	lanes.Wait()
