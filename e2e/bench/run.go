@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,6 +103,9 @@ func (f *runFlags) run(ctx context.Context, out io.Writer) (err error) {
 	scenarios, err := scenario.Select(f.scenarios)
 	if err != nil {
 		return err
+	}
+	if f.plot != "" && !slices.ContainsFunc(scenarios, func(s scenario.Scenario) bool { return s.Name == "memory" }) {
+		return errors.New("--plot: add memory to --scenarios")
 	}
 	if err := f.create(); err != nil {
 		return err

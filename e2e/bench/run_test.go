@@ -26,12 +26,14 @@ func TestEveryFlagHasHelp(t *testing.T) {
 
 func TestInvalidFlagsAreRejectedBeforeStart(t *testing.T) {
 	for args, want := range map[string]string{
-		"--rounds 0":                  "--rounds 0: use a number of at least 1",
-		"--scale -1":                  "--scale -1: give a number above 0",
-		"--memory-sizes 10,10":        "--memory-sizes [10 10]: give ascending numbers from 1",
-		"--fairness-parents 0":        "--fairness-parents: give numbers from 1",
-		"--scenarios configmap,other": `there is no "other"`,
-		"--json /none/of/these.json":  "--json: open /none/of/these.json",
+		"--rounds 0":                                   "--rounds 0: use a number of at least 1",
+		"--scale -1":                                   "--scale -1: give a number above 0",
+		"--memory-sizes 10,10":                         "--memory-sizes [10 10]: give ascending numbers from 1",
+		"--fairness-parents 0":                         "--fairness-parents: give numbers from 1",
+		"--scenarios configmap,other":                  `there is no "other"`,
+		"--json /none/of/these.json":                   "--json: open /none/of/these.json",
+		"--plot memory.svg":                            "--plot: add memory to --scenarios",
+		"--scenarios memory --plot /none/of/these.svg": "--plot: open /none/of/these.svg",
 	} {
 		t.Run(args, func(t *testing.T) {
 			command := newCommand()

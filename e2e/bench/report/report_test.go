@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -151,5 +152,26 @@ func TestKeepCountsDropsTimesAndSizes(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "note: 3 figures of times and sizes are neither judged nor shown") {
 		t.Errorf("the table does not say what is left out:\n%s", out.Bytes())
+	}
+}
+
+func TestPlotMemory(t *testing.T) {
+	r := &Report{}
+	if err := r.PlotMemory(io.Discard); err == nil || err.Error() != "--plot: there are no figures of scenario memory" {
+		t.Errorf("without figures: %v", err)
+	}
+	for size, value := range map[string]float64{"1000": 40, "10000": 70} {
+		for _, measure := range []string{Resident, StartupPeak} {
+			r.Add(Figure{Scenario: "memory", Measure: measure + " at " + size, Floor: []float64{3 * value}, Templater: []float64{value}})
+		}
+	}
+	var out bytes.Buffer
+	if err := r.PlotMemory(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<svg", "bare informers, resident", "templater, peak of the start", "thousands of parents"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the plot does not contain %q", want)
+		}
 	}
 }
