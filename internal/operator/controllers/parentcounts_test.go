@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/reconciletest"
 )
 
 // shownCounts returns status.parents of apps as last written.
@@ -226,4 +227,20 @@ func TestRejectedSpecFailsItsParents(t *testing.T) {
 	if got, want := c.parentCounts(), "total 1, ready 0, failed 1"; got != want {
 		t.Errorf("after a restart: %s, want %s", got, want)
 	}
+}
+
+// TestParentsReadyWaitsForParents: kubectl wait --for=condition=ParentsReady returns once all parents are ready.
+func TestParentsReadyWaitsForParents(t *testing.T) {
+	c := begun(t, reconciletest.Shop, reconciletest.ShopApp)
+	c.syncedCounts()
+	if got, want := c.parentsReady(), "Unknown Progressing: 1 of 1 parents are not ready yet"; got != want {
+		t.Errorf("a child is not ready: condition\n%s, want\n%s", got, want)
+	}
+	c.SetJobStatus("db", "{host: db, conditions: [{type: Complete, status: 'True'}]}")
+	c.Settle()
+	c.syncedCounts()
+	if got, want := c.parentsReady(), "True ParentsReady: 1 ready, 0 suspended"; got != want {
+		t.Errorf("all children are ready: condition\n%s, want\n%s", got, want)
+	}
+	wantRequests(t, "a second run", c.Settle())
 }
