@@ -23,7 +23,7 @@ type front struct {
 	Params map[string]any `json:"params"`
 }
 
-// Stage copies the Markdown below docs to a folder for Hugo. A README becomes the index page of its folder. The heading
+// Stage copies the Markdown and the SVG pictures below docs to a folder for Hugo. A README becomes the index page of its folder. The heading
 // of a page becomes its title, and the pages of a folder are in the order of the links in its README.
 func Stage(docs, to string) error {
 	return filepath.WalkDir(docs, func(name string, entry fs.DirEntry, err error) error {
@@ -32,12 +32,15 @@ func Stage(docs, to string) error {
 			return err
 		case entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "cases"):
 			return fs.SkipDir
-		case entry.IsDir() || filepath.Ext(name) != ".md":
+		case entry.IsDir() || filepath.Ext(name) != ".md" && filepath.Ext(name) != ".svg":
 			return nil
 		}
 		relative, err := filepath.Rel(docs, name)
 		if err != nil {
 			return err
+		}
+		if filepath.Ext(name) == ".svg" {
+			return copyTo(filepath.Join(to, relative), name)
 		}
 		weight, err := place(docs, relative)
 		if err != nil {
@@ -60,6 +63,18 @@ func Stage(docs, to string) error {
 		}
 		return os.WriteFile(target, page, 0o644)
 	})
+}
+
+// copyTo copies a picture.
+func copyTo(target, name string) error {
+	picture, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(target, picture, 0o644)
 }
 
 // staged is a page in Hugo's format. Its name is slash-separated and relative to docs.

@@ -25,7 +25,7 @@ export function picture(tree) {
   const root = { x: 0, y: 0, height: parentHeight };
   children.append(group(root, tree.parent.kind, [{ text: nameOf(tree.parent), state: controller.ready ? 'ready' : controller.reason }], 'parent'));
   for (const e of controller.children) {
-    const needed = controller.children.filter((other) => e.waitsFor.includes(other.name));
+    const needed = controller.children.filter((other) => e.dependsOn.includes(other.name));
     for (const from of needed.length > 0 ? needed.map((other) => at.get(other)) : [root]) {
       edges.append(edge(from, at.get(e), needed.length > 0));
     }
@@ -44,7 +44,7 @@ function columnsOf(entries) {
   const column = (name, above) => {
     if (!columns.has(name)) {
       const entry = entries.find((e) => e.name === name);
-      const needed = (entry?.waitsFor ?? []).filter((n) => !above.includes(n));
+      const needed = (entry?.dependsOn ?? []).filter((n) => !above.includes(n));
       columns.set(name, needed.length === 0 ? 0 : 1 + Math.max(...needed.map((n) => column(n, [...above, name]))));
     }
     return columns.get(name);
@@ -97,7 +97,7 @@ function words(tree, entries) {
   const parts = entries.map((e) => {
     const ready = e.objects.filter((o) => o.state === 'ready').length;
     const count = e.related ? `${e.objects.length} seen` : `${ready} of ${e.objects.length} ready`;
-    return `${e.related ? 'related ' : ''}${e.name}: ${count}${e.waitsFor.length > 0 ? `, after ${e.waitsFor.join(' and ')}` : ''}`;
+    return `${e.related ? 'related ' : ''}${e.name}: ${count}${e.dependsOn.length > 0 ? `, after ${e.dependsOn.join(' and ')}` : ''}`;
   });
   return `${tree.parent.kind} ${nameOf(tree.parent)} is ${tree.templateControllers[0].ready ? 'ready' : 'not ready'}. ${parts.join('; ')}.`.slice(0, 1000);
 }
