@@ -39,20 +39,14 @@ func Stage(docs, to string) error {
 		if err != nil {
 			return err
 		}
-		if filepath.Ext(name) == ".svg" {
-			return copyTo(filepath.Join(to, relative), name)
-		}
-		weight, err := place(docs, relative)
+		content, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		page, err := staged(filepath.ToSlash(relative), string(text), weight)
-		if err != nil {
-			return err
+		if filepath.Ext(name) == ".md" {
+			if content, err = staged(docs, relative, string(content)); err != nil {
+				return err
+			}
 		}
 		target := filepath.Join(to, relative)
 		if filepath.Base(target) == "README.md" {
@@ -61,24 +55,17 @@ func Stage(docs, to string) error {
 		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 			return err
 		}
-		return os.WriteFile(target, page, 0o644)
+		return os.WriteFile(target, content, 0o644)
 	})
 }
 
-// copyTo copies a picture.
-func copyTo(target, name string) error {
-	picture, err := os.ReadFile(name)
+// staged is a page in Hugo's format. Its name is relative to docs.
+func staged(docs, name, text string) ([]byte, error) {
+	weight, err := place(docs, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(target, picture, 0o644)
-}
-
-// staged is a page in Hugo's format. Its name is slash-separated and relative to docs.
-func staged(name, text string, weight int) ([]byte, error) {
+	name = filepath.ToSlash(name)
 	title, body, ok := cutTitle(text)
 	if !ok {
 		return nil, fmt.Errorf("%s has no heading: begin it with a line like # Title", name)
