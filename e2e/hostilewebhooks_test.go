@@ -202,12 +202,7 @@ webhooks:
   admissionReviewVersions: [v1]
 `))
 	since := mark(t)
-	s.greedy(3, 34, `
-children:
-- name: c
-  template: |
-    {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}-@number", labels: {side: greedy}}, data: {round: "{{ .spec.round | default 0 }}"}}
-`)
+	s.greedy(3, 34, greedyChildren)
 	stop := s.touch(34)
 	began := time.Now()
 	eventually(t, soon, func() error {

@@ -117,6 +117,14 @@ func (s *scope) touch(parents int) func() {
 	return func() { cancel(); <-done }
 }
 
+// greedyChildren creates a ConfigMap for each parent of a TemplateController of greedy, which differs in each round of touch.
+const greedyChildren = `
+children:
+- name: c
+  template: |
+    {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}-@number", labels: {side: greedy}}, data: {round: "{{ .spec.round | default 0 }}"}}
+`
+
 // greedy applies that many TemplateControllers of one service account. In spec, @number is replaced by the controller's
 // number.
 func (s *scope) greedy(number, parents int, spec string) {
@@ -234,12 +242,7 @@ webhooks:
   admissionReviewVersions: [v1]
   timeoutSeconds: 30
 `))
-	s.greedy(3, 34, `
-children:
-- name: c
-  template: |
-    {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}-@number", labels: {side: greedy}}, data: {round: "{{ .spec.round | default 0 }}"}}
-`)
+	s.greedy(3, 34, greedyChildren)
 	stop := s.touch(34)
 	for range 40 {
 		select {

@@ -26,7 +26,7 @@ const (
 // PlotMemory writes the figures of scenario memory as SVG: MiB by thousands of parents.
 func (r *Report) PlotMemory(out io.Writer) error {
 	chart := plot.New()
-	chart.X.Label.Text, chart.X.Min, chart.X.Tick.Marker = "thousands of parents, each with a ConfigMap", 0, plot.DefaultTicks{}
+	chart.X.Label.Text, chart.X.Min = "thousands of parents, each with a ConfigMap", 0
 	chart.Y.Label.Text, chart.Y.Min = "resident memory, MiB", 0
 	chart.Legend.Top, chart.Legend.Left = true, true
 	chart.Add(plotter.NewGrid())
