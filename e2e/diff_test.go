@@ -74,7 +74,7 @@ func differently() string {
 type diffReports struct {
 	Reports []struct {
 		Summary struct {
-			Parents, Changed, Refused int
+			Parents, Changed, Rejected int
 			Changes                   []struct {
 				Verb, Kind string
 				Count      int
@@ -82,7 +82,7 @@ type diffReports struct {
 		}
 		Parents []struct {
 			Name    string
-			Changes []struct{ Verb, Kind, Refused, Diff string }
+			Changes []struct{ Verb, Kind, Rejected, Diff string }
 		}
 	}
 }
@@ -215,14 +215,14 @@ func (s *scope) checkDifference(out string, code int) {
 	}
 	r := got.Reports[0]
 	want := fmt.Sprintf("[{update ConfigMap %d} {update Secret 1} {update Service 2} {recreate Pod 2}]", *diffMany)
-	if counts := fmt.Sprint(r.Summary.Changes); counts != want || r.Summary.Parents != *diffMany || r.Summary.Changed != *diffMany || r.Summary.Refused != 1 {
+	if counts := fmt.Sprint(r.Summary.Changes); counts != want || r.Summary.Parents != *diffMany || r.Summary.Changed != *diffMany || r.Summary.Rejected != 1 {
 		s.t.Errorf("the summary is %+v, want the changes %s", r.Summary, want)
 	}
 	for _, c := range slices.Concat(r.Parents[0].Changes, r.Parents[1].Changes) {
 		switch {
-		case c.Kind == "Secret" && !strings.Contains(c.Refused, "type: field is immutable"),
+		case c.Kind == "Secret" && !strings.Contains(c.Rejected, "type: field is immutable"),
 			c.Kind == "Service" && !strings.Contains(c.Diff, "+    targetPort: 81\n"):
-			s.t.Errorf("it says %s %s %q\n%s", c.Verb, c.Kind, c.Refused, c.Diff)
+			s.t.Errorf("it says %s %s %q\n%s", c.Verb, c.Kind, c.Rejected, c.Diff)
 		}
 	}
 }
