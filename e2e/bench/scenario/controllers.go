@@ -152,6 +152,12 @@ func (b *Bench) changeOne(ctx context.Context, c contender.Contender, task workl
 	if err != nil {
 		return err
 	}
+	if _, err := b.silence(ctx, mark, 0); err != nil { // on a busy machine, watches begin late
+		return err
+	}
+	if mark, err = b.mark(); err != nil {
+		return err
+	}
 	if err := b.Bed.PatchController(ctx, task.Name, map[string]any{"values": map[string]any{"tint": "new"}}); err != nil {
 		return err
 	}
