@@ -75,7 +75,7 @@ type diffReports struct {
 	Reports []struct {
 		Summary struct {
 			Parents, Changed, Rejected int
-			Changes                   []struct {
+			Changes                    []struct {
 				Verb, Kind string
 				Count      int
 			}
