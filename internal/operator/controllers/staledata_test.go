@@ -333,45 +333,36 @@ func TestSupersededSpecDoesNotDeleteChildren(t *testing.T) {
 			c.KubectlEdit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 		}, []string{releaseParent}},
 	} {
-		for what, sync := range map[string]func(c *cluster){
-			"it has not been synced": func(*cluster) {},
-			"its status cannot be written": func(c *cluster) {
-				c.Refuse["status templatecontrollers apps"] = errors.New("no answer")
-				c.RunControllers()
-			},
-		} {
-			t.Run(why+", "+what, func(t *testing.T) {
-				c := settled(t, row.manifest)
-				manifest := suspended(row.manifest)
-				if c.Objects[appsController].GetFinalizers() != nil {
-					manifest = with(t, manifest, "{name: apps}", "{name: apps, finalizers: ["+v1.FinalizerChildren+"]}")
+		t.Run(why, func(t *testing.T) {
+			c := settled(t, row.manifest)
+			manifest := suspended(row.manifest)
+			if c.Objects[appsController].GetFinalizers() != nil {
+				manifest = with(t, manifest, "{name: apps}", "{name: apps, finalizers: ["+v1.FinalizerChildren+"]}")
+			}
+			c.KubectlApply(manifest)
+			if running := c.controllers.get("apps"); running == nil || running.Spec.Suspend {
+				t.Fatal("the earlier spec is not running any more")
+			}
+			before := len(c.Requests)
+			row.decide(c)
+			result, _ := c.Reconcile("apps", "one")
+			for _, request := range c.Requests[before:] {
+				if slices.Contains(row.lacks, request) {
+					t.Errorf("request %q by the superseded spec", request)
 				}
-				c.KubectlApply(manifest)
-				sync(c)
-				if running := c.controllers.get("apps"); running == nil || running.Spec.Suspend {
-					t.Fatal("the earlier spec is not running any more")
+			}
+			if result == (reconcile.Result{}) {
+				t.Error("it is not tried again")
+			}
+			clear(c.Refuse)
+			c.KubectlApply(strings.Replace(manifest, "suspend: true", "suspend: false", 1))
+			c.Settle()
+			for _, request := range row.lacks {
+				if !slices.Contains(c.Requests[before:], request) {
+					t.Errorf("no %q once it is not suspended any more, in %v", request, c.Requests[before:])
 				}
-				before := len(c.Requests)
-				row.decide(c)
-				result, _ := c.Reconcile("apps", "one")
-				for _, request := range c.Requests[before:] {
-					if slices.Contains(row.lacks, request) {
-						t.Errorf("request %q by the superseded spec", request)
-					}
-				}
-				if result == (reconcile.Result{}) {
-					t.Error("it is not tried again")
-				}
-				clear(c.Refuse)
-				c.KubectlApply(strings.Replace(manifest, "suspend: true", "suspend: false", 1))
-				c.Settle()
-				for _, request := range row.lacks {
-					if !slices.Contains(c.Requests[before:], request) {
-						t.Errorf("no %q once it is not suspended any more, in %v", request, c.Requests[before:])
-					}
-				}
-			})
-		}
+			}
+		})
 	}
 }
 

@@ -47,6 +47,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		l.retreat,  // stop watching namespaces that it no longer needs
 		l.finalize, // if it is being deleted
 		l.free,     // check whether parents still have its finalizer
+		l.halt,     // stop what runs if it is suspended or rejected now
 		l.record,   // write its status
 		l.start,    // run it
 		l.seek,     // find objects that no longer match, but have its finalizer
@@ -249,6 +250,16 @@ func (l *syncRun) free(ctx context.Context) (done bool, err error) {
 // seek finds objects that no longer match, but have the finalizer.
 func (l *syncRun) seek(ctx context.Context) (done bool, err error) {
 	return false, l.c.seekStrays(ctx, l.tc, l.entry, l.next)
+}
+
+// halt stops the running controller if the TemplateController is suspended or rejected now, so that once its status says so,
+// nothing is written for its parents anymore.
+func (l *syncRun) halt(ctx context.Context) (done bool, err error) {
+	running := l.c.get(l.name)
+	if running != nil && (l.tc.Spec.Suspend && !running.Spec.Suspend || l.next.Rejected && !running.Rejected) {
+		l.c.stop(ctx, l.name)
+	}
+	return false, nil
 }
 
 // record writes the status. A child kind must be recorded there before the first child of that kind is created.

@@ -1,9 +1,12 @@
 package controllers
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
 )
 
@@ -22,6 +25,28 @@ func TestSuspendStopsEverything(t *testing.T) {
 	}
 	c.KubectlApply(apps)
 	wantRequests(t, "resumed", c.Run(), "create configmaps a", "update configmaps b", "status apps one")
+}
+
+func TestStatusSaysSuspendedOnceNothingRuns(t *testing.T) {
+	c := newCluster(t)
+	c.KubectlApply(apps)
+	c.KubectlApply(app)
+	c.Run()
+	said := false
+	c.Validate = func(at request.Location, content map[string]any, _ string) error {
+		if conditions := fmt.Sprint(content["status"]); at.Name == "apps" && strings.Contains(conditions, v1.ReasonSuspended) {
+			said = true
+			if running := c.controllers.get("apps"); running != nil && !running.Spec.Suspend {
+				t.Error("the status says so while parents are still reconciled")
+			}
+		}
+		return nil
+	}
+	c.KubectlApply(withSpec(t, apps, "suspend: true"))
+	c.Run()
+	if !said {
+		t.Error("the status does not say so")
+	}
 }
 
 func TestPruningWaitsForChildList(t *testing.T) {
