@@ -37,6 +37,9 @@ const (
 	AnnotationPrune = "templater.dev/prune"
 	// AnnotationSeal proves that templater created the object, and records its content hash and policies: see package seal.
 	AnnotationSeal = "templater.dev/seal"
+	// AnnotationAdopt on a CustomResourceDefinition lets a TemplateController with spec.crd manage it that did not create it. The value is
+	// the name of the TemplateController.
+	AnnotationAdopt = "templater.dev/adopt"
 	// FinalizerChildren blocks the deletion of a TemplateController until its children are deleted and its finalizer is removed from all
 	// parents.
 	FinalizerChildren = "templater.dev/children"

@@ -21,7 +21,9 @@ type TemplateControllerStatus struct {
 	// written to parents; Ready, accepted and watching, and neither suspended, nor
 	// being deleted, nor being handed over to another installation; ParentsReady,
 	// each parent is ready or suspended, and reconciled with the current spec.
-	// Ready does not reflect the state of the parents. Present only while False:
+	// Ready does not reflect the state of the parents. Present only with crd:
+	// CRDReady, the CustomResourceDefinition exists and matches it; Ready is False
+	// while it is False. Present only while False:
 	// EventsWritable, Events about some parents cannot be written;
 	// FilterEvaluated, spec.watch.filter cannot be evaluated for some objects;
 	// LogsReadable, some logs of related Pods cannot be read. The meaning of Ready
@@ -158,6 +160,7 @@ const (
 	ConditionEventsWritable = "EventsWritable" // present only while False
 	ConditionLogsReadable   = "LogsReadable"   // present only while False
 	ConditionParentsReady   = "ParentsReady"
+	ConditionCRDReady       = "CRDReady" // present only with spec.crd
 	ConditionReady          = "Ready"
 	// ConditionFilterEvaluated is present only while False: the filter cannot be evaluated for some objects.
 	ConditionFilterEvaluated = "FilterEvaluated"
@@ -192,6 +195,14 @@ const (
 	ReasonConditionOwned = "ConditionOwned"
 	ReasonFilterFailed   = "FilterFailed"
 	ReasonFieldOwned     = "FieldOwned"
+
+	ReasonEstablished      = "Established"
+	ReasonNotEstablished   = "NotEstablished"
+	ReasonInvalidCRD       = "InvalidCRD"
+	ReasonBreakingChange   = "BreakingChange"
+	ReasonCRDNotOwned      = "CRDNotOwned"
+	ReasonCRDTerminating   = "CRDTerminating"
+	ReasonNamesNotAccepted = "NamesNotAccepted"
 
 	ReasonParentsReady  = "ParentsReady"
 	ReasonParentsFailed = "ParentsFailed"

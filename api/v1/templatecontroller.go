@@ -67,6 +67,13 @@ type TemplateControllerSpec struct {
 	// +required
 	Watch Watch `json:"watch"`
 
+	// The CustomResourceDefinition of the parents: templater creates and updates
+	// it, and never deletes it. Optional; without it, the kind in watch must exist
+	// already. A change that would make stored parents invalid, or drop their
+	// fields, is not applied unless allowBreaking permits it.
+	// +optional
+	CRD *CRD `json:"crd,omitempty"`
+
 	// The ServiceAccount that templater impersonates for this TemplateController:
 	// parents, children and the parents' status are read and written with its
 	// permissions only. Templater needs the verb impersonate on it. Optional;

@@ -65,6 +65,8 @@ var badFlags = map[string]struct {
 	"rbac --templater-service-account":      {[]string{"rbac", sample, "--templater-service-account", "A_b/templater"}, `--templater-service-account "A_b/templater` + ofAccount},
 	"rbac --kubeconfig":                     {[]string{"rbac", sample, "--cluster", "--kubeconfig", "/nowhere/config"}, noCluster},
 	"rbac --context":                        {[]string{"rbac", sample, "--cluster", "--context", "nowhere"}, ofContext},
+	"crd --filename":                        {[]string{"crd", "-f", "/nowhere/file"}, "/nowhere/file: no such file or directory"},
+	"crd --output":                          {[]string{"crd", sample, "-o", "text"}, `--output "text": use yaml or json`},
 	"rbac --output":                         {[]string{"rbac", sample, "-o", "text"}, `--output "text": use yaml or json`},
 	"new --kind":                            {[]string{"new", "/nowhere/x", "--kind", "shop", "--group", "example.org"}, `--kind "shop": use a name such as Shop: a capital letter, then letters and digits, at most 63 characters`},
 	"new --group":                           {[]string{"new", "/nowhere/x", "--kind", "Shop", "--group", "shops"}, `--group "shops": use a domain that you own, such as shops.example.org`},

@@ -27,8 +27,8 @@ func (b *treeBuilder) add(tc *v1.TemplateController, checked lint.Result, defini
 		return nil
 	}
 	s, rejection := simulate.New(tc, checked.Compiled, definitions, b.schemas)
-	if checked.Rejection != nil {
-		rejection = checked.Rejection
+	if invalid := checked.Invalid(); invalid != nil {
+		rejection = invalid
 	}
 	if s != nil {
 		s.InNamespace = b.namespace

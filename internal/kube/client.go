@@ -227,26 +227,24 @@ func (c *Client) SetFinalizers(ctx context.Context, at request.Location, version
 	return c.merge(ctx, at, map[string]any{"resourceVersion": version, "finalizers": list}, "templater")
 }
 
-// holdersPage is the page size of Holders.
-const holdersPage = 500
+// pageSize is the page size of Each.
+const pageSize = 500
 
-// Holders lists the objects of a resource that have the finalizer. If namespace is empty, it lists all namespaces.
-func (c *Client) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
-	var out []request.Holder
-	o := metav1.ListOptions{Limit: holdersPage}
+// Each calls visit for each object of a resource, with one request per 500 objects. If namespace is empty, it reads all namespaces. An
+// object that changes in the meantime may be visited before or after the change. It returns the error of a request.
+func (c *Client) Each(ctx context.Context, resource schema.GroupVersionResource, namespace string, visit func(*object.Object)) error {
+	o := metav1.ListOptions{Limit: pageSize}
 	for {
 		answer, err := c.List(ctx, resource, namespace, o)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		list := answer.(*object.List) //nolint:forcetypeassert // List has checked the type
 		for _, item := range list.Items {
-			if h, holds := request.HolderOf(item.(*object.Object), finalizer); holds { //nolint:forcetypeassert // see List
-				out = append(out, h)
-			}
+			visit(item.(*object.Object)) //nolint:forcetypeassert // see List
 		}
 		if o.Continue = list.Continue; o.Continue == "" {
-			return out, nil
+			return nil
 		}
 	}
 }

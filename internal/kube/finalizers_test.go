@@ -10,10 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 )
 
-func TestHoldersListsFinalizerHoldersAcrossPages(t *testing.T) {
+func TestEachVisitsObjectsAcrossPages(t *testing.T) {
 	const item = `{"metadata":{"namespace":"ns","name":%q,"resourceVersion":"7","finalizers":[%s]}}`
 	var queries []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +31,12 @@ func TestHoldersListsFinalizerHoldersAcrossPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := client.Holders(t.Context(), a.Resource, "", "f")
+	var got []request.Holder
+	err = client.Each(t.Context(), a.Resource, "", func(o *object.Object) {
+		if h, holds := request.HolderOf(o, "f"); holds {
+			got = append(got, h)
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +48,7 @@ func TestHoldersListsFinalizerHoldersAcrossPages(t *testing.T) {
 		t.Errorf("queries (-want +got):\n%s", diff)
 	}
 	failing, _ := serve(t, http.StatusForbidden, denied)
-	if _, err := failing.Holders(t.Context(), a.Resource, "", "f"); err == nil {
+	if err := failing.Each(t.Context(), a.Resource, "", func(*object.Object) {}); err == nil {
 		t.Error("no error of a list that is forbidden")
 	}
 }

@@ -24,6 +24,7 @@ var patterns = map[string]string{
 	`^[A-Z][A-Za-z0-9]*$`:                                               "a capital letter, then letters and digits, such as LoadTest",
 	`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+$`:                    "a group and a version, such as apps/v1, or v1 for the core kinds",
 	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                                   "lower-case letters, digits and hyphens, with a letter or digit at both ends",
+	`^[a-z]([-a-z0-9]*[a-z0-9])?$`:                                      "a lower-case letter, then lower-case letters, digits and hyphens, with a letter or digit at the end",
 	`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`:                                "lower-case letters, digits and hyphens, with a letter or digit at both ends",
 	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`: "lower-case letters, digits, hyphens and dots, with a letter or digit at both ends",
 	`^([0-9]{1,5}(h|m|s|ms)){1,4}$`:                                     "a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m",

@@ -110,6 +110,7 @@ func TestEveryCRDValidationRuleIsImplemented(t *testing.T) {
 		"must be a number from 1 to 2000, or a percentage such as 25%",
 		"the namespaces of all entries list more than 128 names: use namespaceSelector, or split the TemplateController",
 		"rollingUpdate requires type Apply or Recreate: CreateOnly and OnDelete never update objects",
+		"set either schema or openAPIV3Schema",
 		"must be at least 1s, or 0s to disable it", "must be at least 1s, or 0s for never",
 		"onTimeout is no longer supported: the finalizer is always removed when timeout expires. To wait without a limit, as with Block, also remove timeout",
 		"kind is immutable: delete this TemplateController and create another",

@@ -2,6 +2,7 @@
 package lint
 
 import (
+	"cmp"
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -21,19 +22,25 @@ type Result struct {
 	Compiles bool
 	// Rejection is the reason why the operator does not accept the TemplateController; nil = accepted.
 	Rejection *spec.Rejection
-	// Findings are all errors and warnings, sorted. They contain an error if and only if Rejection is not nil.
+	// CRD is why spec.crd is invalid; nil = it is valid, or absent. The operator accepts the TemplateController nevertheless, so that
+	// it continues with the CustomResourceDefinition that exists.
+	CRD *spec.Rejection
+	// Findings are all errors and warnings, sorted. They contain an error if and only if Rejection or CRD is not nil.
 	Findings []finding.Finding
 }
+
+// Invalid returns the reason why the TemplateController is invalid, including spec.crd, or nil.
+func (r *Result) Invalid() *spec.Rejection { return cmp.Or(r.Rejection, r.CRD) }
 
 // Check compiles the spec of a TemplateController, and returns all findings. Nil schemas contain no kinds. It is safe for
 // concurrent use.
 func Check(tc *v1.TemplateController, schemas openapi.Set) Result {
-	return check{tc, schemas, nil}.all()
+	return newCheck(tc, schemas, nil).all()
 }
 
 // CheckWith is like Check, but calls pause regularly. It stops with the first error that pause returns.
 func CheckWith(pause func() error, tc *v1.TemplateController, schemas openapi.Set) (Result, error) {
-	result := check{tc, schemas, pause}.all()
+	result := newCheck(tc, schemas, pause).all()
 	return result, ended(pause)
 }
 
@@ -42,7 +49,7 @@ func Recheck(pause func() error, tc *v1.TemplateController, compiled *spec.Compi
 	if compiled == nil {
 		return CheckWith(pause, tc, schemas)
 	}
-	result := check{tc, schemas, pause}.typed(compiled)
+	result := newCheck(tc, schemas, pause).typed(compiled)
 	return result, ended(pause)
 }
 
@@ -59,6 +66,12 @@ type check struct {
 	tc      *v1.TemplateController
 	schemas openapi.Set
 	pause   func() error
+	crd     *spec.Rejection
+}
+
+func newCheck(tc *v1.TemplateController, schemas openapi.Set, pause func() error) check {
+	schemas, invalid := withCRD(tc, schemas)
+	return check{tc, schemas, pause, invalid}
 }
 
 // all compiles the spec, and returns all findings.
@@ -67,14 +80,22 @@ func (c check) all() Result {
 	if rejection == nil {
 		return c.typed(compiled)
 	}
-	findings := append(slices.Clone(rejection.Findings), c.besides(partial)...)
-	return Result{Compiled: compiled, Rejection: rejection, Findings: finding.Bounded(finding.Sort(findings))}
+	return c.result(Result{Compiled: compiled, Rejection: rejection, Findings: append(slices.Clone(rejection.Findings), c.besides(partial)...)})
 }
 
 // typed returns the findings of the type check for a compiled spec.
 func (c check) typed(compiled *spec.Compiled) Result {
 	findings := append(typed.Check(c.pause, &c.tc.Spec, compiled.Program, c.schemas), spec.Ignored(&c.tc.Spec)...)
-	return Result{Compiled: compiled, Compiles: true, Rejection: rejected(finding.Of(finding.Error, findings)), Findings: finding.Bounded(finding.Sort(findings))}
+	return c.result(Result{Compiled: compiled, Compiles: true, Rejection: rejected(finding.Of(finding.Error, findings)), Findings: findings})
+}
+
+// result adds the errors of spec.crd to a result, and sorts its findings.
+func (c check) result(r Result) Result {
+	if r.CRD = c.crd; r.CRD != nil {
+		r.Findings = append(r.Findings, r.CRD.Findings...)
+	}
+	r.Findings = finding.Bounded(finding.Sort(r.Findings))
+	return r
 }
 
 // besides returns the findings of the type check for the valid templates of a rejected spec.

@@ -43,8 +43,8 @@ func (c *Case) open() (*world, error) {
 		return nil, err
 	}
 	checked := lint.Check(tc.TemplateController, known.Schemas)
-	if checked.Rejection != nil {
-		return nil, tc.Located(checked.Rejection.Message)
+	if invalid := checked.Invalid(); invalid != nil {
+		return nil, tc.Located(invalid.Message)
 	}
 	s, rejection := simulate.New(tc.TemplateController, checked.Compiled, known.Kinds, known.Schemas)
 	if rejection != nil {

@@ -67,8 +67,8 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 		tc = withStatus(tc, old)
 	}
 	checked := lint.Check(tc, c.Schemas)
-	if checked.Rejection != nil {
-		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, checked.Rejection.Message)
+	if invalid := checked.Invalid(); invalid != nil {
+		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, invalid.Message)
 	}
 	read, err := c.Source.Definitions(ctx, snapshot.AllKinds(tc, checked.Compiled))
 	if err != nil {

@@ -111,7 +111,7 @@ func (s *Session) check(sets []*manifest.Set) (*checked, error) {
 	c.located, c.summary = known.Report(sets[0], results)
 	for i, of := range sets[0].Controllers {
 		one := controller{Controller: of, compiled: results[i].Compiled}
-		rejection := results[i].Rejection
+		rejection := results[i].Rejection // invalid spec.crd is already reported
 		if rejection == nil {
 			one.simulator, rejection = simulate.New(of.TemplateController, one.compiled, known.Kinds, known.Schemas)
 		}

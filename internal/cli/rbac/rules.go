@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/reconcile/crd"
 	"github.com/templater-dev/templater/internal/reconcile/permissions"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -36,6 +37,10 @@ func (g *gatherer) gather(blocking bool) error {
 		return errors.New(rejection.Message)
 	}
 	g.parents(parents, blocking)
+	if g.spec.CRD != nil {
+		g.add(nil, crd.Resource.GroupResource(), permissions.CRDs.Verbs(), "spec.crd")
+		g.add(nil, parents.Resource.GroupResource(), []string{"list"}, "spec.crd: stored objects are checked before the schema changes")
+	}
 	if err := g.children(); err != nil {
 		return err
 	}

@@ -85,6 +85,11 @@ func (r *Resolver) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	return kind, err
 }
 
+// Definitions returns the CustomResourceDefinitions of a kind: see Trim. There is more than one if another one wants the same names.
+func (r *Resolver) Definitions(gk schema.GroupKind) []*object.Object {
+	return r.definitions.Definitions(gk)
+}
+
 // Doubt must be called if a request for a known resource returned NotFound, for example because an upgrade of the control plane
 // removed a version of a built-in kind. It reports whether Resolve may now return another result. Discovery is refreshed at most
 // every 30 seconds; in between, all callers use its last result.

@@ -6,6 +6,7 @@ package memserver
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -212,26 +213,25 @@ func (s *Server) SetFinalizers(_ context.Context, at request.Location, version s
 	return pack(s.Store(at, next)), nil
 }
 
-// Holders returns the objects of a resource that have the finalizer, sorted by name.
-func (s *Server) Holders(_ context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
+// Each calls visit for each object of a resource, sorted by namespace and name.
+func (s *Server) Each(_ context.Context, resource schema.GroupVersionResource, namespace string, visit func(*object.Object)) error {
 	everywhere := namespace
 	if everywhere == "" {
 		everywhere = "everywhere"
 	}
 	if err := s.before("list", request.Location{Resource: resource, Name: everywhere}); err != nil {
-		return nil, err
+		return err
 	}
-	var out []request.Holder
+	found := map[string]*unstructured.Unstructured{}
 	for at, o := range s.Objects {
-		if at.Resource != resource || namespace != "" && at.Namespace != namespace {
-			continue
-		}
-		if h, holds := request.HolderOf(pack(o), finalizer); holds {
-			out = append(out, h)
+		if at.Resource == resource && (namespace == "" || at.Namespace == namespace) {
+			found[at.Namespace+"/"+at.Name] = o
 		}
 	}
-	slices.SortFunc(out, func(a, b request.Holder) int { return strings.Compare(a.Name.String(), b.Name.String()) })
-	return out, nil
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		visit(pack(found[key]))
+	}
+	return nil
 }
 
 // SetMetadata is a merge patch of labels, annotations and owner references.

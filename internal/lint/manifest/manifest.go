@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/crd"
 )
 
 // Set holds the objects of files, in the order of files and documents. It is immutable after loading.
 type Set struct {
 	Controllers []*Controller // with unique names
-	CRDs        []*Object     // CustomResourceDefinitions
+	CRDs        []*Object     // CustomResourceDefinitions, including those of spec.crd
 	Objects     []*Object     // all other kinds
 }
 
@@ -103,6 +104,11 @@ func (s *Set) addController(d *yamlDocument, o Object, at *place) error {
 		return d.errorAt(at.get("metadata").get("name"), "duplicate TemplateController %s: rename or remove one; the other is in %s:%d", tc.Name, other.File, other.Line)
 	}
 	s.Controllers = append(s.Controllers, &Controller{TemplateController: tc, Object: o, document: d, item: at})
+	if tc.Spec.CRD != nil {
+		if definition, errs := crd.Of(tc.Name, &tc.Spec); len(errs) == 0 { // lint reports errors
+			s.CRDs = append(s.CRDs, &Object{Content: crd.Plain(definition).(map[string]any), File: o.File, Line: o.Line}) //nolint:forcetypeassert // an object is a mapping
+		}
+	}
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/kube/watch"
+	"github.com/templater-dev/templater/internal/operator/controllers/crds"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -51,6 +52,7 @@ type Controllers struct {
 	*finalizer
 	*eventHandler
 
+	crds      *crds.Writer
 	tracker   *queue.WorkerTracker // of the workers that sync
 	reviewers *queue.WorkerTracker // of admission reviews
 	shared    *queue.Memory        // see Reserve

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/seal"
 	"github.com/templater-dev/templater/internal/kube/watch"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/operator/controllers/crds"
 	"github.com/templater-dev/templater/internal/operator/controllers/deletion"
 	"github.com/templater-dev/templater/internal/operator/controllers/quota"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
@@ -117,6 +119,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		registry: c.registry, checks: c.checks, memory: quota.NewMemory(memoryLimit, s.tenants, s.controllers.Add),
 		checker: &checker{RequireAccount: o.RequireServiceAccount, Schemas: o.Schemas, Lint: lint.Recheck},
 	}
+	c.crds = &crds.Writer{Cluster: o.Cluster, Again: s.controllers.AddAfter}
 	departed := &child.Departed{}
 	c.builder = &builder{
 		registry: c.registry, checks: c.checks, clusters: o.Cluster, seals: o.Seals, departed: departed, mayHave: openapi.MayHave(o.Schemas), watchShares: quota.NewWatches(s.controllers.Add),
@@ -145,10 +148,16 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	})
 }
 
+// kindSource resolves kinds, and finds their CustomResourceDefinitions. A kind.Resolver implements it.
+type kindSource interface {
+	controller.Resolver
+	Definitions(gk schema.GroupKind) []*object.Object
+}
+
 // Attach sets the data sources of Controllers: the watch manager, the cache of TemplateControllers and the kinds of the
 // API server. It enqueues all TemplateControllers.
-func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds controller.Resolver) {
-	c.watches, c.Cache, c.kinds = watches, templateControllers, kinds
+func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds kindSource) {
+	c.watches, c.Cache, c.kinds, c.crds.Definitions = watches, templateControllers, kinds, kinds.Definitions
 	templateControllers.Each(func(o *object.Object) bool {
 		c.first[o.Name()] = struct{}{}
 		return true

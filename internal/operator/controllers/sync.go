@@ -44,6 +44,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		l.compile,  // and check it, if it has changed
 		l.assemble, // resolve the kinds, and set the watches
 		l.serve,    // stop here if another replica or installation serves it
+		l.define,   // create or update its CRD
 		l.retreat,  // stop watching namespaces that it no longer needs
 		l.finalize, // if it is being deleted
 		l.free,     // check whether parents still have its finalizer
@@ -220,6 +221,14 @@ func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error
 // serve ends the sync if another replica or installation serves the TemplateController.
 func (l *syncRun) serve(ctx context.Context) (done bool, err error) {
 	return !l.c.serve(ctx, l.tc, l.entry), nil
+}
+
+// define creates or updates the CustomResourceDefinition. A new one is watched in a later sync, once it is established.
+func (l *syncRun) define(ctx context.Context) (done bool, err error) {
+	if l.entry.rejection != nil || l.tc.DeletionTimestamp != nil {
+		return false, nil // what it was remains
+	}
+	return false, l.c.crds.Sync(ctx, l.tc, l.assembly.As, &l.entry.crd, l.c.clock.Now())
 }
 
 // retreat stops watching namespaces that no longer contain children.

@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/operator/controllers/crds"
 	"github.com/templater-dev/templater/internal/operator/controllers/deletion"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
 	"github.com/templater-dev/templater/internal/reconcile/record"
@@ -34,6 +35,7 @@ type tracked struct {
 	recorded bool      // this operator has written its status since it started to serve it
 	counts   *status.Counts
 	meter    record.Meter
+	crd      crds.State // only the sync uses it
 }
 
 // compilation is a compiled spec.

@@ -279,15 +279,15 @@ type Client interface {
 	Finalizers
 }
 
-// Reader reads single objects from the API server.
+// Reader reads objects from the API server.
 type Reader interface {
 	Get(ctx context.Context, o request.Location) (*object.Object, error)
 	GetDated(ctx context.Context, o request.Location) (*object.Object, time.Time, error)
 	Selected(ctx context.Context, o request.Location, labels, fields string) (bool, error)
+	Each(ctx context.Context, resource schema.GroupVersionResource, namespace string, visit func(*object.Object)) error
 }
 
-// Finalizers reads and writes finalizers.
+// Finalizers writes finalizers.
 type Finalizers interface {
 	SetFinalizers(ctx context.Context, o request.Location, version string, finalizers []string) (*object.Object, error)
-	Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error)
 }

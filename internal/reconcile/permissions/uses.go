@@ -15,6 +15,7 @@ const (
 	Holding    // adding or removing the finalizer of parents
 	Events     // about parents
 	Logs       // of Pods
+	CRDs       // CustomResourceDefinitions, of spec.crd
 	Existence  // of an object that a spec refers to, see Tracker.absent
 )
 
@@ -31,7 +32,7 @@ func (u Use) Verbs() []string {
 		return []string{"patch"}
 	case Finalizers:
 		return []string{"update"}
-	case Events:
+	case Events, CRDs:
 		return []string{"create", "patch"}
 	case Logs, Existence:
 		return []string{"get"}
@@ -48,7 +49,7 @@ func (u Use) Subresource() string {
 		return "finalizers"
 	case Logs:
 		return "log"
-	case Parents, Children, FormerChildren, Related, Namespaces, Events, Existence, Holding:
+	case Parents, Children, FormerChildren, Related, Namespaces, Events, CRDs, Existence, Holding:
 	}
 	return ""
 }

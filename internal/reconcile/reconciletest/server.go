@@ -19,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/crd"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/spec"
 )
@@ -184,6 +185,19 @@ func (s *Server) Allowed(_ context.Context, right request.Permission) (bool, err
 	text := strings.TrimSpace(strings.Join([]string{s.user, right.Verb, resource, right.Namespace}, " "))
 	s.Asked = append(s.Asked, text)
 	return !s.Lacks[text], s.Refuse["ask "+text]
+}
+
+// Definitions returns the CustomResourceDefinitions of a kind.
+func (s *Server) Definitions(gk schema.GroupKind) (found []*object.Object) {
+	for at, o := range s.Objects {
+		if at.Resource != crd.Resource {
+			continue
+		}
+		if definition, err := object.From(o.Object); err == nil && kind.Defined(definition) == gk {
+			found = append(found, definition)
+		}
+	}
+	return found
 }
 
 // Resolve returns a kind of Kinds. It fails if Refuse has "kind KIND".

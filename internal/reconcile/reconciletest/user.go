@@ -65,9 +65,9 @@ func (u *asUser) SetFinalizers(ctx context.Context, at request.Location, version
 	return u.begin().SetFinalizers(ctx, at, version, finalizers)
 }
 
-func (u *asUser) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
+func (u *asUser) Each(ctx context.Context, resource schema.GroupVersionResource, namespace string, visit func(*object.Object)) error {
 	defer u.end()
-	return u.begin().Holders(ctx, resource, namespace, finalizer)
+	return u.begin().Each(ctx, resource, namespace, visit)
 }
 
 func (u *asUser) SetMetadata(ctx context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {

@@ -18,6 +18,9 @@ const (
 func Default(spec *v1.TemplateControllerSpec) {
 	setDefault(&spec.ResyncPeriod, defaultResyncPeriod)
 	setDefault(&spec.WhenDeleted, v1.OrphanChildren)
+	if spec.CRD != nil {
+		setDefault(&spec.CRD.Scope, v1.NamespacedScope)
+	}
 	if spec.Status != nil && spec.Status.ReadyCondition == nil {
 		ready := v1.ConditionReady
 		spec.Status.ReadyCondition = &ready

@@ -17,7 +17,7 @@ var ofFiles = []Rule{
 	},
 	{
 		Definition, Error, "Invalid CustomResourceDefinition",
-		"Templates cannot be checked against a kind whose CustomResourceDefinition is invalid.",
+		"A CustomResourceDefinition in a file or in `spec.crd` is invalid. The API server rejects it, and templates cannot be checked against it.",
 		"Follow the message. The TemplateControllers in the same files are still checked.",
 	},
 	{

@@ -43,7 +43,7 @@ func Make(objects []map[string]any, image manifest.Image, version string) ([]pac
 		}
 		add(name, body)
 	}
-	for _, name := range []string{"values.schema.json", "templates/_helpers.tpl", "templates/NOTES.txt", "templates/checks.yaml", "templates/rbac.yaml", "templates/seals-role.yaml", "templates/seals.yaml"} {
+	for _, name := range []string{"values.schema.json", "templates/_helpers.tpl", "templates/NOTES.txt", "templates/checks.yaml", "templates/rbac.yaml", "templates/crds.yaml", "templates/seals-role.yaml", "templates/seals.yaml"} {
 		body, err := static.ReadFile("static/" + name)
 		if err != nil {
 			return nil, err

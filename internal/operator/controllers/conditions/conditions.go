@@ -27,6 +27,8 @@ type Facts struct {
 	Ending *spec.Rejection
 	// Suspended is spec.suspend. Finalizes: parents may have the finalizer.
 	Suspended, Finalizes bool
+	// CRD is the CRDReady condition; nil = there is no spec.crd, or it is not known yet.
+	CRD *metav1.Condition
 	// Running is the controller; it has no parents if Rejection or KindErr is set.
 	Running *controller.Controller
 	Counts  *status.Counts
@@ -47,6 +49,8 @@ func Of(f Facts) []metav1.Condition {
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Ending.Reason, f.Ending.Message
 	case accepted.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
+	case f.CRD != nil && f.CRD.Status != metav1.ConditionTrue:
+		ready.Status, ready.Reason, ready.Message = f.CRD.Status, f.CRD.Reason, f.CRD.Message
 	case watching.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = watching.Status, watching.Reason, watching.Message
 	case f.Suspended:
@@ -55,7 +59,11 @@ func Of(f Facts) []metav1.Condition {
 			ready.Message += ", and the cleanup of parents that are being deleted is paused"
 		}
 	}
-	return []metav1.Condition{accepted, f.Linted, watching, writableCondition(f), parentsCondition(f, watching), ready}
+	all := []metav1.Condition{accepted, f.Linted, watching, writableCondition(f), parentsCondition(f, watching), ready}
+	if f.CRD != nil {
+		all = append(all, *f.CRD)
+	}
+	return all
 }
 
 func acceptedCondition(f Facts) metav1.Condition {

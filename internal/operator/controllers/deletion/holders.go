@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/kube/object"
 	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/operator/controllers/store"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -130,7 +131,7 @@ func Holders(ctx context.Context, of *controller.Controller, in map[string]bool)
 	case in != nil:
 		from = slices.Sorted(maps.Keys(in))
 	case len(watched) > 0: // children are read in all namespaces, and there may be parents in namespaces that were watched before
-		out, err := of.Cluster.Holders(ctx, parents.Resource, "", of.Finalizer)
+		out, err := listHolders(ctx, of, parents, "")
 		if err == nil {
 			return out, nil, nil
 		}
@@ -141,7 +142,7 @@ func Holders(ctx context.Context, of *controller.Controller, in map[string]bool)
 	}
 	var out []request.Holder
 	for _, ns := range from {
-		some, err := of.Cluster.Holders(ctx, parents.Resource, ns, of.Finalizer)
+		some, err := listHolders(ctx, of, parents, ns)
 		if permissions.Denied(err) {
 			text, _ := of.Rights.Missing(err, of.Rights.Claim(permissions.Parents, parents, ns))
 			return nil, &spec.Rejection{Reason: v1.ReasonForbidden, Message: text}, nil
@@ -152,6 +153,16 @@ func Holders(ctx context.Context, of *controller.Controller, in map[string]bool)
 		out = append(out, some...)
 	}
 	return out, nil, nil
+}
+
+// listHolders lists the objects in a namespace that have the finalizer; "" = all namespaces.
+func listHolders(ctx context.Context, of *controller.Controller, parents kind.Kind, namespace string) (out []request.Holder, err error) {
+	err = of.Cluster.Each(ctx, parents.Resource, namespace, func(o *object.Object) {
+		if h, holds := request.HolderOf(o, of.Finalizer); holds {
+			out = append(out, h)
+		}
+	})
+	return out, err
 }
 
 // Strays returns the objects that have the finalizer but no longer match. known is false while it is unknown which
@@ -181,7 +192,7 @@ func HoldersIn(ctx context.Context, of *controller.Controller, namespace string)
 	if err != nil {
 		return nil, kind.Gone(err)
 	}
-	holders, err = of.Cluster.Holders(ctx, parents.Resource, namespace, of.Finalizer)
+	holders, err = listHolders(ctx, of, parents, namespace)
 	if permissions.Denied(err) {
 		klog.FromContext(ctx).Info("ignoring parents in a namespace that is no longer watched: no permission to list them", "controller", of.Name, "namespace", namespace, "user", of.As)
 		return nil, true

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/manifest"
+	"github.com/templater-dev/templater/internal/lint/report"
+	"github.com/templater-dev/templater/internal/reconcile/crd"
+)
+
+func newCRDCommand() *cobra.Command {
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "crd PATH...",
+		Short: "Print the CustomResourceDefinitions of TemplateControllers with spec.crd",
+		Long: `Print the CustomResourceDefinitions that templater creates for TemplateControllers with
+spec.crd. Use it to review them, or to maintain one in a file instead: apply the output,
+and remove spec.crd.
+
+PATH is a file, a directory (read recursively), or - for standard input. The exit code is
+1 if a spec.crd is invalid, or if there is none.`,
+		Example: `  templater crd website.yaml
+  templater crd website.yaml > crd.yaml`,
+	}
+	readPaths(cmd, func(cmd *cobra.Command, paths []string) error {
+		set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
+		if err != nil {
+			return err
+		}
+		return printCRDs(cmd, set, output)
+	})
+	cli.AddOutput(cmd.Flags(), &output, "yaml", "json")
+	return cmd
+}
+
+func printCRDs(cmd *cobra.Command, set *manifest.Set, output string) error {
+	var all []any
+	for _, c := range set.Controllers {
+		if c.Spec.CRD == nil {
+			continue
+		}
+		if result := lint.Check(c.TemplateController, nil); result.CRD != nil {
+			for _, f := range result.CRD.Findings {
+				fmt.Fprintln(cmd.ErrOrStderr(), c.Located(f.String()))
+			}
+			return cli.Findings
+		}
+		definition, _ := crd.Of(c.TemplateController.Name, &c.Spec)
+		object := crd.Plain(definition).(map[string]any) //nolint:forcetypeassert // an object is a mapping
+		delete(object, "status")
+		delete(object["metadata"].(map[string]any), "creationTimestamp") //nolint:forcetypeassert // it has a name
+		all = append(all, object)
+	}
+	if len(all) == 0 {
+		return errors.New("no TemplateController has spec.crd")
+	}
+	out := cmd.OutOrStdout()
+	if output == "json" {
+		return report.WriteJSON(out, map[string]any{"apiVersion": "v1", "kind": "List", "items": all})
+	}
+	for i, object := range all {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			fmt.Fprintln(out, "---")
+		}
+		fmt.Fprint(out, string(text))
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package lint
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/openapi"
+	"github.com/templater-dev/templater/internal/reconcile/crd"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/spec"
+	"github.com/templater-dev/templater/internal/render/finding"
+)
+
+// withCRD adds the schema of spec.crd to schemas. It returns why spec.crd is invalid; nil = it is valid, or absent.
+func withCRD(tc *v1.TemplateController, schemas openapi.Set) (openapi.Set, *spec.Rejection) {
+	if tc.Spec.CRD == nil {
+		return schemas, nil
+	}
+	definition, errs := crd.Of(tc.Name, &tc.Spec)
+	if len(errs) == 0 {
+		return openapi.Join(openapi.FromCRD(definition), schemas), nil
+	}
+	r := &spec.Rejection{Reason: v1.ReasonInvalidCRD}
+	for _, err := range errs {
+		message := problem.Line(err.Detail)
+		if err.BadValue != (field.OmitValueType{}) && err.Type != field.ErrorTypeRequired {
+			message = problem.Line(fmt.Sprintf("%q: %s", fmt.Sprint(err.BadValue), err.Detail))
+		}
+		r.Findings = append(r.Findings, finding.Finding{Code: finding.Definition, Severity: finding.Error, Where: err.Field, Message: message})
+	}
+	r.Message = problem.JoinFunc(r.Findings, finding.Finding.String)
+	return schemas, r
+}

@@ -1,0 +1,273 @@
+// Package crds creates and updates the CustomResourceDefinitions of TemplateControllers with spec.crd. It never deletes one.
+package crds
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/object"
+	"github.com/templater-dev/templater/internal/kube/request"
+	"github.com/templater-dev/templater/internal/reconcile/controller"
+	"github.com/templater-dev/templater/internal/reconcile/crd"
+	"github.com/templater-dev/templater/internal/reconcile/permissions"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// Retry intervals after a refusal. A breaking change is checked less often, because that lists all stored objects.
+const (
+	RetryRefused  = problem.SlowRetry
+	RetryBreaking = 5 * time.Minute
+)
+
+// Writer writes CustomResourceDefinitions. It is safe for concurrent use for different TemplateControllers.
+type Writer struct {
+	// Cluster returns the client that impersonates a user; "" is the operator itself.
+	Cluster func(as string) controller.Client
+	// Definitions returns the CustomResourceDefinitions of a kind from the cache.
+	Definitions func(gk schema.GroupKind) []*object.Object
+	// Again syncs a TemplateController after a delay.
+	Again func(name string, after time.Duration)
+}
+
+// State is the result of the last Sync of a TemplateController; the zero value is that of a new one.
+type State struct {
+	// Condition is the CRDReady condition; nil = there is no spec.crd.
+	Condition *metav1.Condition
+
+	seen string    // what Condition depends on
+	till time.Time // when to check again although nothing has changed; zero = never
+}
+
+// Sync makes the CustomResourceDefinition match spec.crd, as a user. It sends no request if nothing has changed since the last Sync. The
+// caller must retry on an error.
+func (w *Writer) Sync(ctx context.Context, tc *v1.TemplateController, as string, state *State, now time.Time) error {
+	if tc.Spec.CRD == nil {
+		*state = State{}
+		return nil
+	}
+	seen := w.look(tc)
+	if seen == state.seen && (state.till.IsZero() || now.Before(state.till)) {
+		if !state.till.IsZero() {
+			w.Again(tc.Name, state.till.Sub(now))
+		}
+		return nil
+	}
+	s := &sync{Writer: w, tc: tc, as: as}
+	result, retry, err := s.run(ctx)
+	if err != nil {
+		return fmt.Errorf("CustomResourceDefinition of TemplateController %s: %w", tc.Name, err)
+	}
+	result.Type = v1.ConditionCRDReady
+	state.Condition, state.seen, state.till = result, seen, time.Time{}
+	if retry > 0 {
+		state.till = now.Add(retry)
+		w.Again(tc.Name, retry)
+	}
+	return nil
+}
+
+// look returns what Sync depends on.
+func (w *Writer) look(tc *v1.TemplateController) string {
+	seen := []string{fmt.Sprint(tc.Generation)}
+	for _, o := range w.Definitions(parents(tc)) {
+		seen = append(seen, string(o.UID())+"/"+o.ResourceVersion())
+	}
+	slices.Sort(seen[1:])
+	return strings.Join(seen, " ")
+}
+
+func parents(tc *v1.TemplateController) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind).GroupKind()
+}
+
+// sync is one run of Sync.
+type sync struct {
+	*Writer
+
+	tc   *v1.TemplateController
+	as   string
+	want *apiextensionsv1.CustomResourceDefinition
+}
+
+// no returns a condition that is False.
+func no(reason, format string, args ...any) *metav1.Condition {
+	return &metav1.Condition{Status: metav1.ConditionFalse, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// run returns the condition, and when to check again; 0 = when something changes.
+func (s *sync) run(ctx context.Context) (result *metav1.Condition, retry time.Duration, err error) {
+	want, errs := crd.Of(s.tc.Name, &s.tc.Spec)
+	if len(errs) > 0 {
+		return no(v1.ReasonInvalidCRD, "%s", problem.Line(errs[0].Error())), 0, nil
+	}
+	s.want = want
+	for _, o := range s.Definitions(parents(s.tc)) {
+		if o.Name() != want.Name {
+			return s.otherName(o), 0, nil
+		}
+	}
+	found, err := s.Cluster("").Get(ctx, s.at())
+	switch {
+	case request.MissingObject(err):
+		return s.create(ctx)
+	case err != nil:
+		return nil, 0, err
+	}
+	live, err := decode(found)
+	if err != nil {
+		return nil, 0, err
+	}
+	return s.update(ctx, live)
+}
+
+func decode(o *object.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
+	out := &apiextensionsv1.CustomResourceDefinition{}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Content(), out)
+	out.ResourceVersion = o.ResourceVersion() // Content lacks it
+	return out, err
+}
+
+func (s *sync) at() request.Location {
+	return request.Location{Resource: crd.Resource, Name: s.want.Name}
+}
+
+// otherName reports a CustomResourceDefinition of the kind with another name.
+func (s *sync) otherName(o *object.Object) *metav1.Condition {
+	if o.Get(v1.LabelController) == s.tc.Name {
+		return no(v1.ReasonBreakingChange, "the plural of kind %s is part of the name of CustomResourceDefinition %s and cannot be changed: restore spec.crd.names.plural", s.tc.Spec.Watch.Kind, o.Name())
+	}
+	return no(v1.ReasonCRDNotOwned, "CustomResourceDefinition %s already defines kind %s: remove spec.crd, or set spec.crd.names.plural to its plural", o.Name(), s.tc.Spec.Watch.Kind)
+}
+
+func (s *sync) create(ctx context.Context) (*metav1.Condition, time.Duration, error) {
+	if s.tc.Spec.Suspend {
+		return no(v1.ReasonSuspended, "spec.suspend is true: CustomResourceDefinition %s is not created", s.want.Name), 0, nil
+	}
+	return s.apply(ctx, map[string]any{"resourceVersion": "1"}) // which only creates
+}
+
+// update makes an existing CustomResourceDefinition match.
+func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceDefinition) (*metav1.Condition, time.Duration, error) {
+	name, owner := live.Name, live.Labels[v1.LabelController]
+	switch {
+	case live.DeletionTimestamp != nil:
+		return no(v1.ReasonCRDTerminating, "CustomResourceDefinition %s is being deleted: it is created again once it is gone", name), 0, nil
+	case owner != s.tc.Name && live.Annotations[v1.AnnotationAdopt] != s.tc.Name:
+		by := "was not created by templater"
+		if owner != "" {
+			by = "belongs to TemplateController " + problem.PublicName(owner)
+		}
+		return no(v1.ReasonCRDNotOwned, "CustomResourceDefinition %s %s: remove spec.crd, or let this TemplateController take it over: kubectl annotate crd %s %s=%s", name, by, name, v1.AnnotationAdopt, s.tc.Name), RetryRefused, nil
+	}
+	if refused := s.fixed(live); refused != nil {
+		return refused, 0, nil
+	}
+	if owner == s.tc.Name && reflect.DeepEqual(crd.Plain(live.Spec), crd.Plain(s.want.Spec)) {
+		return served(live), 0, nil
+	}
+	if s.tc.Spec.Suspend {
+		return no(v1.ReasonSuspended, "spec.suspend is true: the changes of spec.crd are not applied to CustomResourceDefinition %s", name), 0, nil
+	}
+	if refused, err := s.compare(ctx, live); refused != nil || err != nil {
+		return refused, RetryBreaking, err
+	}
+	return s.apply(ctx, map[string]any{"uid": string(live.UID), "resourceVersion": live.ResourceVersion})
+}
+
+// served returns the condition of a CustomResourceDefinition that matches.
+func served(live *apiextensionsv1.CustomResourceDefinition) *metav1.Condition {
+	for _, c := range live.Status.Conditions {
+		if c.Type == apiextensionsv1.NamesAccepted && c.Status == apiextensionsv1.ConditionFalse {
+			return no(v1.ReasonNamesNotAccepted, "the API server does not accept the names of CustomResourceDefinition %s: %s: change spec.crd.names", live.Name, problem.Line(c.Message))
+		}
+	}
+	for _, c := range live.Status.Conditions {
+		if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
+			return &metav1.Condition{Status: metav1.ConditionTrue, Reason: v1.ReasonEstablished, Message: "CustomResourceDefinition " + live.Name + " is established"}
+		}
+	}
+	return no(v1.ReasonNotEstablished, "the API server has not established CustomResourceDefinition %s yet", live.Name)
+}
+
+// fixed reports a change of what cannot be changed.
+func (s *sync) fixed(live *apiextensionsv1.CustomResourceDefinition) *metav1.Condition {
+	var versions []string
+	for _, v := range live.Spec.Versions {
+		versions = append(versions, v.Name)
+	}
+	switch want := s.want.Spec; {
+	case live.Spec.Group != want.Group || live.Spec.Names.Kind != want.Names.Kind:
+		return no(v1.ReasonCRDNotOwned, "CustomResourceDefinition %s defines kind %s: set spec.crd.names.plural to another name", live.Name, problem.PublicKind(live.Spec.Names.Kind))
+	case live.Spec.Scope != want.Scope:
+		return no(v1.ReasonBreakingChange, "the scope of kind %s is %s and cannot be changed: restore spec.crd.scope", want.Names.Kind, live.Spec.Scope)
+	case !slices.Equal(versions, []string{want.Versions[0].Name}):
+		return no(v1.ReasonBreakingChange, "CustomResourceDefinition %s has version %s, and spec.crd only supports the one in spec.watch.apiVersion, %s: restore it, or remove spec.crd and maintain the CustomResourceDefinition in a file",
+			live.Name, strings.Join(versions, " and "), want.Versions[0].Name)
+	}
+	return nil
+}
+
+// compare checks the stored objects against a new schema. It returns why the change is refused; nil = it is compatible, or permitted.
+func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResourceDefinition) (*metav1.Condition, error) {
+	comparison, err := crd.Compare(live, s.want)
+	if err != nil {
+		return no(v1.ReasonInvalidCRD, "%s", problem.Line(err.Error())), nil
+	}
+	if comparison == nil {
+		return nil, nil
+	}
+	resource := schema.GroupVersionResource{Group: live.Spec.Group, Version: live.Spec.Versions[0].Name, Resource: live.Spec.Names.Plural}
+	err = s.Cluster(s.as).Each(ctx, resource, "", func(o *object.Object) {
+		comparison.Add(strings.TrimPrefix(o.Key().String(), "/"), o.Content())
+	})
+	if permissions.Denied(err) {
+		return no(v1.ReasonForbidden, "the new schema is not applied, because %s may not list all %s, and stored objects could become invalid: grant list in group %s, without a namespace", user(s.as), resource.Resource, resource.Group), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	objects, reasons := comparison.Broken()
+	hash := crd.Hash(s.want)
+	if objects == 0 || s.tc.Spec.CRD.AllowBreaking == hash {
+		return nil, nil
+	}
+	return no(v1.ReasonBreakingChange, "the new schema is not applied, because it breaks %s: %s; to apply it anyway, set spec.crd.allowBreaking: %s", problem.Count(objects, "stored object", "stored objects"), problem.Join(reasons), hash), nil
+}
+
+// apply writes the CustomResourceDefinition with preconditions in its metadata.
+func (s *sync) apply(ctx context.Context, metadata map[string]any) (*metav1.Condition, time.Duration, error) {
+	metadata["name"], metadata["labels"] = s.want.Name, map[string]any{v1.LabelController: s.tc.Name, v1.LabelManagedBy: v1.ManagedBy}
+	body := object.Append(nil, map[string]any{
+		"apiVersion": s.want.APIVersion, "kind": s.want.Kind, "metadata": metadata, "spec": crd.Plain(s.want.Spec),
+	})
+	after, err := s.Cluster(s.as).Apply(ctx, s.at(), body, v1.FieldManagerPrefix+s.tc.Name)
+	switch {
+	case permissions.Denied(err):
+		return no(v1.ReasonForbidden, "%s may not create and update CustomResourceDefinitions: grant {apiGroups: [%s], resources: [%s], verbs: [%s]}", user(s.as), crd.Resource.Group, crd.Resource.Resource, strings.Join(permissions.CRDs.Verbs(), ", ")), RetryRefused, nil
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return no(v1.ReasonInvalidCRD, "the API server rejects CustomResourceDefinition %s: %s", s.want.Name, problem.Line(err.Error())), 0, nil // it contains nothing but the spec
+	case err != nil:
+		return nil, 0, err
+	}
+	live, err := decode(after)
+	return served(live), 0, err
+}
+
+// user names a user in a message.
+func user(as string) string {
+	if as == "" {
+		return "templater"
+	}
+	return problem.Line(as)
+}

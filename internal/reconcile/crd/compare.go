@@ -1,0 +1,152 @@
+//go:build !js
+
+package crd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// validator checks objects against a schema, as the API server does. It is not safe for concurrent use.
+type validator struct {
+	structural *structuralschema.Structural
+	openapi    validation.SchemaValidator
+	rules      *cel.Validator // nil = no rules
+}
+
+func newValidator(root *apiextensionsv1.JSONSchemaProps) (*validator, error) {
+	s, internal, err := structural(root)
+	if err != nil {
+		return nil, err
+	}
+	openapi, _, err := validation.NewSchemaValidator(internal)
+	if err != nil {
+		return nil, err
+	}
+	return &validator{structural: s, openapi: openapi, rules: cel.NewValidator(s, true, celconfig.PerCallLimit)}, nil
+}
+
+// defect is why an object does not match a schema.
+type defect struct {
+	path   string // such as spec.replicas
+	reason string // contains no value of the object
+}
+
+// check returns why an object does not match: fields that would be dropped, and invalid values. It does not change the object.
+func (v *validator) check(object map[string]any) []defect {
+	object = runtime.DeepCopyJSON(object)
+	var found []defect
+	for _, path := range pruning.PruneWithOptions(object, v.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
+		found = append(found, defect{path, "is no longer in the schema, and would be dropped"})
+	}
+	defaulting.Default(object, v.structural)
+	errs := validation.ValidateCustomResource(nil, object, v.openapi)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
+	if v.rules != nil {
+		failed, _ := v.rules.Validate(context.Background(), nil, v.structural, object, nil, celconfig.RuntimeCELCostBudget)
+		errs = append(errs, failed...)
+	}
+	for _, err := range errs {
+		found = append(found, defect{strings.TrimPrefix(err.Field, "<nil>."), reasonOf(err)})
+	}
+	return found
+}
+
+// reasonOf returns why a value is invalid, without the value.
+func reasonOf(err *field.Error) string {
+	switch err.Type {
+	case field.ErrorTypeRequired:
+		return "is required, but not set"
+	case field.ErrorTypeNotSupported:
+		return "has a value that is no longer allowed"
+	case field.ErrorTypeTypeInvalid:
+		return "has another type"
+	case field.ErrorTypeDuplicate:
+		return "has duplicates"
+	}
+	if _, rule, found := strings.Cut(err.Detail, " in body "); found { // of the OpenAPI schema: a limit, and not the value
+		return rule
+	}
+	return "does not satisfy a validation rule"
+}
+
+// A Comparison finds the stored objects that a change of a schema breaks. It is not safe for concurrent use.
+type Comparison struct {
+	before, after *validator
+	breaks        map[defect]*broken
+	objects       int
+}
+
+// broken counts the objects with a defect.
+type broken struct {
+	count   int
+	example string
+}
+
+// Compare returns the Comparison of the schemas of two CustomResourceDefinitions, each with one version, or nil if the schemas are the same.
+func Compare(before, after *apiextensionsv1.CustomResourceDefinition) (*Comparison, error) {
+	if Hash(before) == Hash(after) {
+		return nil, nil
+	}
+	c := &Comparison{breaks: map[defect]*broken{}}
+	var err error
+	if c.before, err = newValidator(before.Spec.Versions[0].Schema.OpenAPIV3Schema); err != nil {
+		return nil, fmt.Errorf("the schema in the cluster: %w", err)
+	}
+	if c.after, err = newValidator(after.Spec.Versions[0].Schema.OpenAPIV3Schema); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Add checks a stored object. name is how messages name it. The change breaks the object if it has a defect that it did not have before.
+func (c *Comparison) Add(name string, object map[string]any) {
+	found := c.after.check(object)
+	if len(found) == 0 {
+		return
+	}
+	already := c.before.check(object)
+	breaks := false
+	for _, d := range found {
+		if slices.Contains(already, d) {
+			continue
+		}
+		breaks = true
+		if c.breaks[d] == nil {
+			c.breaks[d] = &broken{example: name}
+		}
+		c.breaks[d].count++
+	}
+	if breaks {
+		c.objects++
+	}
+}
+
+// Broken returns the number of objects that the change breaks, and why, by path.
+func (c *Comparison) Broken() (objects int, reasons []string) {
+	all := slices.SortedFunc(maps.Keys(c.breaks), func(a, b defect) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.reason, b.reason))
+	})
+	for _, d := range all {
+		b := c.breaks[d]
+		reasons = append(reasons, fmt.Sprintf("%s %s (in %s, for example %s)", d.path, d.reason, problem.Count(b.count, "object", "objects"), b.example))
+	}
+	return c.objects, reasons
+}

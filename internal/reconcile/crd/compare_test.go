@@ -1,0 +1,49 @@
+//go:build !js
+
+package crd
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestComparisonFindsBrokenObjects(t *testing.T) {
+	const before = "schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string'}, status: {pods: string}}"
+	objects := []map[string]any{
+		{"apiVersion": "example.org/v1", "kind": "Website", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"name": "n", "replicas": int64(5)}},
+		{"apiVersion": "example.org/v1", "kind": "Website", "metadata": map[string]any{"name": "b"}, "spec": map[string]any{"name": "m", "tags": []any{"x", "x"}}, "status": map[string]any{"pods": "1/1"}},
+	}
+	for after, want := range map[string][]string{
+		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string', new: string}, status: {pods: string}}":                nil,
+		"schema: {spec: {name: string, replicas: integer, tags: '[]string'}, status: {pods: string}}":                                            nil, // level is not set
+		"schema: {spec: {name: string, replicas: integer, level: integer, tags: '[]string'}, status: {pods: string}}":                            nil,
+		"schema: {spec: {name: string | required=true, replicas: integer, level: string, tags: '[]string'}, status: {pods: string}}":             nil, // always set
+		"schema: {spec: {name: string, replicas: integer, level: string | required=true default=x, tags: '[]string'}, status: {pods: string}}":   nil, // defaulted
+		"schema: {spec: {name: string | immutable=true, replicas: integer, level: string, tags: '[]string'}, status: {pods: string}}":            nil,
+		"schema: {spec: {name: string, replicas: integer, level: string | required=true, tags: '[]string'}, status: {pods: string}}":             {"spec.level is required, but not set (in 2 objects, for example a)"},
+		"schema: {spec: {name: string, level: string, tags: '[]string'}, status: {pods: string}}":                                                {"spec.replicas is no longer in the schema, and would be dropped (in 1 object, for example a)"},
+		"schema: {spec: {name: string, replicas: string, level: string, tags: '[]string'}, status: {pods: string}}":                              {"spec.replicas has another type (in 1 object, for example a)"},
+		"schema: {spec: {name: string, replicas: integer | maximum=4, level: string, tags: '[]string'}, status: {pods: string}}":                 {"spec.replicas should be less than or equal to 4 (in 1 object, for example a)"},
+		"schema: {spec: {name: 'string | enum=\"n,o\"', replicas: integer, level: string, tags: '[]string'}, status: {pods: string}}":            {"spec.name has a value that is no longer allowed (in 1 object, for example b)"},
+		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string | uniqueItems=true'}, status: {pods: string}}":          {"spec.tags[1] has duplicates (in 1 object, for example b)"},
+		"schema: {spec: {name: string, replicas: 'integer | validation=\"self < 5\"', level: string, tags: '[]string'}, status: {pods: string}}": {"spec.replicas does not satisfy a validation rule (in 1 object, for example a)"},
+		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string'}, status: {pods: integer}}":                            {"status.pods has another type (in 1 object, for example b)"},
+		"schema: {spec: {level: string, tags: '[]string'}, status: {pods: string}}":                                                              {"spec.name is no longer in the schema, and would be dropped (in 2 objects, for example a)", "spec.replicas is no longer in the schema, and would be dropped (in 1 object, for example a)"},
+	} {
+		c, err := Compare(definitionOf(t, before), definitionOf(t, after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, o := range objects {
+			c.Add(string(rune('a'+i)), o)
+		}
+		_, got := c.Broken()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", after, diff)
+		}
+	}
+	if c, err := Compare(definitionOf(t, before), definitionOf(t, before)); c != nil || err != nil {
+		t.Error("the same schema is compared", err)
+	}
+}

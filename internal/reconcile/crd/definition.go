@@ -1,0 +1,204 @@
+package crd
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// Resource is the resource of CustomResourceDefinitions.
+var Resource = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
+
+// Of returns the CustomResourceDefinition of a spec with crd, and all errors that can be found without an API server: with errors, only the
+// parts that are valid. It is complete: the API server adds nothing to its spec.
+func Of(name string, spec *v1.TemplateControllerSpec) (*apiextensionsv1.CustomResourceDefinition, field.ErrorList) {
+	at := field.NewPath("spec", "crd")
+	gv, err := schema.ParseGroupVersion(spec.Watch.APIVersion)
+	if err != nil || gv.Group == "" {
+		return nil, field.ErrorList{field.Invalid(field.NewPath("spec", "watch", "apiVersion"), spec.Watch.APIVersion, "a CustomResourceDefinition needs an API group, as in example.org/v1")}
+	}
+	if _, err := (kind.Declared{}).Resolve(gv.WithKind(spec.Watch.Kind)); err == nil {
+		return nil, field.ErrorList{field.Invalid(at, field.OmitValueType{}, spec.Watch.Kind+" is a built-in kind: remove crd")}
+	}
+	root, columns, errs := rootSchema(spec.CRD, at)
+	addStatus(root, spec)
+	names := namesOf(spec)
+	version := apiextensionsv1.CustomResourceDefinitionVersion{
+		Name: gv.Version, Served: true, Storage: true,
+		Schema:       &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: root},
+		Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+	}
+	if scale := spec.CRD.Scale; scale != nil {
+		version.Subresources.Scale = &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: scale.SpecReplicas, StatusReplicasPath: scale.StatusReplicas}
+		if scale.Selector != "" {
+			version.Subresources.Scale.LabelSelectorPath = &scale.Selector
+		}
+		errs = append(errs, checkPaths(root, scale, at.Child("scale"))...)
+	}
+	var wrong field.ErrorList
+	version.AdditionalPrinterColumns, wrong = columnsOf(root, spec, columns, at.Child("columns"))
+	errs = append(errs, wrong...)
+	if len(errs) == 0 {
+		errs = validate(root, schemaPath(spec.CRD, at))
+	}
+	return &apiextensionsv1.CustomResourceDefinition{
+		TypeMeta:   metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: names.Plural + "." + gv.Group, Labels: map[string]string{v1.LabelController: name}},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: gv.Group, Names: names, Scope: apiextensionsv1.ResourceScope(cmp.Or(spec.CRD.Scope, v1.NamespacedScope)),
+			Versions:   []apiextensionsv1.CustomResourceDefinitionVersion{version},
+			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter},
+		},
+	}, errs
+}
+
+// Hash returns the hash of the schema of a CustomResourceDefinition with one version, for allowBreaking.
+func Hash(definition *apiextensionsv1.CustomResourceDefinition) string {
+	text, err := json.Marshal(Plain(definition.Spec.Versions[0].Schema))
+	if err != nil {
+		panic(err) // it consists of JSON values
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// Plain returns a part of a CustomResourceDefinition as JSON values. Parts that mean the same are equal.
+func Plain(part any) (out any) {
+	text, err := json.Marshal(part)
+	if err == nil {
+		err = utiljson.Unmarshal(text, &out) // integers are int64
+	}
+	if err != nil {
+		panic(err) // all types of a CustomResourceDefinition can be marshaled, and its raw values have been parsed
+	}
+	return out
+}
+
+// namesOf returns the names of the kind, with the defaults of kubebuilder.
+func namesOf(spec *v1.TemplateControllerSpec) apiextensionsv1.CustomResourceDefinitionNames {
+	names, kindName := spec.CRD.Names, spec.Watch.Kind
+	return apiextensionsv1.CustomResourceDefinitionNames{
+		Plural:   cmp.Or(names.Plural, kind.Plural(kindName)),
+		Singular: cmp.Or(names.Singular, strings.ToLower(kindName)),
+		Kind:     kindName, ListKind: cmp.Or(names.ListKind, kindName+"List"),
+		ShortNames: names.ShortNames, Categories: names.Categories,
+	}
+}
+
+// schemaPath returns the place of the schema in the spec.
+func schemaPath(c *v1.CRD, at *field.Path) *field.Path {
+	if c.OpenAPIV3Schema != nil {
+		return at.Child("openAPIV3Schema")
+	}
+	return at.Child("schema")
+}
+
+// rootSchema returns the schema of the parents, and the columns of printColumn markers.
+func rootSchema(c *v1.CRD, at *field.Path) (*apiextensionsv1.JSONSchemaProps, []v1.CRDColumn, field.ErrorList) {
+	root := &apiextensionsv1.JSONSchemaProps{Type: "object"}
+	switch {
+	case (c.Schema == nil) == (c.OpenAPIV3Schema == nil):
+		return root, nil, field.ErrorList{field.Invalid(at, field.OmitValueType{}, "set either schema or openAPIV3Schema")}
+	case c.Schema != nil:
+		return expand(c.Schema, at.Child("schema"))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(c.OpenAPIV3Schema.Raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(root); err != nil {
+		return &apiextensionsv1.JSONSchemaProps{Type: "object"}, nil, field.ErrorList{field.Invalid(at.Child("openAPIV3Schema"), field.OmitValueType{}, problem.Line(strings.TrimPrefix(err.Error(), "json: ")))}
+	}
+	return root, nil, nil
+}
+
+// addStatus adds the fields of .status that each TemplateController can write, unless the schema has them.
+func addStatus(root *apiextensionsv1.JSONSchemaProps, spec *v1.TemplateControllerSpec) {
+	if root.Properties == nil {
+		root.Properties = map[string]apiextensionsv1.JSONSchemaProps{}
+	}
+	status := root.Properties["status"]
+	status.Type, status.Description = cmp.Or(status.Type, "object"), cmp.Or(status.Description, "Written by templater.")
+	status.Default = nil // the API server removes it from new objects
+	if status.Properties == nil {
+		status.Properties = map[string]apiextensionsv1.JSONSchemaProps{}
+	}
+	for name, field := range map[string]apiextensionsv1.JSONSchemaProps{
+		"conditions":         conditions(),
+		"observedGeneration": {Description: "The metadata.generation that the status is for.", Type: "integer", Format: "int64"},
+	} {
+		if _, found := status.Properties[name]; !found {
+			status.Properties[name] = field
+		}
+	}
+	root.Properties["status"] = status
+}
+
+// conditions is the schema of .status.conditions.
+func conditions() apiextensionsv1.JSONSchemaProps {
+	text := func(most int64) apiextensionsv1.JSONSchemaProps {
+		return apiextensionsv1.JSONSchemaProps{Type: "string", MaxLength: &most}
+	}
+	return apiextensionsv1.JSONSchemaProps{
+		Description: "Ready is True when all children match the spec and are ready.",
+		Type:        "array", XListType: new("map"), XListMapKeys: []string{"type"},
+		Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &apiextensionsv1.JSONSchemaProps{
+			Type: "object", Required: []string{"type", "status", "lastTransitionTime", "reason", "message"},
+			Properties: map[string]apiextensionsv1.JSONSchemaProps{
+				"type": text(316), "reason": text(1024), "message": text(32768),
+				"status":             {Type: "string", Enum: []apiextensionsv1.JSON{{Raw: []byte(`"True"`)}, {Raw: []byte(`"False"`)}, {Raw: []byte(`"Unknown"`)}}},
+				"observedGeneration": {Type: "integer", Format: "int64", Minimum: new(float64)},
+				"lastTransitionTime": {Type: "string", Format: "date-time"},
+			},
+		}},
+	}
+}
+
+// columnsOf returns the columns of kubectl get: Ready, those of the author, and Age. An author's column replaces another one of its name.
+func columnsOf(root *apiextensionsv1.JSONSchemaProps, spec *v1.TemplateControllerSpec, marked []v1.CRDColumn, at *field.Path) ([]apiextensionsv1.CustomResourceColumnDefinition, field.ErrorList) {
+	own := spec.CRD.Columns
+	all := slices.DeleteFunc(slices.Clone(marked), func(c v1.CRDColumn) bool {
+		return slices.ContainsFunc(own, func(other v1.CRDColumn) bool { return strings.EqualFold(other.Name, c.Name) })
+	})
+	all = append(all, own...)
+	has := func(name string) bool {
+		return slices.ContainsFunc(all, func(c v1.CRDColumn) bool { return strings.EqualFold(c.Name, name) })
+	}
+	if ready := readyCondition(spec); ready != "" && !has("Ready") {
+		all = append([]v1.CRDColumn{{Name: "Ready", JSONPath: fmt.Sprintf(".status.conditions[?(@.type==%q)].status", ready)}}, all...)
+	}
+	if !has("Age") {
+		all = append(all, v1.CRDColumn{Name: "Age", JSONPath: ".metadata.creationTimestamp", Type: "date"})
+	}
+	out := make([]apiextensionsv1.CustomResourceColumnDefinition, len(all))
+	var errs field.ErrorList
+	for i, c := range all {
+		found, err := typeAt(root, c.JSONPath)
+		if err != nil {
+			errs = append(errs, field.Invalid(at.Key(c.Name).Child("jsonPath"), c.JSONPath, err.Error()))
+		}
+		out[i] = apiextensionsv1.CustomResourceColumnDefinition{Name: c.Name, JSONPath: c.JSONPath, Type: cmp.Or(c.Type, found), Description: c.Description, Priority: c.Priority}
+	}
+	return out, errs
+}
+
+// readyCondition returns the type of the ready condition, or "".
+func readyCondition(spec *v1.TemplateControllerSpec) string {
+	if spec.Status == nil || spec.Status.ReadyCondition == nil {
+		return v1.ConditionReady
+	}
+	return *spec.Status.ReadyCondition
+}

@@ -1,0 +1,340 @@
+package crd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// maxFields is the maximum number of fields of a schema, after types are expanded.
+const maxFields = 10_000
+
+// short expands a schema in short form. It is kro's SimpleSchema, as described at https://kro.run/api/specifications/simple-schema.
+type short struct {
+	types   map[string]any
+	typesAt *field.Path
+	seen    map[string]bool // types that have been expanded
+	open    []string        // types that are being expanded
+	fields  int
+	columns []v1.CRDColumn
+	errs    field.ErrorList
+}
+
+// expand returns the schema of spec and status, and the columns of printColumn markers.
+func expand(s *v1.ShortSchema, at *field.Path) (*apiextensionsv1.JSONSchemaProps, []v1.CRDColumn, field.ErrorList) {
+	e := &short{typesAt: at.Child("types"), seen: map[string]bool{}}
+	root := &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{}}
+	e.types = e.decode(s.Types, e.typesAt)
+	if s.Spec != nil {
+		root.Properties["spec"] = e.object(e.decode(s.Spec, at.Child("spec")), at.Child("spec"), ".spec")
+	}
+	if s.Status != nil {
+		root.Properties["status"] = e.object(e.decode(s.Status, at.Child("status")), at.Child("status"), ".status")
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.types)) {
+		e.checkTypeName(name, e.typesAt.Child(name))
+		if !e.seen[name] { // an unused type
+			e.typed(name, e.typesAt.Child(name), "")
+		}
+	}
+	return root, e.columns, e.errs
+}
+
+func (e *short) decode(raw *apiextensionsv1.JSON, at *field.Path) map[string]any {
+	if raw == nil {
+		return nil
+	}
+	var out map[string]any
+	if err := json.Unmarshal(raw.Raw, &out); err != nil {
+		e.errs = append(e.errs, field.Invalid(at, field.OmitValueType{}, "must be a mapping"))
+	}
+	return out
+}
+
+// basicTypes are the names of types that cannot be redefined.
+var basicTypes = []string{"string", "integer", "boolean", "float", "object"}
+
+func (e *short) checkTypeName(name string, at *field.Path) {
+	switch {
+	case slices.Contains(basicTypes, name):
+		e.fail(at, fmt.Errorf("%s is a basic type: rename this type", name))
+	case name == "" || strings.ContainsAny(name, " |[]="):
+		e.fail(at, errors.New("the name of a type must not have spaces, brackets, | or ="))
+	}
+}
+
+// fail adds an error. A type that is used twice reports its errors once.
+func (e *short) fail(at *field.Path, err error) {
+	invalid := field.Invalid(at, field.OmitValueType{}, err.Error())
+	if !slices.ContainsFunc(e.errs, func(other *field.Error) bool { return other.Error() == invalid.Error() }) {
+		e.errs = append(e.errs, invalid)
+	}
+}
+
+// object returns the schema of a mapping of fields. path is their place in the parent; "" = inside a list, a map or an unused type.
+func (e *short) object(fields map[string]any, at *field.Path, path string) apiextensionsv1.JSONSchemaProps {
+	out := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{}}
+	defaults := false
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		below := ""
+		if path != "" {
+			below = path + "." + name
+		}
+		child := e.value(fields[name], at.Child(name), name, &out, below)
+		out.Properties[name] = child
+		defaults = defaults || child.Default != nil
+	}
+	// Without this, the defaults inside would not apply to an object that is not set. The API server rejects it beside required fields.
+	if defaults && len(out.Required) == 0 {
+		out.Default = &apiextensionsv1.JSON{Raw: []byte("{}")}
+	}
+	return out
+}
+
+// value returns the schema of a field: a type with markers, or a mapping. If it is required, it is added to in.
+func (e *short) value(value any, at *field.Path, name string, in *apiextensionsv1.JSONSchemaProps, path string) apiextensionsv1.JSONSchemaProps {
+	if e.full(at) {
+		return apiextensionsv1.JSONSchemaProps{Type: "object"}
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		return e.object(value, at, path)
+	case string:
+		typeName, markers, err := split(value)
+		if err != nil {
+			e.fail(at, err)
+			return apiextensionsv1.JSONSchemaProps{Type: "object"}
+		}
+		out, required := e.typed(typeName, at, path)
+		for _, m := range markers {
+			if m.name == "required" {
+				var err error
+				if required, err = strconv.ParseBool(m.value); err != nil {
+					e.fail(at, fmt.Errorf("marker required: %s is neither true nor false", quoteShort(m.value)))
+				}
+				continue
+			}
+			if err := e.mark(&out, m, path); err != nil {
+				e.fail(at, err)
+			}
+		}
+		if required && in != nil {
+			in.Required = append(in.Required, name)
+		}
+		return out
+	}
+	e.fail(at, errors.New("must be a type, such as string, or a mapping of fields; a list of strings is \"[]string\""))
+	return apiextensionsv1.JSONSchemaProps{Type: "object"}
+}
+
+// full counts a field, and reports whether there are too many.
+func (e *short) full(at *field.Path) bool {
+	if e.fields++; e.fields == maxFields+1 {
+		e.fail(at, fmt.Errorf("the schema has more than %d fields after its types are expanded: use object for some of them", maxFields))
+	}
+	return e.fields > maxFields
+}
+
+// typed returns the schema of a type, and whether fields of that type are required.
+func (e *short) typed(name string, at *field.Path, path string) (out apiextensionsv1.JSONSchemaProps, required bool) {
+	switch name {
+	case "string", "integer", "boolean":
+		return apiextensionsv1.JSONSchemaProps{Type: name}, false
+	case "float":
+		return apiextensionsv1.JSONSchemaProps{Type: "number"}, false
+	case "object":
+		return apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}, false
+	}
+	if e.full(at) {
+		return apiextensionsv1.JSONSchemaProps{Type: "object"}, false
+	}
+	if items, found := strings.CutPrefix(name, "[]"); found {
+		of, _ := e.typed(items, at, "")
+		return apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: inside(of)}}, false
+	}
+	if rest, found := strings.CutPrefix(name, "map["); found {
+		key, values, closed := strings.Cut(rest, "]")
+		if !closed || key != "string" {
+			e.fail(at, fmt.Errorf("%s: write a map as map[string]TYPE", quoteShort(name)))
+			return apiextensionsv1.JSONSchemaProps{Type: "object"}, false
+		}
+		of, _ := e.typed(values, at, "")
+		return apiextensionsv1.JSONSchemaProps{Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: inside(of)}}, false
+	}
+	body, found := e.types[name]
+	switch {
+	case !found:
+		known := append(slices.Sorted(maps.Keys(e.types)), append([]string{"[]string", "map[string]string"}, basicTypes...)...)
+		err := unknownName("type", name, known)
+		if name == "number" {
+			err = errors.New("unknown type \"number\"; did you mean float?")
+		}
+		e.fail(at, err)
+		return apiextensionsv1.JSONSchemaProps{Type: "object"}, false
+	case slices.Contains(e.open, name):
+		e.fail(at, fmt.Errorf("type %s contains itself: %s; use object where it recurs", name, strings.Join(append(e.open[slices.Index(e.open, name):], name), " → ")))
+		return apiextensionsv1.JSONSchemaProps{Type: "object"}, false
+	}
+	e.seen[name] = true
+	e.open = append(e.open, name)
+	defer func() { e.open = e.open[:len(e.open)-1] }()
+	holder := apiextensionsv1.JSONSchemaProps{}
+	out = e.value(body, e.typesAt.Child(name), name, &holder, path)
+	return out, len(holder.Required) > 0
+}
+
+// inside returns the schema of an item: its default does not apply to a list or map, and the API server rejects one.
+func inside(of apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps {
+	of.Default = nil
+	return &of
+}
+
+// mark applies a marker other than required.
+func (e *short) mark(out *apiextensionsv1.JSONSchemaProps, m marker, path string) error {
+	wrong := func(fits string) error {
+		return fmt.Errorf("marker %s does not apply to type %s: it is for %s", m.name, shown(out), fits)
+	}
+	text, list, number := out.Type == "string", out.Type == "array", out.Type == "integer" || out.Type == "number"
+	switch m.name {
+	case "description":
+		out.Description = m.value
+	case "default":
+		return setDefault(out, m.value)
+	case "enum":
+		return setEnum(out, m.value)
+	case "validation":
+		if strings.TrimSpace(m.value) == "" {
+			return errors.New("marker validation: the CEL expression is missing")
+		}
+		out.XValidations = append(out.XValidations, apiextensionsv1.ValidationRule{Rule: m.value})
+	case "immutable":
+		yes, err := strconv.ParseBool(m.value)
+		if err == nil && yes {
+			out.XValidations = append(out.XValidations, apiextensionsv1.ValidationRule{Rule: "self == oldSelf", Message: "field is immutable"})
+		}
+		return notBoolean(m, err)
+	case "pattern":
+		if !text {
+			return wrong("strings")
+		}
+		out.Pattern = m.value
+	case "minLength", "maxLength":
+		if !text {
+			return wrong("strings")
+		}
+		return count(m, map[string]**int64{"minLength": &out.MinLength, "maxLength": &out.MaxLength})
+	case "minItems", "maxItems":
+		if !list {
+			return wrong("lists")
+		}
+		return count(m, map[string]**int64{"minItems": &out.MinItems, "maxItems": &out.MaxItems})
+	case "minimum", "maximum":
+		if !number {
+			return wrong("numbers")
+		}
+		value, err := strconv.ParseFloat(m.value, 64)
+		if err != nil {
+			return fmt.Errorf("marker %s: %s is not a number", m.name, quoteShort(m.value))
+		}
+		if m.name == "minimum" {
+			out.Minimum = &value
+		} else {
+			out.Maximum = &value
+		}
+	case "uniqueItems":
+		if !list {
+			return wrong("lists")
+		}
+		yes, err := strconv.ParseBool(m.value)
+		switch of := out.Items.Schema; {
+		case err != nil || !yes:
+			return notBoolean(m, err)
+		case of.Type == "object" || of.Type == "array":
+			return errors.New("marker uniqueItems is for lists of strings, numbers and booleans: use openAPIV3Schema with x-kubernetes-list-type: map")
+		}
+		out.XListType = new("set")
+	case "printColumn":
+		if out.Type == "object" || out.Type == "array" {
+			return wrong("strings, numbers and booleans")
+		}
+		if path != "" {
+			e.columns = append(e.columns, v1.CRDColumn{Name: m.value, JSONPath: path})
+		}
+	default:
+		return unknownName("marker", m.name, markerNames)
+	}
+	return nil
+}
+
+// shown returns the name of a type in short form.
+func shown(s *apiextensionsv1.JSONSchemaProps) string {
+	switch s.Type {
+	case "number":
+		return "float"
+	case "array":
+		return "list"
+	}
+	return s.Type
+}
+
+func notBoolean(m marker, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("marker %s: %s is neither true nor false", m.name, quoteShort(m.value))
+}
+
+// count parses a number that is not negative.
+func count(m marker, into map[string]**int64) error {
+	n, err := strconv.ParseInt(m.value, 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("marker %s: %s is not a whole number", m.name, quoteShort(m.value))
+	}
+	*into[m.name] = &n
+	return nil
+}
+
+// setDefault sets the default: the text of a string, and otherwise JSON.
+func setDefault(out *apiextensionsv1.JSONSchemaProps, value string) error {
+	raw := []byte(value)
+	if out.Type == "string" {
+		raw, _ = json.Marshal(value)
+	}
+	if !json.Valid(raw) {
+		return fmt.Errorf("marker default: %s is not a value of type %s; write lists and objects as JSON", quoteShort(value), shown(out))
+	}
+	out.Default = &apiextensionsv1.JSON{Raw: raw}
+	return nil
+}
+
+// setEnum sets the allowed values, which are separated by commas.
+func setEnum(out *apiextensionsv1.JSONSchemaProps, values string) error {
+	if out.Type != "string" && out.Type != "integer" {
+		return fmt.Errorf("marker enum does not apply to type %s: it is for strings and integers", shown(out))
+	}
+	out.Enum = nil
+	for value := range strings.SplitSeq(values, ",") {
+		value = strings.TrimSpace(value)
+		raw, _ := json.Marshal(value)
+		if out.Type == "integer" {
+			if _, err := strconv.ParseInt(value, 10, 64); err != nil {
+				return fmt.Errorf("marker enum: %s is not a whole number", quoteShort(value))
+			}
+			raw = []byte(value)
+		}
+		if value == "" {
+			return errors.New("marker enum: a value is empty")
+		}
+		out.Enum = append(out.Enum, apiextensionsv1.JSON{Raw: raw})
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+//go:build !js
+
+package crd
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+// validateValues checks the defaults and the CEL rules of a structural schema.
+func validateValues(s *structuralschema.Structural, internal *apiextensions.JSONSchemaProps, at *field.Path) field.ErrorList {
+	if errs := compileRules(s, at, true); len(errs) > 0 {
+		return errs
+	}
+	if _, _, err := validation.NewSchemaValidator(internal); err != nil {
+		return invalid(at, err)
+	}
+	errs, err := defaulting.ValidateDefaults(context.Background(), at, s, true, true)
+	if err != nil {
+		return invalid(at, err)
+	}
+	return errs
+}
+
+// compileRules returns the errors of the CEL rules in a schema.
+func compileRules(s *structuralschema.Structural, at *field.Path, root bool) (errs field.ErrorList) {
+	if len(s.XValidations) > 0 {
+		env := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+		results, err := cel.Compile(s, model.SchemaDeclType(s, root || s.XEmbeddedResource), celconfig.PerCallLimit, env, cel.NewExpressionsEnvLoader())
+		if err != nil {
+			errs = append(errs, field.Invalid(at, field.OmitValueType{}, problem.Line(err.Error())))
+		}
+		for i, result := range results {
+			if result.Error != nil {
+				errs = append(errs, field.Invalid(at, s.XValidations[i].Rule, "the CEL rule does not compile: "+problem.Line(result.Error.Detail)))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		child := s.Properties[name]
+		errs = append(errs, compileRules(&child, at.Child(name), false)...)
+	}
+	if s.Items != nil {
+		errs = append(errs, compileRules(s.Items, at.Key("*"), false)...)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+		errs = append(errs, compileRules(s.AdditionalProperties.Structural, at.Key("*"), false)...)
+	}
+	return errs
+}
