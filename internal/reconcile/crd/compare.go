@@ -49,13 +49,9 @@ type defect struct {
 	reason string // contains no value of the object
 }
 
-// check returns why an object does not match: fields that would be dropped, and invalid values. It does not change the object.
-func (v *validator) check(object map[string]any) []defect {
+// check returns why an object does not match: invalid values, and fields that would be dropped. It does not change the object.
+func (v *validator) check(object map[string]any) (found []defect) {
 	object = runtime.DeepCopyJSON(object)
-	var found []defect
-	for _, path := range pruning.PruneWithOptions(object, v.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
-		found = append(found, defect{path, "is no longer in the schema, and would be dropped"})
-	}
 	defaulting.Default(object, v.structural)
 	errs := validation.ValidateCustomResource(nil, object, v.openapi)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
@@ -63,8 +59,18 @@ func (v *validator) check(object map[string]any) []defect {
 		failed, _ := v.rules.Validate(context.Background(), nil, v.structural, object, nil, celconfig.RuntimeCELCostBudget)
 		errs = append(errs, failed...)
 	}
+	var mistyped []string // what is below them has no schema
 	for _, err := range errs {
-		found = append(found, defect{strings.TrimPrefix(err.Field, "<nil>."), reasonOf(err)})
+		path := strings.TrimPrefix(err.Field, "<nil>.")
+		found = append(found, defect{path, reasonOf(err)})
+		if err.Type == field.ErrorTypeTypeInvalid {
+			mistyped = append(mistyped, path)
+		}
+	}
+	for _, path := range pruning.PruneWithOptions(object, v.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
+		if !slices.ContainsFunc(mistyped, func(above string) bool { return strings.HasPrefix(path, above+".") || strings.HasPrefix(path, above+"[") }) {
+			found = append(found, defect{path, "is no longer in the schema, and would be dropped"})
+		}
 	}
 	return found
 }
