@@ -52,10 +52,7 @@ func printCRDs(cmd *cobra.Command, set *manifest.Set, output string) error {
 			return cli.Findings
 		}
 		definition, _ := crd.Of(c.TemplateController.Name, &c.Spec)
-		object := crd.Plain(definition).(map[string]any) //nolint:forcetypeassert // an object is a mapping
-		delete(object, "status")
-		delete(object["metadata"].(map[string]any), "creationTimestamp") //nolint:forcetypeassert // it has a name
-		all = append(all, object)
+		all = append(all, crd.Manifest(definition))
 	}
 	if len(all) == 0 {
 		return errors.New("no TemplateController has spec.crd")

@@ -23,6 +23,7 @@ type newFlags struct {
 	crd       string
 	manifests []string
 	chart     string
+	separate  bool
 }
 
 func newNewCommand() *cobra.Command {
@@ -30,9 +31,9 @@ func newNewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new DIR",
 		Short: "Generate the files of a new operator",
-		Long: `Create a directory with a TemplateController, the CustomResourceDefinition of its parents
-if they are custom resources, and a kustomization.yaml that applies both. A new kind
-also gets an example parent. The starting point is one of
+		Long: `Create a directory with a TemplateController and a kustomization.yaml that applies it. For
+a new kind, the TemplateController also defines the kind (spec.crd), and there is an example
+parent. The starting point is one of
 
   --kind Shop --group example.org    a new kind: a Deployment and a Service for each Shop
   --kind Deployment --group apps     a built-in kind
@@ -71,6 +72,7 @@ func (f *newFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.crd, "from-crd", "", "file with the CustomResourceDefinition of the parents, or - for standard input")
 	flags.StringSliceVar(&f.manifests, "from-manifest", nil, "files or directories with objects that become children, or - for standard input; can be repeated")
 	flags.StringVar(&f.chart, "from-chart", "", "directory of a Helm chart")
+	flags.BoolVar(&f.separate, "separate-crd", false, "write the CustomResourceDefinition of a new kind to its own file instead of spec.crd")
 }
 
 func (f *newFlags) run(cmd *cobra.Command, folder string) error {
@@ -120,12 +122,12 @@ func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return scaffold.FromManifests(f.gvk, set.Objects)
+		return scaffold.FromManifests(f.gvk, set.Objects, f.separate)
 	}
 	if _, err := (kind.Declared{}).Resolve(f.gvk); err == nil {
 		return scaffold.Watching(f.gvk, nil)
 	}
-	return scaffold.Fresh(f.gvk)
+	return scaffold.Fresh(f.gvk, f.separate)
 }
 
 func (f *newFlags) fromCRD(cmd *cobra.Command) (*scaffold.Result, error) {
@@ -153,7 +155,7 @@ func (f *newFlags) fromChart() (*scaffold.Result, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("--from-chart: %s is not a directory: unpack the chart (tar -xf)", f.chart)
 	}
-	result, err := chart.Convert(os.DirFS(f.chart), f.gvk)
+	result, err := chart.Convert(os.DirFS(f.chart), f.gvk, f.separate)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.chart, err)
 	}

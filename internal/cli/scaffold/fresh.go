@@ -29,8 +29,8 @@ func CheckKind(gvk schema.GroupVersionKind) error {
 	return nil
 }
 
-// Fresh returns an initial operator for a new kind: a Deployment and a Service.
-func Fresh(gvk schema.GroupVersionKind) (*Result, error) {
+// Fresh returns an initial operator for a new kind: a Deployment and a Service. separate: see NewKind.
+func Fresh(gvk schema.GroupVersionKind, separate bool) (*Result, error) {
 	if err := CheckKind(gvk); err != nil {
 		return nil, err
 	}
@@ -38,13 +38,13 @@ func Fresh(gvk schema.GroupVersionKind) (*Result, error) {
 		"type": "object", "required": []any{"image"},
 		"properties": map[string]any{
 			"image":    map[string]any{"description": "The container image to run.", "type": "string", "minLength": int64(1)},
-			"replicas": map[string]any{"description": "The number of Pods.", "type": "integer", "format": "int32", "minimum": int64(0), "default": int64(1)},
-			"port":     map[string]any{"description": "The port that the image listens on.", "type": "integer", "format": "int32", "minimum": int64(1), "maximum": int64(65535), "default": int64(8080)},
+			"replicas": map[string]any{"description": "The number of Pods.", "type": "integer", "minimum": int64(0), "default": int64(1)},
+			"port":     map[string]any{"description": "The port that the image listens on.", "type": "integer", "minimum": int64(1), "maximum": int64(65535), "default": int64(8080)},
 		},
 	}
-	d := Definition{GVK: gvk, Spec: spec, Status: map[string]any{"readyReplicas": map[string]any{"description": "The number of ready Pods.", "type": "integer", "format": "int32"}}}
+	status := map[string]any{"readyReplicas": map[string]any{"description": "The number of ready Pods.", "type": "integer"}}
 	c := Controller{
-		Name: kind.Plural(gvk.Kind), GVK: gvk,
+		Name: kind.Plural(gvk.Kind), GVK: gvk, CRD: CRDOf(spec, status),
 		Comment: fmt.Sprintf("For each %s: a Deployment and a Service. Values are printed as they are, so that no quotes are needed.", gvk.Kind),
 		Children: []Child{
 			{Name: "deployment", Template: freshDeployment},
@@ -53,17 +53,13 @@ func Fresh(gvk schema.GroupVersionKind) (*Result, error) {
 		Status: freshStatus,
 	}
 	example := map[string]any{"image": "nginx:1.29", "replicas": int64(2), "port": int64(80)}
-	return withDefinition(&d, &c, example), nil
+	return result(&c, example, separate)
 }
 
-// withDefinition assembles the files for a new kind.
-func withDefinition(d *Definition, c *Controller, example map[string]any) *Result {
-	return &Result{Files: []File{
-		{"crd.yaml", d.YAML()},
-		{"templatecontroller.yaml", c.YAML()},
-		{"example.yaml", Example(d.GVK, "example", example)},
-		{"kustomization.yaml", Kustomization("crd.yaml", "templatecontroller.yaml")},
-	}}
+// result assembles the files for a new kind.
+func result(c *Controller, example map[string]any, separate bool) (*Result, error) {
+	files, applied, err := NewKind(c, example, separate)
+	return &Result{Files: append(files, File{"kustomization.yaml", Kustomization(applied...)})}, err
 }
 
 const (

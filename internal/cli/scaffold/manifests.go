@@ -19,8 +19,8 @@ import (
 )
 
 // FromManifests returns an operator whose children are these objects. Their names, and references to them, are derived from the name
-// of the parent. Images, replicas, hosts and sizes of volumes become fields of the parent, with their values as defaults.
-func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Result, error) {
+// of the parent. Images, replicas, hosts and sizes of volumes become fields of the parent, with their values as defaults. separate: see NewKind.
+func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object, separate bool) (*Result, error) {
 	if err := CheckKind(gvk); err != nil {
 		return nil, err
 	}
@@ -45,9 +45,13 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Re
 	if len(m.fields) == 0 {
 		delete(spec, "properties")
 	}
-	result := withDefinition(&Definition{GVK: gvk, Spec: spec}, &c, m.example)
-	result.Notes = m.notes
-	return result, nil
+	c.CRD = CRDOf(spec, nil)
+	out, err := result(&c, m.example, separate)
+	if err != nil {
+		return nil, err
+	}
+	out.Notes = m.notes
+	return out, nil
 }
 
 // manifests converts objects to templates.

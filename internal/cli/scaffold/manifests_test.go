@@ -85,7 +85,7 @@ func TestDerivedNamesInReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := FromManifests(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Web"}, set.Objects)
+	result, err := FromManifests(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Web"}, set.Objects, false)
 	if err != nil {
 		t.Fatal(err)
 	}

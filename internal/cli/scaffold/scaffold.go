@@ -1,4 +1,4 @@
-// Package scaffold writes the first files of an operator: a TemplateController, the CustomResourceDefinition of its parents, and an
+// Package scaffold writes the first files of an operator: a TemplateController with the CustomResourceDefinition of its parents, and an
 // example: templater new. It needs no cluster.
 package scaffold
 
@@ -42,6 +42,7 @@ type Controller struct {
 	Name    string
 	GVK     schema.GroupVersionKind // kind of the parents
 	Labels  map[string]any          // label selector of parents; empty = all
+	CRD     map[string]any          // spec.crd; nil = the kind exists, or has another file
 	Comment string                  // lines at the top of the file, without #
 	// Left and Right are the delimiters; "" = {{ and }}.
 	Left, Right string
@@ -69,6 +70,9 @@ func (c *Controller) YAML() string {
 		scalar(c.Name), scalar(c.GVK.GroupVersion().String()), scalar(c.GVK.Kind))
 	if len(c.Labels) > 0 {
 		out.WriteString("    labelSelector:\n" + indent(marshal(map[string]any{"matchLabels": c.Labels}), 6))
+	}
+	if c.CRD != nil {
+		out.WriteString("  crd:\n" + mapping(c.CRD, 4))
 	}
 	if c.Left != "" {
 		fmt.Fprintf(&out, "  delimiters: {left: %s, right: %s}\n", quoted(c.Left), quoted(c.Right))

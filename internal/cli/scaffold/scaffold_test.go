@@ -125,7 +125,7 @@ status: {replicas: 3}
 // TestScaffoldedFilesMatchGoldenFiles compares all that is written with testdata/NAME.txtar.
 func TestScaffoldedFilesMatchGoldenFiles(t *testing.T) {
 	for name, make := range map[string]func() (*Result, error){
-		"fresh": func() (*Result, error) { return Fresh(shop) },
+		"fresh": func() (*Result, error) { return Fresh(shop, false) },
 		"watching": func() (*Result, error) {
 			return Watching(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, nil)
 		},
@@ -136,18 +136,18 @@ func TestScaffoldedFilesMatchGoldenFiles(t *testing.T) {
 		"watching-defined": func() (*Result, error) {
 			return Watching(schema.GroupVersionKind{Group: "example.org", Version: "v2", Kind: "App"}, content(t, apps))
 		},
-		"manifests": func() (*Result, error) { return FromManifests(shop, load(t, many)) },
+		"manifests": func() (*Result, error) { return FromManifests(shop, load(t, many), false) },
 		"manifests-order": func() (*Result, error) {
-			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web-db}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: web}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: api}}"))
+			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web-db}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: web}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: api}}"), false)
 		},
 		"manifests-nothing": func() (*Result, error) {
-			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))
+			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), false)
 		},
 		"manifests-braces": func() (*Result, error) {
-			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '{{ c }}'}}"))
+			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '{{ c }}'}}"), false)
 		},
 		"manifests-all-used": func() (*Result, error) {
-			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '{{ [[ <% <%0'}}"))
+			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '{{ [[ <% <%0'}}"), false)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,13 +190,13 @@ func TestInvalidKindsAreRejected(t *testing.T) {
 		{Group: "example.org", Version: "1", Kind: "Shop"}:          `--version "1": use a version such as v1 or v1alpha1`,
 	} {
 		got := ""
-		if _, err := Fresh(gvk); err != nil {
+		if _, err := Fresh(gvk, false); err != nil {
 			got = err.Error()
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", gvk, got, want)
 		}
-		_, err := FromManifests(gvk, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))
+		_, err := FromManifests(gvk, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), false)
 		if got = ""; err != nil {
 			got = err.Error()
 		}
@@ -217,14 +217,14 @@ func TestMalformedObjectsAreConverted(t *testing.T) {
 		"{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [g, {spec: h}]}}",
 		"{apiVersion: batch/v1, kind: Job, spec: {template: i}}",
 	} {
-		if _, err := FromManifests(shop, load(t, text)); err != nil {
+		if _, err := FromManifests(shop, load(t, text), false); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
 
 func TestInvalidSourcesAreRejected(t *testing.T) {
-	if _, err := FromManifests(shop, load(t, "{apiVersion: kustomize.config.k8s.io/v1beta1, kind: Kustomization}")); err == nil || err.Error() != "no object to convert to a template" {
+	if _, err := FromManifests(shop, load(t, "{apiVersion: kustomize.config.k8s.io/v1beta1, kind: Kustomization}"), false); err == nil || err.Error() != "no object to convert to a template" {
 		t.Errorf("got error %v", err)
 	}
 	if _, err := Watching(shop, nil); err == nil {
@@ -263,10 +263,6 @@ func TestNoteStringIncludesPosition(t *testing.T) {
 		if got := n.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-	}
-	d := Definition{GVK: shop, Description: "What it is."}
-	if !strings.Contains(d.YAML(), "      openAPIV3Schema:\n        description: What it is.\n") {
-		t.Errorf("there is no description:\n%s", d.YAML())
 	}
 }
 

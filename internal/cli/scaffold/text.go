@@ -1,6 +1,8 @@
 package scaffold
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -22,6 +24,38 @@ func scalar(text string) string { return strings.TrimSuffix(marshal(text), "\n")
 
 // quoted returns a string in single quotes.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// mapping returns a mapping as indented YAML, with each text on one line: the YAML library would fold long ones.
+func mapping(m map[string]any, by int) string {
+	pad := strings.Repeat(" ", by)
+	var out strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		out.WriteString(pad + scalar(key) + ":")
+		switch value := m[key].(type) {
+		case map[string]any:
+			if len(value) > 0 {
+				out.WriteString("\n" + mapping(value, by+2))
+				continue
+			}
+			out.WriteString(" {}\n")
+		case string:
+			text := scalar(value)
+			if strings.Contains(text, "\n") && !strings.Contains(value, "\n") { // folded
+				if text = value; scalar(value)[0] == '\'' || scalar(value)[0] == '"' {
+					text = quoted(value)
+				}
+			}
+			out.WriteString(" " + text + "\n")
+		default:
+			if text := marshal(value); strings.HasPrefix(text, "- ") {
+				out.WriteString("\n" + indent(text, by))
+			} else {
+				out.WriteString(" " + text)
+			}
+		}
+	}
+	return out.String()
+}
 
 // indent indents each non-empty line.
 func indent(text string, by int) string {

@@ -106,7 +106,7 @@ func (s *Set) addController(d *yamlDocument, o Object, at *place) error {
 	s.Controllers = append(s.Controllers, &Controller{TemplateController: tc, Object: o, document: d, item: at})
 	if tc.Spec.CRD != nil {
 		if definition, errs := crd.Of(tc.Name, &tc.Spec); len(errs) == 0 { // lint reports errors
-			s.CRDs = append(s.CRDs, &Object{Content: crd.Plain(definition).(map[string]any), File: o.File, Line: o.Line}) //nolint:forcetypeassert // an object is a mapping
+			s.CRDs = append(s.CRDs, &Object{Content: crd.Manifest(definition), File: o.File, Line: o.Line})
 		}
 	}
 	return nil

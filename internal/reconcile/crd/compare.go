@@ -68,24 +68,27 @@ func (v *validator) check(object map[string]any) (found []defect) {
 		}
 	}
 	for _, path := range pruning.PruneWithOptions(object, v.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
-		if !slices.ContainsFunc(mistyped, func(above string) bool { return strings.HasPrefix(path, above+".") || strings.HasPrefix(path, above+"[") }) {
+		if !slices.ContainsFunc(mistyped, func(above string) bool {
+			return strings.HasPrefix(path, above+".") || strings.HasPrefix(path, above+"[")
+		}) {
 			found = append(found, defect{path, "is no longer in the schema, and would be dropped"})
 		}
 	}
 	return found
 }
 
+// reasons say why a value is invalid, by the type of the error.
+var reasons = map[field.ErrorType]string{
+	field.ErrorTypeRequired:     "is required, but not set",
+	field.ErrorTypeNotSupported: "has a value that is no longer allowed",
+	field.ErrorTypeTypeInvalid:  "has another type",
+	field.ErrorTypeDuplicate:    "has duplicates",
+}
+
 // reasonOf returns why a value is invalid, without the value.
 func reasonOf(err *field.Error) string {
-	switch err.Type {
-	case field.ErrorTypeRequired:
-		return "is required, but not set"
-	case field.ErrorTypeNotSupported:
-		return "has a value that is no longer allowed"
-	case field.ErrorTypeTypeInvalid:
-		return "has another type"
-	case field.ErrorTypeDuplicate:
-		return "has duplicates"
+	if reason := reasons[err.Type]; reason != "" {
+		return reason
 	}
 	if _, rule, found := strings.Cut(err.Detail, " in body "); found { // of the OpenAPI schema: a limit, and not the value
 		return rule
@@ -146,13 +149,13 @@ func (c *Comparison) Add(name string, object map[string]any) {
 }
 
 // Broken returns the number of objects that the change breaks, and why, by path.
-func (c *Comparison) Broken() (objects int, reasons []string) {
+func (c *Comparison) Broken() (objects int, why []string) {
 	all := slices.SortedFunc(maps.Keys(c.breaks), func(a, b defect) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.reason, b.reason))
 	})
 	for _, d := range all {
 		b := c.breaks[d]
-		reasons = append(reasons, fmt.Sprintf("%s %s (in %s, for example %s)", d.path, d.reason, problem.Count(b.count, "object", "objects"), b.example))
+		why = append(why, fmt.Sprintf("%s %s (in %s, for example %s)", d.path, d.reason, problem.Count(b.count, "object", "objects"), b.example))
 	}
-	return c.objects, reasons
+	return c.objects, why
 }

@@ -125,7 +125,7 @@ func TestSchemaErrorsNamePlaceAndRemedy(t *testing.T) {
 		`schema: {spec: {a: "integer | enum=\"1,b\""}}`:                `spec.crd.schema.spec.a: Invalid value: marker enum: "b" is not a whole number`,
 		`schema: {spec: {a: "string | enum=\"a,,b\""}}`:                `spec.crd.schema.spec.a: Invalid value: marker enum: a value is empty`,
 		`schema: {spec: {a: "string | required=maybe"}}`:               `spec.crd.schema.spec.a: Invalid value: marker required: "maybe" is neither true nor false`,
-		`schema: {spec: {a: "[]object | uniqueItems=true"}}`:           `spec.crd.schema.spec.a: Invalid value: marker uniqueItems is for lists of strings, numbers and booleans: use openAPIV3Schema with x-kubernetes-list-type: map`,
+		`schema: {spec: {a: "[]object | uniqueItems=true"}}`:           `spec.crd.schema.spec.a: Invalid value: marker uniqueItems: it is for lists of strings, numbers and booleans: use openAPIV3Schema with x-kubernetes-list-type: map`,
 		`schema: {spec: {a: "object | printColumn=A"}}`:                `spec.crd.schema.spec.a: Invalid value: marker printColumn does not apply to type object: it is for strings, numbers and booleans`,
 		`schema: {spec: {a: "integer | validation=\"self.foo > 1\""}}`: `spec.crd.schema.spec.a: Invalid value: "self.foo > 1": the CEL rule does not compile: `,
 		`schema: {spec: {a: "map[integer]string"}}`:                    `spec.crd.schema.spec.a: Invalid value: "map[integer]string": write a map as map[string]TYPE`,

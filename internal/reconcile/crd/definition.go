@@ -36,7 +36,7 @@ func Of(name string, spec *v1.TemplateControllerSpec) (*apiextensionsv1.CustomRe
 		return nil, field.ErrorList{field.Invalid(at, field.OmitValueType{}, spec.Watch.Kind+" is a built-in kind: remove crd")}
 	}
 	root, columns, errs := rootSchema(spec.CRD, at)
-	addStatus(root, spec)
+	addStatus(root)
 	names := namesOf(spec)
 	version := apiextensionsv1.CustomResourceDefinitionVersion{
 		Name: gv.Version, Served: true, Storage: true,
@@ -58,7 +58,7 @@ func Of(name string, spec *v1.TemplateControllerSpec) (*apiextensionsv1.CustomRe
 	}
 	return &apiextensionsv1.CustomResourceDefinition{
 		TypeMeta:   metav1.TypeMeta{APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinition"},
-		ObjectMeta: metav1.ObjectMeta{Name: names.Plural + "." + gv.Group, Labels: map[string]string{v1.LabelController: name}},
+		ObjectMeta: metav1.ObjectMeta{Name: names.Plural + "." + gv.Group, Labels: map[string]string{v1.LabelController: name, v1.LabelManagedBy: v1.ManagedBy}},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: gv.Group, Names: names, Scope: apiextensionsv1.ResourceScope(cmp.Or(spec.CRD.Scope, v1.NamespacedScope)),
 			Versions:   []apiextensionsv1.CustomResourceDefinitionVersion{version},
@@ -87,6 +87,15 @@ func Plain(part any) (out any) {
 		panic(err) // all types of a CustomResourceDefinition can be marshaled, and its raw values have been parsed
 	}
 	return out
+}
+
+// Manifest returns a CustomResourceDefinition to apply.
+func Manifest(definition *apiextensionsv1.CustomResourceDefinition) map[string]any {
+	metadata := map[string]any{"name": definition.Name}
+	if len(definition.Labels) > 0 {
+		metadata["labels"] = Plain(definition.Labels)
+	}
+	return map[string]any{"apiVersion": definition.APIVersion, "kind": definition.Kind, "metadata": metadata, "spec": Plain(definition.Spec)}
 }
 
 // namesOf returns the names of the kind, with the defaults of kubebuilder.
@@ -126,7 +135,7 @@ func rootSchema(c *v1.CRD, at *field.Path) (*apiextensionsv1.JSONSchemaProps, []
 }
 
 // addStatus adds the fields of .status that each TemplateController can write, unless the schema has them.
-func addStatus(root *apiextensionsv1.JSONSchemaProps, spec *v1.TemplateControllerSpec) {
+func addStatus(root *apiextensionsv1.JSONSchemaProps) {
 	if root.Properties == nil {
 		root.Properties = map[string]apiextensionsv1.JSONSchemaProps{}
 	}

@@ -10,12 +10,6 @@ import (
 // marker is one marker of a field, such as minimum=0.
 type marker struct{ name, value string }
 
-// markerNames are the markers of kro's SimpleSchema.
-var markerNames = []string{
-	"required", "default", "description", "enum", "minimum", "maximum", "pattern", "minLength", "maxLength", "minItems", "maxItems",
-	"uniqueItems", "immutable", "validation", "printColumn",
-}
-
 // split splits the text of a field, such as `integer | default=1 minimum=0`, into its type and its markers. Markers can be separated by
 // spaces and by |.
 func split(text string) (typeName string, markers []marker, err error) {

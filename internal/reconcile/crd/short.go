@@ -109,17 +109,17 @@ func (e *short) value(value any, at *field.Path, name string, in *apiextensionsv
 	case map[string]any:
 		return e.object(value, at, path)
 	case string:
-		typeName, markers, err := split(value)
+		typeName, all, err := split(value)
 		if err != nil {
 			e.fail(at, err)
 			return apiextensionsv1.JSONSchemaProps{Type: "object"}
 		}
 		out, required := e.typed(typeName, at, path)
-		for _, m := range markers {
+		for _, m := range all {
 			if m.name == "required" {
 				var err error
-				if required, err = strconv.ParseBool(m.value); err != nil {
-					e.fail(at, fmt.Errorf("marker required: %s is neither true nor false", quoteShort(m.value)))
+				if required, err = parseBool(m.value); err != nil {
+					e.fail(at, fmt.Errorf("marker required: %w", err))
 				}
 				continue
 			}
@@ -198,80 +198,114 @@ func inside(of apiextensionsv1.JSONSchemaProps) *apiextensionsv1.JSONSchemaProps
 	return &of
 }
 
+// markerOf is what a marker does, and the types that it is for; "" = all.
+type markerOf struct {
+	fits  string
+	apply func(out *apiextensionsv1.JSONSchemaProps, value string) error
+}
+
+// markers are the markers of SimpleSchema, except required and printColumn, which concern more than their field.
+var markers = map[string]markerOf{
+	"description": {"", func(out *apiextensionsv1.JSONSchemaProps, value string) error { out.Description = value; return nil }},
+	"default":     {"", setDefault},
+	"enum":        {"strings and integers", setEnum},
+	"validation": {"", func(out *apiextensionsv1.JSONSchemaProps, value string) error {
+		if strings.TrimSpace(value) == "" {
+			return errors.New("the CEL expression is missing")
+		}
+		out.XValidations = append(out.XValidations, apiextensionsv1.ValidationRule{Rule: value})
+		return nil
+	}},
+	"immutable": {"", whenTrue(func(out *apiextensionsv1.JSONSchemaProps) error {
+		out.XValidations = append(out.XValidations, apiextensionsv1.ValidationRule{Rule: "self == oldSelf", Message: "field is immutable"})
+		return nil
+	})},
+	"pattern":     {"strings", func(out *apiextensionsv1.JSONSchemaProps, value string) error { out.Pattern = value; return nil }},
+	"minLength":   {"strings", whole(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MinLength })},
+	"maxLength":   {"strings", whole(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MaxLength })},
+	"minItems":    {"lists", whole(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MinItems })},
+	"maxItems":    {"lists", whole(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MaxItems })},
+	"minimum":     {"numbers", number(func(out *apiextensionsv1.JSONSchemaProps) **float64 { return &out.Minimum })},
+	"maximum":     {"numbers", number(func(out *apiextensionsv1.JSONSchemaProps) **float64 { return &out.Maximum })},
+	"uniqueItems": {"lists", whenTrue(setUnique)},
+}
+
+// typesOf are the types that a marker is for.
+var typesOf = map[string][]string{
+	"strings": {"string"}, "lists": {"array"}, "numbers": {"integer", "number"}, "strings and integers": {"string", "integer"},
+	"strings, numbers and booleans": {"string", "integer", "number", "boolean"},
+}
+
 // mark applies a marker other than required.
 func (e *short) mark(out *apiextensionsv1.JSONSchemaProps, m marker, path string) error {
-	wrong := func(fits string) error {
-		return fmt.Errorf("marker %s does not apply to type %s: it is for %s", m.name, shown(out), fits)
+	of, known := markers[m.name]
+	if m.name == "printColumn" {
+		known, of = true, markerOf{"strings, numbers and booleans", func(_ *apiextensionsv1.JSONSchemaProps, value string) error {
+			if path != "" {
+				e.columns = append(e.columns, v1.CRDColumn{Name: value, JSONPath: path})
+			}
+			return nil
+		}}
 	}
-	text, list, number := out.Type == "string", out.Type == "array", out.Type == "integer" || out.Type == "number"
-	switch m.name {
-	case "description":
-		out.Description = m.value
-	case "default":
-		return setDefault(out, m.value)
-	case "enum":
-		return setEnum(out, m.value)
-	case "validation":
-		if strings.TrimSpace(m.value) == "" {
-			return errors.New("marker validation: the CEL expression is missing")
+	if !known {
+		return unknownName("marker", m.name, append(slices.Sorted(maps.Keys(markers)), "required", "printColumn"))
+	}
+	if of.fits != "" && !slices.Contains(typesOf[of.fits], out.Type) {
+		return fmt.Errorf("marker %s does not apply to type %s: it is for %s", m.name, shown(out), of.fits)
+	}
+	if err := of.apply(out, m.value); err != nil {
+		return fmt.Errorf("marker %s: %w", m.name, err)
+	}
+	return nil
+}
+
+// whenTrue applies a marker whose value is true or false.
+func whenTrue(apply func(*apiextensionsv1.JSONSchemaProps) error) func(*apiextensionsv1.JSONSchemaProps, string) error {
+	return func(out *apiextensionsv1.JSONSchemaProps, value string) error {
+		yes, err := parseBool(value)
+		if err != nil || !yes {
+			return err
 		}
-		out.XValidations = append(out.XValidations, apiextensionsv1.ValidationRule{Rule: m.value})
-	case "immutable":
-		yes, err := strconv.ParseBool(m.value)
-		if err == nil && yes {
-			out.XValidations = append(out.XValidations, apiextensionsv1.ValidationRule{Rule: "self == oldSelf", Message: "field is immutable"})
+		return apply(out)
+	}
+}
+
+func parseBool(value string) (bool, error) {
+	yes, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, fmt.Errorf("%s is neither true nor false", quoteShort(value))
+	}
+	return yes, nil
+}
+
+// whole sets a number that is not negative.
+func whole(field func(*apiextensionsv1.JSONSchemaProps) **int64) func(*apiextensionsv1.JSONSchemaProps, string) error {
+	return func(out *apiextensionsv1.JSONSchemaProps, value string) error {
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || n < 0 {
+			return fmt.Errorf("%s is not a whole number", quoteShort(value))
 		}
-		return notBoolean(m, err)
-	case "pattern":
-		if !text {
-			return wrong("strings")
-		}
-		out.Pattern = m.value
-	case "minLength", "maxLength":
-		if !text {
-			return wrong("strings")
-		}
-		return count(m, map[string]**int64{"minLength": &out.MinLength, "maxLength": &out.MaxLength})
-	case "minItems", "maxItems":
-		if !list {
-			return wrong("lists")
-		}
-		return count(m, map[string]**int64{"minItems": &out.MinItems, "maxItems": &out.MaxItems})
-	case "minimum", "maximum":
-		if !number {
-			return wrong("numbers")
-		}
-		value, err := strconv.ParseFloat(m.value, 64)
+		*field(out) = &n
+		return nil
+	}
+}
+
+func number(field func(*apiextensionsv1.JSONSchemaProps) **float64) func(*apiextensionsv1.JSONSchemaProps, string) error {
+	return func(out *apiextensionsv1.JSONSchemaProps, value string) error {
+		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return fmt.Errorf("marker %s: %s is not a number", m.name, quoteShort(m.value))
+			return fmt.Errorf("%s is not a number", quoteShort(value))
 		}
-		if m.name == "minimum" {
-			out.Minimum = &value
-		} else {
-			out.Maximum = &value
-		}
-	case "uniqueItems":
-		if !list {
-			return wrong("lists")
-		}
-		yes, err := strconv.ParseBool(m.value)
-		switch of := out.Items.Schema; {
-		case err != nil || !yes:
-			return notBoolean(m, err)
-		case of.Type == "object" || of.Type == "array":
-			return errors.New("marker uniqueItems is for lists of strings, numbers and booleans: use openAPIV3Schema with x-kubernetes-list-type: map")
-		}
-		out.XListType = new("set")
-	case "printColumn":
-		if out.Type == "object" || out.Type == "array" {
-			return wrong("strings, numbers and booleans")
-		}
-		if path != "" {
-			e.columns = append(e.columns, v1.CRDColumn{Name: m.value, JSONPath: path})
-		}
-	default:
-		return unknownName("marker", m.name, markerNames)
+		*field(out) = &n
+		return nil
 	}
+}
+
+func setUnique(out *apiextensionsv1.JSONSchemaProps) error {
+	if of := out.Items.Schema; of.Type == "object" || of.Type == "array" {
+		return errors.New("it is for lists of strings, numbers and booleans: use openAPIV3Schema with x-kubernetes-list-type: map")
+	}
+	out.XListType = new("set")
 	return nil
 }
 
@@ -286,23 +320,6 @@ func shown(s *apiextensionsv1.JSONSchemaProps) string {
 	return s.Type
 }
 
-func notBoolean(m marker, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("marker %s: %s is neither true nor false", m.name, quoteShort(m.value))
-}
-
-// count parses a number that is not negative.
-func count(m marker, into map[string]**int64) error {
-	n, err := strconv.ParseInt(m.value, 10, 64)
-	if err != nil || n < 0 {
-		return fmt.Errorf("marker %s: %s is not a whole number", m.name, quoteShort(m.value))
-	}
-	*into[m.name] = &n
-	return nil
-}
-
 // setDefault sets the default: the text of a string, and otherwise JSON.
 func setDefault(out *apiextensionsv1.JSONSchemaProps, value string) error {
 	raw := []byte(value)
@@ -310,7 +327,7 @@ func setDefault(out *apiextensionsv1.JSONSchemaProps, value string) error {
 		raw, _ = json.Marshal(value)
 	}
 	if !json.Valid(raw) {
-		return fmt.Errorf("marker default: %s is not a value of type %s; write lists and objects as JSON", quoteShort(value), shown(out))
+		return fmt.Errorf("%s is not a value of type %s; write lists and objects as JSON", quoteShort(value), shown(out))
 	}
 	out.Default = &apiextensionsv1.JSON{Raw: raw}
 	return nil
@@ -318,21 +335,18 @@ func setDefault(out *apiextensionsv1.JSONSchemaProps, value string) error {
 
 // setEnum sets the allowed values, which are separated by commas.
 func setEnum(out *apiextensionsv1.JSONSchemaProps, values string) error {
-	if out.Type != "string" && out.Type != "integer" {
-		return fmt.Errorf("marker enum does not apply to type %s: it is for strings and integers", shown(out))
-	}
 	out.Enum = nil
 	for value := range strings.SplitSeq(values, ",") {
 		value = strings.TrimSpace(value)
 		raw, _ := json.Marshal(value)
 		if out.Type == "integer" {
 			if _, err := strconv.ParseInt(value, 10, 64); err != nil {
-				return fmt.Errorf("marker enum: %s is not a whole number", quoteShort(value))
+				return fmt.Errorf("%s is not a whole number", quoteShort(value))
 			}
 			raw = []byte(value)
 		}
 		if value == "" {
-			return errors.New("marker enum: a value is empty")
+			return errors.New("a value is empty")
 		}
 		out.Enum = append(out.Enum, apiextensionsv1.JSON{Raw: raw})
 	}

@@ -29,7 +29,7 @@ func TestConvertedChartsRenderLikeHelm(t *testing.T) {
 	const folder = "../../cli/scaffold/chart/testdata"
 	for _, name := range []string{"webapp", "stateful", "library", "operator", "dynamic"} {
 		t.Run(name, func(t *testing.T) {
-			result, err := convert.Convert(os.DirFS(filepath.Join(folder, name)), schema.GroupVersionKind{Group: "charts.example.org", Version: "v1"})
+			result, err := convert.Convert(os.DirFS(filepath.Join(folder, name)), schema.GroupVersionKind{Group: "charts.example.org", Version: "v1"}, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,7 +47,7 @@ func TestRecipeRendersLikeItsChart(t *testing.T) {
 // TestRecipeMatchesChartConversion checks that the page shows each note of templater new, and that the recipe is its output, except for
 // one child template.
 func TestRecipeMatchesChartConversion(t *testing.T) {
-	result, err := convert.Convert(os.DirFS(filepath.Join(recipe, "before", "chart")), schema.GroupVersionKind{Group: "example.org", Version: "v1"})
+	result, err := convert.Convert(os.DirFS(filepath.Join(recipe, "before", "chart")), schema.GroupVersionKind{Group: "example.org", Version: "v1"}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,8 +39,8 @@ type entry struct {
 }
 
 // Convert reads a chart from a directory. Templater accepts the result, which contains as much of the chart as that
-// allows. The notes list the rest.
-func Convert(fsys fs.FS, gvk schema.GroupVersionKind) (*scaffold.Result, error) {
+// allows. The notes list the rest. separate: see scaffold.NewKind.
+func Convert(fsys fs.FS, gvk schema.GroupVersionKind, separate bool) (*scaffold.Result, error) {
 	c, err := load(fsys)
 	if err != nil {
 		return nil, err
@@ -58,27 +58,25 @@ func Convert(fsys fs.FS, gvk schema.GroupVersionKind) (*scaffold.Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	d := scaffold.Definition{GVK: gvk, Description: c.meta.Description, Spec: spec}
 	tc := scaffold.Controller{
-		Name: kind.Plural(gvk.Kind), GVK: gvk, Values: c.valuesOf(r),
+		Name: kind.Plural(gvk.Kind), GVK: gvk, CRD: scaffold.CRDOf(spec, nil), Values: c.valuesOf(r),
 		Comment: fmt.Sprintf("Generated from the Helm chart %s %s. .Values is now .spec: each %s corresponds to a release.", c.meta.Name, c.meta.Version, gvk.Kind),
 	}
 	c.notes = append(c.notes, r.notes...)
-	left, err := c.settle(&tc, &d)
+	left, err := c.settle(&tc)
 	if err != nil {
 		return nil, err
 	}
-	return c.result(&tc, &d, defaults, left), nil
+	return c.result(&tc, defaults, left, separate)
 }
 
 // result assembles the files.
-func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults map[string]any, left []string) *scaffold.Result {
-	out := &scaffold.Result{Files: []scaffold.File{
-		{Name: "crd.yaml", Content: d.YAML()},
-		{Name: "templatecontroller.yaml", Content: tc.YAML()},
-		{Name: "example.yaml", Content: scaffold.Example(d.GVK, "example", defaults)},
-	}}
-	applied := []string{"crd.yaml"}
+func (c *chart) result(tc *scaffold.Controller, defaults map[string]any, left []string, separate bool) (*scaffold.Result, error) {
+	files, applied, err := scaffold.NewKind(tc, defaults, separate)
+	if err != nil {
+		return nil, err
+	}
+	out := &scaffold.Result{Files: files}
 	for _, name := range slices.Sorted(maps.Keys(c.files)) {
 		if isDefinition(name) {
 			out.Files = append(out.Files, scaffold.File{Name: name, Content: c.files[name]})
@@ -88,7 +86,7 @@ func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults
 	for _, name := range left {
 		out.Files = append(out.Files, scaffold.File{Name: "skipped/" + name + ".txt", Content: c.files[name]})
 	}
-	out.Files = append(out.Files, scaffold.File{Name: "kustomization.yaml", Content: scaffold.Kustomization(append(applied, "templatecontroller.yaml")...)})
+	out.Files = append(out.Files, scaffold.File{Name: "kustomization.yaml", Content: scaffold.Kustomization(applied...)})
 	slices.SortStableFunc(c.notes, func(a, b scaffold.Note) int {
 		if a.File != b.File {
 			return strings.Compare(a.File, b.File)
@@ -96,7 +94,7 @@ func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults
 		return a.Line - b.Line
 	})
 	out.Notes = slices.Compact(c.notes)
-	return out
+	return out, nil
 }
 
 // in adds the file to an error.

@@ -36,7 +36,7 @@ func TestConvertedChartsMatchGoldenFiles(t *testing.T) {
 	for _, file := range charts {
 		folder := filepath.Dir(file)
 		t.Run(filepath.Base(folder), func(t *testing.T) {
-			result, err := Convert(os.DirFS(folder), group)
+			result, err := Convert(os.DirFS(folder), group, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,12 +133,12 @@ func TestMistakesAreReported(t *testing.T) {
 		"no template that works": {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ .Files.Lines \"a\" }}}\n"}, "no template of the chart can be converted: templates/a.yaml:4: .Files.Lines is not supported"},
 	} {
 		t.Run(why, func(t *testing.T) {
-			if _, err := Convert(small(row.files), group); err == nil || !strings.HasPrefix(err.Error(), row.want) {
+			if _, err := Convert(small(row.files), group, false); err == nil || !strings.HasPrefix(err.Error(), row.want) {
 				t.Errorf("got error %v, want %q", err, row.want)
 			}
 		})
 	}
-	if _, err := Convert(fstest.MapFS{}, group); err == nil || err.Error() != "no Chart.yaml: pass the directory of a chart" {
+	if _, err := Convert(fstest.MapFS{}, group, false); err == nil || err.Error() != "no Chart.yaml: pass the directory of a chart" {
 		t.Errorf("got error %v for an empty folder", err)
 	}
 }
@@ -207,7 +207,7 @@ func TestSplitExtractsDefines(t *testing.T) {
 func TestSchemaFromValues(t *testing.T) {
 	values := "# -- How many.\nreplicas: 2\n\nname: a\nratio: 0.5\non: true\nempty:\nlist: [a, b]\nmixed: [a, 1]\nobjects: [{a: 1}]\nbase: &base {x: 1}\nother:\n  <<: *base\n  y: *base\n"
 	by := `{"properties": {"replicas": {"type": "integer", "minimum": 1, "not": {}}, "name": {"type": ["string", "null"], "enum": ["a", "b"]}, "free": {"type": "object"}, "list": {"type": "array", "items": {"type": "string", "maxLength": 3}}, "ratio": {"type": "string"}}, "required": ["name"]}`
-	result, err := Convert(small(map[string]string{"values.yaml": values, "values.schema.json": by, "templates/a.yaml": configMap + "data: {{ toYaml .Values.more | nindent 2 }}\n"}), group)
+	result, err := Convert(small(map[string]string{"values.yaml": values, "values.schema.json": by, "templates/a.yaml": configMap + "data: {{ toYaml .Values.more | nindent 2 }}\n"}), group, true)
 	if err != nil {
 		t.Fatal(err)
 	}

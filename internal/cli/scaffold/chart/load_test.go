@@ -45,7 +45,7 @@ func TestHiddenAndHelmignoredFilesAreSkipped(t *testing.T) {
 			t.Errorf("%s is read", name)
 		}
 	}
-	result, err := Convert(small(files), group)
+	result, err := Convert(small(files), group, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestHiddenAndHelmignoredFilesAreSkipped(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"!a", "a/**", "[a"} {
-		_, err := Convert(small(map[string]string{".helmignore": "b\n" + pattern + "\n"}), group)
+		_, err := Convert(small(map[string]string{".helmignore": "b\n" + pattern + "\n"}), group, false)
 		want := ".helmignore:2: unsupported pattern " + pattern + ": use names and paths with *, ? and [a-z]"
 		if err == nil || err.Error() != want {
 			t.Errorf("got error %v, want %s", err, want)
@@ -107,7 +107,7 @@ func TestCRDsAreReadFromCrdsFolder(t *testing.T) {
 		"crds/README.md":   "# words\n",
 		"crds/sub/a.yaml":  crd("Apple") + "---\n" + crd("Berry"),
 		"templates/a.yaml": "apiVersion: example.com/v1\nkind: Berry\nmetadata: {name: a}\n",
-	}), group)
+	}), group, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestInvalidHelpersAreDropped(t *testing.T) {
 	result, err := Convert(small(map[string]string{
 		"templates/_a.tpl": "{{ define \"a\" }}\n" + long + "{{ nosuch 1 }}{{ end }}\n{{ define \"b\" }}\n" + long + "good{{ end }}\n{{ define \"c\" }}\n" + long + "{{ nosuch 2 }}{{ end }}\n{{ define \"d\" }}\n" + long + "fine{{ end }}\n",
 		"templates/a.yaml": configMap + "data: {b: {{ include \"b\" . }}, d: {{ include \"d\" . }}}\n",
-	}), group)
+	}), group, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestHookAnnotationsAreRemoved(t *testing.T) {
 		"an action":          {"  annotations:\n    helm.sh/hook: pre-delete\n    {{- toYaml .Values.a | nindent 4 }}\n", "  annotations:\n    {{- toYaml .spec.a | nindent 4 }}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := Convert(small(map[string]string{"templates/a.yaml": configMap, "templates/b.yaml": head + test.annotations + tail}), group)
+			result, err := Convert(small(map[string]string{"templates/a.yaml": configMap, "templates/b.yaml": head + test.annotations + tail}), group, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +162,7 @@ func TestHookAnnotationsAreRemoved(t *testing.T) {
 func TestHookWithSeveralEvents(t *testing.T) {
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n  annotations:\n    helm.sh/hook: pre-install, pre-delete\n" +
 		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
-	result, err := Convert(small(map[string]string{"templates/a.yaml": configMap, "templates/b.yaml": job}), group)
+	result, err := Convert(small(map[string]string{"templates/a.yaml": configMap, "templates/b.yaml": job}), group, false)
 	if err != nil {
 		t.Fatal(err)
 	}

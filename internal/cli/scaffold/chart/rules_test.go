@@ -8,7 +8,7 @@ import (
 )
 
 func TestInvalidKindsAreRejected(t *testing.T) {
-	if _, err := Convert(small(map[string]string{"templates/c.yaml": configMap}), schema.GroupVersionKind{Group: "charts", Version: "v1"}); err == nil || !strings.HasPrefix(err.Error(), `--group "charts": `) {
+	if _, err := Convert(small(map[string]string{"templates/c.yaml": configMap}), schema.GroupVersionKind{Group: "charts", Version: "v1"}, false); err == nil || !strings.HasPrefix(err.Error(), `--group "charts": `) {
 		t.Errorf("got error %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestConversionRules(t *testing.T) {
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
-			result, err := Convert(small(row.files), group)
+			result, err := Convert(small(row.files), group, true)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -47,8 +47,8 @@ func (r *rewriter) known() []any {
 }
 
 // settle fills the TemplateController with the valid parts of the chart, and returns the omitted files.
-func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []string, err error) {
-	known, err := c.know(d)
+func (c *chart) settle(tc *scaffold.Controller) (left []string, err error) {
+	known, err := c.know()
 	if err != nil {
 		return nil, err
 	}
@@ -194,13 +194,9 @@ func isDefinition(name string) bool {
 	return strings.HasPrefix(name, "crds/") && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
 }
 
-// know returns the schemas of the kinds of the chart, and of the parents. Unreadable documents of the chart define no kinds.
-func (c *chart) know(d *scaffold.Definition) (*lint.Known, error) {
-	parents, err := manifest.Parse("crd.yaml", d.YAML())
-	if err != nil {
-		return nil, err
-	}
-	sets := []*manifest.Set{parents}
+// know returns the schemas of the kinds of the chart. Unreadable documents of the chart define no kinds.
+func (c *chart) know() (*lint.Known, error) {
+	var sets []*manifest.Set
 	for _, name := range slices.Sorted(maps.Keys(c.files)) {
 		if isDefinition(name) {
 			set, _ := manifest.Parse(name, c.files[name])

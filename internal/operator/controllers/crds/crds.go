@@ -4,6 +4,7 @@ package crds
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func no(reason, format string, args ...any) *metav1.Condition {
 
 // run returns the condition, and when to check again; 0 = when something changes.
 func (s *sync) run(ctx context.Context) (result *metav1.Condition, retry time.Duration, err error) {
-	want, errs := crd.Of(s.tc.Name, &s.tc.Spec)
+	want, errs := crd.Of(s.tc.Name, &s.tc.Spec) //nolint:contextcheck // it computes for milliseconds
 	if len(errs) > 0 {
 		return no(v1.ReasonInvalidCRD, "%s", problem.Line(errs[0].Error())), 0, nil
 	}
@@ -228,8 +229,9 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 		return nil, nil
 	}
 	resource := schema.GroupVersionResource{Group: live.Spec.Group, Version: live.Spec.Versions[0].Name, Resource: live.Spec.Names.Plural}
-	err = s.Cluster(s.as).Each(ctx, resource, "", func(o *object.Object) {
-		comparison.Add(strings.TrimPrefix(o.Key().String(), "/"), o.Content())
+	err = s.Cluster(s.as).Each(ctx, resource, "", func(o *object.Object) { //nolint:contextcheck // Add computes for less than a millisecond
+		name := strings.TrimPrefix(o.Key().String(), "/")
+		comparison.Add(name, o.Content())
 	})
 	if permissions.Denied(err) {
 		return no(v1.ReasonForbidden, "the new schema is not applied, because %s may not list all %s, and stored objects could become invalid: grant list in group %s, without a namespace", user(s.as), resource.Resource, resource.Group), nil
@@ -247,10 +249,9 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 
 // apply writes the CustomResourceDefinition with preconditions in its metadata.
 func (s *sync) apply(ctx context.Context, metadata map[string]any) (*metav1.Condition, time.Duration, error) {
-	metadata["name"], metadata["labels"] = s.want.Name, map[string]any{v1.LabelController: s.tc.Name, v1.LabelManagedBy: v1.ManagedBy}
-	body := object.Append(nil, map[string]any{
-		"apiVersion": s.want.APIVersion, "kind": s.want.Kind, "metadata": metadata, "spec": crd.Plain(s.want.Spec),
-	})
+	content := crd.Manifest(s.want)
+	maps.Copy(content["metadata"].(map[string]any), metadata) //nolint:forcetypeassert // it has a name
+	body := object.Append(nil, content)
 	after, err := s.Cluster(s.as).Apply(ctx, s.at(), body, v1.FieldManagerPrefix+s.tc.Name)
 	switch {
 	case permissions.Denied(err):
