@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -128,6 +129,9 @@ func (r *recipe) applyAll() {
 			if err := r.applyObject(o); err != nil {
 				r.t.Fatalf("%s/%s: %v", r.folder, file, err)
 			}
+			if crd, found, _ := unstructured.NestedMap(o.Object, "spec", "crd"); found && o.GetKind() == "TemplateController" {
+				r.waitDefined(o.GetName(), crd)
+			}
 			if o.GetKind() == "ClusterRole" {
 				r.apply(`
 apiVersion: rbac.authorization.k8s.io/v1
@@ -139,6 +143,17 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 			}
 		}
 	}
+}
+
+// waitDefined waits until a TemplateController with spec.crd has created the kind of object.yaml.
+func (r *recipe) waitDefined(name string, crd map[string]any) {
+	r.t.Helper()
+	o := r.waitController(name, func(o *unstructured.Unstructured) error { return condition(o, "Ready", "True", "") })
+	kind, _, _ := unstructured.NestedString(o.Object, "spec", "watch", "kind")
+	version, _, _ := unstructured.NestedString(o.Object, "spec", "watch", "apiVersion")
+	group, _, _ := strings.Cut(version, "/")
+	plural, _, _ := unstructured.NestedString(crd, "names", "plural")
+	r.own(definitions, cmp.Or(plural, strings.ToLower(kind)+"s")+"."+group)
 }
 
 // waitExpected waits until the objects match cases/expect.yaml, or, without that file, until the objects of object.yaml

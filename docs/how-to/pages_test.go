@@ -48,11 +48,20 @@ func TestRecipePagesListApplyAndDeleteCommands(t *testing.T) {
 		set := load(t, recipe)
 		folder := path.Join("docs/how-to", filepath.ToSlash(recipe))
 		apply, remove := []string{"kubectl apply -f " + folder}, []string{"kubectl delete -f " + folder + "/object.yaml"}
-		if len(set.CRDs) > 0 {
+		oneFile := set.Controllers[0].Spec.CRD != nil
+		switch {
+		case oneFile: // which defines the kind of object.yaml
+			apply = append([]string{"kubectl apply -f " + folder + "/rbac.yaml -f " + folder + "/templatecontroller.yaml", "kubectl wait --for=condition=Ready -f " + folder + "/templatecontroller.yaml"}, apply...)
+		case len(set.CRDs) > 0:
 			apply = append([]string{"kubectl apply -f " + folder + "/crd.yaml", "kubectl wait --for=condition=Established -f " + folder + "/crd.yaml"}, apply...)
+		}
+		if len(set.CRDs) > 0 {
 			remove = append(remove, "kubectl wait --for=delete --timeout=2m "+strings.Join(made(set), ",")+" -l "+selector(set))
 		}
 		remove = append(remove, "kubectl delete -f "+folder+" --ignore-not-found")
+		if oneFile {
+			remove = append(remove, "kubectl delete crd "+nameOf(set.CRDs[0]))
+		}
 		if diff := cmp.Diff(apply, commands(part(t, recipe, "Apply it"))); diff != "" {
 			t.Errorf("commands that apply it (-want +page):\n%s", diff)
 		}
@@ -62,11 +71,15 @@ func TestRecipePagesListApplyAndDeleteCommands(t *testing.T) {
 	})
 }
 
+func nameOf(o *manifest.Object) string {
+	return o.Content["metadata"].(map[string]any)["name"].(string)
+}
+
 // made returns the resources that templater makes by the roles of a recipe, in their order.
 func made(set *manifest.Set) []string {
 	var all []string
 	for _, rule := range rules(set) {
-		if !slices.Contains(rule.Verbs, "create") {
+		if !slices.Contains(rule.Verbs, "create") || slices.Contains(rule.APIGroups, "apiextensions.k8s.io") {
 			continue
 		}
 		for _, resource := range rule.Resources {
