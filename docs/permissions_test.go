@@ -58,7 +58,7 @@ func added(t *testing.T, patch string, to map[string][]string) {
 	}
 	for _, add := range adds {
 		for _, resource := range add.Value.Resources {
-			to[resource] = add.Value.Verbs
+			to[resource] = slices.Sorted(slices.Values(append(to[resource], add.Value.Verbs...)))
 		}
 	}
 }

@@ -132,11 +132,7 @@ func (b built) rights(t *testing.T, account string) []string {
 		default:
 			continue
 		}
-		rules := read[rbacv1.ClusterRole](t, b, role).Rules // a Role has the same rules
-		if read[rbacv1.ClusterRole](t, b, role).AggregationRule != nil {
-			rules = b.aggregated(t)
-		}
-		for _, rule := range rules {
+		for _, rule := range read[rbacv1.ClusterRole](t, b, role).Rules { // a Role has the same rules
 			slices.Sort(rule.Verbs)
 			for _, group := range rule.APIGroups {
 				for _, resource := range rule.Resources {
@@ -153,17 +149,6 @@ func (b built) rights(t *testing.T, account string) []string {
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)
-}
-
-// aggregated returns the rules of all ClusterRoles that are aggregated into templater-children.
-func (b built) aggregated(t *testing.T) (rules []rbacv1.PolicyRule) {
-	t.Helper()
-	for key, o := range b {
-		if o.GetLabels()["rbac.templater.dev/aggregate-to-templater"] == "true" {
-			rules = append(rules, read[rbacv1.ClusterRole](t, b, key).Rules...)
-		}
-	}
-	return rules
 }
 
 // TestSecondInstallationPermissions follows the page to a second installation: it has permissions on its own Secret,

@@ -29,7 +29,12 @@ type validator struct {
 	structural *structuralschema.Structural
 	openapi    validation.SchemaValidator
 	rules      *cel.Validator // nil = no rules
+	budget     int64          // what the rules may still cost, for all objects together
 }
+
+// maxCost is the limit of the cost of the CEL rules for all stored objects together: twice what the API server permits for one object. It
+// takes a few seconds, and is hundreds of units for each of 50,000 objects. Simple rules cost a few units.
+const maxCost = 2 * celconfig.RuntimeCELCostBudget
 
 func newValidator(root *apiextensionsv1.JSONSchemaProps) (*validator, error) {
 	s, internal, err := structural(root)
@@ -40,7 +45,7 @@ func newValidator(root *apiextensionsv1.JSONSchemaProps) (*validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &validator{structural: s, openapi: openapi, rules: cel.NewValidator(s, true, celconfig.PerCallLimit)}, nil
+	return &validator{structural: s, openapi: openapi, rules: cel.NewValidator(s, true, celconfig.PerCallLimit), budget: maxCost}, nil
 }
 
 // defect is why an object does not match a schema.
@@ -56,7 +61,9 @@ func (v *validator) check(object map[string]any) (found []defect) {
 	errs := validation.ValidateCustomResource(nil, object, v.openapi)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
 	if v.rules != nil {
-		failed, _ := v.rules.Validate(context.Background(), nil, v.structural, object, nil, celconfig.RuntimeCELCostBudget)
+		share := min(v.budget, celconfig.RuntimeCELCostBudget)
+		failed, left := v.rules.Validate(context.Background(), nil, v.structural, object, nil, share)
+		v.budget -= share - max(left, 0)
 		errs = append(errs, failed...)
 	}
 	var mistyped []string // what is below them has no schema

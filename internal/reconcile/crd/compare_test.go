@@ -4,6 +4,7 @@ package crd
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -45,5 +46,27 @@ func TestComparisonFindsBrokenObjects(t *testing.T) {
 	}
 	if c, err := Compare(definitionOf(t, before), definitionOf(t, before)); c != nil || err != nil {
 		t.Error("the same schema is compared", err)
+	}
+}
+
+// TestRulesForManyObjectsHaveALimitedCost has a rule that costs much for each object: once it has cost too much, objects count as broken.
+func TestRulesForManyObjectsHaveALimitedCost(t *testing.T) {
+	c, err := Compare(definitionOf(t, "schema: {spec: {a: '[]integer'}}"), definitionOf(t, "schema: {spec: {a: '[]integer | validation=\"self.all(x, self.all(y, x == y))\"'}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]any, 200)
+	for i := range list {
+		list[i] = int64(1)
+	}
+	object := map[string]any{"apiVersion": "example.org/v1", "kind": "Website", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"a": list}}
+	begun := time.Now()
+	for range 200 {
+		c.Add("a", object)
+	}
+	objects, why := c.Broken()
+	t.Logf("%d of 200 objects after %v: %v", objects, time.Since(begun), why)
+	if objects == 0 || objects == 200 {
+		t.Error("the cost is not limited, or too much")
 	}
 }

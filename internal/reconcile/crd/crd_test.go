@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -104,7 +105,13 @@ func TestSchemaErrorsNamePlaceAndRemedy(t *testing.T) {
 		deep = strings.ReplaceAll(deep, "^", string(rune('0'+(i+1)%10))+strings.Repeat("x", (i+1)/10))
 	}
 	deep += "T5x: string}}"
+	rules := "openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {"
+	for i := range 201 {
+		rules += fmt.Sprintf("f%d: {type: string, x-kubernetes-validations: [{rule: \"self != 'x'\"}]}, ", i)
+	}
 	for crd, want := range map[string]string{
+		rules + "}}}}": "spec.crd.openAPIV3Schema: Invalid value: the schema has 201 CEL rules; the limit is 200: combine some of them, or maintain the CustomResourceDefinition in a file",
+		`schema: {spec: {a: "string | description=\"` + strings.Repeat("a", 256<<10) + `\""}}`: "spec.crd.schema: Invalid value: the schema has 262177 bytes; the limit is 262144: use x-kubernetes-preserve-unknown-fields, or maintain the CustomResourceDefinition in a file",
 		`schema: {spec: {a: strin}}`:                                   `spec.crd.schema.spec.a: Invalid value: unknown type "strin"; did you mean string?`,
 		`schema: {spec: {a: number}}`:                                  `spec.crd.schema.spec.a: Invalid value: unknown type "number"; did you mean float?`,
 		`schema: {spec: {a: Prt}, types: {Port: string}}`:              `spec.crd.schema.spec.a: Invalid value: unknown type "Prt"; did you mean Port?`,

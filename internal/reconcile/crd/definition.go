@@ -35,6 +35,9 @@ func Of(name string, spec *v1.TemplateControllerSpec) (*apiextensionsv1.CustomRe
 	if _, err := (kind.Declared{}).Resolve(gv.WithKind(spec.Watch.Kind)); err == nil {
 		return nil, field.ErrorList{field.Invalid(at, field.OmitValueType{}, spec.Watch.Kind+" is a built-in kind: remove crd")}
 	}
+	if size := sizeOf(spec.CRD); size > maxSize {
+		return nil, field.ErrorList{field.Invalid(schemaPath(spec.CRD, at), field.OmitValueType{}, fmt.Sprintf("the schema has %d bytes; the limit is %d: use x-kubernetes-preserve-unknown-fields, or maintain the CustomResourceDefinition in a file", size, maxSize))}
+	}
 	root, columns, errs := rootSchema(spec.CRD, at)
 	addStatus(root)
 	names := namesOf(spec)
@@ -65,6 +68,23 @@ func Of(name string, spec *v1.TemplateControllerSpec) (*apiextensionsv1.CustomRe
 			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter},
 		},
 	}, errs
+}
+
+// maxSize is the size limit of a schema as written, in bytes.
+const maxSize = 256 << 10
+
+func sizeOf(c *v1.CRD) (size int) {
+	if s := c.Schema; s != nil {
+		for _, part := range []*apiextensionsv1.JSON{s.Spec, s.Status, s.Types} {
+			if part != nil {
+				size += len(part.Raw)
+			}
+		}
+	}
+	if c.OpenAPIV3Schema != nil {
+		size += len(c.OpenAPIV3Schema.Raw)
+	}
+	return size
 }
 
 // Hash returns the hash of the schema of a CustomResourceDefinition with one version, for allowBreaking.

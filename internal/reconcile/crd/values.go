@@ -4,6 +4,7 @@ package crd
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -22,6 +23,9 @@ import (
 
 // validateValues checks the defaults and the CEL rules of a structural schema.
 func validateValues(s *structuralschema.Structural, internal *apiextensions.JSONSchemaProps, at *field.Path) field.ErrorList {
+	if n := countRules(s); n > maxRules {
+		return field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf("the schema has %d CEL rules; the limit is %d: combine some of them, or maintain the CustomResourceDefinition in a file", n, maxRules))}
+	}
 	if errs := compileRules(s, at, true); len(errs) > 0 {
 		return errs
 	}
@@ -33,6 +37,23 @@ func validateValues(s *structuralschema.Structural, internal *apiextensions.JSON
 		return invalid(at, err)
 	}
 	return errs
+}
+
+// maxRules is the maximum number of CEL rules in a schema: to compile one takes about a millisecond.
+const maxRules = 200
+
+func countRules(s *structuralschema.Structural) int {
+	n := len(s.XValidations)
+	for _, child := range s.Properties {
+		n += countRules(&child)
+	}
+	if s.Items != nil {
+		n += countRules(s.Items)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+		n += countRules(s.AdditionalProperties.Structural)
+	}
+	return n
 }
 
 // compileRules returns the errors of the CEL rules in a schema.
