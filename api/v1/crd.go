@@ -8,8 +8,8 @@ import apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1
 //
 // +kubebuilder:validation:XValidation:rule="has(self.schema) != has(self.openAPIV3Schema)",message="set either schema or openAPIV3Schema"
 type CRD struct {
-	// Whether parents are in namespaces: Namespaced or Cluster. Optional; the
-	// default is Namespaced. Immutable once the CustomResourceDefinition exists.
+	// Scope of the kind: Namespaced or Cluster. Optional; the default is
+	// Namespaced. Immutable once the CustomResourceDefinition exists.
 	// +optional
 	// +kubebuilder:default=Namespaced
 	Scope CRDScope `json:"scope,omitempty"`
@@ -43,9 +43,8 @@ type CRD struct {
 	// +optional
 	Scale *CRDScale `json:"scale,omitempty"`
 
-	// Permits a change of the schema that breaks stored parents: the hash of the
-	// schema, as in the message of the CRDReady condition. Optional. At most 64
-	// characters.
+	// Hash of a schema to apply although it breaks stored parents, from the
+	// message of the CRDReady condition. Optional. At most 64 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AllowBreaking string `json:"allowBreaking,omitempty"`
@@ -79,8 +78,8 @@ type CRDNames struct {
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Singular string `json:"singular,omitempty"`
 
-	// Kind of a list. Optional; the default is the kind with List at the end. At
-	// most 67 characters.
+	// Kind of lists of parents. Optional; the default is the kind followed by
+	// List. At most 67 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=67
 	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
@@ -107,7 +106,8 @@ type CRDColumn struct {
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// The field, such as .spec.replicas. Required. At most 1,024 characters.
+	// JSON path of the field, such as .spec.replicas. Required. At most 1,024
+	// characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -133,7 +133,7 @@ type CRDColumn struct {
 }
 
 // ShortSchema is a schema in short form: a mapping from field to type, such as
-// "integer | default=1 minimum=0". Types are string, integer, number, boolean,
+// "integer | default=1 minimum=0". Types are string, integer, float, boolean,
 // object (any fields), []TYPE, map[string]TYPE, those in types, and nested
 // mappings.
 type ShortSchema struct {

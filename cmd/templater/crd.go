@@ -24,7 +24,7 @@ spec.crd. Use it to review them, or to maintain one in a file instead: apply the
 and remove spec.crd.
 
 PATH is a file, a directory (read recursively), or - for standard input. The exit code is
-1 if a spec.crd is invalid, or if there is none.`,
+1 if a spec.crd is invalid, and 2 if there is none.`,
 		Example: `  templater crd website.yaml
   templater crd website.yaml > crd.yaml`,
 	}

@@ -68,7 +68,10 @@ func (v *validator) check(object map[string]any) (found []defect) {
 	}
 	var mistyped []string // what is below them has no schema
 	for _, err := range errs {
-		path := strings.TrimPrefix(err.Field, "<nil>.")
+		path := strings.TrimPrefix(strings.TrimPrefix(err.Field, "<nil>"), ".")
+		if path == "" {
+			path = "the object"
+		}
 		found = append(found, defect{path, reasonOf(err)})
 		if err.Type == field.ErrorTypeTypeInvalid {
 			mistyped = append(mistyped, path)
@@ -88,7 +91,7 @@ func (v *validator) check(object map[string]any) (found []defect) {
 var reasons = map[field.ErrorType]string{
 	field.ErrorTypeRequired:     "is required, but not set",
 	field.ErrorTypeNotSupported: "has a value that is no longer allowed",
-	field.ErrorTypeTypeInvalid:  "has another type",
+	field.ErrorTypeTypeInvalid:  "does not have the type in the new schema",
 	field.ErrorTypeDuplicate:    "has duplicates",
 }
 

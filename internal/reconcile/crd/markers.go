@@ -51,7 +51,7 @@ scan:
 			depth++
 		case c == ']' || c == '}':
 			if depth--; depth < 0 {
-				return "", "", fmt.Errorf("%c closes nothing: put the value in quotes", c)
+				return "", "", fmt.Errorf("unmatched %c: put the value in quotes", c)
 			}
 		case depth == 0 && (c == ' ' || c == '\t' || c == '\n' || c == '|'):
 			end = i

@@ -283,7 +283,7 @@ func whole(field func(*apiextensionsv1.JSONSchemaProps) **int64) func(*apiextens
 	return func(out *apiextensionsv1.JSONSchemaProps, value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 0 {
-			return fmt.Errorf("%s is not a whole number", quoteShort(value))
+			return fmt.Errorf("%s is not a non-negative integer", quoteShort(value))
 		}
 		*field(out) = &n
 		return nil
@@ -341,7 +341,7 @@ func setEnum(out *apiextensionsv1.JSONSchemaProps, values string) error {
 		raw, _ := json.Marshal(value)
 		if out.Type == "integer" {
 			if _, err := strconv.ParseInt(value, 10, 64); err != nil {
-				return fmt.Errorf("%s is not a whole number", quoteShort(value))
+				return fmt.Errorf("%s is not an integer", quoteShort(value))
 			}
 			raw = []byte(value)
 		}

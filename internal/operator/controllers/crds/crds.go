@@ -163,7 +163,7 @@ func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceD
 	name, owner := live.Name, live.Labels[v1.LabelController]
 	switch {
 	case live.DeletionTimestamp != nil:
-		return no(v1.ReasonCRDTerminating, "CustomResourceDefinition %s is being deleted: it is created again once it is gone", name), 0, nil
+		return no(v1.ReasonCRDTerminating, "CustomResourceDefinition %s is being deleted: templater recreates it once it is gone", name), 0, nil
 	case owner != s.tc.Name && live.Annotations[v1.AnnotationAdopt] != s.tc.Name:
 		by := "was not created by templater"
 		if owner != "" {
@@ -178,9 +178,12 @@ func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceD
 		return served(live), 0, nil
 	}
 	if s.tc.Spec.Suspend {
-		return no(v1.ReasonSuspended, "spec.suspend is true: the changes of spec.crd are not applied to CustomResourceDefinition %s", name), 0, nil
+		return no(v1.ReasonSuspended, "spec.suspend is true: changes to spec.crd are not applied to CustomResourceDefinition %s", name), 0, nil
 	}
-	if refused, err := s.compare(ctx, live); refused != nil || err != nil {
+	switch refused, err := s.compare(ctx, live); {
+	case refused != nil && refused.Reason == v1.ReasonForbidden:
+		return refused, RetryRefused, nil
+	case refused != nil || err != nil:
 		return refused, RetryBreaking, err
 	}
 	return s.apply(ctx, map[string]any{"uid": string(live.UID), "resourceVersion": live.ResourceVersion})
@@ -213,7 +216,7 @@ func (s *sync) fixed(live *apiextensionsv1.CustomResourceDefinition) *metav1.Con
 	case live.Spec.Scope != want.Scope:
 		return no(v1.ReasonBreakingChange, "the scope of kind %s is %s and cannot be changed: restore spec.crd.scope", want.Names.Kind, live.Spec.Scope)
 	case !slices.Equal(versions, []string{want.Versions[0].Name}):
-		return no(v1.ReasonBreakingChange, "CustomResourceDefinition %s has version %s, and spec.crd only supports the one in spec.watch.apiVersion, %s: restore it, or remove spec.crd and maintain the CustomResourceDefinition in a file",
+		return no(v1.ReasonBreakingChange, "CustomResourceDefinition %s has version %s, but spec.crd supports only the version in spec.watch.apiVersion, %s: restore spec.watch.apiVersion, or remove spec.crd and maintain the CustomResourceDefinition in a file",
 			live.Name, strings.Join(versions, " and "), want.Versions[0].Name)
 	}
 	return nil
@@ -234,7 +237,7 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 		comparison.Add(name, o.Content())
 	})
 	if permissions.Denied(err) {
-		return no(v1.ReasonForbidden, "the new schema is not applied, because %s may not list all %s, and stored objects could become invalid: grant list in group %s, without a namespace", user(s.as), resource.Resource, resource.Group), nil
+		return no(v1.ReasonForbidden, "the new schema is not applied, because %s may not list all %s, and stored objects could become invalid: grant {apiGroups: [%s], resources: [%s], verbs: [list]} in all namespaces", user(s.as), resource.Resource, resource.Group, resource.Resource), nil
 	}
 	if err != nil {
 		return nil, err
@@ -244,7 +247,7 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 	if objects == 0 || s.tc.Spec.CRD.AllowBreaking == hash {
 		return nil, nil
 	}
-	return no(v1.ReasonBreakingChange, "the new schema is not applied, because it breaks %s: %s; to apply it anyway, set spec.crd.allowBreaking: %s", problem.Count(objects, "stored object", "stored objects"), problem.Join(reasons), hash), nil
+	return no(v1.ReasonBreakingChange, "the new schema is not applied, because it breaks %s: %s; to apply it anyway, set spec.crd.allowBreaking: %q", problem.Count(objects, "stored object", "stored objects"), problem.Join(reasons), hash), nil
 }
 
 // apply writes the CustomResourceDefinition with preconditions in its metadata.
@@ -255,7 +258,7 @@ func (s *sync) apply(ctx context.Context, metadata map[string]any) (*metav1.Cond
 	after, err := s.Cluster(s.as).Apply(ctx, s.at(), body, v1.FieldManagerPrefix+s.tc.Name)
 	switch {
 	case permissions.Denied(err):
-		return no(v1.ReasonForbidden, "%s may not create and update CustomResourceDefinitions: grant {apiGroups: [%s], resources: [%s], verbs: [%s]}", user(s.as), crd.Resource.Group, crd.Resource.Resource, strings.Join(permissions.CRDs.Verbs(), ", ")), RetryRefused, nil
+		return no(v1.ReasonForbidden, "%s may not create or update CustomResourceDefinitions: grant {apiGroups: [%s], resources: [%s], verbs: [%s]}", user(s.as), crd.Resource.Group, crd.Resource.Resource, strings.Join(permissions.CRDs.Verbs(), ", ")), RetryRefused, nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return no(v1.ReasonInvalidCRD, "the API server rejects CustomResourceDefinition %s: %s", s.want.Name, problem.Line(err.Error())), 0, nil // it contains nothing but the spec
 	case err != nil:

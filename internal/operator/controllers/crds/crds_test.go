@@ -205,20 +205,20 @@ func TestBreakingChangesAreRefused(t *testing.T) {
 	w.website("one", "{page: hello}")
 	w.website("two", "{page: hello}")
 	w.edit("crd: {schema: {spec: {page: integer}}}")
-	const refused = "False BreakingChange: the new schema is not applied, because it breaks 2 stored objects: spec.page has another type (in 2 objects, for example ns/one); to apply it anyway, set spec.crd.allowBreaking: "
+	const refused = "False BreakingChange: the new schema is not applied, because it breaks 2 stored objects: spec.page does not have the type in the new schema (in 2 objects, for example ns/one); to apply it anyway, set spec.crd.allowBreaking: \""
 	requests := []string{"get customresourcedefinitions websites", "list websites everywhere"}
 	definition, _ := crd.Of("websites", &w.tc.Spec)
 	hash := crd.Hash(definition)
-	w.sync(refused+hash, requests...)
-	w.sync(refused + hash)
+	w.sync(refused+hash+`"`, requests...)
+	w.sync(refused + hash + `"`)
 	if w.again != RetryBreaking {
 		t.Errorf("the next check is after %v", w.again)
 	}
 	w.clock.Step(RetryBreaking)
-	w.sync(refused+hash, requests...)
-	w.edit("crd: {allowBreaking: 0123, schema: {spec: {page: integer}}}")
-	w.sync(refused+hash, requests...)
-	w.edit("crd: {allowBreaking: " + hash + ", schema: {spec: {page: integer}}}")
+	w.sync(refused+hash+`"`, requests...)
+	w.edit("crd: {allowBreaking: \"0123\", schema: {spec: {page: integer}}}")
+	w.sync(refused+hash+`"`, requests...)
+	w.edit("crd: {allowBreaking: \"" + hash + "\", schema: {spec: {page: integer}}}")
 	w.sync(established, append(requests, "update customresourcedefinitions websites")...)
 	w.settle()
 }
@@ -227,14 +227,14 @@ func TestChangeIsRefusedIfObjectsCannotBeListed(t *testing.T) {
 	w := created(t, page)
 	w.refuse["list websites"] = apierrors.NewForbidden(websites.GroupResource(), "", errors.New(`User "`+robot+`" cannot list resource "websites" in API group "example.org" at the cluster scope`))
 	w.edit("crd: {schema: {spec: {page: string, more: string}}}")
-	w.sync("False Forbidden: the new schema is not applied, because "+robot+" may not list all websites, and stored objects could become invalid: grant list in group example.org, without a namespace",
+	w.sync("False Forbidden: the new schema is not applied, because "+robot+" may not list all websites, and stored objects could become invalid: grant {apiGroups: [example.org], resources: [websites], verbs: [list]} in all namespaces",
 		"get customresourcedefinitions websites", "list websites everywhere")
 }
 
 func TestFixedPropertiesCannotBeChanged(t *testing.T) {
 	for spec, want := range map[string]string{
 		"crd: {scope: Cluster, schema: {spec: {page: string}}}":                  "False BreakingChange: the scope of kind Website is Namespaced and cannot be changed: restore spec.crd.scope",
-		"{watch: {apiVersion: example.org/v2, kind: Website}, " + page[0:] + "}": "False BreakingChange: CustomResourceDefinition websites.example.org has version v1, and spec.crd only supports the one in spec.watch.apiVersion, v2: restore it, or remove spec.crd and maintain the CustomResourceDefinition in a file",
+		"{watch: {apiVersion: example.org/v2, kind: Website}, " + page[0:] + "}": "False BreakingChange: CustomResourceDefinition websites.example.org has version v1, but spec.crd supports only the version in spec.watch.apiVersion, v2: restore spec.watch.apiVersion, or remove spec.crd and maintain the CustomResourceDefinition in a file",
 	} {
 		w := created(t, page)
 		w.edit(spec)
@@ -268,7 +268,7 @@ func TestUnwritableCRDsAreReported(t *testing.T) {
 	w := newWorld(t, page)
 	w.refuse["create customresourcedefinitions"] = apierrors.NewForbidden(crd.Resource.GroupResource(), "websites.example.org", errors.New(`User "`+robot+`" cannot create resource "customresourcedefinitions" in API group "apiextensions.k8s.io" at the cluster scope`))
 	requests := []string{"get customresourcedefinitions websites", "create customresourcedefinitions websites"}
-	w.sync("False Forbidden: "+robot+" may not create and update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}", requests...)
+	w.sync("False Forbidden: "+robot+" may not create or update CustomResourceDefinitions: grant {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [create, patch]}", requests...)
 	w.refuse["create customresourcedefinitions"] = apierrors.NewInvalid(schema.GroupKind{Kind: "CustomResourceDefinition"}, "websites.example.org", nil)
 	w.clock.Step(RetryRefused)
 	w.sync(`False InvalidCRD: the API server rejects CustomResourceDefinition websites.example.org: CustomResourceDefinition "websites.example.org" is invalid`, requests...)
@@ -286,7 +286,7 @@ func TestSuspendedCRDsAreNotWritten(t *testing.T) {
 	w.sync("False Suspended: spec.suspend is true: CustomResourceDefinition websites.example.org is not created", "get customresourcedefinitions websites")
 	w = created(t, page)
 	w.edit("{suspend: true, crd: {schema: {spec: {page: integer}}}}")
-	w.sync("False Suspended: spec.suspend is true: the changes of spec.crd are not applied to CustomResourceDefinition websites.example.org", "get customresourcedefinitions websites")
+	w.sync("False Suspended: spec.suspend is true: changes to spec.crd are not applied to CustomResourceDefinition websites.example.org", "get customresourcedefinitions websites")
 	w.edit("{suspend: true, " + page + "}")
 	w.sync(established, "get customresourcedefinitions websites")
 }
@@ -302,5 +302,5 @@ func TestStateOfTheCRDIsReported(t *testing.T) {
 		o.SetDeletionTimestamp(&now)
 		o.SetFinalizers([]string{"customresourcecleanup.apiextensions.k8s.io"})
 	})
-	w.sync("False CRDTerminating: CustomResourceDefinition websites.example.org is being deleted: it is created again once it is gone", "get customresourcedefinitions websites")
+	w.sync("False CRDTerminating: CustomResourceDefinition websites.example.org is being deleted: templater recreates it once it is gone", "get customresourcedefinitions websites")
 }
