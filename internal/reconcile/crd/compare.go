@@ -126,13 +126,22 @@ func Compare(before, after *apiextensionsv1.CustomResourceDefinition) (*Comparis
 	}
 	c := &Comparison{breaks: map[defect]*broken{}}
 	var err error
-	if c.before, err = newValidator(before.Spec.Versions[0].Schema.OpenAPIV3Schema); err != nil {
+	if c.before, err = newValidator(schemaOf(before)); err != nil {
 		return nil, fmt.Errorf("the schema in the cluster: %w", err)
 	}
-	if c.after, err = newValidator(after.Spec.Versions[0].Schema.OpenAPIV3Schema); err != nil {
+	if c.after, err = newValidator(schemaOf(after)); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// schemaOf returns the schema of a CustomResourceDefinition with one version. One that was created by an old API may have none, and then
+// any object is valid.
+func schemaOf(definition *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.JSONSchemaProps {
+	if s := definition.Spec.Versions[0].Schema; s != nil && s.OpenAPIV3Schema != nil {
+		return s.OpenAPIV3Schema
+	}
+	return &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)}
 }
 
 // Add checks a stored object. name is how messages name it. The change breaks the object if it has a defect that it did not have before.

@@ -48,6 +48,19 @@ func TestComparisonFindsBrokenObjects(t *testing.T) {
 	}
 }
 
+func TestDefinitionWithoutSchemaAllowsAnything(t *testing.T) {
+	before := definitionOf(t, "schema: {spec: {a: string}}")
+	before.Spec.Versions[0].Schema = nil
+	c, err := Compare(before, definitionOf(t, "schema: {spec: {a: string}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Add("a", map[string]any{"apiVersion": "example.org/v1", "kind": "Website", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "text"}})
+	if objects, why := c.Broken(); objects != 1 {
+		t.Error(why)
+	}
+}
+
 // TestRulesForManyObjectsHaveALimitedCost has a rule that costs much for each object: once it has cost too much, objects count as broken.
 func TestRulesForManyObjectsHaveALimitedCost(t *testing.T) {
 	c, err := Compare(definitionOf(t, "schema: {spec: {a: '[]integer'}}"), definitionOf(t, "schema: {spec: {a: '[]integer | validation=\"self.all(x, self.all(y, x == y))\"'}}"))

@@ -1,6 +1,8 @@
 package crd
 
 import (
+	"errors"
+
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -21,7 +23,12 @@ func structural(root *apiextensionsv1.JSONSchemaProps) (*structuralschema.Struct
 
 // validate returns the errors of a schema that need no API server: it is not structural, a default does not match it, a CEL rule does not
 // compile. at is its place in the spec. The API server also limits the cost of rules.
-func validate(root *apiextensionsv1.JSONSchemaProps, at *field.Path) field.ErrorList {
+func validate(root *apiextensionsv1.JSONSchemaProps, at *field.Path) (errs field.ErrorList) {
+	defer func() {
+		if recover() != nil { // the API server recovers from a panic of this code, too
+			errs = invalid(at, errors.New("the schema cannot be checked: it makes the validation of the API server fail"))
+		}
+	}()
 	s, internal, err := structural(root)
 	if err != nil {
 		return invalid(at, err)
