@@ -29,6 +29,8 @@ type syncRun struct {
 	entry    *tracked
 	assembly assembly
 	next     *controller.Controller // the result
+	// undefined is why the CustomResourceDefinition cannot be read or written.
+	undefined error
 }
 
 // Sync makes the running controller match its TemplateController. The caller must retry on an error.
@@ -228,7 +230,8 @@ func (l *syncRun) define(ctx context.Context) (done bool, err error) {
 	if l.entry.rejection != nil || l.tc.DeletionTimestamp != nil {
 		return false, nil // what it was remains
 	}
-	return false, l.c.crds.Sync(ctx, l.tc, l.assembly.As, &l.entry.crd, l.c.clock.Now())
+	l.undefined = l.c.crds.Sync(ctx, l.tc, l.assembly.As, &l.entry.crd, l.c.clock.Now())
+	return false, nil // the other steps do not depend on it
 }
 
 // retreat stops watching namespaces that no longer contain children.
@@ -258,7 +261,7 @@ func (l *syncRun) free(ctx context.Context) (done bool, err error) {
 
 // seek finds objects that no longer match, but have the finalizer.
 func (l *syncRun) seek(ctx context.Context) (done bool, err error) {
-	return false, l.c.seekStrays(ctx, l.tc, l.entry, l.next)
+	return false, errors.Join(l.undefined, l.c.seekStrays(ctx, l.tc, l.entry, l.next))
 }
 
 // halt stops the running controller if the TemplateController is suspended or rejected now, so that once its status says so,

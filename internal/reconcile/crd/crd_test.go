@@ -111,37 +111,41 @@ func TestSchemaErrorsNamePlaceAndRemedy(t *testing.T) {
 	}
 	for crd, want := range map[string]string{
 		rules + "}}}}": "spec.crd.openAPIV3Schema: Invalid value: the schema has 201 CEL rules; the limit is 200: combine some of them, or maintain the CustomResourceDefinition in a file",
-		`schema: {spec: {a: "string | description=\"` + strings.Repeat("a", 256<<10) + `\""}}`: "spec.crd.schema: Invalid value: the schema has 262177 bytes; the limit is 262144: use x-kubernetes-preserve-unknown-fields, or maintain the CustomResourceDefinition in a file",
-		`schema: {spec: {a: strin}}`:                                   `spec.crd.schema.spec.a: Invalid value: unknown type "strin"; did you mean string?`,
-		`schema: {spec: {a: number}}`:                                  `spec.crd.schema.spec.a: Invalid value: unknown type "number"; did you mean float?`,
-		`schema: {spec: {a: Prt}, types: {Port: string}}`:              `spec.crd.schema.spec.a: Invalid value: unknown type "Prt"; did you mean Port?`,
-		`schema: {spec: {a: "string | requird=true"}}`:                 `spec.crd.schema.spec.a: Invalid value: unknown marker "requird"; did you mean required?`,
-		`schema: {spec: {a: "string | required"}}`:                     `spec.crd.schema.spec.a: Invalid value: "required": write a marker as name=value`,
-		`schema: {spec: {a: "string | default="}}`:                     `spec.crd.schema.spec.a: Invalid value: marker default: the value is missing`,
-		`schema: {spec: {a: "string | default=\"x"}}`:                  `spec.crd.schema.spec.a: Invalid value: marker default: the quote in "\"x" is not closed`,
-		`schema: {spec: {a: "[]integer | default=[1"}}`:                `spec.crd.schema.spec.a: Invalid value: marker default: a bracket in "[1" is not closed`,
-		`schema: {spec: {a: "string | default=a]"}}`:                   `spec.crd.schema.spec.a: Invalid value: marker default: unmatched ]: put the value in quotes`,
-		`schema: {spec: {a: "string | default=a default=b"}}`:          `spec.crd.schema.spec.a: Invalid value: marker default is set twice`,
-		`schema: {spec: {a: "integer | default=x"}}`:                   `spec.crd.schema.spec.a: Invalid value: marker default: "x" is not a value of type integer; write lists and objects as JSON`,
-		`schema: {spec: {a: "integer | default=\"1\" minimum=x"}}`:     `spec.crd.schema.spec.a: Invalid value: marker minimum: "x" is not a number`,
-		`schema: {spec: {a: "string | minimum=1"}}`:                    `spec.crd.schema.spec.a: Invalid value: marker minimum does not apply to type string: it is for numbers`,
-		`schema: {spec: {a: "integer | pattern=a"}}`:                   `spec.crd.schema.spec.a: Invalid value: marker pattern does not apply to type integer: it is for strings`,
-		`schema: {spec: {a: "string | minLength=-1"}}`:                 `spec.crd.schema.spec.a: Invalid value: marker minLength: "-1" is not a non-negative integer`,
-		`schema: {spec: {a: "string | maxItems=1"}}`:                   `spec.crd.schema.spec.a: Invalid value: marker maxItems does not apply to type string: it is for lists`,
-		`schema: {spec: {a: "float | enum=\"1,2\""}}`:                  `spec.crd.schema.spec.a: Invalid value: marker enum does not apply to type float: it is for strings and integers`,
-		`schema: {spec: {a: "integer | enum=\"1,b\""}}`:                `spec.crd.schema.spec.a: Invalid value: marker enum: "b" is not an integer`,
-		`schema: {spec: {a: "string | enum=\"a,,b\""}}`:                `spec.crd.schema.spec.a: Invalid value: marker enum: a value is empty`,
-		`schema: {spec: {a: "string | required=maybe"}}`:               `spec.crd.schema.spec.a: Invalid value: marker required: "maybe" is neither true nor false`,
-		`schema: {spec: {a: "[]object | uniqueItems=true"}}`:           `spec.crd.schema.spec.a: Invalid value: marker uniqueItems: it is for lists of strings, numbers and booleans: use openAPIV3Schema with x-kubernetes-list-type: map`,
-		`schema: {spec: {a: "object | printColumn=A"}}`:                `spec.crd.schema.spec.a: Invalid value: marker printColumn does not apply to type object: it is for strings, numbers and booleans`,
-		`schema: {spec: {a: "integer | validation=\"self.foo > 1\""}}`: `spec.crd.schema.spec.a: Invalid value: "self.foo > 1": the CEL rule does not compile: `,
-		`schema: {spec: {a: "map[integer]string"}}`:                    `spec.crd.schema.spec.a: Invalid value: "map[integer]string": write a map as map[string]TYPE`,
-		`schema: {spec: {a: [string]}}`:                                `spec.crd.schema.spec.a: Invalid value: must be a type, such as string, or a mapping of fields; a list of strings is "[]string"`,
-		`schema: {spec: {a: A}, types: {A: {b: B}, B: {a: "[]A"}}}`:    `spec.crd.schema.types.B.a: Invalid value: type A contains itself: A → B → A; use object where it recurs`,
-		`schema: {spec: {a: string}, types: {A: {b: nothing}}}`:        `spec.crd.schema.types.A.b: Invalid value: unknown type "nothing"`,
-		`schema: {spec: {a: string}, types: {string: {b: string}}}`:    `spec.crd.schema.types.string: Invalid value: string is a basic type: rename this type`,
-		`schema: {spec: {a: string}, types: {"a b": {b: string}}}`:     `spec.crd.schema.types.a b: Invalid value: the name of a type must not have spaces, brackets, | or =`,
-		`schema: {spec: {a: "integer | default=true"}}`:                `spec.crd.schema.properties[spec].properties[a].default: Invalid value: `,
+		`schema: {spec: {a: "string | description=\"` + strings.Repeat("a", 256<<10) + `\""}}`:                               "spec.crd.schema: Invalid value: the schema has 262177 bytes; the limit is 262144: use x-kubernetes-preserve-unknown-fields, or maintain the CustomResourceDefinition in a file",
+		`schema: {spec: {a: "integer | minimum=NaN"}}`:                                                                       `spec.crd.schema.spec.a: Invalid value: marker minimum: "NaN" is not a number`,
+		`schema: {spec: {a: "` + strings.Repeat("[]", 9_995) + `string"}}`:                                                   "spec.crd.schema: Invalid value: fields are nested in more than 64 levels: use x-kubernetes-preserve-unknown-fields",
+		`schema: {spec: {a: "string | ` + manyMarkers() + `"}}`:                                                              "there are more than 30 markers",
+		`schema: {spec: {` + manyFields("A") + `}, types: {A: "string | description=` + strings.Repeat("a", 100_000) + `"}}`: "the markers have more than 1048576 bytes after types are expanded: shorten them",
+		`schema: {spec: {a: strin}}`:                                                                                         `spec.crd.schema.spec.a: Invalid value: unknown type "strin"; did you mean string?`,
+		`schema: {spec: {a: number}}`:                                                                                        `spec.crd.schema.spec.a: Invalid value: unknown type "number"; did you mean float?`,
+		`schema: {spec: {a: Prt}, types: {Port: string}}`:                                                                    `spec.crd.schema.spec.a: Invalid value: unknown type "Prt"; did you mean Port?`,
+		`schema: {spec: {a: "string | requird=true"}}`:                                                                       `spec.crd.schema.spec.a: Invalid value: unknown marker "requird"; did you mean required?`,
+		`schema: {spec: {a: "string | required"}}`:                                                                           `spec.crd.schema.spec.a: Invalid value: "required": write a marker as name=value`,
+		`schema: {spec: {a: "string | default="}}`:                                                                           `spec.crd.schema.spec.a: Invalid value: marker default: the value is missing`,
+		`schema: {spec: {a: "string | default=\"x"}}`:                                                                        `spec.crd.schema.spec.a: Invalid value: marker default: the quote in "\"x" is not closed`,
+		`schema: {spec: {a: "[]integer | default=[1"}}`:                                                                      `spec.crd.schema.spec.a: Invalid value: marker default: a bracket in "[1" is not closed`,
+		`schema: {spec: {a: "string | default=a]"}}`:                                                                         `spec.crd.schema.spec.a: Invalid value: marker default: unmatched ]: put the value in quotes`,
+		`schema: {spec: {a: "string | default=a default=b"}}`:                                                                `spec.crd.schema.spec.a: Invalid value: marker default is set twice`,
+		`schema: {spec: {a: "integer | default=x"}}`:                                                                         `spec.crd.schema.spec.a: Invalid value: marker default: "x" is not a value of type integer; write lists and objects as JSON`,
+		`schema: {spec: {a: "integer | default=\"1\" minimum=x"}}`:                                                           `spec.crd.schema.spec.a: Invalid value: marker minimum: "x" is not a number`,
+		`schema: {spec: {a: "string | minimum=1"}}`:                                                                          `spec.crd.schema.spec.a: Invalid value: marker minimum does not apply to type string: it is for numbers`,
+		`schema: {spec: {a: "integer | pattern=a"}}`:                                                                         `spec.crd.schema.spec.a: Invalid value: marker pattern does not apply to type integer: it is for strings`,
+		`schema: {spec: {a: "string | minLength=-1"}}`:                                                                       `spec.crd.schema.spec.a: Invalid value: marker minLength: "-1" is not a non-negative integer`,
+		`schema: {spec: {a: "string | maxItems=1"}}`:                                                                         `spec.crd.schema.spec.a: Invalid value: marker maxItems does not apply to type string: it is for lists`,
+		`schema: {spec: {a: "float | enum=\"1,2\""}}`:                                                                        `spec.crd.schema.spec.a: Invalid value: marker enum does not apply to type float: it is for strings and integers`,
+		`schema: {spec: {a: "integer | enum=\"1,b\""}}`:                                                                      `spec.crd.schema.spec.a: Invalid value: marker enum: "b" is not an integer`,
+		`schema: {spec: {a: "string | enum=\"a,,b\""}}`:                                                                      `spec.crd.schema.spec.a: Invalid value: marker enum: a value is empty`,
+		`schema: {spec: {a: "string | required=maybe"}}`:                                                                     `spec.crd.schema.spec.a: Invalid value: marker required: "maybe" is neither true nor false`,
+		`schema: {spec: {a: "[]object | uniqueItems=true"}}`:                                                                 `spec.crd.schema.spec.a: Invalid value: marker uniqueItems: it is for lists of strings, numbers and booleans: use openAPIV3Schema with x-kubernetes-list-type: map`,
+		`schema: {spec: {a: "object | printColumn=A"}}`:                                                                      `spec.crd.schema.spec.a: Invalid value: marker printColumn does not apply to type object: it is for strings, numbers and booleans`,
+		`schema: {spec: {a: "integer | validation=\"self.foo > 1\""}}`:                                                       `spec.crd.schema.spec.a: Invalid value: "self.foo > 1": the CEL rule does not compile: `,
+		`schema: {spec: {a: "map[integer]string"}}`:                                                                          `spec.crd.schema.spec.a: Invalid value: "map[integer]string": write a map as map[string]TYPE`,
+		`schema: {spec: {a: [string]}}`:                                                                                      `spec.crd.schema.spec.a: Invalid value: must be a type, such as string, or a mapping of fields; a list of strings is "[]string"`,
+		`schema: {spec: {a: A}, types: {A: {b: B}, B: {a: "[]A"}}}`:                                                          `spec.crd.schema.types.B.a: Invalid value: type A contains itself: A → B → A; use object where it recurs`,
+		`schema: {spec: {a: string}, types: {A: {b: nothing}}}`:                                                              `spec.crd.schema.types.A.b: Invalid value: unknown type "nothing"`,
+		`schema: {spec: {a: string}, types: {string: {b: string}}}`:                                                          `spec.crd.schema.types.string: Invalid value: string is a basic type: rename this type`,
+		`schema: {spec: {a: string}, types: {"a b": {b: string}}}`:                                                           `spec.crd.schema.types.a b: Invalid value: the name of a type must not have spaces, brackets, | or =`,
+		`schema: {spec: {a: "integer | default=true"}}`:                                                                      `spec.crd.schema.properties[spec].properties[a].default: Invalid value: `,
 		deep: `more than 10000 fields after its types are expanded: use object for some of them`,
 		`{}`: `spec.crd: Invalid value: set either schema or openAPIV3Schema`,
 		`{schema: {spec: {}}, openAPIV3Schema: {type: object}}`:                                                                        `spec.crd: Invalid value: set either schema or openAPIV3Schema`,
@@ -156,6 +160,20 @@ func TestSchemaErrorsNamePlaceAndRemedy(t *testing.T) {
 			t.Errorf("%.200s:\n%v\nwant\n%s", crd, errs.ToAggregate(), want)
 		}
 	}
+}
+
+func manyMarkers() (text string) {
+	for i := range 40 {
+		text += fmt.Sprintf("m%d=1 ", i)
+	}
+	return text
+}
+
+func manyFields(of string) (text string) {
+	for i := range 100 {
+		text += fmt.Sprintf("f%d: %s, ", i, of)
+	}
+	return text
 }
 
 func TestKindNeedsGroupAndIsNotBuiltIn(t *testing.T) {

@@ -26,8 +26,21 @@ var Resource = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcede
 
 // Of returns the CustomResourceDefinition of a spec with crd, and all errors that can be found without an API server: with errors, only the
 // parts that are valid. It is complete: the API server adds nothing to its spec.
-func Of(name string, spec *v1.TemplateControllerSpec) (*apiextensionsv1.CustomResourceDefinition, field.ErrorList) {
+func Of(name string, spec *v1.TemplateControllerSpec) (definition *apiextensionsv1.CustomResourceDefinition, errs field.ErrorList) {
 	at := field.NewPath("spec", "crd")
+	defer func() {
+		if recover() != nil { // the API server recovers from panics of the code that validates schemas, too
+			definition, errs = nil, field.ErrorList{field.Invalid(at, field.OmitValueType{}, "the schema cannot be checked: it makes the validation of the API server fail")}
+		}
+	}()
+	definition, errs = of(name, spec, at)
+	if len(errs) == 0 {
+		Plain(definition.Spec)
+	}
+	return definition, errs
+}
+
+func of(name string, spec *v1.TemplateControllerSpec, at *field.Path) (*apiextensionsv1.CustomResourceDefinition, field.ErrorList) {
 	gv, err := schema.ParseGroupVersion(spec.Watch.APIVersion)
 	if err != nil || gv.Group == "" {
 		return nil, field.ErrorList{field.Invalid(field.NewPath("spec", "watch", "apiVersion"), spec.Watch.APIVersion, "a CustomResourceDefinition needs an API group, as in example.org/v1")}

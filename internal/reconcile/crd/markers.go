@@ -10,6 +10,9 @@ import (
 // marker is one marker of a field, such as minimum=0.
 type marker struct{ name, value string }
 
+// maxMarkers is more than there are.
+const maxMarkers = 30
+
 // split splits the text of a field, such as `integer | default=1 minimum=0`, into its type and its markers. Markers can be separated by
 // spaces and by |.
 func split(text string) (typeName string, markers []marker, err error) {
@@ -32,7 +35,9 @@ func split(text string) (typeName string, markers []marker, err error) {
 				return "", nil, fmt.Errorf("marker %s is set twice", name)
 			}
 		}
-		markers, rest = append(markers, marker{name, value}), left
+		if markers, rest = append(markers, marker{name, value}), left; len(markers) > maxMarkers {
+			return "", nil, fmt.Errorf("there are more than %d markers", maxMarkers)
+		}
 	}
 }
 

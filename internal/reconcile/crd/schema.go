@@ -1,7 +1,7 @@
 package crd
 
 import (
-	"errors"
+	"fmt"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,12 +23,10 @@ func structural(root *apiextensionsv1.JSONSchemaProps) (*structuralschema.Struct
 
 // validate returns the errors of a schema that need no API server: it is not structural, a default does not match it, a CEL rule does not
 // compile. at is its place in the spec. The API server also limits the cost of rules.
-func validate(root *apiextensionsv1.JSONSchemaProps, at *field.Path) (errs field.ErrorList) {
-	defer func() {
-		if recover() != nil { // the API server recovers from a panic of this code, too
-			errs = invalid(at, errors.New("the schema cannot be checked: it makes the validation of the API server fail"))
-		}
-	}()
+func validate(root *apiextensionsv1.JSONSchemaProps, at *field.Path) field.ErrorList {
+	if tooDeep(root, maxLevels) {
+		return field.ErrorList{field.Invalid(at, field.OmitValueType{}, fmt.Sprintf("fields are nested in more than %d levels: use x-kubernetes-preserve-unknown-fields", maxLevels))}
+	}
 	s, internal, err := structural(root)
 	if err != nil {
 		return invalid(at, err)
@@ -37,6 +35,21 @@ func validate(root *apiextensionsv1.JSONSchemaProps, at *field.Path) (errs field
 		return errs
 	}
 	return validateValues(s, internal, at)
+}
+
+// maxLevels is the maximum number of levels of a schema: the cost of its validation is quadratic in them.
+const maxLevels = 64
+
+func tooDeep(s *apiextensionsv1.JSONSchemaProps, levels int) bool {
+	if s == nil || levels == 0 {
+		return s != nil
+	}
+	for _, child := range s.Properties {
+		if tooDeep(&child, levels-1) {
+			return true
+		}
+	}
+	return s.Items != nil && tooDeep(s.Items.Schema, levels-1) || s.AdditionalProperties != nil && tooDeep(s.AdditionalProperties.Schema, levels-1)
 }
 
 func invalid(at *field.Path, err error) field.ErrorList {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,11 @@ import (
 // maxFields is the maximum number of fields of a schema, after types are expanded.
 const maxFields = 10_000
 
+const (
+	maxExpanded = 1 << 20 // bytes of all markers, after types are expanded
+	maxErrors   = 20      // that are reported
+)
+
 // short expands a schema in short form. It is kro's SimpleSchema, as described at https://kro.run/api/specifications/simple-schema.
 type short struct {
 	types   map[string]any
@@ -25,6 +31,8 @@ type short struct {
 	seen    map[string]bool // types that have been expanded
 	open    []string        // types that are being expanded
 	fields  int
+	size    int  // of markers
+	long    bool // size is too large
 	columns []v1.CRDColumn
 	errs    field.ErrorList
 }
@@ -109,39 +117,55 @@ func (e *short) value(value any, at *field.Path, name string, in *apiextensionsv
 	case map[string]any:
 		return e.object(value, at, path)
 	case string:
-		typeName, all, err := split(value)
-		if err != nil {
-			e.fail(at, err)
-			return apiextensionsv1.JSONSchemaProps{Type: "object"}
-		}
-		out, required := e.typed(typeName, at, path)
-		for _, m := range all {
-			if m.name == "required" {
-				var err error
-				if required, err = parseBool(m.value); err != nil {
-					e.fail(at, fmt.Errorf("marker required: %w", err))
-				}
-				continue
-			}
-			if err := e.mark(&out, m, path); err != nil {
-				e.fail(at, err)
-			}
-		}
-		if required && in != nil {
-			in.Required = append(in.Required, name)
-		}
-		return out
+		return e.text(value, at, name, in, path)
 	}
 	e.fail(at, errors.New("must be a type, such as string, or a mapping of fields; a list of strings is \"[]string\""))
 	return apiextensionsv1.JSONSchemaProps{Type: "object"}
 }
 
-// full counts a field, and reports whether there are too many.
+// text returns the schema of a field whose value is a type with markers.
+func (e *short) text(value string, at *field.Path, name string, in *apiextensionsv1.JSONSchemaProps, path string) apiextensionsv1.JSONSchemaProps {
+	typeName, all, err := split(value)
+	if err != nil {
+		e.fail(at, err)
+		return apiextensionsv1.JSONSchemaProps{Type: "object"}
+	}
+	out, required := e.typed(typeName, at, path)
+	for _, m := range all {
+		if e.lengthen(at, m); e.long || len(e.errs) >= maxErrors {
+			break
+		}
+		if m.name == "required" {
+			var err error
+			if required, err = parseBool(m.value); err != nil {
+				e.fail(at, fmt.Errorf("marker required: %w", err))
+			}
+			continue
+		}
+		if err := e.mark(&out, m, path); err != nil {
+			e.fail(at, err)
+		}
+	}
+	if required && in != nil {
+		in.Required = append(in.Required, name)
+	}
+	return out
+}
+
+// full counts a field, and reports whether to stop: there are too many of them, their markers are too long, or there are enough errors.
 func (e *short) full(at *field.Path) bool {
 	if e.fields++; e.fields == maxFields+1 {
 		e.fail(at, fmt.Errorf("the schema has more than %d fields after its types are expanded: use object for some of them", maxFields))
 	}
-	return e.fields > maxFields
+	return e.fields > maxFields || e.long || len(e.errs) >= maxErrors
+}
+
+// lengthen counts the length of a marker.
+func (e *short) lengthen(at *field.Path, m marker) {
+	if e.size += len(m.value); e.size > maxExpanded && !e.long {
+		e.long = true
+		e.fail(at, fmt.Errorf("the markers have more than %d bytes after types are expanded: shorten them", maxExpanded))
+	}
 }
 
 // typed returns the schema of a type, and whether fields of that type are required.
@@ -293,7 +317,7 @@ func whole(field func(*apiextensionsv1.JSONSchemaProps) **int64) func(*apiextens
 func number(field func(*apiextensionsv1.JSONSchemaProps) **float64) func(*apiextensionsv1.JSONSchemaProps, string) error {
 	return func(out *apiextensionsv1.JSONSchemaProps, value string) error {
 		n, err := strconv.ParseFloat(value, 64)
-		if err != nil {
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 			return fmt.Errorf("%s is not a number", quoteShort(value))
 		}
 		*field(out) = &n

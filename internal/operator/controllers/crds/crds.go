@@ -67,6 +67,9 @@ func (w *Writer) Sync(ctx context.Context, tc *v1.TemplateController, as string,
 	s := &sync{Writer: w, tc: tc, as: as}
 	result, retry, err := s.run(ctx)
 	if err != nil {
+		state.seen = ""
+		state.Condition = no(v1.ReasonNotEstablished, "the CustomResourceDefinition cannot be read or written: %s", problem.PublicReason(err))
+		state.Condition.Type = v1.ConditionCRDReady
 		return fmt.Errorf("CustomResourceDefinition of TemplateController %s: %w", tc.Name, err)
 	}
 	result.Type = v1.ConditionCRDReady
