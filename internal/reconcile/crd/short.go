@@ -21,7 +21,7 @@ const maxFields = 10_000
 
 const (
 	maxExpanded = 1 << 20 // bytes of all markers, after types are expanded
-	maxErrors   = 20      // that are reported
+	maxSchemaErrors   = 20      // that are reported
 )
 
 // short expands a schema in short form. It is kro's SimpleSchema, as described at https://kro.run/api/specifications/simple-schema.
@@ -132,7 +132,7 @@ func (e *short) text(value string, at *field.Path, name string, in *apiextension
 	}
 	out, required := e.typed(typeName, at, path)
 	for _, m := range all {
-		if e.lengthen(at, m); e.long || len(e.errs) >= maxErrors {
+		if e.lengthen(at, m); e.long || len(e.errs) >= maxSchemaErrors {
 			break
 		}
 		if m.name == "required" {
@@ -157,7 +157,7 @@ func (e *short) full(at *field.Path) bool {
 	if e.fields++; e.fields == maxFields+1 {
 		e.fail(at, fmt.Errorf("the schema has more than %d fields after its types are expanded: use object for some of them", maxFields))
 	}
-	return e.fields > maxFields || e.long || len(e.errs) >= maxErrors
+	return e.fields > maxFields || e.long || len(e.errs) >= maxSchemaErrors
 }
 
 // lengthen counts the length of a marker.
