@@ -20,8 +20,8 @@ import (
 const maxFields = 10_000
 
 const (
-	maxExpanded = 1 << 20 // bytes of all markers, after types are expanded
-	maxSchemaErrors   = 20      // that are reported
+	maxExpanded     = 1 << 20 // bytes of all markers, after types are expanded
+	maxSchemaErrors = 20      // that are reported
 )
 
 // short expands a schema in short form. It is kro's SimpleSchema, as described at https://kro.run/api/specifications/simple-schema.
