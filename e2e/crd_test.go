@@ -48,7 +48,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-crd
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 `
 
-// websites are the parents of website in the test's namespace.
+// website applies a parent in the test's namespace.
 func (s *scope) website(name, spec string) {
 	s.t.Helper()
 	s.apply(`{apiVersion: "@group/v1", kind: Website, metadata: {name: ` + name + `}, spec: ` + spec + `}`)

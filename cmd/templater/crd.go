@@ -42,17 +42,16 @@ PATH is a file, a directory (read recursively), or - for standard input. The exi
 func printCRDs(cmd *cobra.Command, set *manifest.Set, output string) error {
 	var all []any
 	for _, c := range set.Controllers {
-		if c.Spec.CRD == nil {
-			continue
-		}
-		if result := lint.Check(c.TemplateController, nil); result.CRD != nil {
-			for _, f := range result.CRD.Findings {
+		definition, invalid := lint.CRD(c.TemplateController)
+		switch {
+		case invalid != nil:
+			for _, f := range invalid.Findings {
 				fmt.Fprintln(cmd.ErrOrStderr(), c.Located(f.String()))
 			}
 			return cli.Findings
+		case definition != nil:
+			all = append(all, crd.Manifest(definition))
 		}
-		definition, _ := crd.Of(c.TemplateController.Name, &c.Spec)
-		all = append(all, crd.Manifest(definition))
 	}
 	if len(all) == 0 {
 		return errors.New("no TemplateController has spec.crd")

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -15,12 +16,21 @@ import (
 
 // withCRD adds the schema of spec.crd to schemas. It returns why spec.crd is invalid; nil = it is valid, or absent.
 func withCRD(tc *v1.TemplateController, schemas openapi.Set) (openapi.Set, *spec.Rejection) {
+	definition, r := CRD(tc)
+	if definition == nil {
+		return schemas, r
+	}
+	return openapi.Join(openapi.FromCRD(definition), schemas), nil
+}
+
+// CRD returns the CustomResourceDefinition of spec.crd, or why it is invalid. Both are nil if there is no spec.crd.
+func CRD(tc *v1.TemplateController) (*apiextensionsv1.CustomResourceDefinition, *spec.Rejection) {
 	if tc.Spec.CRD == nil {
-		return schemas, nil
+		return nil, nil
 	}
 	definition, errs := crd.Of(tc.Name, &tc.Spec)
 	if len(errs) == 0 {
-		return openapi.Join(openapi.FromCRD(definition), schemas), nil
+		return definition, nil
 	}
 	r := &spec.Rejection{Reason: v1.ReasonInvalidCRD}
 	for _, err := range errs {
@@ -31,5 +41,5 @@ func withCRD(tc *v1.TemplateController, schemas openapi.Set) (openapi.Set, *spec
 		r.Findings = append(r.Findings, finding.Finding{Code: finding.Definition, Severity: finding.Error, Where: err.Field, Message: message})
 	}
 	r.Message = problem.JoinFunc(r.Findings, finding.Finding.String)
-	return schemas, r
+	return nil, r
 }

@@ -17,9 +17,12 @@ func short(schema map[string]any) (any, bool) {
 	out := map[string]any{}
 	for name, field := range properties {
 		of, _ := field.(map[string]any)
-		value, ok := short(of)
+		var value any
+		var ok bool
 		if slices.Contains(required, any(name)) {
 			value, ok = shortField(of, true)
+		} else {
+			value, ok = short(of)
 		}
 		if !ok {
 			return nil, false
@@ -32,14 +35,20 @@ func short(schema map[string]any) (any, bool) {
 	return out, only(schema, "type", "properties", "required", "default") // the short form adds an empty default itself
 }
 
+// markers are the keys of a schema that become markers of the same name; typeKeys are those that its type is about.
+var (
+	markers  = []string{"default", "minimum", "maximum", "minLength", "maxLength", "pattern", "description"}
+	typeKeys = []string{"type", "items", "additionalProperties", "format", "x-kubernetes-preserve-unknown-fields"}
+)
+
 // shortField returns a type with its markers.
 func shortField(schema map[string]any, required bool) (string, bool) {
 	text, ok := shortType(schema)
-	var markers []string
+	var printedMarkers []string
 	if required {
-		markers = append(markers, "required=true")
+		printedMarkers = append(printedMarkers, "required=true")
 	}
-	for _, key := range []string{"default", "minimum", "maximum", "minLength", "maxLength", "pattern", "description"} {
+	for _, key := range markers {
 		value, found := schema[key]
 		if !found {
 			continue
@@ -52,12 +61,12 @@ func shortField(schema map[string]any, required bool) (string, bool) {
 		if isText && (printed == "" || strings.ContainsAny(printed, " \t\n|\"\\[]{}")) {
 			printed = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printed) + `"`
 		}
-		markers = append(markers, key+"="+printed)
+		printedMarkers = append(printedMarkers, key+"="+printed)
 	}
-	if len(markers) > 0 {
-		text += " | " + strings.Join(markers, " ")
+	if len(printedMarkers) > 0 {
+		text += " | " + strings.Join(printedMarkers, " ")
 	}
-	return text, ok && only(schema, "type", "items", "additionalProperties", "properties", "format", "x-kubernetes-preserve-unknown-fields", "default", "minimum", "maximum", "minLength", "maxLength", "pattern", "description")
+	return text, ok && only(schema, slices.Concat(typeKeys, markers, []string{"properties"})...)
 }
 
 // shortType returns a type without markers.
@@ -66,7 +75,7 @@ func shortType(schema map[string]any) (string, bool) {
 	inner := func(key string) (string, bool) {
 		of, _ := schema[key].(map[string]any)
 		text, ok := shortType(of)
-		return text, ok && only(of, "type", "items", "additionalProperties", "format", "x-kubernetes-preserve-unknown-fields")
+		return text, ok && only(of, typeKeys...)
 	}
 	switch {
 	case kind == "array":

@@ -32,7 +32,7 @@ func definitionOf(t *testing.T, crd string) *apiextensionsv1.CustomResourceDefin
 	return definition
 }
 
-// field returns the YAML of the schema of spec.FIELD.
+// fieldOf returns the YAML of the schema of spec.FIELD.
 func fieldOf(definition *apiextensionsv1.CustomResourceDefinition, name string) string {
 	out, _ := yaml.Marshal(definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties[name])
 	return string(out)

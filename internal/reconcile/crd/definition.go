@@ -19,6 +19,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube/kind"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	specs "github.com/templater-dev/templater/internal/reconcile/spec"
 )
 
 // Resource is the resource of CustomResourceDefinitions.
@@ -219,7 +220,7 @@ func columnsOf(root *apiextensionsv1.JSONSchemaProps, spec *v1.TemplateControlle
 	has := func(name string) bool {
 		return slices.ContainsFunc(all, func(c v1.CRDColumn) bool { return strings.EqualFold(c.Name, name) })
 	}
-	if ready := readyCondition(spec); ready != "" && !has("Ready") {
+	if ready := specs.ReadyCondition(spec); ready != "" && !has("Ready") {
 		all = append([]v1.CRDColumn{{Name: "Ready", JSONPath: fmt.Sprintf(".status.conditions[?(@.type==%q)].status", ready)}}, all...)
 	}
 	if !has("Age") {
@@ -235,12 +236,4 @@ func columnsOf(root *apiextensionsv1.JSONSchemaProps, spec *v1.TemplateControlle
 		out[i] = apiextensionsv1.CustomResourceColumnDefinition{Name: c.Name, JSONPath: c.JSONPath, Type: cmp.Or(c.Type, found), Description: c.Description, Priority: c.Priority}
 	}
 	return out, errs
-}
-
-// readyCondition returns the type of the ready condition, or "".
-func readyCondition(spec *v1.TemplateControllerSpec) string {
-	if spec.Status == nil || spec.Status.ReadyCondition == nil {
-		return v1.ConditionReady
-	}
-	return *spec.Status.ReadyCondition
 }

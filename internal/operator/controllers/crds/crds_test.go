@@ -119,7 +119,7 @@ func (w *world) at() request.Location {
 	return request.Location{Resource: crd.Resource, Name: "websites.example.org"}
 }
 
-// change changes the CustomResourceDefinition as somebody else.
+// change edits the CustomResourceDefinition as another user.
 func (w *world) change(by func(o *unstructured.Unstructured)) {
 	w.Helper()
 	o := w.server.Objects[w.at()]
