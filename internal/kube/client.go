@@ -177,13 +177,13 @@ func (c *Client) SetMetadata(ctx context.Context, at request.Location, m request
 	if m.Owners != nil {
 		metadata["ownerReferences"] = m.Owners
 	}
-	return c.merge(ctx, at, metadata, manager)
+	return c.Merge(ctx, at, map[string]any{"metadata": metadata}, manager)
 }
 
-// merge sends a merge patch of an object's metadata.
-func (c *Client) merge(ctx context.Context, at request.Location, metadata map[string]any, manager string) (*object.Object, error) {
-	body := object.Append(nil, map[string]any{"metadata": metadata})
-	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(body).Param("fieldManager", manager)))
+// Merge sends a JSON merge patch as the field manager. It returns NotFound if no object with that name exists, and Invalid or Conflict if
+// the object has another UID or resource version than the patch.
+func (c *Client) Merge(ctx context.Context, at request.Location, patch map[string]any, manager string) (*object.Object, error) {
+	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(object.Append(nil, patch)).Param("fieldManager", manager)))
 }
 
 // on sets the path of the request: the object, or its collection if at has no name. The request fails if namespace or name is not
@@ -224,7 +224,7 @@ func (c *Client) SetFinalizers(ctx context.Context, at request.Location, version
 	for i, f := range finalizers {
 		list[i] = f
 	}
-	return c.merge(ctx, at, map[string]any{"resourceVersion": version, "finalizers": list}, "templater")
+	return c.Merge(ctx, at, map[string]any{"metadata": map[string]any{"resourceVersion": version, "finalizers": list}}, "templater")
 }
 
 // pageSize is the page size of Each.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	serveryaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/utils/clock"
@@ -287,6 +288,48 @@ func pack(o *unstructured.Unstructured) *object.Object {
 	out, err := object.From(o.Object)
 	if err != nil {
 		panic(err) // cannot happen: it is JSON data
+	}
+	return out
+}
+
+// Merge is a JSON merge patch.
+func (s *Server) Merge(_ context.Context, at request.Location, patch map[string]any, manager string) (*object.Object, error) {
+	if err := s.before("patch", at); err != nil {
+		return nil, err
+	}
+	there := s.Objects[at]
+	if there == nil {
+		return nil, NotFound(at)
+	}
+	uid, _, _ := unstructured.NestedString(patch, "metadata", "uid")
+	version, _, _ := unstructured.NestedString(patch, "metadata", "resourceVersion")
+	switch {
+	case uid != "" && uid != string(there.GetUID()):
+		return nil, otherUID(at, uid)
+	case version != "" && version != there.GetResourceVersion():
+		return nil, Conflict(at)
+	}
+	next := &unstructured.Unstructured{Object: merged(there.Object, runtime.DeepCopyJSON(patch))}
+	Updated(next, manager, Usual.Differing(there.Object, next.Object, Usual.Held(patch, "")))
+	return pack(s.Store(at, next)), nil
+}
+
+// merged returns a value after a merge patch.
+func merged(value, patch map[string]any) map[string]any {
+	out := maps.Clone(value)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name, to := range patch {
+		fields, isMap := to.(map[string]any)
+		switch from, _ := out[name].(map[string]any); {
+		case to == nil:
+			delete(out, name)
+		case isMap:
+			out[name] = merged(from, fields)
+		default:
+			out[name] = to
+		}
 	}
 	return out
 }

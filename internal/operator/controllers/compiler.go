@@ -60,7 +60,7 @@ type verdict struct {
 
 // refused returns the verdict for a TemplateController that is not compiled.
 func refused(r *spec.Rejection) verdict {
-	return verdict{rejection: r, linted: conditions.Linted(r.Findings), asked: map[schema.GroupKind]bool{}}
+	return verdict{rejection: r, linted: conditions.Linted(r.Findings, true), asked: map[schema.GroupKind]bool{}}
 }
 
 // outdated reports whether the spec must be checked again because a kind has changed.
@@ -72,7 +72,7 @@ func (m *compiler) check(ctx context.Context, tc *v1.TemplateController, compile
 	if err != nil {
 		return nil, verdict{}, fmt.Errorf("check TemplateController %s: %w", tc.Name, err)
 	}
-	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), compiles: result.Compiles, asked: asked}, nil
+	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings, result.Rejection != nil), compiles: result.Compiles, asked: asked}, nil
 }
 
 // work is what the compile step has to do for a TemplateController. It is decided each time that one is read.

@@ -102,8 +102,11 @@ func (w *statusWriter) statusOf(tc *v1.TemplateController, e *tracked, a assembl
 	facts := a.facts(tc, next, e.counts)
 	facts.Parents, facts.Failing = status.Parents, status.Failing
 	facts.Rival, facts.RivalParents = w.rival(tc.Name, e)
-	if facts.CRD = e.crd.Condition; facts.CRD == nil && tc.Spec.CRD == nil {
-		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionCRDReady)
+	if e.crd.Generation == tc.Generation { // otherwise, the CRD is not checked, and its condition remains
+		facts.CRD = e.crd.Condition
+		if facts.CRD == nil {
+			meta.RemoveStatusCondition(&status.Conditions, v1.ConditionCRDReady)
+		}
 	}
 	for _, condition := range conditions.Of(facts) {
 		if recounting && condition.Type == v1.ConditionStatusWritable && conditions.OwnedByOthers(tc) {

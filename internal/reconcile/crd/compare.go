@@ -32,9 +32,22 @@ type validator struct {
 	budget     int64          // what the rules may still cost, for all objects together
 }
 
-// maxCost is the limit of the cost of the CEL rules for all stored objects together: twice what the API server permits for one object. It
-// takes a few seconds, and is hundreds of units for each of 50,000 objects. Simple rules cost a few units.
-const maxCost = 2 * celconfig.RuntimeCELCostBudget
+// Limits of a check. Simple rules cost a few units.
+const (
+	// maxCost is the limit of the cost of the CEL rules for all stored objects together: twice what the API server permits for one object.
+	// It takes a few seconds, and is hundreds of units for each of 50,000 objects.
+	maxCost = 2 * celconfig.RuntimeCELCostBudget
+	// maxCheckedValues is the maximum number of values in one object, with its defaults: the time of the validation is quadratic in the number of
+	// invalid ones.
+	maxCheckedValues = 20_000
+	// maxPathBytes is the limit for the paths of all these values: each may be in an error.
+	maxPathBytes = 64 << 20
+)
+
+// weight is how much the check of an object may still cost.
+type weight struct{ values, pathBytes int }
+
+func (w *weight) left() bool { return w.values >= 0 && w.pathBytes >= 0 }
 
 func newValidator(root *apiextensionsv1.JSONSchemaProps) (*validator, error) {
 	s, internal, err := structural(root)
@@ -54,37 +67,93 @@ type defect struct {
 	reason string // contains no value of the object
 }
 
-// check returns why an object does not match: invalid values, and fields that would be dropped. It does not change the object.
-func (v *validator) check(object map[string]any) (found []defect) {
+// check returns why an object does not match: invalid values, and fields that would be dropped. It does not change the object. whole is
+// false if the object is too expensive to check.
+func (v *validator) check(object map[string]any) (found map[defect]bool, whole bool) {
+	w := &weight{maxCheckedValues, maxPathBytes}
+	if w.take(object, v.structural, 0); !w.left() {
+		return nil, false
+	}
 	object = runtime.DeepCopyJSON(object)
 	defaulting.Default(object, v.structural)
-	errs := validation.ValidateCustomResource(nil, object, v.openapi)
-	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, v.structural, object)...)
+	found, whole = map[defect]bool{}, true
+	mistyped := map[string]bool{} // what is below them has no schema
+	for _, err := range validation.ValidateCustomResource(nil, object, v.openapi) {
+		found[defect{pathOf(err), reasonOf(err)}] = true
+		if err.Type == field.ErrorTypeTypeInvalid {
+			mistyped[pathOf(err)] = true
+		}
+	}
+	for _, err := range listtype.ValidateListSetsAndMaps(nil, v.structural, object) {
+		found[defect{pathOf(err), "has duplicates"}] = true
+	}
 	if v.rules != nil {
 		share := min(v.budget, celconfig.RuntimeCELCostBudget)
 		failed, left := v.rules.Validate(context.Background(), nil, v.structural, object, nil, share)
 		v.budget -= share - max(left, 0)
-		errs = append(errs, failed...)
-	}
-	var mistyped []string // what is below them has no schema
-	for _, err := range errs {
-		path := strings.TrimPrefix(strings.TrimPrefix(err.Field, "<nil>"), ".")
-		if path == "" {
-			path = "the object"
-		}
-		found = append(found, defect{path, reasonOf(err)})
-		if err.Type == field.ErrorTypeTypeInvalid {
-			mistyped = append(mistyped, path)
+		whole = left >= 0 || share == celconfig.RuntimeCELCostBudget // which the API server refuses, too
+		for _, err := range failed {
+			found[defect{pathOf(err), "does not satisfy a validation rule"}] = true // its message may contain values
 		}
 	}
 	for _, path := range pruning.PruneWithOptions(object, v.structural, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true}) {
-		if !slices.ContainsFunc(mistyped, func(above string) bool {
-			return strings.HasPrefix(path, above+".") || strings.HasPrefix(path, above+"[")
-		}) {
-			found = append(found, defect{path, "is no longer in the schema, and would be dropped"})
+		if !below(path, mistyped) {
+			found[defect{path, "is no longer in the schema, and would be dropped"}] = true
 		}
 	}
-	return found
+	return found, whole
+}
+
+// take subtracts a value with a path of that length, and all values below it, with the defaults that the schema adds.
+func (w *weight) take(value any, s *structuralschema.Structural, path int) {
+	if !w.left() {
+		return
+	}
+	w.values--
+	w.pathBytes -= path
+	if value == nil && s != nil {
+		value = s.Default.Object
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		w.takeMap(value, cmp.Or(s, &structuralschema.Structural{}), path+1)
+	case []any:
+		for _, item := range value {
+			w.take(item, cmp.Or(s, &structuralschema.Structural{}).Items, path+len("[0000]"))
+		}
+	}
+}
+
+func (w *weight) takeMap(fields map[string]any, s *structuralschema.Structural, path int) {
+	for name, field := range s.Properties {
+		if _, found := fields[name]; !found && field.Default.Object != nil {
+			w.take(nil, &field, path+len(name))
+		}
+	}
+	for name, value := range fields {
+		field, found := s.Properties[name]
+		if !found && s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+			field = *s.AdditionalProperties.Structural
+		}
+		w.take(value, &field, path+len(name))
+	}
+}
+
+// below returns whether a path is below one of others.
+func below(path string, others map[string]bool) bool {
+	if len(others) == 0 || len(path) > 4096 { // of a hostile object
+		return false
+	}
+	for i, r := range path {
+		if (r == '.' || r == '[') && others[path[:i]] {
+			return true
+		}
+	}
+	return false
+}
+
+func pathOf(err *field.Error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Field, "<nil>"), ".")
 }
 
 // reasons say why a value is invalid, by the type of the error.
@@ -92,18 +161,21 @@ var reasons = map[field.ErrorType]string{
 	field.ErrorTypeRequired:     "is required, but not set",
 	field.ErrorTypeNotSupported: "has a value that is no longer allowed",
 	field.ErrorTypeTypeInvalid:  "does not have the type in the new schema",
-	field.ErrorTypeDuplicate:    "has duplicates",
 }
 
-// reasonOf returns why a value is invalid, without the value.
+// reasonOf returns why a value does not match the OpenAPI schema, without the value.
 func reasonOf(err *field.Error) string {
 	if reason := reasons[err.Type]; reason != "" {
 		return reason
 	}
-	if _, rule, found := strings.Cut(err.Detail, " in body "); found { // of the OpenAPI schema: a limit, and not the value
-		return rule
+	if err.Type == field.ErrorTypeTooLong || err.Type == field.ErrorTypeTooMany {
+		return err.Detail
 	}
-	return "does not satisfy a validation rule"
+	const before = " in body "
+	if at := strings.LastIndex(err.Detail, before); at >= 0 {
+		return err.Detail[at+len(before):] // a limit of the schema, and not the value
+	}
+	return "does not match the new schema"
 }
 
 // A Comparison finds the stored objects that a change of a schema breaks. It is not safe for concurrent use.
@@ -111,6 +183,7 @@ type Comparison struct {
 	before, after *validator
 	breaks        map[defect]*broken
 	objects       int
+	unchecked     int
 }
 
 // broken counts the objects with a defect.
@@ -146,29 +219,83 @@ func schemaOf(definition *apiextensionsv1.CustomResourceDefinition) *apiextensio
 
 // Add checks a stored object. name is how messages name it. The change breaks the object if it has a defect that it did not have before.
 func (c *Comparison) Add(name string, object map[string]any) {
-	found := c.after.check(object)
-	if len(found) == 0 {
+	found, whole := c.after.check(object)
+	if whole && len(found) == 0 {
 		return
 	}
-	already := c.before.check(object)
-	breaks := false
-	for _, d := range found {
-		if slices.Contains(already, d) {
-			continue
+	already, before := c.before.check(object)
+	if !whole || !before {
+		c.unchecked++
+		return
+	}
+	fresh := map[defect]bool{}
+	for d := range found {
+		if !already[d] {
+			fresh[defect{place(d.path, c.before.structural, c.after.structural), d.reason}] = true
 		}
-		breaks = true
+	}
+	for d := range fresh {
 		if c.breaks[d] == nil {
 			c.breaks[d] = &broken{example: name}
 		}
 		c.breaks[d].count++
 	}
-	if breaks {
+	if len(fresh) > 0 {
 		c.objects++
 	}
 }
 
-// Broken returns the number of objects that the change breaks, and why, by path.
-func (c *Comparison) Broken() (objects int, why []string) {
+// place returns a path without what is not in one of the schemas: list indexes and keys of maps, which are values of the object, become *.
+func place(path string, schemas ...*structuralschema.Structural) string {
+	var out strings.Builder
+	for path = "." + path; path != "" && len(schemas) > 0; {
+		var next []*structuralschema.Structural
+		name, rest := nameAt(path[1:], schemas)
+		for _, s := range schemas {
+			switch child, found := s.Properties[name]; {
+			case found:
+				next = append(next, &child)
+			case name != "*":
+			case s.Items != nil:
+				next = append(next, s.Items)
+			case s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil:
+				next = append(next, s.AdditionalProperties.Structural)
+			}
+		}
+		if path[0] == '[' {
+			out.WriteString("[*]")
+		} else {
+			out.WriteString("." + name)
+		}
+		path, schemas = rest, next
+	}
+	if at := strings.TrimPrefix(out.String(), "."); at != "" && at != "*" {
+		return at
+	}
+	return "the object"
+}
+
+// nameAt returns the longest property at the begin of a path, or * if it is none, and what follows.
+func nameAt(path string, schemas []*structuralschema.Structural) (name, rest string) {
+	for _, s := range schemas {
+		for property := range s.Properties {
+			after, found := strings.CutPrefix(path, property)
+			if found && len(property) > len(name) && (after == "" || after[0] == '.' || after[0] == '[') {
+				name, rest = property, after
+			}
+		}
+	}
+	if name != "" {
+		return name, rest
+	}
+	if end := strings.IndexAny(path, ".["); end >= 0 {
+		return "*", path[end:]
+	}
+	return "*", ""
+}
+
+// Broken returns the number of objects that the change breaks, and why, by path; and the number of objects that were too expensive to check.
+func (c *Comparison) Broken() (objects int, why []string, unchecked int) {
 	all := slices.SortedFunc(maps.Keys(c.breaks), func(a, b defect) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.reason, b.reason))
 	})
@@ -176,5 +303,5 @@ func (c *Comparison) Broken() (objects int, why []string) {
 		b := c.breaks[d]
 		why = append(why, fmt.Sprintf("%s %s (in %s, for example %s)", d.path, d.reason, problem.Count(b.count, "object", "objects"), b.example))
 	}
-	return c.objects, why
+	return c.objects, why, c.unchecked
 }

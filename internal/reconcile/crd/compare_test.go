@@ -3,7 +3,10 @@
 package crd
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -26,7 +29,7 @@ func TestComparisonFindsBrokenObjects(t *testing.T) {
 		"schema: {spec: {name: string, replicas: string, level: string, tags: '[]string'}, status: {pods: string}}":                              {"spec.replicas does not have the type in the new schema (in 1 object, for example a)"},
 		"schema: {spec: {name: string, replicas: integer | maximum=4, level: string, tags: '[]string'}, status: {pods: string}}":                 {"spec.replicas should be less than or equal to 4 (in 1 object, for example a)"},
 		"schema: {spec: {name: 'string | enum=\"n,o\"', replicas: integer, level: string, tags: '[]string'}, status: {pods: string}}":            {"spec.name has a value that is no longer allowed (in 1 object, for example b)"},
-		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string | uniqueItems=true'}, status: {pods: string}}":          {"spec.tags[1] has duplicates (in 1 object, for example b)"},
+		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string | uniqueItems=true'}, status: {pods: string}}":          {"spec.tags[*] has duplicates (in 1 object, for example b)"},
 		"schema: {spec: {name: string, replicas: 'integer | validation=\"self < 5\"', level: string, tags: '[]string'}, status: {pods: string}}": {"spec.replicas does not satisfy a validation rule (in 1 object, for example a)"},
 		"schema: {spec: {name: string, replicas: integer, level: string, tags: '[]string'}, status: {pods: integer}}":                            {"status.pods does not have the type in the new schema (in 1 object, for example b)"},
 		"schema: {spec: {level: string, tags: '[]string'}, status: {pods: string}}":                                                              {"spec.name is no longer in the schema, and would be dropped (in 2 objects, for example a)", "spec.replicas is no longer in the schema, and would be dropped (in 1 object, for example a)"},
@@ -38,7 +41,7 @@ func TestComparisonFindsBrokenObjects(t *testing.T) {
 		for i, o := range objects {
 			c.Add(string(rune('a'+i)), o)
 		}
-		_, got := c.Broken()
+		_, got, _ := c.Broken()
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", after, diff)
 		}
@@ -56,12 +59,12 @@ func TestDefinitionWithoutSchemaAllowsAnything(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Add("a", map[string]any{"apiVersion": "example.org/v1", "kind": "Website", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"b": "text"}})
-	if objects, why := c.Broken(); objects != 1 {
+	if objects, why, _ := c.Broken(); objects != 1 {
 		t.Error(why)
 	}
 }
 
-// TestRulesForManyObjectsHaveALimitedCost has a rule that costs much for each object: once it has cost too much, objects count as broken.
+// TestRulesForManyObjectsHaveALimitedCost has a rule that costs much for each object: once it has cost too much, objects are not checked.
 func TestRulesForManyObjectsHaveALimitedCost(t *testing.T) {
 	c, err := Compare(definitionOf(t, "schema: {spec: {a: '[]integer'}}"), definitionOf(t, "schema: {spec: {a: '[]integer | validation=\"self.all(x, self.all(y, x == y))\"'}}"))
 	if err != nil {
@@ -71,17 +74,92 @@ func TestRulesForManyObjectsHaveALimitedCost(t *testing.T) {
 	for i := range list {
 		list[i] = int64(1)
 	}
-	object := map[string]any{"apiVersion": "example.org/v1", "kind": "Website", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"a": list}}
 	if c.after.budget != maxCost {
 		t.Errorf("the limit is %d, want %d", c.after.budget, int64(maxCost))
 	}
 	c.after.budget = 2_000_000 // the whole limit takes seconds
 	for range 100 {
-		c.Add("a", object)
+		c.Add("a", website(map[string]any{"a": list}))
 	}
-	objects, why := c.Broken()
-	t.Logf("%d of 100 objects: %v", objects, why)
-	if objects == 0 || objects == 100 {
-		t.Error("the cost is not limited, or too much")
+	objects, why, unchecked := c.Broken()
+	if objects != 0 || unchecked == 0 || unchecked == 100 {
+		t.Errorf("%d objects are broken and %d not checked: %v", objects, unchecked, why)
+	}
+}
+
+func website(spec map[string]any) map[string]any {
+	return map[string]any{"apiVersion": "example.org/v1", "kind": "Website", "metadata": map[string]any{"name": "a"}, "spec": spec}
+}
+
+// TestBrokenObjectsAreDescribedWithoutTheirValues has values in all places that a message could repeat.
+func TestBrokenObjectsAreDescribedWithoutTheirValues(t *testing.T) {
+	const before = `{type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}`
+	const after = `{type: object, properties: {spec: {type: object, properties: {
+		text: {type: string, pattern: "^x$"}, date: {type: string, format: date-time}, long: {type: string, maxLength: 3}, more: {type: array, maxItems: 1, items: {type: string}},
+		map: {type: object, additionalProperties: {type: object, properties: {port: {type: integer}}}},
+		ruled: {type: string, x-kubernetes-validations: [{rule: "self == 'x'", messageExpression: "'value in body ' + self"}]},
+		failing: {type: string, x-kubernetes-validations: [{rule: "int(self) > 0"}]},
+		keys: {type: object, additionalProperties: {type: string, x-kubernetes-validations: [{rule: "self == 'x'"}]}}}}}}`
+	c, err := Compare(definitionOf(t, "openAPIV3Schema: "+before), definitionOf(t, "openAPIV3Schema: "+after))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Add("a", website(map[string]any{
+		"text": "SECRET", "date": "SECRET in body SECRET", "long": "SECRET", "more": []any{"SECRET", "SECRET"},
+		"map":   map[string]any{"SECRET": map[string]any{"port": "SECRET"}, "SECRET.x in body SECRET": map[string]any{"port": "SECRET"}},
+		"ruled": "SECRET", "failing": "SECRET", "SECRET": "SECRET", "keys": map[string]any{"SECRET": "SECRET", "SECRET].text": "SECRET"},
+	}))
+	_, why, _ := c.Broken()
+	var got []string
+	for _, reason := range why {
+		got = append(got, strings.TrimSuffix(reason, " (in 1 object, for example a)"))
+	}
+	want := []string{
+		"spec.* is no longer in the schema, and would be dropped",
+		"spec.date does not have the type in the new schema",
+		"spec.failing does not satisfy a validation rule",
+		"spec.keys[*] does not satisfy a validation rule",
+		"spec.keys[*].* does not satisfy a validation rule",
+		"spec.long may not be more than 3 bytes",
+		"spec.map.*.* does not have the type in the new schema",
+		"spec.map.*.port does not have the type in the new schema",
+		"spec.more must have at most 1 item",
+		"spec.ruled does not satisfy a validation rule",
+		"spec.text should match '^x$'",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestHostileObjectsAreNotChecked has objects whose check would need much memory or time.
+func TestHostileObjectsAreNotChecked(t *testing.T) {
+	const plain = "schema: {spec: {list: '[]Item', map: 'map[string][]string'}, types: {Item: {a: string}}}"
+	text := strings.Repeat("x", 10_000)
+	for name, row := range map[string]struct {
+		after     string
+		spec      map[string]any
+		unchecked int
+	}{
+		"long key":          {"schema: {spec: {list: '[]Item', map: 'map[string][]integer'}, types: {Item: {a: string}}}", map[string]any{"map": map[string]any{strings.Repeat("x", 100_000): slices.Repeat([]any{"x"}, 1000)}}, 1},
+		"many large values": {"schema: {spec: {list: '[]Item'}, types: {Item: {a: string, b: 'map[string]string | default={\"" + text + "\":\"x\"}'}}}", map[string]any{"list": slices.Repeat([]any{map[string]any{}}, 10_000)}, 1},
+		"fewer mistakes":    {"schema: {spec: {list: '[]integer'}}", map[string]any{"list": slices.Repeat([]any{map[string]any{"a": "x"}}, 5_000)}, 0},
+		"many mistakes":     {"schema: {spec: {list: '[]integer'}}", map[string]any{"list": slices.Repeat([]any{map[string]any{"a": "x"}}, 50_000)}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := Compare(definitionOf(t, plain), definitionOf(t, row.after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			c.Add("a", website(row.spec))
+			objects, why, unchecked := c.Broken()
+			if objects+unchecked != 1 || unchecked != row.unchecked {
+				t.Errorf("%d objects are broken and %d not checked: %v", objects, unchecked, why)
+			}
+			if took := time.Since(start); took > 10*time.Second { // quadratic costs would take minutes
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -120,7 +121,26 @@ func Plain(part any) (out any) {
 	if err != nil {
 		panic(err) // all types of a CustomResourceDefinition can be marshaled, and its raw values have been parsed
 	}
-	return out
+	return whole(out)
+}
+
+// whole replaces floats in JSON values by integers where they are equal, as the API server does: 1.0 becomes 1.
+func whole(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, item := range value {
+			value[name] = whole(item)
+		}
+	case []any:
+		for i, item := range value {
+			value[i] = whole(item)
+		}
+	case float64:
+		if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
+			return int64(value)
+		}
+	}
+	return value
 }
 
 // Manifest returns a CustomResourceDefinition to apply.

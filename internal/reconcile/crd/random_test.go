@@ -161,7 +161,7 @@ func (m *shape) broken(v any, path string) (out []string) {
 		switch m.kind {
 		case "map":
 			for key, item := range v {
-				out = append(out, m.items.bare().broken(item, path+"."+key)...)
+				out = append(out, m.items.bare().broken(item, path+"."+shownKey(key))...)
 			}
 			return out
 		case "mapping":
@@ -169,7 +169,7 @@ func (m *shape) broken(v any, path string) (out []string) {
 				if field := m.fields[key]; field != nil {
 					out = append(out, field.broken(item, path+"."+key)...)
 				} else {
-					out = append(out, path+"."+key)
+					out = append(out, path+"."+shownKey(key))
 				}
 			}
 			for name, field := range m.fields {
@@ -181,8 +181,8 @@ func (m *shape) broken(v any, path string) (out []string) {
 		}
 	case []any:
 		if m.kind == "list" {
-			for i, item := range v {
-				out = append(out, m.items.bare().broken(item, fmt.Sprint(path, "[", i, "]"))...)
+			for _, item := range v {
+				out = append(out, m.items.bare().broken(item, path+"[*]")...)
 			}
 			return out
 		}
@@ -200,6 +200,14 @@ func (m *shape) broken(v any, path string) (out []string) {
 		}
 	}
 	return []string{path}
+}
+
+// shownKey returns how a path shows a field, or the key of a map.
+func shownKey(key string) string {
+	if strings.HasPrefix(key, "k") {
+		return "*"
+	}
+	return key
 }
 
 // bare returns an item of a list or a map: short form has no rules for it.

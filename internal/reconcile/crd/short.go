@@ -245,10 +245,10 @@ var markers = map[string]markerOf{
 		return nil
 	})},
 	"pattern":     {"strings", func(out *apiextensionsv1.JSONSchemaProps, value string) error { out.Pattern = value; return nil }},
-	"minLength":   {"strings", whole(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MinLength })},
-	"maxLength":   {"strings", whole(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MaxLength })},
-	"minItems":    {"lists", whole(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MinItems })},
-	"maxItems":    {"lists", whole(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MaxItems })},
+	"minLength":   {"strings", integer(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MinLength })},
+	"maxLength":   {"strings", integer(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MaxLength })},
+	"minItems":    {"lists", integer(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MinItems })},
+	"maxItems":    {"lists", integer(func(out *apiextensionsv1.JSONSchemaProps) **int64 { return &out.MaxItems })},
 	"minimum":     {"numbers", number(func(out *apiextensionsv1.JSONSchemaProps) **float64 { return &out.Minimum })},
 	"maximum":     {"numbers", number(func(out *apiextensionsv1.JSONSchemaProps) **float64 { return &out.Maximum })},
 	"uniqueItems": {"lists", whenTrue(setUnique)},
@@ -302,8 +302,8 @@ func parseBool(value string) (bool, error) {
 	return yes, nil
 }
 
-// whole sets a number that is not negative.
-func whole(field func(*apiextensionsv1.JSONSchemaProps) **int64) func(*apiextensionsv1.JSONSchemaProps, string) error {
+// integer sets a number that is not negative.
+func integer(field func(*apiextensionsv1.JSONSchemaProps) **int64) func(*apiextensionsv1.JSONSchemaProps, string) error {
 	return func(out *apiextensionsv1.JSONSchemaProps, value string) error {
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 0 {
@@ -350,7 +350,7 @@ func setDefault(out *apiextensionsv1.JSONSchemaProps, value string) error {
 	if out.Type == "string" {
 		raw, _ = json.Marshal(value)
 	}
-	if !json.Valid(raw) {
+	if !json.Valid(raw) || string(raw) == "null" {
 		return fmt.Errorf("%s is not a value of type %s; write lists and objects as JSON", quoteShort(value), shown(out))
 	}
 	out.Default = &apiextensionsv1.JSON{Raw: raw}

@@ -65,6 +65,11 @@ func (u *asUser) SetFinalizers(ctx context.Context, at request.Location, version
 	return u.begin().SetFinalizers(ctx, at, version, finalizers)
 }
 
+func (u *asUser) Merge(ctx context.Context, at request.Location, patch map[string]any, manager string) (*object.Object, error) {
+	defer u.end()
+	return u.begin().Merge(ctx, at, patch, manager)
+}
+
 func (u *asUser) Each(ctx context.Context, resource schema.GroupVersionResource, namespace string, visit func(*object.Object)) error {
 	defer u.end()
 	return u.begin().Each(ctx, resource, namespace, visit)

@@ -112,10 +112,10 @@ func adviceFor(err error) string {
 }
 
 // Linted returns the Linted condition. If there are errors, there may be more warnings than were found.
-func Linted(all []finding.Finding) metav1.Condition {
+func Linted(all []finding.Finding, rejected bool) metav1.Condition {
 	warnings := finding.Of(finding.Warning, all)
 	switch count := len(warnings); {
-	case count == 0 && len(all) > 0:
+	case count == 0 && rejected:
 		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionUnknown, Reason: v1.ReasonNotAccepted, Message: "unknown until the spec is accepted"}
 	case count == 0:
 		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionTrue, Reason: v1.ReasonNoWarnings, Message: "no warnings"}

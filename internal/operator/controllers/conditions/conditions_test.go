@@ -68,16 +68,18 @@ func TestLintedMessageShowsAtMostThreeWarnings(t *testing.T) {
 	}
 	failure := finding.Finding{Severity: finding.Error, Where: "spec.watch", Message: "is wrong"}
 	for name, row := range map[string]struct {
-		all  []finding.Finding
-		want string
+		all      []finding.Finding
+		rejected bool
+		want     string
 	}{
-		"nothing":             {nil, "True NoWarnings: no warnings"},
-		"errors are Accepted": {[]finding.Finding{failure}, "Unknown NotAccepted: unknown until the spec is accepted"},
-		"one":                 {[]finding.Finding{failure, warning(1, "a")}, "False Warnings: 1 warning: children[pod]:1:2: a"},
-		"three":               {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c")}, "False Warnings: 3 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c"},
-		"more than three":     {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c"), warning(4, "d")}, "False Warnings: 4 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c; and 1 more"},
+		"nothing":                    {nil, false, "True NoWarnings: no warnings"},
+		"errors are Accepted":        {[]finding.Finding{failure}, true, "Unknown NotAccepted: unknown until the spec is accepted"},
+		"errors in spec.crd are not": {[]finding.Finding{failure}, false, "True NoWarnings: no warnings"},
+		"one":                        {[]finding.Finding{failure, warning(1, "a")}, true, "False Warnings: 1 warning: children[pod]:1:2: a"},
+		"three":                      {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c")}, false, "False Warnings: 3 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c"},
+		"more than three":            {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c"), warning(4, "d")}, false, "False Warnings: 4 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c; and 1 more"},
 	} {
-		got := Linted(row.all)
+		got := Linted(row.all, row.rejected)
 		if text := string(got.Status) + " " + got.Reason + ": " + got.Message; got.Type != "Linted" || text != row.want {
 			t.Errorf("%s: %s %q, want %q", name, got.Type, text, row.want)
 		}

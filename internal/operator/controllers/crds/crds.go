@@ -45,6 +45,8 @@ type Writer struct {
 type State struct {
 	// Condition is the CRDReady condition; nil = there is no spec.crd.
 	Condition *metav1.Condition
+	// Generation is the metadata.generation that Condition is for.
+	Generation int64
 
 	seen string    // what Condition depends on
 	till time.Time // when to check again although nothing has changed; zero = never
@@ -54,9 +56,10 @@ type State struct {
 // caller must retry on an error.
 func (w *Writer) Sync(ctx context.Context, tc *v1.TemplateController, as string, state *State, now time.Time) error {
 	if tc.Spec.CRD == nil {
-		*state = State{}
+		*state = State{Generation: tc.Generation}
 		return nil
 	}
+	state.Generation = tc.Generation
 	seen := w.look(tc)
 	if seen == state.seen && (state.till.IsZero() || now.Before(state.till)) {
 		if !state.till.IsZero() {
@@ -158,7 +161,9 @@ func (s *sync) create(ctx context.Context) (*metav1.Condition, time.Duration, er
 	if s.tc.Spec.Suspend {
 		return no(v1.ReasonSuspended, "spec.suspend is true: CustomResourceDefinition %s is not created", s.want.Name), 0, nil
 	}
-	return s.apply(ctx, map[string]any{"resourceVersion": "1"}) // which only creates
+	content := crd.Manifest(s.want)
+	content["metadata"].(map[string]any)["resourceVersion"] = "1" //nolint:forcetypeassert // it has a name. So that Apply only creates
+	return s.written(s.Cluster(s.as).Apply(ctx, s.at(), object.Append(nil, content), s.manager()))
 }
 
 // update makes an existing CustomResourceDefinition match.
@@ -166,7 +171,7 @@ func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceD
 	name, owner := live.Name, live.Labels[v1.LabelController]
 	switch {
 	case live.DeletionTimestamp != nil:
-		return no(v1.ReasonCRDTerminating, "CustomResourceDefinition %s is being deleted: templater recreates it once it is gone", name), 0, nil
+		return no(v1.ReasonCRDTerminating, "CustomResourceDefinition %s is being deleted: templater recreates it once it is gone", name), RetryRefused, nil
 	case owner != s.tc.Name && live.Annotations[v1.AnnotationAdopt] != s.tc.Name:
 		by := "was not created by templater"
 		if owner != "" {
@@ -175,9 +180,9 @@ func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceD
 		return no(v1.ReasonCRDNotOwned, "CustomResourceDefinition %s %s: remove spec.crd, or let this TemplateController take it over: kubectl annotate crd %s %s=%s", name, by, name, v1.AnnotationAdopt, s.tc.Name), RetryRefused, nil
 	}
 	if refused := s.fixed(live); refused != nil {
-		return refused, 0, nil
+		return refused, RetryRefused, nil
 	}
-	if owner == s.tc.Name && reflect.DeepEqual(crd.Plain(live.Spec), crd.Plain(s.want.Spec)) {
+	if owner == s.tc.Name && s.matches(live) {
 		return served(live), 0, nil
 	}
 	if s.tc.Spec.Suspend {
@@ -189,7 +194,12 @@ func (s *sync) update(ctx context.Context, live *apiextensionsv1.CustomResourceD
 	case refused != nil || err != nil:
 		return refused, RetryBreaking, err
 	}
-	return s.apply(ctx, map[string]any{"uid": string(live.UID), "resourceVersion": live.ResourceVersion})
+	return s.replace(ctx, live)
+}
+
+// matches returns whether a CustomResourceDefinition has the wanted spec.
+func (s *sync) matches(live *apiextensionsv1.CustomResourceDefinition) bool {
+	return reflect.DeepEqual(crd.Plain(live.Spec), crd.Plain(s.want.Spec))
 }
 
 // served returns the condition of a CustomResourceDefinition that matches.
@@ -239,35 +249,71 @@ func (s *sync) compare(ctx context.Context, live *apiextensionsv1.CustomResource
 		name := strings.TrimPrefix(o.Key().String(), "/")
 		comparison.Add(name, o.Content())
 	})
+	if request.MissingObject(err) && served(live).Status != metav1.ConditionTrue {
+		err = nil // without a resource, there are no objects
+	}
 	if permissions.Denied(err) {
 		return no(v1.ReasonForbidden, "the new schema is not applied, because %s may not list all %s, and stored objects could become invalid: grant {apiGroups: [%s], resources: [%s], verbs: [list]} in all namespaces", user(s.as), resource.Resource, resource.Group, resource.Resource), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	objects, reasons := comparison.Broken()
+	objects, reasons, unchecked := comparison.Broken()
 	hash := crd.Hash(s.want)
-	if objects == 0 || s.tc.Spec.CRD.AllowBreaking == hash {
+	var why []string
+	if objects > 0 {
+		why = append(why, fmt.Sprintf("it breaks %s: %s", problem.Count(objects, "stored object", "stored objects"), problem.Join(reasons)))
+	}
+	if unchecked > 0 {
+		why = append(why, fmt.Sprintf("%s not checked, because the validation rules and defaults for them are too expensive", problem.Count(unchecked, "stored object was", "stored objects were")))
+	}
+	if len(why) == 0 || s.tc.Spec.CRD.AllowBreaking == hash {
 		return nil, nil
 	}
-	return no(v1.ReasonBreakingChange, "the new schema is not applied, because it breaks %s: %s; to apply it anyway, set spec.crd.allowBreaking: %q", problem.Count(objects, "stored object", "stored objects"), problem.Join(reasons), hash), nil
+	return no(v1.ReasonBreakingChange, "the new schema is not applied, because %s; to apply it anyway, set spec.crd.allowBreaking: %q", strings.Join(why, ", and "), hash), nil
 }
 
-// apply writes the CustomResourceDefinition with preconditions in its metadata.
-func (s *sync) apply(ctx context.Context, metadata map[string]any) (*metav1.Condition, time.Duration, error) {
+func (s *sync) manager() string { return v1.FieldManagerPrefix + s.tc.Name }
+
+// replace replaces the spec of a CustomResourceDefinition, including fields of other managers.
+func (s *sync) replace(ctx context.Context, live *apiextensionsv1.CustomResourceDefinition) (*metav1.Condition, time.Duration, error) {
 	content := crd.Manifest(s.want)
-	maps.Copy(content["metadata"].(map[string]any), metadata) //nolint:forcetypeassert // it has a name
-	body := object.Append(nil, content)
-	after, err := s.Cluster(s.as).Apply(ctx, s.at(), body, v1.FieldManagerPrefix+s.tc.Name)
+	content["spec"] = replacement(crd.Plain(live.Spec), content["spec"])
+	maps.Copy(content["metadata"].(map[string]any), map[string]any{"uid": string(live.UID), "resourceVersion": live.ResourceVersion}) //nolint:forcetypeassert // it has a name
+	return s.written(s.Cluster(s.as).Merge(ctx, s.at(), content, s.manager()))
+}
+
+// replacement returns the merge patch that turns one value into another.
+func replacement(from, to any) any {
+	before, isMap := from.(map[string]any)
+	after, becomesMap := to.(map[string]any)
+	if !isMap || !becomesMap {
+		return to
+	}
+	patch := maps.Clone(after)
+	for name, value := range before {
+		patch[name] = nil
+		if _, kept := after[name]; kept {
+			patch[name] = replacement(value, after[name])
+		}
+	}
+	return patch
+}
+
+// written returns the condition after a write.
+func (s *sync) written(after *object.Object, err error) (*metav1.Condition, time.Duration, error) {
 	switch {
 	case permissions.Denied(err):
 		return no(v1.ReasonForbidden, "%s may not create or update CustomResourceDefinitions: grant {apiGroups: [%s], resources: [%s], verbs: [%s]}", user(s.as), crd.Resource.Group, crd.Resource.Resource, strings.Join(permissions.CRDs.Verbs(), ", ")), RetryRefused, nil
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
-		return no(v1.ReasonInvalidCRD, "the API server rejects CustomResourceDefinition %s: %s", s.want.Name, problem.Line(err.Error())), 0, nil // it contains nothing but the spec
+		return no(v1.ReasonInvalidCRD, "the API server rejects CustomResourceDefinition %s: %s", s.want.Name, problem.Line(err.Error())), RetryBreaking, nil // it contains nothing but the spec
 	case err != nil:
 		return nil, 0, err
 	}
 	live, err := decode(after)
+	if err == nil && !s.matches(live) {
+		return no(v1.ReasonInvalidCRD, "the API server has changed CustomResourceDefinition %s, perhaps by an admission webhook: it differs from spec.crd", live.Name), RetryBreaking, nil
+	}
 	return served(live), 0, err
 }
 

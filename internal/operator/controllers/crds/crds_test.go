@@ -184,20 +184,66 @@ func TestCompatibleChangesAreApplied(t *testing.T) {
 		"crd: {schema: {spec: {page: string | required=true}}}",
 	} {
 		w.edit(spec)
-		w.sync(established, "get customresourcedefinitions websites", "list websites everywhere", "update customresourcedefinitions websites")
+		w.sync(established, "get customresourcedefinitions websites", "list websites everywhere", "patch customresourcedefinitions websites")
 		w.settle()
 	}
 	w.edit("crd: {names: {shortNames: [ws]}, schema: {spec: {page: string | required=true}}}") // without a new schema, objects are not listed
-	w.sync(established, "get customresourcedefinitions websites", "update customresourcedefinitions websites")
+	w.sync(established, "get customresourcedefinitions websites", "patch customresourcedefinitions websites")
 	w.settle()
 }
 
 func TestEditsByOthersAreReverted(t *testing.T) {
 	w := created(t, page)
+	want := w.server.Objects[w.at()].Object["spec"]
 	w.change(func(o *unstructured.Unstructured) {
 		_ = unstructured.SetNestedStringSlice(o.Object, []string{"wrong"}, "spec", "names", "shortNames")
+		_ = unstructured.SetNestedMap(o.Object, map[string]any{"conversionReviewVersions": []any{"v1"}}, "spec", "conversion", "webhook")
 	})
-	w.sync(established, "get customresourcedefinitions websites", "update customresourcedefinitions websites")
+	w.sync(established, "get customresourcedefinitions websites", "patch customresourcedefinitions websites")
+	if diff := cmp.Diff(want, w.server.Objects[w.at()].Object["spec"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	w.settle()
+}
+
+// TestChangesByWebhooksAreReported has an API server that does not store what it is sent.
+func TestChangesByWebhooksAreReported(t *testing.T) {
+	w := newWorld(t, page)
+	w.server.Admit = func(o *unstructured.Unstructured, _ string) {
+		_ = unstructured.SetNestedStringSlice(o.Object, []string{"all"}, "spec", "names", "categories")
+	}
+	w.sync("False InvalidCRD: the API server has changed CustomResourceDefinition websites.example.org, perhaps by an admission webhook: it differs from spec.crd",
+		"get customresourcedefinitions websites", "create customresourcedefinitions websites")
+	if w.again != RetryBreaking {
+		t.Errorf("the next check is after %v", w.again)
+	}
+}
+
+// TestCRDWithoutResourceHasNoObjects changes the schema of a CustomResourceDefinition that the API server has not established.
+func TestCRDWithoutResourceHasNoObjects(t *testing.T) {
+	w := newWorld(t, page)
+	w.sync(notYet, "get customresourcedefinitions websites", "create customresourcedefinitions websites")
+	w.refuse["list websites"] = &apierrors.StatusError{ErrStatus: metav1.Status{Code: 404, Reason: metav1.StatusReasonNotFound, Message: "the server could not find the requested resource"}}
+	w.edit("crd: {schema: {spec: {page: integer}}}")
+	requests := []string{"get customresourcedefinitions websites", "list websites everywhere"}
+	w.sync(notYet, append(requests, "patch customresourcedefinitions websites")...)
+	w.establish()
+	w.edit(page)
+	if err := w.writer.Sync(context.Background(), w.tc, robot, &w.state, w.clock.Now()); err == nil {
+		t.Error("a change is applied although the objects of an established CustomResourceDefinition cannot be listed")
+	}
+}
+
+// TestAnotherKindWithTheNameIsRechecked has a CustomResourceDefinition of another kind, whose changes are not watched.
+func TestAnotherKindWithTheNameIsRechecked(t *testing.T) {
+	w := created(t, page)
+	w.change(func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(o.Object, "Site", "spec", "names", "kind")
+	})
+	w.sync("False CRDNotOwned: CustomResourceDefinition websites.example.org defines kind Site: set spec.crd.names.plural to another name", "get customresourcedefinitions websites")
+	if w.again != RetryRefused {
+		t.Errorf("the next check is after %v", w.again)
+	}
 }
 
 func TestBreakingChangesAreRefused(t *testing.T) {
@@ -219,7 +265,7 @@ func TestBreakingChangesAreRefused(t *testing.T) {
 	w.edit("crd: {allowBreaking: \"0123\", schema: {spec: {page: integer}}}")
 	w.sync(refused+hash+`"`, requests...)
 	w.edit("crd: {allowBreaking: \"" + hash + "\", schema: {spec: {page: integer}}}")
-	w.sync(established, append(requests, "update customresourcedefinitions websites")...)
+	w.sync(established, append(requests, "patch customresourcedefinitions websites")...)
 	w.settle()
 }
 
@@ -257,7 +303,7 @@ func TestCRDsOfOthersAreLeftAlone(t *testing.T) {
 	w.change(func(o *unstructured.Unstructured) {
 		o.SetAnnotations(map[string]string{v1.AnnotationAdopt: "websites"})
 	})
-	w.sync(established, "get customresourcedefinitions websites", "list websites everywhere", "update customresourcedefinitions websites")
+	w.sync(established, "get customresourcedefinitions websites", "list websites everywhere", "patch customresourcedefinitions websites")
 	w.settle()
 	w.edit("crd: {names: {plural: sites}, schema: {spec: {page: string}}}")
 	w.change(func(o *unstructured.Unstructured) { o.SetLabels(nil) })
@@ -272,6 +318,9 @@ func TestUnwritableCRDsAreReported(t *testing.T) {
 	w.refuse["create customresourcedefinitions"] = apierrors.NewInvalid(schema.GroupKind{Kind: "CustomResourceDefinition"}, "websites.example.org", nil)
 	w.clock.Step(RetryRefused)
 	w.sync(`False InvalidCRD: the API server rejects CustomResourceDefinition websites.example.org: CustomResourceDefinition "websites.example.org" is invalid`, requests...)
+	if w.again != RetryBreaking {
+		t.Errorf("the next check is after %v", w.again)
+	}
 	w.edit("crd: {schema: {spec: {page: strin}}}")
 	w.sync(`False InvalidCRD: spec.crd.schema.spec.page: Invalid value: unknown type "strin"; did you mean string?`)
 	w.refuse["create customresourcedefinitions"] = errors.New("the connection is lost")
